@@ -1,0 +1,163 @@
+"""Collect strong-branching decisions: parallel over instances, resumable, the same whatever the timing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from bife_core.benchmarks import Benchmark, Instance
+from bife_core.config import CollectionConfig, Settings
+from bife_core.decisions import SCHEMA_VERSION, Decisions, concatenate
+from bife_core.errors import DecisionsError
+from bife_core.sandbox import WorkerFailure, WorkerPool
+from bife_core.scip.solving import SolveSettings, versions
+
+_GRACE_S = 60.0
+"""Wall seconds beyond twice the CPU limit before a collecting worker is killed."""
+
+
+class CollectionSummary(Settings):
+    """Where the decisions are and what they are made of.
+
+    Attributes
+    ----------
+    path : Path
+        The merged file.
+    digest : str
+        Hash of its content.
+    tie_share : float
+        Share of decisions whose best score several candidates have.
+    instances : tuple of str
+        Names of the instances that were solved for them, in order, those without a decision included.
+    failures : tuple of str
+        One sentence per instance that could not be solved.
+    """
+
+    path: Path
+    digest: str
+    decisions: int
+    candidates: int
+    tie_share: float
+    instances: tuple[str, ...]
+    failures: tuple[str, ...]
+
+
+def _part_path(directory: Path, instance: Instance, config: CollectionConfig) -> Path:
+    facts = {
+        "digest": instance.digest,
+        "quota": config.decisions_per_instance,
+        "probability": config.expert_probability,
+        "time_limit_s": config.time_limit_s,
+        "seed": config.seed,
+        "schema": SCHEMA_VERSION,
+        "scip": versions()["scip"],
+    }
+    key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
+    return directory / "parts" / f"{key}.parquet"
+
+
+def collect_decisions(
+    benchmark: Benchmark,
+    config: CollectionConfig,
+    directory: Path,
+    pool: WorkerPool,
+    progress: Callable[[int, int], None] | None = None,
+) -> CollectionSummary:
+    """Record decisions on the collection instances until there are enough, and merge them into one file.
+
+    Instances are taken in the benchmark's order, and decisions of an instance count only once those of all earlier
+    ones do, so the result does not depend on which worker is faster. What an instance gave is on disk before it is
+    used; a second call with the same arguments solves nothing.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        Its ``collection`` split is solved.
+    config : CollectionConfig
+    directory : Path
+        Parts and the merged file go here.
+    pool : WorkerPool
+    progress : callable, optional
+        Called with (decisions so far, decisions wanted).
+
+    Raises
+    ------
+    DecisionsError
+        If no instance gave a decision, with the reasons.
+    """
+    pending = deque(benchmark.instances("collection", config.max_instances))
+    running: deque[tuple[Instance, Path, Future[Any] | None]] = deque()
+    names: list[str] = []
+    failures: list[str] = []
+    parts: list[Decisions] = []
+    total = 0
+    while total < config.decisions and (pending or running):
+        while pending and len(running) < pool.workers:
+            instance = pending.popleft()
+            path = _part_path(directory, instance, config)
+            running.append((instance, path, None if path.exists() else _start(pool, instance, path, config)))
+        instance, path, future = running.popleft()
+        names.append(instance.name)
+        try:
+            if future is not None:
+                future.result()
+            part = Decisions.load(path)
+        except WorkerFailure as failure:
+            failures.append(f"{instance.name}: {failure}")
+            continue
+        parts.append(part)
+        total += len(part)
+        if progress is not None:
+            progress(min(total, config.decisions), config.decisions)
+    for _, _, future in running:
+        if future is not None:
+            future.cancel()
+    if total == 0:
+        reasons = " ".join(failures) or "Every instance was solved without a choice between two candidates."
+        raise DecisionsError(
+            f"No strong-branching decision came from {len(names)} collection instances. {reasons}"
+        )
+    decisions = concatenate(parts).take(config.decisions)
+    merged = directory / f"decisions-{decisions.digest}.parquet"
+    if not merged.exists():
+        decisions.save(merged)
+    return CollectionSummary(
+        path=merged,
+        digest=decisions.digest,
+        decisions=len(decisions),
+        candidates=decisions.n_candidates,
+        tie_share=decisions.tie_share,
+        instances=tuple(names),
+        failures=tuple(failures),
+    )
+
+
+def _start(pool: WorkerPool, instance: Instance, part: Path, config: CollectionConfig) -> Future[Any]:
+    arguments = {
+        "path": str(instance.path),
+        "instance": instance.name,
+        "part": str(part),
+        "config": config.model_dump(mode="json"),
+    }
+    return pool.submit("bife_core.collection:work", arguments, limit_s=2.0 * config.time_limit_s + _GRACE_S)
+
+
+def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[str, Any]:
+    """Collect from one instance in this process; what `collect_decisions` calls in a worker."""
+    from bife_core.scip.expert import record_decisions
+
+    options = CollectionConfig.model_validate(config)
+    decisions, status = record_decisions(
+        Path(path),
+        instance,
+        settings=SolveSettings(time_limit_s=options.time_limit_s, seed=options.seed),
+        quota=options.decisions_per_instance,
+        expert_probability=options.expert_probability,
+    )
+    decisions.save(Path(part))
+    return {"decisions": len(decisions), "status": status}

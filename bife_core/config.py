@@ -1,0 +1,226 @@
+"""Configuration as data: one set of models is the command line's options, the Prefect form and the MLflow params.
+
+Every field has a default and a description; unknown keys are errors. The nine gaps the BiFE paper leaves open are
+fields of `SearchConfig`, `LowFidelityConfig` and `HighFidelityConfig`; `docs/paper.md` discusses each default.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from bife_core.errors import ConfigError
+
+Cost = Literal["time", "nodes", "lp_iterations", "gap", "primal_dual_integral"]
+"""What one solve costs: CPU seconds, nodes, LP iterations, final gap or primal-dual integral; lower is better."""
+
+Operator = Literal["i1", "e1", "e2", "m1", "m2"]
+"""EoH's prompt operators: initialise, two crossovers, two mutations."""
+
+PresetName = Literal["smoke", "quick", "paper"]
+
+
+class Settings(BaseModel):
+    """Base of all configuration models: immutable, and strict about keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def digest(self) -> str:
+        """Return a hash of the resolved values, equal for equal configurations."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class InstancesConfig(Settings):
+    """Which models are solved."""
+
+    benchmark: str = Field("combinatorial_auction", description="Registered family, or 'folder'.")
+    size: str = Field("test", description="A size the family names, such as 'test' or 'transfer'.")
+    folder: Path | None = Field(
+        None, description="Directory of .mps/.lp/.cip models when benchmark='folder'."
+    )
+    seed: int = Field(0, ge=0, description="Seed all instances and the split of a folder are derived from.")
+
+    @model_validator(mode="after")
+    def _folder_goes_with_folder(self) -> InstancesConfig:
+        if (self.benchmark == "folder") != (self.folder is not None):
+            raise ValueError("'folder' and benchmark='folder' go together: give both or neither")
+        return self
+
+    @property
+    def label(self) -> str:
+        """Short name used in run names and for the registered model."""
+        return self.folder.resolve().name if self.folder is not None else self.benchmark
+
+
+class CollectionConfig(Settings):
+    """How strong-branching decisions are recorded."""
+
+    decisions: int = Field(1000, ge=1, description="Decisions to record in all.")
+    max_instances: int = Field(200, ge=1, description="Design instances that may be solved for them.")
+    decisions_per_instance: int | None = Field(
+        None, ge=1, description="Decisions taken from one instance at most; None takes all it gives."
+    )
+    expert_probability: float = Field(
+        1.0, gt=0, le=1, description="Chance that a node is given to the expert; others follow pseudocosts."
+    )
+    time_limit_s: float = Field(600.0, gt=0, description="CPU seconds spent on one instance at most.")
+    seed: int = Field(0, ge=0, description="Seed of the choice of expert nodes and of the solver.")
+
+
+class LowFidelityConfig(Settings):
+    """F_LF: agreement with the recorded decisions."""
+
+    ties: Literal["any", "first"] = Field(
+        "any", description="'any' credits every candidate with the best expert score, 'first' only the first."
+    )
+    time_limit_s: float = Field(30.0, gt=0, description="Wall seconds before a rule is stopped and rejected.")
+
+
+class HighFidelityConfig(Settings):
+    """F_HF: minus the mean cost of solving the design instances."""
+
+    instances: int = Field(20, ge=1, description="Design instances to solve.")
+    cost: Cost = Field("time", description="What a solve costs.")
+    mean: Literal["arithmetic", "geometric"] = Field("arithmetic", description="How costs are averaged.")
+    time_limit_s: float = Field(60.0, gt=0, description="CPU seconds one solve may take.")
+    seed: int = Field(0, ge=0, description="SCIP's randomisation seed.")
+
+
+class SearchConfig(Settings):
+    """Algorithm 1 of the paper, with every gap it leaves as a field."""
+
+    samples: int = Field(100, ge=1, description="Rules to sample in all.")
+    initial: int = Field(16, ge=1, description="Rules sampled for the initial population.")
+    population: int = Field(8, ge=1, description="Rules that survive a generation (N).")
+    operators: tuple[Operator, ...] = Field(
+        ("e1", "e2", "m1", "m2"), min_length=1, description="Operators applied in each generation, in order."
+    )
+    crossover_parents: int = Field(2, ge=2, description="Parents a crossover reads.")
+    elite_fraction: float = Field(0.5, gt=0, le=1, description="alpha: share of N that founds the elite.")
+    elite_cap: int | None = Field(
+        None, ge=1, description="Elites kept at most; None keeps all, and the population may outgrow N."
+    )
+    admission: Literal["at_least", "above"] = Field(
+        "at_least", description="Whether F_LF must reach tau or exceed it to earn solves."
+    )
+    survivors: Literal["new", "population"] = Field(
+        "new", description="Who fills the places elites leave: only new rules, or all that were alive."
+    )
+    rank_base: Literal[0, 1] = Field(0, description="Rank of the best parent in p(r) ~ 1 / (r + N).")
+    count_failures: bool = Field(True, description="Whether a sample that gave no valid rule uses up budget.")
+    seed: int = Field(0, ge=0, description="Seed of all draws of the search.")
+
+    @model_validator(mode="after")
+    def _initial_fits(self) -> SearchConfig:
+        if self.initial > self.samples:
+            raise ValueError(f"initial ({self.initial}) cannot exceed samples ({self.samples})")
+        return self
+
+
+class GeneratorConfig(Settings):
+    """Who writes the rules. Addresses and keys of a model API come from the environment, never from here."""
+
+    kind: Literal["offline", "openai", "replay"] = Field(
+        "offline", description="Offline grammar, an OpenAI-compatible API, or recorded answers."
+    )
+    model: str | None = Field(None, description="Model name; None reads BIFE_LLM_MODEL.")
+    temperature: float | None = Field(
+        None, ge=0, le=2, description="Sampling temperature; None is the API's own."
+    )
+    replay_from: Path | None = Field(None, description="Directory of recorded answers when kind='replay'.")
+
+    @model_validator(mode="after")
+    def _replay_has_answers(self) -> GeneratorConfig:
+        if self.kind == "replay" and self.replay_from is None:
+            raise ValueError("kind='replay' needs 'replay_from', a directory of recorded answers")
+        return self
+
+
+class EvaluationConfig(Settings):
+    """How the final rule is compared with a baseline on instances it never saw."""
+
+    instances: int = Field(20, ge=1, description="Held-out test instances.")
+    seeds: tuple[int, ...] = Field((0, 1, 2, 3, 4), min_length=1, description="SCIP seeds per instance.")
+    time_limit_s: float = Field(1000.0, gt=0, description="CPU seconds one solve may take.")
+    baseline: str = Field("relpscost", description="Branching the rule is compared with; relpscost is RPB.")
+    confidence: float = Field(0.95, gt=0, lt=1, description="Level of the bootstrap interval of the ratio.")
+
+
+class PipelineConfig(Settings):
+    """Everything one run from instances to a registered rule needs."""
+
+    instances: InstancesConfig = InstancesConfig()
+    collection: CollectionConfig = CollectionConfig()
+    search: SearchConfig = SearchConfig()
+    low: LowFidelityConfig = LowFidelityConfig()
+    high: HighFidelityConfig = HighFidelityConfig()
+    generator: GeneratorConfig = GeneratorConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    workers: int | None = Field(
+        None, ge=1, description="Solver processes, one pinned per core; None uses all cores."
+    )
+
+
+def preset(name: PresetName) -> PipelineConfig:
+    """Return a named budget: `smoke` for tests (seconds), `quick` for the demo (minutes), `paper` as published.
+
+    Raises
+    ------
+    ConfigError
+        If no preset has that name.
+    """
+    if name == "paper":
+        return PipelineConfig()
+    if name == "quick":
+        return PipelineConfig(
+            collection=CollectionConfig(decisions=150, decisions_per_instance=25),
+            search=SearchConfig(samples=32),
+            high=HighFidelityConfig(instances=6),
+            evaluation=EvaluationConfig(instances=16, seeds=(0,)),
+        )
+    if name == "smoke":
+        return PipelineConfig(
+            instances=InstancesConfig(size="tiny"),
+            collection=CollectionConfig(decisions=20, time_limit_s=20),
+            search=SearchConfig(samples=8, initial=4, population=3),
+            high=HighFidelityConfig(instances=2, cost="nodes", time_limit_s=10),
+            evaluation=EvaluationConfig(instances=2, seeds=(0,), time_limit_s=10),
+        )
+    raise ConfigError(f"There is no preset {name!r}; choose one of smoke, quick, paper.")
+
+
+def with_overrides(config: PipelineConfig, overrides: dict[str, Any]) -> PipelineConfig:
+    """Return `config` with dotted keys replaced, such as ``{"search.samples": 20}``.
+
+    Raises
+    ------
+    ConfigError
+        If a key does not exist or a value does not fit.
+    """
+    data = config.model_dump()
+    for dotted, value in overrides.items():
+        *path, last = dotted.split(".")
+        node: Any = data
+        for key in path:
+            node = node.get(key) if isinstance(node, dict) else None
+        if not isinstance(node, dict) or last not in node:
+            raise ConfigError(f"There is no setting {dotted!r}; `bife config` lists them all.")
+        node[last] = value
+    try:
+        return PipelineConfig.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(describe(error)) from error
+
+
+def describe(error: ValidationError) -> str:
+    """Turn a pydantic error into sentences: which setting, what was expected, what was found."""
+    lines = []
+    for item in error.errors():
+        where = ".".join(str(part) for part in item["loc"]) or "configuration"
+        lines.append(f"{where}: {item['msg']} (found {item.get('input')!r})")
+    return "; ".join(lines)

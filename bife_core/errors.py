@@ -1,0 +1,31 @@
+"""The one exception family of BiFE: every message is a sentence written for the person who reads it."""
+
+from __future__ import annotations
+
+
+class BifeError(Exception):
+    """Base of all errors BiFE raises on purpose; its text says what was expected, found and what to do."""
+
+
+class ConfigError(BifeError):
+    """A configuration value or an environment setting cannot be used."""
+
+
+class InstanceError(BifeError):
+    """A model file or an instance family cannot be used."""
+
+
+class SolverError(BifeError):
+    """SCIP, its library or its Python binding did not do what was asked."""
+
+
+class RuleError(BifeError):
+    """A branching rule was named, loaded or run and cannot be used."""
+
+
+class DecisionsError(BifeError):
+    """A file of strong-branching decisions cannot be read or does not fit."""
+
+
+class GeneratorError(BifeError):
+    """A rule generator cannot be set up or must stop (for instance a refused API key)."""

@@ -1,0 +1,73 @@
+"""Compile functions to machine code and keep it on disk, safely.
+
+numba keeps compiled code by the time stamp of the one file a function stands in. Our functions call each other
+across files, so a change in one file would leave stale code of another in use. Code made by the decorators here
+is therefore kept in a folder named after the content of every file that takes part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import platformdirs
+
+_PACKAGE = Path(__file__).parent
+_MARK = "bife_core.native"
+_SHARED = ("features.py", "native.py")
+
+
+@cache
+def cache_directory() -> Path:
+    """Return the folder compiled code is kept in: below ``BIFE_CACHE_DIR``, or the user's cache directory.
+
+    Where neither can be written to, a folder below the system's temporary directory is used.
+    """
+    content = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        text = path.read_bytes()
+        if path.name in _SHARED or _MARK.encode() in text:
+            content.update(text)
+    configured = os.environ.get("BIFE_CACHE_DIR")
+    base = Path(configured) if configured else platformdirs.user_cache_path("bife")
+    folder = base / "native" / content.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return Path(tempfile.gettempdir()) / "bife-native" / content.hexdigest()[:16]
+
+
+@contextmanager
+def _our_cache() -> Iterator[None]:
+    # numba reads the setting when a function is decorated, so others' functions are not affected.
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_directory())
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def jit(function: Callable[..., Any]) -> Any:
+    """Compile `function` on its first call, without Python objects and without checks of division and bounds."""
+    with _our_cache():
+        return numba.njit(cache=True, error_model="numpy")(function)
+
+
+def c_callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile the decorated function at once into a C function with the given numba signature."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        with _our_cache():
+            return numba.cfunc(signature, cache=True)(function)
+
+    return decorate

@@ -1,0 +1,55 @@
+"""SCIP's functions as compiled code calls them, by name, from the libscip of this process.
+
+Pointers travel as 64-bit integers. A SCIP_Bool comes back as a C int of which only the low byte is defined.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from numba import float64, int32, int64, types
+
+from bife_core.scip.library import library
+
+library()
+
+_external = types.ExternalFunction
+
+branch_cands = _external("SCIPgetLPBranchCands", int32(int64, int64, int64, int64, int64, int64, int64))
+pseudo_cands = _external("SCIPgetPseudoBranchCands", int32(int64, int64, int64, int64))
+lp_cols = _external("SCIPgetLPColsData", int32(int64, int64, int64))
+infinity = _external("SCIPinfinity", float64(int64))
+epsilon = _external("SCIPepsilon", float64(int64))
+n_lp_rows = _external("SCIPgetNLPRows", int32(int64))
+feas_frac = _external("SCIPfeasFrac", float64(int64, float64))
+n_runs = _external("SCIPgetNRuns", int32(int64))
+n_lps = _external("SCIPgetNLPs", int64(int64))
+row_activity = _external("SCIPgetRowActivity", float64(int64, int64))
+pseudocost = _external("SCIPgetVarPseudocost", float64(int64, int64, int32))
+col_index = _external("SCIPcolGetIndex", int32(int64))
+col_n_lp_rows = _external("SCIPcolGetNLPNonz", int32(int64))
+col_n_rows = _external("SCIPcolGetNNonz", int32(int64))
+col_obj = _external("SCIPcolGetObj", float64(int64))
+col_primsol = _external("SCIPcolGetPrimsol", float64(int64))
+col_rows = _external("SCIPcolGetRows", int64(int64))
+col_vals = _external("SCIPcolGetVals", int64(int64))
+col_is_integral = _external("SCIPcolIsIntegral", int32(int64))
+row_cols = _external("SCIProwGetCols", int64(int64))
+row_dualsol = _external("SCIProwGetDualsol", float64(int64))
+row_index = _external("SCIProwGetIndex", int32(int64))
+row_lhs = _external("SCIProwGetLhs", float64(int64))
+row_lp_pos = _external("SCIProwGetLPPos", int32(int64))
+row_n_lp_entries = _external("SCIProwGetNLPNonz", int32(int64))
+row_n_entries = _external("SCIProwGetNNonz", int32(int64))
+row_norm = _external("SCIProwGetNorm", float64(int64))
+row_rhs = _external("SCIProwGetRhs", float64(int64))
+row_vals = _external("SCIProwGetVals", int64(int64))
+var_col = _external("SCIPvarGetCol", int64(int64))
+var_cutoff_sum = _external("SCIPvarGetCutoffSum", float64(int64, int32))
+var_n_branchings = _external("SCIPvarGetNBranchings", int64(int64, int32))
+var_probindex = _external("SCIPvarGetProbindex", int32(int64))
+branch_var = _external("SCIPbranchVar", int32(int64, int64, int64, int64, int64))
+branchrule_data = _external("SCIPbranchruleGetData", int64(int64))
+
+DOWN: Final = 0
+UP: Final = 1

@@ -1,0 +1,181 @@
+"""Put a branching rule in charge of any PySCIPOpt model."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+import weakref
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyscipopt
+
+from bife_core.errors import RuleError, SolverError
+from bife_core.features import groups_of
+from bife_core.rules.types import CompiledRule
+from bife_core.scip import callback, layout
+from bife_core.scip.extractor import FeatureExtractor
+from bife_core.scip.library import check, library, scip_address
+
+PLUGIN_NAME = "bife"
+_PRIORITY = 10_000_000
+"""Above every branching rule SCIP brings; those run where the rule hands over."""
+
+
+@dataclass(frozen=True, eq=False)
+class BranchingStats:
+    """Counters of an attached rule; they go on counting while the model is being solved.
+
+    Read them at any time. Seconds are CPU seconds of the solving thread.
+    """
+
+    _state: npt.NDArray[np.int64]
+
+    def _word(self, slot: int) -> int:
+        return int(self._state[slot])
+
+    @property
+    def calls(self) -> int:
+        """Branchings the rule was asked for."""
+        return self._word(layout.CALLS)
+
+    @property
+    def candidates(self) -> int:
+        """Candidates scored over all calls."""
+        return self._word(layout.CANDIDATES)
+
+    @property
+    def feature_s(self) -> float:
+        """Seconds spent in extracting features."""
+        return self._word(layout.FEATURE_NS) * 1e-9
+
+    @property
+    def rule_s(self) -> float:
+        """Seconds spent in the rule itself."""
+        return self._word(layout.RULE_NS) * 1e-9
+
+    @property
+    def callback_s(self) -> float:
+        """Seconds spent in the whole callback, features and rule included."""
+        return self._word(layout.CALLBACK_NS) * 1e-9
+
+    @property
+    def undecided(self) -> int:
+        """Branchings handed to SCIP's next rule because no score was a number above minus infinity."""
+        return self._word(layout.UNDECIDED)
+
+    @property
+    def rule_errors(self) -> int:
+        """Branchings handed to SCIP's next rule because the rule raised."""
+        return self._word(layout.RULE_ERRORS)
+
+
+class _InterpretedBranchrule(pyscipopt.Branchrule):  # type: ignore[misc]
+    """The slow way, for rules numba cannot compile: one call into the rule's worker process per branching."""
+
+    def __init__(self, rule: CompiledRule, state: npt.NDArray[np.int64]) -> None:
+        self.rule = rule
+        self.state = state
+
+    def branchinitsol(self) -> None:
+        self.extractor = FeatureExtractor(self.model, self.rule.features)
+
+    def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
+        started = time.thread_time_ns()
+        _, features = self.extractor.extract()
+        variables, _, _, _, n, _ = self.model.getLPBranchCands()
+        extracted = time.thread_time_ns()
+        waited = time.perf_counter_ns()
+        state = self.state
+        best = -1
+        try:
+            best = callback.best_candidate(self.rule.score(features[:n]))
+            state[layout.UNDECIDED] += best < 0
+        except RuleError:
+            state[layout.RULE_ERRORS] += 1
+        rule_ns = time.perf_counter_ns() - waited
+
+        state[layout.CALLS] += 1
+        state[layout.CANDIDATES] += n
+        state[layout.FEATURE_NS] += extracted - started
+        state[layout.RULE_NS] += rule_ns
+        state[layout.CALLBACK_NS] += extracted - started + rule_ns
+        if best < 0:
+            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+        self.model.branchVar(variables[best])
+        return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
+
+
+def attach(model: pyscipopt.Model, rule: CompiledRule) -> BranchingStats:
+    """Let `rule` choose the branching variable whenever an LP solution is branched on.
+
+    Where SCIP branches on something else (external candidates, pseudo solutions, constraints), where the user set
+    branching priorities, and where the rule gives no usable score, SCIP does what it does without the rule: only
+    candidates of the highest priority are scored, and the next branching rule takes over.
+
+    Parameters
+    ----------
+    model : pyscipopt.Model
+        Any model, before `optimize`. One rule may be attached to it.
+    rule : CompiledRule
+        From `load_rule` or `compile_rule`.
+
+    Returns
+    -------
+    BranchingStats
+        Live counters.
+
+    Raises
+    ------
+    SolverError
+        If the model already has a rule, or SCIP refuses the plugin.
+
+    Examples
+    --------
+    >>> import pyscipopt, bife_core
+    >>> model = pyscipopt.Model()
+    >>> stats = bife_core.attach(model, bife_core.load_rule("pseudocost_product"))
+    """
+    handle = library().handle
+    scip = ctypes.c_void_p(scip_address(model))
+    if handle.SCIPfindBranchrule(scip, PLUGIN_NAME.encode()):
+        raise SolverError("This model already has a BiFE rule attached; attach another one to a fresh Model.")
+    state = layout.new_state()
+    stats = BranchingStats(state)
+    if not rule.native:
+        model.includeBranchrule(
+            _InterpretedBranchrule(rule, state), PLUGIN_NAME, rule.name, _PRIORITY, -1, 1.0
+        )
+        return stats
+    state[layout.SCORER] = rule.address
+    state[layout.MASK] = layout.group_mask(groups_of(rule.features))
+    branchrule = ctypes.c_void_p()
+    check(
+        handle.SCIPincludeBranchruleBasic(
+            scip,
+            ctypes.byref(branchrule),
+            PLUGIN_NAME.encode(),
+            rule.name.encode(),
+            ctypes.c_int(_PRIORITY),
+            ctypes.c_int(-1),
+            ctypes.c_double(1.0),
+            ctypes.c_void_p(state.ctypes.data),
+        ),
+        "include the branching rule",
+    )
+    check(
+        handle.SCIPsetBranchruleExecLp(scip, branchrule, ctypes.c_void_p(callback.branch_on_lp.address)),
+        "set the branching callback",
+    )
+    check(
+        handle.SCIPsetBranchruleInitsol(scip, branchrule, ctypes.c_void_p(callback.begin_solve.address)),
+        "set the callback that begins a solve",
+    )
+    # SCIP holds bare addresses: the rule's machine code and the state must live as long as the model does.
+    weakref.finalize(model, _release, state, rule)
+    return stats
+
+
+def _release(state: npt.NDArray[np.int64], rule: CompiledRule) -> None:
+    layout.free_state(state)

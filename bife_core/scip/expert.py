@@ -1,0 +1,167 @@
+"""The strong-branching expert: solve a model under it and record what it saw and how it scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyscipopt
+
+from bife_core.decisions import Decisions, concatenate
+from bife_core.errors import SolverError
+from bife_core.scip.extractor import FeatureExtractor
+from bife_core.scip.solving import SolveSettings, apply, read_model
+
+_PRIORITY: Final = 10_000_000
+_NO_LIMIT: Final = 2**31 - 1
+_INFEASIBLE_GAIN: Final = 1e20
+"""Bound gain of an infeasible child while no incumbent bounds it: SCIP's infinity."""
+
+
+def strong_branching_scores(
+    model: pyscipopt.Model, variables: list[pyscipopt.Variable]
+) -> npt.NDArray[np.float64] | None:
+    """Solve both children's LPs of every candidate to the end and score their bound gains.
+
+    Parameters
+    ----------
+    model : pyscipopt.Model
+        At a node being branched on.
+    variables : list of pyscipopt.Variable
+        n fractional candidates.
+
+    Returns
+    -------
+    (n,) float64 or None
+        SCIP's branching score (a product) of the two gains in the dual bound; an infeasible child gains what the
+        incumbent leaves. None if an LP could not be solved.
+
+    Notes
+    -----
+    Pseudocosts are left untouched, so a rule later meets them as branching alone has made them.
+    """
+    bound = model.getLPObjVal()
+    cutoff = model.getCutoffbound()
+    most = _INFEASIBLE_GAIN if model.isInfinity(cutoff) else max(cutoff - bound, 0.0)
+    scores = np.empty(len(variables))
+    model.startStrongbranch()
+    try:
+        for position, variable in enumerate(variables):
+            down, up, down_valid, up_valid, down_infeasible, up_infeasible, _, _, failed = (
+                model.getVarStrongbranch(variable, _NO_LIMIT, idempotent=True)
+            )
+            if failed or not (down_valid or down_infeasible) or not (up_valid or up_infeasible):
+                return None
+            gains = [
+                most if infeasible else min(max(value - bound, 0.0), most)
+                for value, infeasible in ((down, down_infeasible), (up, up_infeasible))
+            ]
+            scores[position] = model.getBranchScoreMultiple(variable, gains)
+    finally:
+        model.endStrongbranch()
+    return scores
+
+
+@dataclass
+class _Record:
+    features: list[npt.NDArray[np.float64]] = field(default_factory=list)
+    probindex: list[npt.NDArray[np.int32]] = field(default_factory=list)
+    scores: list[npt.NDArray[np.float64]] = field(default_factory=list)
+    node: list[int] = field(default_factory=list)
+    depth: list[int] = field(default_factory=list)
+
+
+class _Expert(pyscipopt.Branchrule):  # type: ignore[misc]
+    def __init__(
+        self, record: _Record, quota: int | None, probability: float, rng: np.random.Generator
+    ) -> None:
+        self.record = record
+        self.quota = quota
+        self.probability = probability
+        self.rng = rng
+
+    def branchinitsol(self) -> None:
+        self.extractor = FeatureExtractor(self.model)
+
+    def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
+        model, record = self.model, self.record
+        # The root always goes to the expert, so that every instance that branches gives a decision.
+        if record.node and self.rng.random() >= self.probability:
+            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+        probindex, features = self.extractor.extract()
+        variables, _, _, _, n, _ = model.getLPBranchCands()
+        scores = strong_branching_scores(model, variables[:n])
+        if scores is None:
+            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+        if n > 1:
+            node = model.getCurrentNode()
+            record.features.append(features[:n])
+            record.probindex.append(probindex[:n])
+            record.scores.append(scores)
+            record.node.append(node.getNumber())
+            record.depth.append(node.getDepth())
+        model.branchVar(variables[int(np.argmax(scores))])
+        if self.quota is not None and len(record.node) >= self.quota:
+            model.interruptSolve()
+        return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
+
+
+def record_decisions(
+    path: Path,
+    instance: str,
+    *,
+    settings: SolveSettings,
+    quota: int | None,
+    expert_probability: float,
+) -> tuple[Decisions, str]:
+    """Solve one model under the expert and return its decisions with SCIP's final status.
+
+    Parameters
+    ----------
+    path : Path
+        Model file.
+    instance : str
+        Name that goes into the record.
+    settings : SolveSettings
+        Its seed also draws which nodes the expert is asked at.
+    quota : int or None
+        Decisions after which the solve is stopped.
+    expert_probability : float
+        Chance that the expert is asked at a node; the other nodes follow pseudocosts. The root is always asked.
+
+    Notes
+    -----
+    A decision between fewer than two candidates says nothing of a rule and is not recorded.
+
+    Raises
+    ------
+    InstanceError
+        If the model cannot be read.
+    SolverError
+        If SCIP fails.
+    """
+    model = read_model(path)
+    apply(settings, model)
+    record = _Record()
+    expert = _Expert(record, quota, expert_probability, np.random.default_rng(settings.seed))
+    model.includeBranchrule(expert, "expert", "strong branching, recorded", _PRIORITY, -1, 1.0)
+    model.setParam("branching/pscost/priority", _PRIORITY - 1)
+    try:
+        model.optimize()
+    except Exception as error:  # PySCIPOpt raises bare Exception for SCIP's return codes
+        raise SolverError(f"SCIP failed while collecting decisions from {path.name}: {error}.") from error
+    if not record.node:
+        return concatenate([]), model.getStatus()
+    sizes = [len(scores) for scores in record.scores]
+    return Decisions(
+        np.ascontiguousarray(np.concatenate(record.features).T),
+        np.concatenate(record.scores),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.concatenate(record.probindex),
+        np.array(record.node, dtype=np.int64),
+        np.array(record.depth, dtype=np.int64),
+        (instance,) * len(record.node),
+    ), model.getStatus()

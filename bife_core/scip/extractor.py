@@ -1,0 +1,93 @@
+"""The features of the branching candidates of a PySCIPOpt model, for use from Python."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+
+import numpy as np
+import numpy.typing as npt
+import pyscipopt
+
+from bife_core.errors import SolverError
+from bife_core.features import N_FEATURES, groups_of
+from bife_core.scip import kernel, layout
+from bife_core.scip.library import library, scip_address
+
+_SOLVING_STAGE = 10
+"""SCIP_STAGE_SOLVING."""
+
+
+class FeatureExtractor:
+    """Extract the 72 features of the present branching candidates.
+
+    Parameters
+    ----------
+    model : pyscipopt.Model
+        The model that is being solved.
+    features : frozenset of int or None
+        Columns wanted; passes that no wanted column needs are skipped and the other columns are 0. None
+        computes all 72.
+
+    Notes
+    -----
+    Static features belong to one solve. They are taken anew after a restart; call `reset` before solving the
+    same model a second time.
+
+    Examples
+    --------
+    Inside any PySCIPOpt branching rule::
+
+        class MyRule(pyscipopt.Branchrule):
+            def branchinitsol(self):
+                self.extractor = bife_core.FeatureExtractor(self.model)
+
+            def branchexeclp(self, allowaddcons):
+                probindex, X = self.extractor.extract()
+    """
+
+    def __init__(self, model: pyscipopt.Model, features: frozenset[int] | None = None) -> None:
+        library()
+        self._model = model
+        self._mask = layout.group_mask(groups_of(features))
+        self._unwanted = [] if features is None else sorted(set(range(N_FEATURES)) - features)
+        self._state = layout.new_state()
+        weakref.finalize(self, layout.free_state, self._state)
+
+    def reset(self) -> None:
+        """Forget the static features and rows of an earlier solve."""
+        kernel.reset(self._state)
+
+    def extract(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+        """Return the candidates and their features at the node being branched on.
+
+        Returns
+        -------
+        probindex : (n,) int32
+            Position of each candidate among the variables of the transformed problem, in the order of
+            `Model.getLPBranchCands`.
+        X : (n, 72) float64
+            Row i belongs to candidate i; column j is described by `FEATURES[j]`.
+
+        Raises
+        ------
+        SolverError
+            If the model is not at a node whose LP was solved, or no memory is left.
+        """
+        scip = scip_address(self._model)
+        if library().handle.SCIPgetStage(ctypes.c_void_p(scip)) != _SOLVING_STAGE:
+            raise SolverError(
+                "Features exist only while SCIP is branching: call extract() from a branching rule's "
+                "branchexeclp while optimize() runs."
+            )
+        n, candidates = kernel.extract(scip, self._state, self._mask, False)
+        if n == layout.NO_MEMORY:
+            raise SolverError("The system has no memory left for the feature matrix.")
+        if n == 0:
+            return np.zeros(0, dtype=np.int32), np.zeros((0, N_FEATURES))
+        probindex = np.empty(n, dtype=np.int32)
+        kernel.probindices(candidates, probindex)
+        buffer = ctypes.cast(int(self._state[layout.MATRIX]), ctypes.POINTER(ctypes.c_double))
+        features = np.ctypeslib.as_array(buffer, (n, N_FEATURES)).copy()
+        features[:, self._unwanted] = 0.0
+        return probindex, features

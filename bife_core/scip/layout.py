@@ -1,0 +1,141 @@
+"""The state compiled code keeps between calls, and how its words and records are laid out.
+
+The state is one array of 64-bit words that Python owns. A slot that holds the address of a buffer is followed
+by the buffer's capacity in items of 8 bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from bife_core.features import Group
+from bife_core.scip.memory import free_buffers
+
+CALL: Final = 0
+"""Number of extractions so far; stamps what was computed in the present one."""
+LAST_RUN: Final = 1
+LAST_LP: Final = 2
+ARENA_USED: Final = 3
+STATIC_TAKEN: Final = 4
+SCRATCH: Final = 5
+"""Seven words the SCIP functions write their results to."""
+COL_STATIC: Final = 12
+"""Static features of a column, `N_STATIC` doubles at its index."""
+COL_STAMP: Final = 14
+"""Whether static features of a column were taken (1) at its index."""
+COL_PSEUDO: Final = 16
+"""Last call in which the column's variable was an unfixed integer variable, at its index."""
+ROW_TAG: Final = 18
+"""Twice the last call that took the row's record, plus 1 if the row was active, at its LP position."""
+ROW_KEPT: Final = 20
+"""`N_ROW_KEPT` integers that tell at an LP position which row was kept, and where its entries lie."""
+ROW_SUMS: Final = 22
+"""`N_ROW_SUMS` doubles of the kept row at an LP position."""
+ARENA_COLS: Final = 24
+"""Column indices of the kept rows, one row after the other."""
+ARENA_VALS: Final = 26
+"""|Coefficients| beside `ARENA_COLS`."""
+MATRIX: Final = 28
+"""Feature matrix of the present call, row-major."""
+SCORES: Final = 30
+TIGHT_ROWS: Final = 32
+"""LP positions of the active rows of the candidate at hand."""
+TIGHT_VALS: Final = 34
+"""|Coefficients| of the candidate beside `TIGHT_ROWS`."""
+ROW_LENGTH: Final = 36
+"""Present length of the LP row at a position; the five below likewise: sides and weights 2 to 4."""
+ROW_LHS: Final = 38
+ROW_RHS: Final = 40
+ROW_W2: Final = 42
+ROW_W3: Final = 44
+ROW_W4: Final = 46
+ARENA_DEAD: Final = 48
+"""Entries of the arena that belong to rows which have changed since."""
+
+SCORER: Final = 50
+"""Address of the rule's C function."""
+MASK: Final = 51
+"""Bits of the feature groups the rule reads."""
+CALLS: Final = 52
+CANDIDATES: Final = 53
+FEATURE_NS: Final = 54
+RULE_NS: Final = 55
+CALLBACK_NS: Final = 56
+UNDECIDED: Final = 57
+"""Branchings handed to SCIP's next rule because no score was a number."""
+RULE_ERRORS: Final = 58
+"""Branchings handed to SCIP's next rule because the rule raised."""
+CHOSEN: Final = 59
+"""Position of the last branching's candidate."""
+STATE_WORDS: Final = 64
+
+BUFFERS: Final = (
+    COL_STATIC,
+    COL_STAMP,
+    COL_PSEUDO,
+    ROW_TAG,
+    ROW_KEPT,
+    ROW_SUMS,
+    ARENA_COLS,
+    ARENA_VALS,
+    MATRIX,
+    SCORES,
+    TIGHT_ROWS,
+    TIGHT_VALS,
+    ROW_LENGTH,
+    ROW_LHS,
+    ROW_RHS,
+    ROW_W2,
+    ROW_W3,
+    ROW_W4,
+)
+BY_POSITION: Final = (ROW_TAG, ROW_LENGTH, ROW_LHS, ROW_RHS, ROW_W2, ROW_W3, ROW_W4)
+"""Buffers with one item per LP row: apart from one another, so that a pass touches only what it reads."""
+
+N_STATIC: Final = 18
+N_ROW_KEPT: Final = 5
+N_ROW_SUMS: Final = 4
+
+KEPT_POINTER, KEPT_INDEX, KEPT_ENTRIES, KEPT_START, KEPT_VALID = range(N_ROW_KEPT)
+SUM_NORM, SUM_POSITIVE, SUM_NEGATIVE, SUM_MAGNITUDE = range(N_ROW_SUMS)
+
+_BIT: Final = {group: 1 << bit for bit, group in enumerate(Group)}
+NEEDS_STATIC: Final = _BIT[Group.OBJECTIVE] | _BIT[Group.STRUCTURE]
+NEEDS_FRACTIONALITY: Final = _BIT[Group.FRACTIONALITY]
+NEEDS_PSEUDOCOST: Final = _BIT[Group.PSEUDOCOST]
+NEEDS_CUTOFF: Final = _BIT[Group.CUTOFF]
+NEEDS_DEGREE: Final = _BIT[Group.DEGREE]
+NEEDS_RHS: Final = _BIT[Group.RHS_RATIO]
+NEEDS_ONE_TO_ALL: Final = _BIT[Group.ONE_TO_ALL]
+NEEDS_ACTIVE_1: Final = _BIT[Group.ACTIVE_UNIT]
+NEEDS_ACTIVE_2: Final = _BIT[Group.ACTIVE_ROW_SUM]
+NEEDS_ACTIVE_3: Final = _BIT[Group.ACTIVE_CANDIDATE_SUM]
+NEEDS_ACTIVE_4: Final = _BIT[Group.ACTIVE_DUAL]
+NEEDS_ACTIVE: Final = NEEDS_ACTIVE_1 | NEEDS_ACTIVE_2 | NEEDS_ACTIVE_3 | NEEDS_ACTIVE_4
+NEEDS_BY_ROW: Final = NEEDS_DEGREE | NEEDS_RHS | NEEDS_ONE_TO_ALL | NEEDS_ACTIVE
+NEEDS_KEPT: Final = NEEDS_ONE_TO_ALL | NEEDS_ACTIVE_2 | NEEDS_ACTIVE_3
+
+ARENA_SLACK: Final = 1 << 20
+"""Dead entries the arena may hold before it is swept; a sweep costs one pass over the rows."""
+
+NO_MEMORY: Final = -1
+
+
+def group_mask(groups: frozenset[Group]) -> int:
+    """Return the bits that tell `extract` which groups to compute."""
+    return sum(_BIT[group] for group in groups)
+
+
+def new_state() -> npt.NDArray[np.int64]:
+    """Return an empty state: `STATE_WORDS` words, no buffer yet."""
+    return np.zeros(STATE_WORDS, dtype=np.int64)
+
+
+def free_state(state: npt.NDArray[np.int64]) -> None:
+    """Give back all memory behind `state`; it is empty afterwards and may be used again."""
+    free_buffers(state, BUFFERS)
+    state[:SCRATCH] = 0
+    state[ARENA_DEAD] = 0

@@ -1,0 +1,163 @@
+"""Raw memory for compiled code: loads, calls through an address, and buffers that grow.
+
+The branching callback runs inside SCIP without Python, so its state is one array of 64-bit words owned by
+Python, whose entries hold counters and the addresses of buffers that the C library's `realloc` grows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import carray, float64, int32, int64, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from bife_core.native import jit
+
+_I64 = ir.IntType(64)
+
+_realloc = types.ExternalFunction("realloc", int64(int64, int64))
+_clock_gettime = types.ExternalFunction("clock_gettime", int32(int32, int64))
+_CPU_CLOCK = time.CLOCK_THREAD_CPUTIME_ID
+
+
+def _loader(value_type: Any, ir_type: ir.Type) -> Any:
+    @intrinsic
+    def load(typing_context: Any, address: Any, index: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            base = builder.inttoptr(args[0], ir_type.as_pointer())
+            loaded = builder.load(builder.gep(base, [args[1]]))
+            if isinstance(ir_type, ir.IntType) and ir_type.width < 64:
+                return builder.sext(loaded, _I64)
+            return loaded
+
+        return value_type(int64, int64), codegen
+
+    return load
+
+
+load_int64 = _loader(int64, _I64)
+"""``load_int64(address, index)``: word `index` of an array of 64-bit integers or pointers."""
+
+load_float64 = _loader(float64, ir.DoubleType())
+"""``load_float64(address, index)``: element `index` of an array of doubles."""
+
+
+@intrinsic
+def store_float64(typing_context: Any, address: Any, index: Any, value: Any) -> Any:
+    """Store a double as element `index` of the array at `address`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        base = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
+        builder.store(args[2], builder.gep(base, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(int64, int64, float64), codegen
+
+
+@intrinsic
+def store_int32(typing_context: Any, address: Any, value: Any) -> Any:
+    """Store a C int at `address`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = builder.inttoptr(args[0], ir.IntType(32).as_pointer())
+        builder.store(builder.trunc(args[1], ir.IntType(32)), pointer)
+        return context.get_dummy_value()
+
+    return types.void(int64, int64), codegen
+
+
+@intrinsic
+def call_scorer(typing_context: Any, address: Any, matrix: Any, rows: Any, scores: Any) -> Any:
+    """Call the C function ``int64 score(const double*, int64, double*)`` that lies at `address`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        function_type = ir.FunctionType(_I64, [_I64, _I64, _I64])
+        function = builder.inttoptr(args[0], function_type.as_pointer())
+        return builder.call(function, args[1:])
+
+    return int64(int64, int64, int64, int64), codegen
+
+
+@intrinsic
+def prefetch(typing_context: Any, address: Any) -> Any:
+    """Ask the processor to fetch the cache line at `address`, which need not be valid, for reading soon."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer_type = ir.IntType(8).as_pointer()
+        hints = [ir.IntType(32)] * 3
+        function_type = ir.FunctionType(ir.VoidType(), [pointer_type, *hints])
+        function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")
+        pointer = builder.inttoptr(args[0], pointer_type)
+        read, keep, data = (ir.Constant(hint, value) for hint, value in zip(hints, (0, 3, 1), strict=True))
+        builder.call(function, [pointer, read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(int64), codegen
+
+
+@intrinsic
+def _void_pointer(typing_context: Any, address: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], ir.IntType(8).as_pointer())
+
+    return types.voidptr(int64), codegen
+
+
+@jit
+def int64_view(address, length):  # type: ignore[no-untyped-def]
+    """View `length` 64-bit integers at `address` as an array."""
+    return carray(_void_pointer(address), (length,), np.int64)
+
+
+@jit
+def float64_view(address, length):  # type: ignore[no-untyped-def]
+    """View `length` doubles at `address` as an array."""
+    return carray(_void_pointer(address), (length,), np.float64)
+
+
+@jit
+def cpu_nanoseconds(state, scratch):  # type: ignore[no-untyped-def]
+    """Return the CPU time of this thread; two words from ``state[scratch]`` on are written to."""
+    _clock_gettime(_CPU_CLOCK, state.ctypes.data + 8 * scratch)
+    return state[scratch] * 1_000_000_000 + state[scratch + 1]
+
+
+@jit
+def fill(array, start, stop, value):  # type: ignore[no-untyped-def]
+    """Set ``array[start:stop]``; a slice assignment takes the compiler seconds, this loop does not."""
+    for k in range(start, stop):
+        array[k] = value
+
+
+@jit
+def ensure_room(state, slot, wanted):  # type: ignore[no-untyped-def]
+    """Grow the buffer of 8-byte items at ``state[slot]``, of capacity ``state[slot + 1]``, to hold `wanted`.
+
+    Returns False when the system has no memory left.
+    """
+    if wanted <= state[slot + 1]:
+        return True
+    capacity = max(int64(64), wanted + wanted // 2)
+    grown = _realloc(state[slot], capacity * 8)
+    if grown == 0:
+        return False
+    fill(int64_view(grown, capacity), state[slot + 1], capacity, 0)
+    state[slot] = grown
+    state[slot + 1] = capacity
+    return True
+
+
+def free_buffers(state: npt.NDArray[np.int64], slots: tuple[int, ...]) -> None:
+    """Give back the buffers whose addresses stand in ``state[slots]``."""
+    free = ctypes.CDLL(None).free
+    free.argtypes = [ctypes.c_void_p]
+    free.restype = None
+    for slot in slots:
+        free(int(state[slot]))
+        state[slot] = state[slot + 1] = 0

@@ -1,0 +1,293 @@
+"""Features folded over the rows of a candidate, with what depends on a row alone taken once per call."""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+from __future__ import annotations
+
+import numpy as np
+from numba import int64
+
+from bife_core.native import jit
+from bife_core.scip import api
+from bife_core.scip.layout import (
+    ARENA_COLS,
+    ARENA_DEAD,
+    ARENA_USED,
+    ARENA_VALS,
+    CALL,
+    COL_PSEUDO,
+    KEPT_ENTRIES,
+    KEPT_INDEX,
+    KEPT_POINTER,
+    KEPT_START,
+    KEPT_VALID,
+    N_ROW_KEPT,
+    N_ROW_SUMS,
+    NEEDS_ACTIVE,
+    NEEDS_ACTIVE_1,
+    NEEDS_ACTIVE_2,
+    NEEDS_ACTIVE_3,
+    NEEDS_ACTIVE_4,
+    NEEDS_DEGREE,
+    NEEDS_KEPT,
+    NEEDS_ONE_TO_ALL,
+    NEEDS_RHS,
+    ROW_KEPT,
+    ROW_LENGTH,
+    ROW_LHS,
+    ROW_RHS,
+    ROW_SUMS,
+    ROW_TAG,
+    ROW_W2,
+    ROW_W3,
+    ROW_W4,
+    SUM_MAGNITUDE,
+    SUM_NEGATIVE,
+    SUM_NORM,
+    SUM_POSITIVE,
+    TIGHT_ROWS,
+    TIGHT_VALS,
+)
+from bife_core.scip.memory import (
+    ensure_room,
+    fill,
+    float64_view,
+    int64_view,
+    load_float64,
+    load_int64,
+    store_float64,
+)
+
+
+@jit
+def _keep_row(state, row, kept, sums):
+    """Take what stays true of a row while its entries do: sums by sign, and its columns for weight 3."""
+    entries = int64(api.row_n_entries(row))
+    norm = api.row_norm(row)
+    index = int64(api.row_index(row))
+    if (
+        kept[KEPT_VALID] == 1
+        and kept[KEPT_POINTER] == row
+        and kept[KEPT_INDEX] == index
+        and kept[KEPT_ENTRIES] == entries
+        and sums[SUM_NORM] == norm
+    ):
+        return True
+    if kept[KEPT_VALID] == 1:
+        state[ARENA_DEAD] += kept[KEPT_ENTRIES]
+    start = state[ARENA_USED]
+    end = start + entries
+    if not (ensure_room(state, ARENA_COLS, end) and ensure_room(state, ARENA_VALS, end)):
+        return False
+    arena_cols = int64_view(state[ARENA_COLS], end)
+    arena_vals = float64_view(state[ARENA_VALS], end)
+    cols = api.row_cols(row)
+    vals = api.row_vals(row)
+    positive = 0.0
+    negative = 0.0
+    highest = int64(0)
+    for k in range(entries):
+        value = load_float64(vals, k)
+        if value > 0.0:
+            positive += value
+        else:
+            negative += value
+        col = int64(api.col_index(load_int64(cols, k)))
+        highest = max(highest, col)
+        arena_cols[start + k] = col
+        arena_vals[start + k] = abs(value)
+    state[ARENA_USED] = end
+    kept[KEPT_POINTER] = row
+    kept[KEPT_INDEX] = index
+    kept[KEPT_ENTRIES] = entries
+    kept[KEPT_START] = start
+    kept[KEPT_VALID] = 1
+    sums[SUM_NORM] = norm
+    sums[SUM_POSITIVE] = positive
+    sums[SUM_NEGATIVE] = negative
+    sums[SUM_MAGNITUDE] = positive - negative
+    return ensure_room(state, COL_PSEUDO, highest + 1)
+
+
+@jit
+def _take_row(scip, state, row, position, mask, epsilon):
+    """Bring what the passes read of the LP row at `position` up to date with the present call."""
+    kept = int64_view(state[ROW_KEPT] + 8 * position * N_ROW_KEPT, N_ROW_KEPT)
+    sums = float64_view(state[ROW_SUMS] + 8 * position * N_ROW_SUMS, N_ROW_SUMS)
+    if mask & NEEDS_KEPT and not _keep_row(state, row, kept, sums):
+        return False
+    if mask & NEEDS_DEGREE:
+        store_float64(state[ROW_LENGTH], position, api.row_n_lp_entries(row))
+    active = False
+    if mask & (NEEDS_RHS | NEEDS_ACTIVE):
+        lhs = api.row_lhs(row)
+        rhs = api.row_rhs(row)
+        if mask & NEEDS_RHS:
+            store_float64(state[ROW_LHS], position, lhs)
+            store_float64(state[ROW_RHS], position, rhs)
+        if mask & NEEDS_ACTIVE:
+            activity = api.row_activity(scip, row)
+            active = abs(activity - rhs) <= epsilon or abs(activity - lhs) <= epsilon
+    int64_view(state[ROW_TAG], position + 1)[position] = 2 * state[CALL] + (1 if active else 0)
+    if not active:
+        return True
+    if mask & NEEDS_ACTIVE_4:
+        store_float64(state[ROW_W4], position, abs(api.row_dualsol(row)))
+    if mask & NEEDS_ACTIVE_2:
+        total = sums[SUM_MAGNITUDE]
+        store_float64(state[ROW_W2], position, 1.0 / total if total != 0.0 else 1.0)
+    if mask & NEEDS_ACTIVE_3:
+        pseudo = int64_view(state[COL_PSEUDO], state[COL_PSEUDO + 1])
+        start = kept[KEPT_START]
+        end = start + kept[KEPT_ENTRIES]
+        arena_cols = int64_view(state[ARENA_COLS], end)
+        arena_vals = float64_view(state[ARENA_VALS], end)
+        total = 0.0
+        for k in range(start, end):
+            if pseudo[arena_cols[k]] == state[CALL]:
+                total += arena_vals[k]
+        store_float64(state[ROW_W3], position, 1.0 / total if total != 0.0 else 1.0)
+    return True
+
+
+@jit
+def _fold_side(out, coefficient, side):
+    magnitude = abs(coefficient) + abs(side)
+    ratio = coefficient / magnitude if magnitude != 0.0 else 0.0
+    at = 36 if side >= 0.0 else 38
+    out[at] = min(out[at], ratio)
+    out[at + 1] = max(out[at + 1], ratio)
+
+
+@jit
+def _fold_share(out, at, share):
+    out[at] = min(out[at], share)
+    out[at + 1] = max(out[at + 1], share)
+
+
+@jit
+def _finish_spread(out, at, n, shift_sum, shift_squares, first):
+    """Write mean and standard deviation from sums of deviations from the first value, which do not cancel."""
+    out[at] = first + shift_sum / n
+    out[at + 1] = np.sqrt(max(shift_squares - shift_sum * shift_sum / n, 0.0) / n)
+
+
+@jit
+def _fold_active(state, n, weight_slot, out, at):
+    """Write the six values of one weighting over the candidate's `n` active rows at ``out[at:at + 6]``."""
+    fill(out, at, at + 6, 0.0)
+    if n == 0:
+        return
+    positions = int64_view(state[TIGHT_ROWS], n)
+    magnitudes = float64_view(state[TIGHT_VALS], n)
+    weights = 0.0
+    total = 0.0
+    smallest = np.inf
+    largest = 0.0
+    first = 0.0
+    shift_sum = 0.0
+    shift_squares = 0.0
+    for k in range(n):
+        weight = 1.0
+        if weight_slot >= 0:
+            weight = load_float64(state[weight_slot], positions[k])
+        y = weight * magnitudes[k]
+        if k == 0:
+            first = y
+        weights += weight
+        total += y
+        smallest = min(smallest, y)
+        largest = max(largest, y)
+        shift_sum += y - first
+        shift_squares += (y - first) ** 2
+    out[at] = weights
+    out[at + 1] = total
+    _finish_spread(out, at + 2, n, shift_sum, shift_squares, first)
+    out[at + 4] = smallest
+    out[at + 5] = largest
+
+
+@jit
+def by_row(scip, state, col, mask, infinity, epsilon, out):
+    """Write the features of one candidate that are folded over its rows."""
+    rows = api.col_rows(col)
+    vals = api.col_vals(col)
+    n_rows = int64(api.col_n_lp_rows(col))  # SCIP keeps the rows that are in the LP first
+    if not (ensure_room(state, TIGHT_ROWS, n_rows) and ensure_room(state, TIGHT_VALS, n_rows)):
+        return False
+    tight_rows = int64_view(state[TIGHT_ROWS], n_rows)
+    tight_vals = float64_view(state[TIGHT_VALS], n_rows)
+    tags = int64_view(state[ROW_TAG], state[ROW_TAG + 1])
+    fresh = 2 * state[CALL]
+
+    n = 0
+    n_tight = 0
+    first = 0.0
+    shift_sum = 0.0
+    shift_squares = 0.0
+    smallest = np.inf
+    largest = 0.0
+    if mask & NEEDS_RHS:
+        out[36] = 1.0
+        out[37] = -1.0
+        out[38] = 1.0
+        out[39] = -1.0
+    if mask & NEEDS_ONE_TO_ALL:
+        for at in range(40, 48, 2):
+            out[at] = 1.0
+            out[at + 1] = 0.0
+    for k in range(n_rows):
+        row = load_int64(rows, k)
+        position = int64(api.row_lp_pos(row))
+        if position < 0:
+            continue
+        if tags[position] < fresh and not _take_row(scip, state, row, position, mask, epsilon):
+            return False
+        value = load_float64(vals, k)
+        if mask & NEEDS_DEGREE:
+            length = load_float64(state[ROW_LENGTH], position)
+            if n == 0:
+                first = length
+            shift_sum += length - first
+            shift_squares += (length - first) ** 2
+            smallest = min(smallest, length)
+            largest = max(largest, length)
+        n += 1
+        if mask & NEEDS_RHS:
+            rhs = load_float64(state[ROW_RHS], position)
+            if rhs < infinity:
+                _fold_side(out, value, rhs)
+            lhs = load_float64(state[ROW_LHS], position)
+            if lhs > -infinity:
+                _fold_side(out, -value, -lhs)
+        if mask & NEEDS_ONE_TO_ALL:
+            positive = load_float64(state[ROW_SUMS], position * N_ROW_SUMS + SUM_POSITIVE)
+            negative = load_float64(state[ROW_SUMS], position * N_ROW_SUMS + SUM_NEGATIVE)
+            if value > 0.0:
+                _fold_share(out, 40, value / positive)
+                _fold_share(out, 42, value / (value - negative))
+            elif value < 0.0:
+                _fold_share(out, 44, value / (value - positive))
+                _fold_share(out, 46, value / negative)
+        if tags[position] & 1:
+            tight_rows[n_tight] = position
+            tight_vals[n_tight] = abs(value)
+            n_tight += 1
+
+    if mask & NEEDS_DEGREE:
+        fill(out, 29, 36, 0.0)
+        if n > 0:
+            _finish_spread(out, 29, n, shift_sum, shift_squares, first)
+            out[31] = smallest
+            out[32] = largest
+            for at, dynamic, static in ((33, 29, 4), (34, 31, 6), (35, 32, 7)):
+                together = out[static] + out[dynamic]
+                out[at] = out[dynamic] / together if together != 0.0 else 0.0
+    if mask & NEEDS_ACTIVE_1:
+        _fold_active(state, n_tight, -1, out, 48)
+    if mask & NEEDS_ACTIVE_2:
+        _fold_active(state, n_tight, ROW_W2, out, 54)
+    if mask & NEEDS_ACTIVE_3:
+        _fold_active(state, n_tight, ROW_W3, out, 60)
+    if mask & NEEDS_ACTIVE_4:
+        _fold_active(state, n_tight, ROW_W4, out, 66)
+    return True

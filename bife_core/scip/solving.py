@@ -1,0 +1,270 @@
+"""One solve of one model: a path, a brancher and settings in, a `SolveResult` out."""
+
+from __future__ import annotations
+
+import platform
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import pyscipopt
+from pydantic import Field
+
+from bife_core.config import Cost, Settings
+from bife_core.errors import InstanceError, SolverError
+from bife_core.rules import load_rule
+from bife_core.rules.types import CompiledRule
+from bife_core.scip.branching import BranchingStats, attach
+from bife_core.scip.library import library
+
+BUILTIN_BRANCHERS: Final = ("relpscost", "pscost", "mostinf", "fullstrong", "vanillafullstrong", "random")
+"""SCIP's own branching rules that `solve` takes by name; relpscost is reliability pseudocost branching (RPB)."""
+
+_MAX_PRIORITY: Final = 10_000_000
+_SEED_RANGE: Final = 2**31
+
+
+class SolveSettings(Settings):
+    """How a model is solved; the defaults are the paper's (section Experiments, Implementation)."""
+
+    time_limit_s: float | None = Field(None, gt=0, description="Seconds on `clock`; None is no limit.")
+    node_limit: int | None = Field(None, ge=1, description="Branch-and-bound nodes; None is no limit.")
+    memory_limit_mb: float | None = Field(None, gt=0, description="Megabytes SCIP may use; None is no limit.")
+    seed: int = Field(0, ge=0, description="Seed of SCIP's randomisation.")
+    cuts: Literal["root", "default"] = Field("root", description="Where cutting planes are separated.")
+    restarts: bool = Field(False, description="Whether SCIP may restart.")
+    clock: Literal["cpu", "wall"] = Field("cpu", description="Which clock limits and SCIP's times are on.")
+    params: dict[str, bool | int | float | str] = Field(
+        default_factory=dict, description="Further SCIP parameters, applied last."
+    )
+
+
+class SolveResult(Settings):
+    """What one solve gave.
+
+    Attributes
+    ----------
+    instance, brancher : str
+        Name of the model file, and of the rule or built-in brancher.
+    rule_sha : str or None
+        Hash of the rule; None for a built-in brancher.
+    status : str
+        SCIP's word: optimal, infeasible, unbounded, timelimit, nodelimit, userinterrupt, ...
+    cpu_s, wall_s : float
+        Seconds in `optimize`, presolving included and reading not; CPU seconds of the solving thread.
+    gap : float or None
+        |primal - dual| / min(|primal|, |dual|) as SCIP reports it; None while it is infinite.
+    primal_bound, dual_bound : float or None
+        In the sense of the model's objective; None while infinite.
+    primal_dual_integral : float
+        SCIP's own integral of the gap in percent over seconds.
+    calls, candidates : int
+        Branchings a rule was asked for, and candidates it scored; 0 for a built-in brancher.
+    feature_s, rule_s, callback_s : float
+        CPU seconds spent in features, in the rule and in the whole callback.
+    undecided, rule_errors : int
+        Branchings handed to SCIP because the rule gave no number, or raised.
+    """
+
+    instance: str
+    brancher: str
+    rule_sha: str | None = None
+    seed: int
+    status: str
+    nodes: int
+    lp_iterations: int
+    cpu_s: float
+    wall_s: float
+    gap: float | None
+    primal_bound: float | None
+    dual_bound: float | None
+    primal_dual_integral: float
+    calls: int = 0
+    candidates: int = 0
+    feature_s: float = 0.0
+    rule_s: float = 0.0
+    callback_s: float = 0.0
+    undecided: int = 0
+    rule_errors: int = 0
+    versions: dict[str, str]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the solve ended with a proof rather than at a limit."""
+        return self.status in {"optimal", "infeasible", "unbounded", "inforunbd"}
+
+    def cost(self, kind: Cost) -> float:
+        """Return the cost of this solve, positive and lower is better.
+
+        An infinite gap counts as 1e20, SCIP's infinity.
+        """
+        match kind:
+            case "time":
+                return self.cpu_s
+            case "nodes":
+                return float(self.nodes)
+            case "lp_iterations":
+                return float(self.lp_iterations)
+            case "gap":
+                return 1e20 if self.gap is None else self.gap
+            case "primal_dual_integral":
+                return self.primal_dual_integral
+
+
+def versions() -> dict[str, str]:
+    """Return the versions a result depends on."""
+    try:
+        own = version("bife")
+    except PackageNotFoundError:  # used from a source tree that is not installed
+        own = "source"
+    return {
+        "bife": own,
+        "scip": library().version,
+        "pyscipopt": pyscipopt.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def read_model(path: str | Path) -> pyscipopt.Model:
+    """Read a model file that SCIP knows, with SCIP's output hidden.
+
+    Raises
+    ------
+    InstanceError
+        If the file is missing or SCIP cannot read it.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InstanceError(f"There is no model file {path}; give the path of a .mps, .lp or .cip file.")
+    model = pyscipopt.Model()
+    model.hideOutput()
+    try:
+        model.readProblem(str(path))
+    except Exception as error:  # PySCIPOpt raises bare Exception for SCIP's return codes
+        raise InstanceError(f"SCIP cannot read {path.name} as a model: {error}.") from error
+    return model
+
+
+def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
+    """Set SCIP's parameters as `settings` say.
+
+    Raises
+    ------
+    SolverError
+        If SCIP does not know a parameter or refuses its value.
+    """
+    seed = settings.seed % _SEED_RANGE
+    params: dict[str, bool | int | float | str] = {
+        "randomization/randomseedshift": seed,
+        "randomization/permutationseed": seed,
+        "randomization/lpseed": seed,
+        "timing/clocktype": 1 if settings.clock == "cpu" else 2,
+    }
+    if settings.cuts == "root":
+        params["separating/maxrounds"] = 0
+    if not settings.restarts:
+        params["presolving/maxrestarts"] = 0
+    if settings.time_limit_s is not None:
+        params["limits/time"] = settings.time_limit_s
+    if settings.node_limit is not None:
+        params["limits/nodes"] = settings.node_limit
+    if settings.memory_limit_mb is not None:
+        params["limits/memory"] = settings.memory_limit_mb
+    params.update(settings.params)
+    for name, value in params.items():
+        try:
+            model.setParam(name, value)
+        except Exception as error:  # PySCIPOpt raises KeyError or bare Exception
+            raise SolverError(f"SCIP does not take {name} = {value!r}: {error}.") from error
+
+
+def choose_brancher(model: pyscipopt.Model, brancher: str | CompiledRule) -> BranchingStats | None:
+    """Put a built-in brancher, a rule or the rule a reference names in charge of `model`."""
+    if not isinstance(brancher, str):
+        return attach(model, brancher)
+    if brancher in BUILTIN_BRANCHERS:
+        model.setParam(f"branching/{brancher}/priority", _MAX_PRIORITY)
+        return None
+    return attach(model, load_rule(brancher))
+
+
+def _finite(model: pyscipopt.Model, value: float) -> float | None:
+    return None if model.isInfinity(abs(value)) else value
+
+
+def solve(
+    path: str | Path,
+    brancher: str | CompiledRule = "relpscost",
+    *,
+    settings: SolveSettings | None = None,
+    show_log: bool = False,
+    **overrides: Any,
+) -> SolveResult:
+    """Solve a model file with the given brancher.
+
+    Parameters
+    ----------
+    path : str or Path
+        A .mps, .lp or .cip file, gzipped or not.
+    brancher : str or CompiledRule
+        One of `BUILTIN_BRANCHERS`, a compiled rule, or a reference `load_rule` knows.
+    settings : SolveSettings, optional
+        The paper's settings without a time limit by default.
+    show_log : bool
+        Whether SCIP prints its log.
+    **overrides
+        Single fields of `SolveSettings`, such as ``time_limit_s=60``.
+
+    Raises
+    ------
+    InstanceError
+        If the model cannot be read.
+    RuleError
+        If the rule cannot be loaded.
+    SolverError
+        If SCIP refuses a parameter or fails while solving.
+
+    Examples
+    --------
+    >>> result = solve("model.mps.gz", "pseudocost_product", time_limit_s=60)  # doctest: +SKIP
+    >>> result.status, result.nodes  # doctest: +SKIP
+    ('optimal', 87)
+    """
+    settings = SolveSettings(**{**(settings or SolveSettings()).model_dump(), **overrides})
+    model = read_model(path)
+    apply(settings, model)
+    stats = choose_brancher(model, brancher)
+    if show_log:
+        model.hideOutput(False)
+    cpu, wall = time.thread_time(), time.perf_counter()
+    try:
+        model.optimize()
+    except Exception as error:  # PySCIPOpt raises bare Exception for SCIP's return codes
+        raise SolverError(f"SCIP failed while solving {Path(path).name}: {error}.") from error
+    cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
+
+    status = model.getStatus()
+    gap = model.getGap() if status not in {"infeasible", "unbounded", "inforunbd"} else 0.0
+    return SolveResult(
+        instance=Path(path).name,
+        brancher=brancher if isinstance(brancher, str) else brancher.name,
+        rule_sha=None if isinstance(brancher, str) else brancher.sha,
+        seed=settings.seed,
+        status=status,
+        nodes=model.getNTotalNodes(),
+        lp_iterations=model.getNLPIterations(),
+        cpu_s=cpu,
+        wall_s=wall,
+        gap=_finite(model, gap),
+        primal_bound=_finite(model, model.getPrimalbound()),
+        dual_bound=_finite(model, model.getDualbound()),
+        primal_dual_integral=model.getPrimalDualIntegral(),
+        **({} if stats is None else _counters(stats)),
+        versions=versions(),
+    )
+
+
+def _counters(stats: BranchingStats) -> dict[str, Any]:
+    names = ("calls", "candidates", "feature_s", "rule_s", "callback_s", "undecided", "rule_errors")
+    return {name: getattr(stats, name) for name in names}

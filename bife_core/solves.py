@@ -1,0 +1,174 @@
+"""Solves that were paid for: done in pinned worker processes, on disk before they are used, never done twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from bife_core.benchmarks import Instance
+from bife_core.config import Settings
+from bife_core.errors import RuleError
+from bife_core.rules import Rejection, compile_rule
+from bife_core.rules.types import CompiledRule
+from bife_core.sandbox import WorkerFailure, WorkerPool
+from bife_core.scip.solving import SolveResult, SolveSettings, solve, versions
+
+_GRACE_S = 30.0
+"""Wall seconds beyond twice the CPU limit a worker may take: reading the model, presolving, a shared core."""
+
+
+class Brancher(Settings):
+    """Who branches: a built-in of SCIP by name, or a rule by source.
+
+    Attributes
+    ----------
+    source : str or None
+        The rule's source; None for a built-in.
+    sha : str or None
+        The rule's hash, which stands for its source in keys; None for a built-in.
+    """
+
+    name: str
+    source: str | None = None
+    sha: str | None = None
+
+    @classmethod
+    def of(cls, rule: CompiledRule) -> Brancher:
+        """Return the brancher a compiled rule is."""
+        return cls(name=rule.name, source=rule.source, sha=rule.sha)
+
+    @property
+    def identity(self) -> str:
+        """What a solve depends on: the rule's hash or the built-in's name."""
+        return self.sha or self.name
+
+
+class SolveOutcome(Settings):
+    """Results of the solves of one job in order, or the reason there are none."""
+
+    results: tuple[SolveResult, ...] = ()
+    failure: str | None = None
+
+
+class SolveStore:
+    """Finished solves by key, one JSON file each.
+
+    Parameters
+    ----------
+    directory : Path
+        Made when the first solve is stored.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def _path(self, key: str) -> Path:
+        return self.directory / key[:2] / f"{key}.json"
+
+    def get(self, key: str) -> SolveOutcome | None:
+        """Return a stored outcome, or None. A file that cannot be read counts as none and is written anew."""
+        try:
+            return SolveOutcome.model_validate_json(self._path(key).read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def put(self, key: str, outcome: SolveOutcome) -> None:
+        """Store an outcome at once or not at all."""
+        path = self._path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        partial.write_text(outcome.model_dump_json())
+        partial.replace(path)
+
+
+class SolveJob(Settings):
+    """Solves of one instance that run one after the other on the same core."""
+
+    instance: str
+    path: Path
+    digest: str
+    branchers: tuple[Brancher, ...]
+    settings: SolveSettings
+
+    @classmethod
+    def of(cls, instance: Instance, branchers: Sequence[Brancher], settings: SolveSettings) -> SolveJob:
+        """Return the job for an instance of a benchmark."""
+        return cls(
+            instance=instance.name,
+            path=instance.path,
+            digest=instance.digest,
+            branchers=tuple(branchers),
+            settings=settings,
+        )
+
+    @property
+    def key(self) -> str:
+        """Hash of all a result depends on but the machine."""
+        facts = {
+            "digest": self.digest,
+            "branchers": [brancher.identity for brancher in self.branchers],
+            "settings": self.settings.model_dump(mode="json"),
+            "scip": versions()["scip"],
+        }
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def limit_s(self) -> float:
+        """Wall seconds after which the worker is killed."""
+        per_solve = self.settings.time_limit_s or 86_400.0
+        return len(self.branchers) * (2.0 * per_solve + _GRACE_S)
+
+
+def run_jobs(
+    jobs: Sequence[SolveJob],
+    store: SolveStore,
+    pool: WorkerPool,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[SolveOutcome]:
+    """Run the jobs that are not in the store, and return the outcomes of all in order.
+
+    Every outcome is stored the moment its worker answers. A failure is an outcome, but is not stored: the next run
+    tries again.
+    """
+    outcomes: dict[int, SolveOutcome] = {}
+    waiting: dict[int, Future[Any]] = {}
+    for position, job in enumerate(jobs):
+        stored = store.get(job.key)
+        if stored is not None:
+            outcomes[position] = stored
+            continue
+        waiting[position] = pool.submit(
+            "bife_core.solves:work", job.model_dump(mode="json"), limit_s=job.limit_s
+        )
+    for position, future in waiting.items():
+        try:
+            outcome = SolveOutcome.model_validate(future.result())
+            if outcome.failure is None:
+                store.put(jobs[position].key, outcome)
+        except WorkerFailure as failure:
+            outcome = SolveOutcome(failure=str(failure))
+        outcomes[position] = outcome
+        if progress is not None:
+            progress(len(outcomes), len(jobs))
+    return [outcomes[position] for position in range(len(jobs))]
+
+
+def work(**job: Any) -> dict[str, Any]:
+    """Run one job in this process; what `run_jobs` calls in a worker."""
+    todo = SolveJob.model_validate(job)
+    results = []
+    for brancher in todo.branchers:
+        chosen: str | CompiledRule = brancher.name
+        if brancher.source is not None:
+            compiled = compile_rule(brancher.source, name=brancher.name)
+            if isinstance(compiled, Rejection):
+                raise RuleError(compiled.reason)
+            chosen = compiled
+        result = solve(todo.path, chosen, settings=todo.settings)
+        results.append(result.model_copy(update={"instance": todo.instance}))
+    return SolveOutcome(results=tuple(results)).model_dump(mode="json")

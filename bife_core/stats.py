@@ -1,0 +1,298 @@
+"""Statistics of solve costs: geometric means, paired ratios with intervals, exact tests (paper, appendix E).
+
+Costs are compared by instance. Several seeds of one instance are not independent observations, so they are
+collapsed to their geometric mean first; what is resampled and ranked afterwards are instances.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import scipy.stats
+from numpy.typing import ArrayLike, NDArray
+
+Costs: TypeAlias = (
+    Mapping[str, Sequence[float]] | Sequence[float] | Sequence[Sequence[float]] | NDArray[np.float64]
+)
+"""Costs of one brancher per instance: by name with a cost per seed, a row of seeds each, or one cost each."""
+
+_RESAMPLES = 9999
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class RatioInterval:
+    """How many times the costs of `a` are those of `b`, below 1 where `a` is cheaper.
+
+    Attributes
+    ----------
+    ratio : float
+        Geometric mean over instances of cost a / cost b.
+    low, high : float or None
+        Ends of the bootstrap interval; None where the data give none.
+    confidence : float
+        Level of the interval.
+    instances : int
+        Number of pairs.
+    note : str
+        Why there is no interval, or why it is a point; empty otherwise.
+    """
+
+    ratio: float
+    low: float | None
+    high: float | None
+    confidence: float
+    instances: int
+    note: str = ""
+
+    @property
+    def below_one(self) -> bool:
+        """Whether the whole interval lies below 1, that is, whether `a` is cheaper at this confidence."""
+        return self.high is not None and self.high < 1
+
+
+@dataclass(frozen=True, slots=True)
+class SignedRank:
+    """Exact two-sided Wilcoxon signed-rank test on log ratios.
+
+    Attributes
+    ----------
+    p_value : float
+        Between 0 and 1; 1 where all pairs are equal.
+    pairs : int
+        Instances with different costs; equal ones say nothing about a direction and are left out.
+    ties : bool
+        Whether some pairs differ by the same factor; ranks are then averaged and the p-value, taken from the
+        distribution of distinct ranks, is a close approximation.
+    """
+
+    p_value: float
+    pairs: int
+    ties: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WinTieLoss:
+    """On how many instances `a` is cheaper than, as cheap as, dearer than `b`."""
+
+    wins: int
+    ties: int
+    losses: int
+
+
+def positive_counts(counts: ArrayLike) -> NDArray[np.float64]:
+    """Return max(count, 1), which makes counts of nodes fit for geometric means.
+
+    A model solved before branching may have 0 nodes; counting it as 1 is the convention of every table here.
+
+    Examples
+    --------
+    >>> positive_counts([0, 1, 40]).tolist()
+    [1.0, 1.0, 40.0]
+    """
+    return np.maximum(np.asarray(counts, dtype=np.float64), 1.0)
+
+
+def geometric_mean(values: ArrayLike) -> float:
+    """Return the geometric mean of positive values.
+
+    Raises
+    ------
+    ValueError
+        If there is no value, or one that is not positive and finite.
+
+    Examples
+    --------
+    >>> round(geometric_mean([1, 4]), 12)
+    2.0
+    """
+    return float(scipy.stats.gmean(_positive(values, "geometric mean")))
+
+
+def geometric_std(values: ArrayLike) -> float:
+    """Return the geometric standard deviation, a factor of at least 1, with n - 1 degrees of freedom.
+
+    A single value has no spread: its geometric standard deviation is 1.
+
+    Raises
+    ------
+    ValueError
+        If there is no value, or one that is not positive and finite.
+    """
+    array = _positive(values, "geometric standard deviation")
+    return 1.0 if array.size == 1 else float(np.exp(np.log(array).std(ddof=1)))
+
+
+def collapse_seeds(costs: Costs) -> NDArray[np.float64]:
+    """Return the geometric mean over seeds of each instance, in the order given (by name for a mapping).
+
+    Returns
+    -------
+    (n_instances,) float64
+
+    Raises
+    ------
+    ValueError
+        If there is no instance, an instance without costs, or a cost that is not positive and finite.
+    """
+    rows = [costs[name] for name in sorted(costs)] if isinstance(costs, Mapping) else list(costs)
+    if not rows:
+        raise ValueError("There are no costs: give at least one instance.")
+    return np.array([geometric_mean(row) for row in rows])
+
+
+def log_ratios(costs_a: Costs, costs_b: Costs) -> NDArray[np.float64]:
+    """Return log(cost a / cost b) per instance, seeds collapsed first.
+
+    Returns
+    -------
+    (n_instances,) float64
+        Negative where `a` is cheaper.
+
+    Raises
+    ------
+    ValueError
+        If the two do not speak of the same instances, or a cost is not positive and finite.
+    """
+    if isinstance(costs_a, Mapping) != isinstance(costs_b, Mapping):
+        raise ValueError(
+            "Give both costs by instance name, or both as arrays in the same order of instances."
+        )
+    if isinstance(costs_a, Mapping) and isinstance(costs_b, Mapping) and costs_a.keys() != costs_b.keys():
+        odd = ", ".join(sorted(costs_a.keys() ^ costs_b.keys()))
+        raise ValueError(f"Both costs must be of the same instances; these are in only one of them: {odd}.")
+    a, b = collapse_seeds(costs_a), collapse_seeds(costs_b)
+    if a.shape != b.shape:
+        raise ValueError(f"Both costs must be of the same instances; found {a.size} and {b.size} of them.")
+    return np.log(a) - np.log(b)
+
+
+def ratio_interval(
+    costs_a: Costs, costs_b: Costs, confidence: float = 0.95, rng: np.random.Generator | int = 0
+) -> RatioInterval:
+    """Return the geometric-mean ratio of two costs with a paired bootstrap interval over instances.
+
+    The interval is bias-corrected and accelerated (BCa), or percentile where BCa is not defined. One instance
+    gives no interval, and equal ratios give a point; `note` says so.
+
+    Parameters
+    ----------
+    costs_a, costs_b : Costs
+        Positive costs of the same instances.
+    confidence : float
+        Between 0 and 1.
+    rng : np.random.Generator or int
+        Draws the resamples, or the seed of a generator that does.
+
+    Raises
+    ------
+    ValueError
+        If the costs do not pair up or are not positive and finite, or the confidence is out of range.
+
+    Examples
+    --------
+    >>> found = ratio_interval({"x": [1.0, 4.0], "y": [3.0]}, {"x": [4.0, 4.0], "y": [4.0]})
+    >>> round(found.ratio, 3), found.instances
+    (0.612, 2)
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"The confidence must lie between 0 and 1, found {confidence}.")
+    logs = log_ratios(costs_a, costs_b)
+    ratio, count = float(np.exp(logs.mean())), logs.size
+    if count == 1:
+        note = "one instance says nothing about others, so there is no interval"
+        return RatioInterval(ratio, None, None, confidence, count, note)
+    if np.ptp(logs) < _SAME:
+        note = "the ratio is the same on every instance, so the interval is a point"
+        return RatioInterval(ratio, ratio, ratio, confidence, count, note)
+    low, high = _bootstrap(logs, confidence, np.random.default_rng(rng))
+    return RatioInterval(ratio, float(np.exp(low)), float(np.exp(high)), confidence, count)
+
+
+def signed_rank_test(costs_a: Costs, costs_b: Costs) -> SignedRank:
+    """Test whether two costs differ: exact two-sided Wilcoxon signed rank on per-instance log ratios.
+
+    Raises
+    ------
+    ValueError
+        If the costs do not pair up or are not positive and finite.
+    """
+    logs = log_ratios(costs_a, costs_b)
+    # Logarithms of equal factors differ in the last bits; ranks must not see that.
+    logs = np.round(logs[np.abs(logs) >= _SAME], 12)
+    if logs.size == 0:
+        return SignedRank(1.0, 0, ties=False)
+    p_value = float(scipy.stats.wilcoxon(logs, alternative="two-sided", method="exact").pvalue)
+    return SignedRank(p_value, logs.size, ties=np.unique(np.abs(logs)).size < logs.size)
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Return Holm-adjusted p-values, in the order given: the family-wise error stays below the level.
+
+    Raises
+    ------
+    ValueError
+        If a p-value lies outside 0 to 1.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    (0.03, 0.06, 0.06)
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    if not np.all((p >= 0) & (p <= 1)):
+        raise ValueError(f"p-values must lie between 0 and 1, found {list(p_values)}.")
+    order = np.argsort(p, kind="stable")
+    stepped = p[order] * np.arange(p.size, 0, -1)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
+    return tuple(adjusted.tolist())
+
+
+def win_tie_loss(costs_a: Costs, costs_b: Costs, tolerance: float = 0.0) -> WinTieLoss:
+    """Count the instances on which `a` is cheaper, as cheap, dearer.
+
+    Parameters
+    ----------
+    tolerance : float
+        Costs within this share of each other tie, 0.01 meaning one percent.
+
+    Raises
+    ------
+    ValueError
+        If the costs do not pair up or are not positive and finite, or the tolerance is negative.
+    """
+    if tolerance < 0:
+        raise ValueError(f"The tolerance must not be negative, found {tolerance}.")
+    logs = log_ratios(costs_a, costs_b)
+    margin = max(np.log1p(tolerance), _SAME)
+    wins, losses = int(np.sum(logs < -margin)), int(np.sum(logs > margin))
+    return WinTieLoss(wins, logs.size - wins - losses, losses)
+
+
+def _positive(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    array = np.atleast_1d(np.asarray(values, dtype=np.float64)).ravel()
+    if array.size == 0:
+        raise ValueError(f"A {what} needs at least one value.")
+    bad = array[~(np.isfinite(array) & (array > 0))]
+    if bad.size:
+        raise ValueError(
+            f"A {what} needs positive, finite values, found {bad[0]}; for node counts use positive_counts()."
+        )
+    return array
+
+
+def _bootstrap(logs: NDArray[np.float64], confidence: float, rng: np.random.Generator) -> tuple[float, float]:
+    for method in ("BCa", "percentile"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", scipy.stats.DegenerateDataWarning)
+            interval = scipy.stats.bootstrap(
+                (logs,), np.mean, n_resamples=_RESAMPLES, confidence_level=confidence, method=method, rng=rng
+            ).confidence_interval
+        if np.isfinite([interval.low, interval.high]).all():
+            break
+    return float(interval.low), float(interval.high)
