@@ -1,0 +1,153 @@
+"""Combinatorial auctions (CA): bids of the "arbitrary" kind of Leyton-Brown et al. (2000)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+
+from bife_core.benchmarks.base import Family
+from bife_core.benchmarks.milp import MilpData, binary_program, unit_rows
+
+Variant = Literal["gasse", "ecole"]
+
+_MIN_VALUE, _MAX_VALUE = 1.0, 100.0
+_VALUE_DEVIATION = 0.5
+_ADDITIVITY = 0.2
+_BUDGET_FACTOR = 1.5
+_RESALE_FACTOR = 0.5
+_MAX_SUBSTITUTES = 5
+_ADD_ITEM: dict[Variant, float] = {"gasse": 0.7, "ecole": 0.65}
+
+_Vector = NDArray[np.float64]
+_Bundle = tuple[int, ...]
+
+
+def combinatorial_auction(rng: RandomState, *, items: int, bids: int, variant: Variant = "gasse") -> MilpData:
+    """Draw a winner determination model: accept bids of highest total price, each item sold at most once.
+
+    Parameters
+    ----------
+    rng : RandomState
+        Legacy stream; the draws follow the order of learn2branch, so equal streams give equal models.
+    items, bids : int
+        Items on sale and bids on bundles of them. Substitute bids of one bidder exclude one another through
+        an additional dummy item.
+    variant : {"gasse", "ecole"}
+        How a bundle grows. learn2branch adds an item with probability 0.7 and, through an integer array
+        used as an index, weighs every candidate by its compatibility with items 0 and 1; Ecole adds with
+        probability 0.65 and weighs by the mean compatibility with the bundle, as Leyton-Brown et al.
+        describe. Published results rest on the former, so it is the default.
+
+    Returns
+    -------
+    MilpData
+        Maximise ``price @ x`` with at most one accepted bid for every item, `x` binary.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two items or no bids, or the variant is unknown.
+    """
+    if items < 2 or bids < 1:
+        raise ValueError(f"an auction needs two items and one bid at least, not {items} and {bids}")
+    if variant not in _ADD_ITEM:
+        raise ValueError(f"variant must be one of {', '.join(_ADD_ITEM)}, not {variant!r}")
+    market = _Market(rng, items, variant)
+    accepted: list[tuple[_Bundle, float]] = []
+    n_items = items
+    while len(accepted) < bids:
+        offers = market.bidder(limit=bids - len(accepted))
+        if len(offers) > 2:
+            offers = [((*bundle, n_items), price) for bundle, price in offers]
+            n_items += 1
+        accepted += offers
+
+    wanted_by: list[list[int]] = [[] for _ in range(n_items)]
+    for bid, (bundle, _) in enumerate(accepted):
+        for item in bundle:
+            wanted_by[item].append(bid)
+    return binary_program(
+        f"combinatorial_auction-{items}x{bids}",
+        maximise=True,
+        objective=np.array([price for _, price in accepted]),
+        rows=unit_rows([members for members in wanted_by if members], bids),
+        row_upper=1,
+    )
+
+
+class _Market:
+    """The items' common values and compatibilities, and bidders drawn one after another."""
+
+    def __init__(self, rng: RandomState, items: int, variant: Variant) -> None:
+        self.rng = rng
+        self.items = items
+        self.variant = variant
+        self.values = _MIN_VALUE + (_MAX_VALUE - _MIN_VALUE) * rng.rand(items)
+        compatibility = np.triu(rng.rand(items, items), k=1)
+        compatibility += compatibility.T
+        self.compatibility: _Vector = compatibility / compatibility.sum(axis=1)
+
+    def bidder(self, limit: int) -> list[tuple[_Bundle, float]]:
+        """Return the bids of the next bidder, `limit` at most; none if the first price came out negative."""
+        interests = self.rng.rand(self.items)
+        private = self.values + _MAX_VALUE * _VALUE_DEVIATION * (2 * interests - 1)
+        first_item = int(self.rng.choice(self.items, p=interests / interests.sum()))
+        first = self._grow(first_item, interests, size=None)
+        first_price = _price(private, first)
+        if first_price < 0:
+            return []
+        offers = {first: first_price}
+
+        substitutes = [self._grow(item, interests, size=len(first)) for item in first]
+        priced = [(bundle, _price(private, bundle)) for bundle in substitutes]
+        budget = _BUDGET_FACTOR * first_price
+        resale = _RESALE_FACTOR * self.values[list(first)].sum()
+        for bundle, price in sorted(priced, key=lambda offer: -offer[1]):
+            if len(offers) > _MAX_SUBSTITUTES or len(offers) >= limit:
+                break
+            worth = self.values[list(bundle)].sum()
+            if 0 <= price <= budget and worth >= resale and bundle not in offers:
+                offers[bundle] = price
+        return list(offers.items())
+
+    def _grow(self, first: int, interests: _Vector, size: int | None) -> _Bundle:
+        """Return a bundle around `first`: of `size` items, or of random size for None."""
+        inside = np.zeros(self.items, dtype=np.bool_)
+        inside[first] = True
+        count = 1
+        while (self.rng.rand() < _ADD_ITEM[self.variant]) if size is None else (count < size):
+            if count == self.items:
+                break
+            weights = np.where(inside, 0.0, interests * self._affinity(inside, count))
+            inside[self.rng.choice(self.items, p=weights / weights.sum())] = True
+            count += 1
+        return tuple(np.flatnonzero(inside).tolist())
+
+    def _affinity(self, inside: NDArray[np.bool_], count: int) -> _Vector:
+        if self.variant == "ecole":
+            weights = self.compatibility[inside].mean(axis=0)
+        else:
+            outside = self.items - count
+            weights = (outside * self.compatibility[0] + count * self.compatibility[1]) / self.items
+        return np.asarray(weights, dtype=np.float64)
+
+
+def _price(private: _Vector, bundle: _Bundle) -> float:
+    return float(private[list(bundle)].sum() + len(bundle) ** (1 + _ADDITIVITY))
+
+
+FAMILY = Family(
+    name="combinatorial_auction",
+    label="CA",
+    generate=combinatorial_auction,
+    sizes={
+        "tiny": {"items": 100, "bids": 150},
+        "test": {"items": 100, "bids": 500},
+        "transfer": {"items": 200, "bids": 1000},
+        "test-ecole": {"items": 100, "bids": 500, "variant": "ecole"},
+        "transfer-ecole": {"items": 200, "bids": 1000, "variant": "ecole"},
+    },
+)

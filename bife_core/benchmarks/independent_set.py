@@ -1,0 +1,128 @@
+"""Maximum independent set (MIS) on preferential attachment graphs, in the clique form of Bergman et al."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+
+from bife_core.benchmarks.base import Family
+from bife_core.benchmarks.milp import MilpData, binary_program, unit_rows
+
+Edge = tuple[int, int]
+
+
+def independent_set(rng: RandomState, *, nodes: int, affinity: int = 4) -> MilpData:
+    """Draw a graph and state its maximum independent set: as many nodes as possible, no two of them adjacent.
+
+    Papers of this line often speak of Erdos-Renyi graphs; the code they share attaches nodes preferentially
+    (Barabasi and Albert, 1999), and so does this.
+
+    Parameters
+    ----------
+    rng : RandomState
+        Legacy stream; the draws follow the order of learn2branch, so equal streams give equal graphs.
+    nodes : int
+        Nodes of the graph.
+    affinity : int
+        Edges every new node brings.
+
+    Returns
+    -------
+    MilpData
+        Maximise ``sum(x)`` with at most one node from each clique of a greedy partition and from every edge
+        outside those cliques, `x` binary. Rows are in lexicographic order of their nodes.
+
+    Raises
+    ------
+    ValueError
+        If the affinity is not between 1 and the number of nodes less one.
+    """
+    edges, degrees = attachment_graph(rng, nodes, affinity)
+    inequalities = set(edges)
+    rows: list[tuple[int, ...]] = []
+    for clique in clique_partition(edges, degrees):
+        if len(clique) > 1:
+            rows.append(clique)
+            inequalities.difference_update(combinations(clique, 2))
+    rows = sorted(rows + list(inequalities))
+    return binary_program(
+        f"independent_set-{nodes}-{affinity}",
+        maximise=True,
+        objective=np.ones(nodes),
+        rows=unit_rows(rows, nodes),
+        row_upper=1,
+    )
+
+
+def attachment_graph(rng: RandomState, nodes: int, affinity: int) -> tuple[list[Edge], NDArray[np.int64]]:
+    """Draw a preferential attachment graph.
+
+    Node `affinity` is linked to all before it; each later node to `affinity` distinct earlier ones, drawn
+    with probability proportional to their degrees.
+
+    Returns
+    -------
+    edges : list of (int, int)
+        Pairs with the smaller node first, in order of creation; ``affinity * (nodes - affinity)`` of them.
+    degrees : (nodes,) int64
+        Degree of every node.
+    """
+    if not 1 <= affinity < nodes:
+        raise ValueError(f"affinity must be between 1 and {nodes - 1} for {nodes} nodes, not {affinity}")
+    edges: list[Edge] = []
+    degrees = np.zeros(nodes, dtype=np.int64)
+    for new in range(affinity, nodes):
+        if new == affinity:
+            chosen = np.arange(new)
+        else:
+            probability = degrees[:new] / (2 * len(edges))
+            chosen = rng.choice(new, size=affinity, replace=False, p=probability)
+        edges += [(node, new) for node in chosen.tolist()]
+        degrees[chosen] += 1
+        degrees[new] += affinity
+    return edges, degrees
+
+
+def clique_partition(edges: list[Edge], degrees: NDArray[np.int64]) -> list[tuple[int, ...]]:
+    """Partition the nodes into cliques greedily, highest degree first.
+
+    Nodes of equal degree come in order of their number, so the partition is the same on every platform.
+
+    Returns
+    -------
+    list of tuple of int
+        Cliques as sorted nodes, single nodes included.
+    """
+    neighbours: list[set[int]] = [set() for _ in degrees]
+    for a, b in edges:
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+    order = np.argsort(-degrees, kind="stable").tolist()
+    rank = {node: position for position, node in enumerate(order)}
+    free = set(order)
+    cliques = []
+    for centre in order:
+        if centre not in free:
+            continue
+        clique = [centre]
+        for node in sorted(neighbours[centre] & free, key=rank.__getitem__):
+            if all(node in neighbours[member] for member in clique):
+                clique.append(node)
+        free.difference_update(clique)
+        cliques.append(tuple(sorted(clique)))
+    return cliques
+
+
+FAMILY = Family(
+    name="independent_set",
+    label="MIS",
+    generate=independent_set,
+    sizes={
+        "tiny": {"nodes": 110, "affinity": 8},
+        "test": {"nodes": 500, "affinity": 4},
+        "transfer": {"nodes": 1000, "affinity": 4},
+    },
+)

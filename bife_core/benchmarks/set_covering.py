@@ -1,0 +1,81 @@
+"""Set covering (SC): the random instances of Balas and Ho (1980) in the sizes of the paper."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import RandomState
+from scipy.sparse import csc_array
+
+from bife_core.benchmarks.base import Family
+from bife_core.benchmarks.milp import MilpData, binary_program
+
+
+def set_covering(
+    rng: RandomState, *, rows: int, columns: int, density: float = 0.05, max_cost: int = 100
+) -> MilpData:
+    """Draw a set covering model: choose columns of least cost so that each row is covered.
+
+    Each row is in one column at least and each column covers two rows or more.
+
+    Parameters
+    ----------
+    rng : RandomState
+        Legacy stream; the draws follow the order of learn2branch, so equal streams give equal models.
+    rows, columns : int
+        Elements to cover and sets to choose from.
+    density : float
+        Share of nonzero coefficients.
+    max_cost : int
+        Costs are integers drawn uniformly from 1 to `max_cost`.
+
+    Returns
+    -------
+    MilpData
+        Minimise ``cost @ x`` with every row sum at least 1, `x` binary.
+
+    Raises
+    ------
+    ValueError
+        If the density leaves too few coefficients, or asks for more rows in a column than there are.
+    """
+    nonzeros = int(rows * columns * density)
+    if nonzeros < rows or nonzeros < 2 * columns:
+        raise ValueError(f"density {density} leaves a row uncovered or a column with a single row")
+    picks = rng.choice(columns, size=nonzeros)
+    picks[: 2 * columns] = np.repeat(np.arange(columns), 2)
+    lengths = np.bincount(picks, minlength=columns)
+    if lengths.max() > rows:
+        raise ValueError(f"density {density} gives a column more than the {rows} rows there are")
+
+    # The first `rows` places hold each row once; columns take consecutive places, so none stays uncovered.
+    places = np.empty(nonzeros, dtype=np.int64)
+    places[:rows] = rng.permutation(rows)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        if begin >= rows:
+            places[begin:end] = rng.choice(rows, size=end - begin, replace=False)
+        elif end > rows:
+            others = np.setdiff1d(np.arange(rows), places[begin:rows], assume_unique=True)
+            places[rows:end] = rng.choice(others, size=end - rows, replace=False)
+    costs = rng.randint(max_cost, size=columns) + 1
+
+    matrix = csc_array((np.ones(nonzeros), places, starts), shape=(rows, columns)).tocsr()
+    return binary_program(
+        f"set_covering-{rows}x{columns}",
+        maximise=False,
+        objective=costs.astype(np.float64),
+        rows=matrix,
+        row_lower=1,
+    )
+
+
+FAMILY = Family(
+    name="set_covering",
+    label="SC",
+    generate=set_covering,
+    sizes={
+        "tiny": {"rows": 110, "columns": 130, "density": 0.15, "max_cost": 3},
+        "test": {"rows": 500, "columns": 1000},
+        "transfer": {"rows": 1000, "columns": 1000},
+    },
+)

@@ -1,0 +1,46 @@
+"""The page docs/adding-a-benchmark.md, followed to the letter."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from bife_core.benchmarks import FAMILIES, Family, open_benchmark
+from bife_core.config import InstancesConfig
+
+PAGE = Path(__file__).parents[3] / "docs" / "adding-a-benchmark.md"
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    found = re.findall(r"^( *)```python\n(.*?)^\1```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    return [dedent(code) for _, code in found]
+
+
+def test_the_example_family_can_be_registered_and_branches(blocks, monkeypatch, tmp_path, capsys):
+    family_file, check = blocks
+    namespace: dict[str, object] = {}
+    exec(compile(family_file, str(PAGE), "exec", dont_inherit=True), namespace)
+    family = namespace["FAMILY"]
+    assert isinstance(family, Family)
+
+    monkeypatch.setitem(FAMILIES, family.name, family)
+    instances = open_benchmark(InstancesConfig(benchmark="knapsack", size="test"), tmp_path).instances(
+        "test", 2
+    )
+    assert len({instance.digest for instance in instances}) == 2
+
+    exec(compile(check, str(PAGE), "exec", dont_inherit=True), namespace)
+    nodes = [int(line.split()[1]) for line in capsys.readouterr().out.splitlines()]
+    assert len(nodes) == 3
+    assert min(nodes) > 1
+
+
+def test_the_page_names_what_exists(blocks):
+    text = PAGE.read_text(encoding="utf-8")
+    root = PAGE.parents[1]
+    for path in re.findall(r"`((?:bife_core|tests)/[\w/]+\.py)`|pytest ([\w/]+\.py)", text):
+        assert (root / (path[0] or path[1])).exists(), path

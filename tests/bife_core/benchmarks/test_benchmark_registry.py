@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from bife_core.benchmarks import FAMILIES, FolderBenchmark, GeneratedBenchmark, open_benchmark
+from bife_core.config import InstancesConfig
+from bife_core.errors import ConfigError, InstanceError
+
+
+def test_the_four_benchmarks_of_the_paper_are_there():
+    assert {name: family.label for name, family in FAMILIES.items()}.items() >= {
+        ("set_covering", "SC"),
+        ("combinatorial_auction", "CA"),
+        ("independent_set", "MIS"),
+        ("facility_location", "CFL"),
+    }
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_opens_by_name(name, tmp_path):
+    opened = open_benchmark(InstancesConfig(benchmark=name, size="tiny", seed=5), tmp_path)
+    assert isinstance(opened, GeneratedBenchmark)
+    assert (opened.name, opened.size, opened.seed, opened.notes) == (name, "tiny", 5, ())
+    assert opened.instances("test", 1)[0].path.is_relative_to(tmp_path)
+
+
+def test_a_folder_opens_by_path(tmp_path, foreign):
+    (tmp_path / "lseu.mps").write_bytes((foreign / "lseu.mps").read_bytes())
+    opened = open_benchmark(InstancesConfig(benchmark="folder", folder=tmp_path), tmp_path / "unused")
+    assert isinstance(opened, FolderBenchmark)
+    assert opened.name == tmp_path.name
+    assert not (tmp_path / "unused").exists()
+
+
+def test_instances_have_absolute_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = InstancesConfig(benchmark="set_covering", size="tiny")
+    relative = tmp_path.relative_to(tmp_path)
+    assert open_benchmark(config, relative).instances("test", 1)[0].path.is_absolute()
+
+
+def test_an_unknown_benchmark_is_named_with_the_known_ones(tmp_path):
+    with pytest.raises(ConfigError, match=r"'knapsack'.*set_covering.*folder"):
+        open_benchmark(InstancesConfig(benchmark="knapsack"), tmp_path)
+
+
+def test_an_unknown_size_is_named_with_the_known_ones(tmp_path):
+    with pytest.raises(ConfigError, match=r"set_covering has no size 'huge'.*tiny, test, transfer"):
+        open_benchmark(InstancesConfig(benchmark="set_covering", size="huge"), tmp_path)
+
+
+def test_a_missing_folder_is_an_error_in_words(tmp_path):
+    config = InstancesConfig(benchmark="folder", folder=tmp_path / "nowhere")
+    with pytest.raises(InstanceError, match=r"There is no folder .*nowhere\."):
+        open_benchmark(config, tmp_path)

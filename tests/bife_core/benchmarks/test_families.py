@@ -1,0 +1,122 @@
+"""What every family promises; a new one is tested as soon as it is registered."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pyscipopt import Model
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from bife_core.benchmarks import FAMILIES, SPLITS, GeneratedBenchmark, mps_text
+
+PAPER_SIZES = {
+    ("set_covering", "test"): (500, 1000),
+    ("set_covering", "transfer"): (1000, 1000),
+    ("combinatorial_auction", "test"): (None, 500),
+    ("combinatorial_auction", "transfer"): (None, 1000),
+    ("independent_set", "test"): (None, 500),
+    ("independent_set", "transfer"): (None, 1000),
+    ("facility_location", "test"): (10_201, 10_100),
+    ("facility_location", "transfer"): (20_301, 20_100),
+}
+
+
+@pytest.fixture(params=FAMILIES)
+def benchmark(request, tmp_path):
+    return GeneratedBenchmark(FAMILIES[request.param], "tiny", seed=0, cache_dir=tmp_path)
+
+
+def solved(path, **parameters):
+    model = Model()
+    model.hideOutput()
+    model.setParams({"separating/maxrounds": 0, "presolving/maxrestarts": 0, **parameters})
+    model.readProblem(str(path))
+    model.optimize()
+    return model
+
+
+def test_names_are_those_of_the_registry():
+    assert [family.name for family in FAMILIES.values()] == list(FAMILIES)
+    assert len({family.label for family in FAMILIES.values()}) == len(FAMILIES)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_has_the_three_sizes(name):
+    assert {"tiny", "test", "transfer"} <= set(FAMILIES[name].sizes)
+
+
+@pytest.mark.parametrize(("name", "size"), PAPER_SIZES)
+def test_sizes_are_those_of_the_paper(name, size, tmp_path):
+    model = GeneratedBenchmark(FAMILIES[name], size, 0, tmp_path).model("test", 0)
+    m, n = PAPER_SIZES[name, size]
+    assert model.rows.shape == (m or model.rows.shape[0], n)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [(name, size) for name in FAMILIES for size in FAMILIES[name].sizes]
+)
+def test_an_instance_is_the_same_whenever_and_wherever_it_is_made(name, size, tmp_path):
+    first, second = (
+        GeneratedBenchmark(FAMILIES[name], size, 3, tmp_path / place).model("design", 1) for place in "ab"
+    )
+    assert mps_text(first) == mps_text(second)
+
+
+def test_one_instance_alone_is_the_one_in_the_list(benchmark, tmp_path):
+    listed = benchmark.instances("design", 4)[3]
+    elsewhere = GeneratedBenchmark(benchmark.family, "tiny", 0, tmp_path / "elsewhere")
+    alone = elsewhere.instance("design", 3)
+    assert (alone.name, alone.digest) == (listed.name, listed.digest)
+    assert alone.path.read_bytes() == listed.path.read_bytes()
+
+
+def test_splits_indices_seeds_and_families_share_nothing(benchmark, tmp_path):
+    other = GeneratedBenchmark(benchmark.family, "tiny", 1, tmp_path)
+    every = [i for split in SPLITS for b in (benchmark, other) for i in b.instances(split, 3)]
+    assert len({i.digest for i in every}) == len({i.path for i in every}) == len(every) == 24
+    assert len({i.name for split in SPLITS for i in benchmark.instances(split, 3)}) == 12
+
+
+def test_scip_reads_the_file_as_it_was_drawn(benchmark):
+    data = benchmark.model("validation", 0)
+    model = Model()
+    model.hideOutput()
+    model.readProblem(str(benchmark.instance("validation", 0).path))
+    assert model.getObjectiveSense() == ("maximize" if data.maximise else "minimize")
+    found = {
+        v.name: (v.getObj(), v.getLbOriginal(), v.getUbOriginal(), v.vtype() != "CONTINUOUS")
+        for v in model.getVars()
+    }
+    columns = zip(data.objective, data.lower, data.upper, data.integer, strict=True)
+    assert found == dict(zip(data.column_names, columns, strict=True))
+    assert [c.name for c in model.getConss()] == list(data.row_names)
+    for i, row in enumerate(model.getConss()):
+        part = data.rows[[i]].tocoo()
+        expected = {data.column_names[j]: v for j, v in zip(part.coords[1], part.data, strict=True)}
+        assert model.getValsLinear(row) == expected
+        sides = np.clip([data.row_lower[i], data.row_upper[i]], -1e20, 1e20).tolist()
+        assert [model.getLhs(row), model.getRhs(row)] == sides
+
+
+def test_scip_finds_the_optimum_another_solver_finds(benchmark):
+    data = benchmark.model("test", 0)
+    sign = -1 if data.maximise else 1
+    other = milp(
+        sign * data.objective,
+        integrality=data.integer,
+        bounds=Bounds(data.lower, data.upper),
+        constraints=LinearConstraint(data.rows, data.row_lower, data.row_upper),
+        options={"mip_rel_gap": 1e-9},
+    )
+    model = solved(benchmark.instance("test", 0).path)
+    assert model.getStatus() == "optimal"
+    assert model.getObjVal() == pytest.approx(sign * other.fun, rel=1e-6)
+
+
+def test_tiny_models_need_branching_yet_little_time(benchmark):
+    models = [
+        solved(i.path, **{"branching/mostinf/priority": 1_000_000, "limits/nodes": 5_000})
+        for i in benchmark.instances("design", 3)
+    ]
+    assert [model.getStatus() for model in models] == ["optimal"] * 3
+    assert sum(model.getNTotalNodes() > 1 for model in models) >= 2

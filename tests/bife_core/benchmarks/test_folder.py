@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bife_core.benchmarks import SPLITS, open_folder
+from bife_core.benchmarks.base import Instance
+from bife_core.benchmarks.folder import _split
+from bife_core.errors import ConfigError, InstanceError
+
+KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"
+LINEAR = "Minimize\n obj: x\nSubject To\n c: x >= 1\nEnd\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "models"
+    path.mkdir()
+    return path
+
+
+def fill(folder, count, name="m{:02d}.lp"):
+    for i in range(count):
+        (folder / name.format(i)).write_text(KNAPSACK.format(i + 2))
+
+
+def parts_of(benchmark):
+    return {split: [i.digest for i in benchmark.instances(split, 1000)] for split in SPLITS}
+
+
+def test_twelve_models_are_dealt_into_four_disjoint_parts(folder):
+    fill(folder, 12)
+    benchmark = open_folder(folder)
+    parts = parts_of(benchmark)
+    assert [len(parts[split]) for split in SPLITS] == [3, 3, 2, 4]
+    assert len({digest for part in parts.values() for digest in part}) == 12
+    assert benchmark.notes == ()
+    assert benchmark.left_out == ()
+    assert benchmark.name == "models"
+
+
+@pytest.mark.parametrize("count", range(3, 12))
+def test_small_folders_share_collection_and_design_only(folder, count):
+    fill(folder, count)
+    benchmark = open_folder(folder)
+    parts = parts_of(benchmark)
+    assert parts["collection"] == parts["design"]
+    distinct = parts["design"] + parts["validation"] + parts["test"]
+    assert len(distinct) == len(set(distinct)) == count
+    assert all(parts.values())
+    assert [note for note in benchmark.notes if f"({count} here)" in note] == list(benchmark.notes)
+
+
+def test_with_two_models_only_the_test_is_unseen(folder):
+    fill(folder, 2)
+    benchmark = open_folder(folder)
+    parts = parts_of(benchmark)
+    assert parts["collection"] == parts["design"] == parts["validation"]
+    assert set(parts["design"]).isdisjoint(parts["test"])
+    assert len(benchmark.notes) == 1
+
+
+def test_with_one_model_the_user_is_told_that_the_test_was_seen(folder):
+    fill(folder, 1)
+    benchmark = open_folder(folder)
+    assert all(len(part) == 1 for part in parts_of(benchmark).values())
+    (note,) = benchmark.notes
+    assert "also" in note or "very model used for design" in note
+
+
+@settings(deadline=None)
+@given(count=st.integers(1, 300))
+def test_every_model_is_in_a_part_and_no_part_is_empty(count):
+    instances = [Instance(str(i), None, str(i)) for i in range(count)]
+    parts, _ = _split(instances)
+    assert set(parts) == set(SPLITS)
+    assert all(parts.values())
+    assert {i for part in parts.values() for i in part} == set(instances)
+    assert set(parts["test"]).isdisjoint(parts["design"]) or count == 1
+
+
+def test_the_split_does_not_depend_on_place_name_or_time(folder, tmp_path):
+    fill(folder, 14)
+    first = parts_of(open_folder(folder))
+    elsewhere = tmp_path / "deep" / "elsewhere"
+    (elsewhere / "sub").mkdir(parents=True)
+    for i, path in enumerate(sorted(folder.iterdir(), reverse=True)):
+        copy = elsewhere / ("sub" if i % 2 else ".") / f"other{i}.lp"
+        shutil.copy(path, copy)
+        os.utime(copy, (i, i))
+    assert parts_of(open_folder(elsewhere)) == first
+
+
+def test_gzipping_a_model_does_not_move_it(folder):
+    fill(folder, 13)
+    first = parts_of(open_folder(folder))
+    path = folder / "m03.lp"
+    (folder / "m03.lp.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    assert parts_of(open_folder(folder)) == first
+
+
+def test_another_seed_gives_another_split(folder):
+    fill(folder, 16)
+    splits = {str(parts_of(open_folder(folder, seed))) for seed in range(5)}
+    assert len(splits) == 5
+
+
+def test_names_are_paths_within_the_folder(folder):
+    (folder / "sub").mkdir()
+    fill(folder, 1)
+    fill(folder / "sub", 2)
+    names = {i.name for split in SPLITS for i in open_folder(folder).instances(split, 9)}
+    assert names == {"m00.lp", "sub/m01.lp"}
+
+
+def test_fewer_are_given_when_fewer_are_asked_for(folder):
+    fill(folder, 12)
+    benchmark = open_folder(folder)
+    assert benchmark.instances("test", 1) == benchmark.instances("test", 9)[:1]
+    assert benchmark.instances("test", 0) == []
+    with pytest.raises(ConfigError, match="'train'"):
+        benchmark.instances("train", 1)
+
+
+def test_equal_files_count_once_and_this_is_noted(folder):
+    fill(folder, 2)
+    shutil.copy(folder / "m01.lp", folder / "twin.lp")
+    benchmark = open_folder(folder)
+    assert len(benchmark.instances("design", 9) + benchmark.instances("test", 9)) == 2
+    assert any("twin.lp has the same content as m01.lp" in note for note in benchmark.notes)
+
+
+def test_unusable_files_are_left_out_each_with_its_reason(folder, foreign):
+    fill(folder, 3)
+    (folder / "cut.mps").write_bytes((foreign / "lseu.mps").read_bytes()[:4000])
+    (folder / "linear.lp").write_text(LINEAR)
+    (folder / "empty.cip").touch()
+    benchmark = open_folder(folder)
+    reasons = {path.name: reason for path, reason in benchmark.left_out}
+    assert set(reasons) == {"cut.mps", "linear.lp", "empty.cip"}
+    assert "cut off" in reasons["cut.mps"]
+    assert "no integer variables" in reasons["linear.lp"]
+    assert "empty" in reasons["empty.cip"]
+    assert all(reason.startswith(name) and reason.endswith(".") for name, reason in reasons.items())
+    assert len({digest for part in parts_of(benchmark).values() for digest in part}) == 3
+
+
+def test_models_discrete_by_their_constraints_only_go_to_test(folder, foreign):
+    fill(folder, 2)
+    shutil.copy(foreign / "semicon1.mps", folder)
+    benchmark = open_folder(folder)
+    assert [i.name for i in benchmark.instances("test", 9)][-1] == "semicon1.mps"
+    seen = [i.name for split in SPLITS[:3] for i in benchmark.instances(split, 9)]
+    assert "semicon1.mps" not in seen
+    assert any("semicon1.mps has no integer variables" in note for note in benchmark.notes)
+
+
+def test_other_and_hidden_files_are_passed_over(folder):
+    fill(folder, 1)
+    (folder / "README.md").write_text("about")
+    (folder / ".hidden.lp").write_text("broken")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "m.lp").write_text("broken")
+    benchmark = open_folder(folder)
+    assert benchmark.left_out == ()
+    assert [i.name for i in benchmark.instances("test", 9)] == ["m00.lp"]
+
+
+def refusal(folder):
+    with pytest.raises(InstanceError) as caught:
+        open_folder(folder)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.endswith(".")
+    return message
+
+
+def test_empty_missing_and_misnamed_folders_are_refused(folder, tmp_path):
+    assert "holds no model" in refusal(folder)
+    assert "There is no folder" in refusal(tmp_path / "gone")
+    file = tmp_path / "file.mps"
+    file.touch()
+    assert "is a file" in refusal(file)
+
+
+def test_a_folder_without_a_usable_model_names_the_reasons(folder, foreign):
+    (folder / "linear.lp").write_text(LINEAR)
+    assert "The only model file" in refusal(folder)
+    shutil.copy(foreign / "semicon1.mps", folder)
+    message = refusal(folder)
+    assert message.startswith("None of the 2 model files")
+    assert "linear.lp has no integer variables" in message
+    assert "semicon1.mps has no integer variables" in message
+    for i in range(5):
+        (folder / f"empty{i}.mps").write_text("\n" * i)
+    assert "and 4 more" in refusal(folder)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+
+import pytest
+
+from bife_core.benchmarks import FAMILIES, GeneratedBenchmark
+from bife_core.benchmarks.generated import instance_stream
+from bife_core.benchmarks.store import content_digest
+from bife_core.errors import ConfigError
+
+
+@pytest.fixture
+def benchmark(tmp_path):
+    return GeneratedBenchmark(FAMILIES["set_covering"], "tiny", seed=0, cache_dir=tmp_path)
+
+
+def test_streams_are_frozen():
+    """Instances of published runs must be the same next year."""
+    stream = instance_stream("set_covering", "test", "design", 0, seed=0)
+    assert stream.rand() == 0.9276872432263092
+
+
+def test_each_argument_changes_the_stream():
+    base = {"benchmark": "a", "size": "test", "split": "design", "index": 0, "seed": 0}
+    changes = [{}, {"benchmark": "b"}, {"size": "tiny"}, {"split": "test"}, {"index": 1}, {"seed": 1}]
+    draws = {instance_stream(**{**base, **change}).rand() for change in changes}
+    assert len(draws) == len(changes)
+
+
+def test_the_digest_is_that_of_the_uncompressed_file(benchmark):
+    instance = benchmark.instance("design", 0)
+    assert content_digest(gzip.decompress(instance.path.read_bytes())) == instance.digest
+    assert len(instance.digest) == 16
+
+
+def test_kept_files_are_not_drawn_again(benchmark):
+    instances = benchmark.instances("design", 2)
+    stamps = [i.path.stat().st_mtime_ns for i in instances]
+    never = replace(benchmark.family, generate=lambda rng, **_: pytest.fail("drawn again"))
+    again = replace(benchmark, family=never).instances("design", 2)
+    assert again == instances
+    assert [i.path.stat().st_mtime_ns for i in again] == stamps
+
+
+def test_other_parameters_do_not_meet_the_files_of_the_old_ones(benchmark):
+    old = benchmark.instance("design", 0)
+    sizes = {"tiny": {**benchmark.family.sizes["tiny"], "max_cost": 4}}
+    new = replace(benchmark, family=replace(benchmark.family, sizes=sizes)).instance("design", 0)
+    assert new.path != old.path
+    assert new.digest != old.digest
+
+
+def test_no_instances_are_asked_for_and_none_come(benchmark):
+    assert benchmark.instances("test", 0) == []
+    assert list(benchmark.cache_dir.iterdir()) == []
+
+
+def test_an_unknown_split_is_named_with_the_known_ones(benchmark):
+    with pytest.raises(ConfigError, match=r"'train'.*collection, design, validation, test"):
+        benchmark.instance("train", 0)

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyscipopt import Model
+from scipy.sparse import csr_array
+
+from bife_core.benchmarks.milp import MilpData, binary_program
+from bife_core.benchmarks.mps import mps_text
+
+INFINITE = 1e20
+
+
+def read_by_scip(text, directory):
+    path = directory / "model.mps"
+    path.write_text(text)
+    model = Model()
+    model.hideOutput()
+    model.readProblem(str(path))
+    return model
+
+
+def finite(value):
+    return float(np.clip(value, -INFINITE, INFINITE))
+
+
+def assert_same(model, data):
+    """SCIP read the very numbers of `data`."""
+    assert model.getObjectiveSense() == ("maximize" if data.maximise else "minimize")
+    variables = {v.name: v for v in model.getVars()}
+    assert len(variables) == len(data.column_names)
+    for name, c, low, high, integer in zip(
+        data.column_names, data.objective, data.lower, data.upper, data.integer, strict=True
+    ):
+        v = variables[name]
+        found = (v.getObj(), v.getLbOriginal(), v.getUbOriginal(), v.vtype() != "CONTINUOUS")
+        assert found == (c, finite(low), finite(high), integer)
+    rows = {c.name: c for c in model.getConss()}
+    assert list(rows) == list(data.row_names)
+    for i, name in enumerate(data.row_names):
+        row = data.rows[[i]].tocoo()
+        expected = {data.column_names[j]: v for j, v in zip(row.coords[1], row.data, strict=True)}
+        assert model.getValsLinear(rows[name]) == expected
+        # A range is written as a difference, which rounds.
+        low, high = finite(data.row_lower[i]), finite(data.row_upper[i])
+        is_range = abs(low) < INFINITE and abs(high) < INFINITE and low != high
+        rounding = 1e-15 * (abs(low) + abs(high)) if is_range else 0
+        assert abs(model.getLhs(rows[name]) - low) <= rounding
+        assert model.getRhs(rows[name]) == high
+
+
+def milp(**changes):
+    values = {
+        "name": "sample",
+        "maximise": False,
+        "objective": np.array([1 / 3, 0.0, -7.0]),
+        "lower": np.array([0.0, -np.inf, -2.0]),
+        "upper": np.array([1.0, np.inf, 12.5]),
+        "integer": np.array([True, False, True]),
+        "rows": csr_array(np.array([[0.1, 2.0, 0.0], [0.0, -1e-3, 3.0]])),
+        "row_lower": np.array([-np.inf, 4.0]),
+        "row_upper": np.array([1e9 / 7, 4.0]),
+        "column_names": ["x", "free", "n"],
+        "row_names": ["r", "s"],
+    }
+    return MilpData(**{**values, **changes})
+
+
+@pytest.mark.parametrize("maximise", [False, True])
+def test_scip_reads_back_sense_bounds_types_and_rows(tmp_path, maximise):
+    data = milp(maximise=maximise)
+    assert_same(read_by_scip(mps_text(data), tmp_path), data)
+
+
+def test_a_column_in_no_row_and_not_in_the_objective_is_kept(tmp_path):
+    data = milp(objective=np.zeros(3), rows=csr_array(np.array([[1.0, 0, 0], [1.0, 0, 0]])))
+    assert_same(read_by_scip(mps_text(data), tmp_path), data)
+
+
+def test_binary_columns_keep_their_order(tmp_path):
+    names = [f"x{j}" for j in range(9)]
+    one = csr_array(np.ones((1, 9)))
+    data = binary_program("n", maximise=False, objective=np.ones(9), rows=one, row_lower=1)
+    model = read_by_scip(mps_text(replace(data, column_names=names)), tmp_path)
+    assert [v.name for v in model.getVars()] == names
+    assert {v.vtype() for v in model.getVars()} == {"BINARY"}
+
+
+def test_a_row_without_a_side_is_refused():
+    with pytest.raises(ValueError, match="row r "):
+        mps_text(milp(row_upper=np.array([np.inf, 4.0])))
+
+
+def test_equal_models_give_equal_text():
+    assert mps_text(milp()) == mps_text(milp())
+
+
+NUMBERS = st.floats(1e-5, 1e8).flatmap(lambda x: st.sampled_from([x, -x, float(round(x))]))
+
+
+@st.composite
+def models(draw):
+    m, n = draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    vector = lambda size, of: np.array(draw(st.lists(of, min_size=size, max_size=size)))  # noqa: E731
+    sides = np.sort(vector(m * 2, NUMBERS).reshape(m, 2), axis=1)
+    kinds = vector(m, st.sampled_from(["below", "above", "equal", "range"]))
+    row_lower = np.where(kinds == "below", -np.inf, sides[:, 0])
+    row_upper = np.where(kinds == "above", np.inf, np.where(kinds == "equal", row_lower, sides[:, 1]))
+    bounds = np.sort(vector(n * 2, NUMBERS).reshape(n, 2), axis=1)
+    integer = vector(n, st.booleans())
+    bounds[integer] = np.round(bounds[integer])
+    entries = vector(m * n, st.one_of(st.just(0.0), NUMBERS))
+    return MilpData(
+        name="drawn",
+        maximise=draw(st.booleans()),
+        objective=vector(n, st.one_of(st.just(0.0), NUMBERS)),
+        lower=np.where(vector(n, st.booleans()), bounds[:, 0], -np.inf),
+        upper=np.where(vector(n, st.booleans()), bounds[:, 1], np.inf),
+        integer=integer,
+        rows=csr_array(entries.reshape(m, n)),
+        row_lower=row_lower,
+        row_upper=row_upper,
+        column_names=[f"x{j}" for j in range(n)],
+        row_names=[f"c{i}" for i in range(m)],
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=models())
+def test_any_model_survives_the_round_trip(tmp_path_factory, data):
+    assert_same(read_by_scip(mps_text(data), tmp_path_factory.getbasetemp()), data)
