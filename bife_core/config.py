@@ -29,7 +29,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    def digest(self) -> str:
+    def fingerprint(self) -> str:
         """Return a hash of the resolved values, equal for equal configurations."""
         text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

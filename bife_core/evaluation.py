@@ -104,7 +104,7 @@ def evaluate(
         by_name = {result.brancher: result for result in outcome.results}
         of_rule, of_baseline = by_name[rule.name], by_name[baseline.name]
         for result in (of_baseline, of_rule):
-            rows.append({"digest": job.digest, **result.model_dump(mode="json")})
+            rows.append({"digest": job.instance_digest, **result.model_dump(mode="json")})
         if disagree(of_rule, of_baseline):
             mismatches.append(
                 f"{job.instance}, seed {job.settings.seed}: {rule.name} ended {of_rule.status} with "
@@ -112,7 +112,7 @@ def evaluate(
                 f"{of_baseline.primal_bound}."
             )
         for table, kind in ((times, "time"), (nodes, "nodes")):
-            pair_of = table.setdefault(job.digest, ([], []))
+            pair_of = table.setdefault(job.instance_digest, ([], []))
             pair_of[0].append(_positive(of_rule, kind))
             pair_of[1].append(_positive(of_baseline, kind))
     if not times:

@@ -91,7 +91,7 @@ class SolveJob(Settings):
 
     instance: str
     path: Path
-    digest: str
+    instance_digest: str
     branchers: tuple[Brancher, ...]
     settings: SolveSettings
 
@@ -101,7 +101,7 @@ class SolveJob(Settings):
         return cls(
             instance=instance.name,
             path=instance.path,
-            digest=instance.digest,
+            instance_digest=instance.digest,
             branchers=tuple(branchers),
             settings=settings,
         )
@@ -110,7 +110,7 @@ class SolveJob(Settings):
     def key(self) -> str:
         """Hash of all a result depends on but the machine."""
         facts = {
-            "digest": self.digest,
+            "digest": self.instance_digest,
             "branchers": [brancher.identity for brancher in self.branchers],
             "settings": self.settings.model_dump(mode="json"),
             "scip": versions()["scip"],

@@ -9,7 +9,8 @@ from typing import Final
 
 from bife_core.benchmarks import Instance
 from bife_core.config import HighFidelityConfig, Settings
-from bife_core.rules import Rejection, rule_sha
+from bife_core.errors import RuleError
+from bife_core.rules import rule_sha
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Brancher, SolveJob, SolveStore, run_jobs
@@ -74,9 +75,10 @@ def score_high(
 
     A rule that raises while branching, or whose worker had to be killed, has no F_HF.
     """
-    sha = rule_sha(source)
-    if isinstance(sha, Rejection):
-        return HighScore(failure=sha.reason)
+    try:
+        sha = rule_sha(source)
+    except RuleError as error:
+        return HighScore(failure=str(error))
     brancher = Brancher(name=name, source=source, sha=sha)
     settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
     jobs = [SolveJob.of(instance, [brancher], settings) for instance in instances]

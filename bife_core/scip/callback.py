@@ -41,6 +41,7 @@ from bife_core.scip.memory import (
 _BRANCHED: Final = int(SCIP_RESULT.BRANCHED)
 _DIDNOTRUN: Final = int(SCIP_RESULT.DIDNOTRUN)
 _OKAY: Final = 1
+_ERROR: Final = 0
 _OUT_OF_MEMORY: Final = -1
 
 
@@ -62,8 +63,8 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     state = int64_view(api.branchrule_data(branchrule), STATE_WORDS)
     started = cpu_nanoseconds(state, SCRATCH)
     n, candidates = extract(scip, state, state[MASK], True)
-    if n == NO_MEMORY:
-        return _OUT_OF_MEMORY
+    if n < 0:
+        return _OUT_OF_MEMORY if n == NO_MEMORY else _ERROR
     extracted = cpu_nanoseconds(state, SCRATCH)
     failed = call_scorer(state[SCORER], state[MATRIX], n, state[SCORES])
     scored = cpu_nanoseconds(state, SCRATCH)

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyscipopt
 
+from bife_core.benchmarks.screening import read_model
 from bife_core.decisions import Decisions, concatenate
 from bife_core.errors import SolverError
 from bife_core.scip.extractor import FeatureExtractor
-from bife_core.scip.solving import SolveSettings, apply, read_model
+from bife_core.scip.solving import SolveSettings, apply
 
 _PRIORITY: Final = 10_000_000
 _NO_LIMIT: Final = 2**31 - 1
@@ -143,7 +144,7 @@ def record_decisions(
     SolverError
         If SCIP fails.
     """
-    model = read_model(path)
+    model, _, _ = read_model(path)
     apply(settings, model)
     record = _Record()
     expert = _Expert(record, quota, expert_probability, np.random.default_rng(settings.seed))

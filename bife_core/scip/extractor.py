@@ -14,9 +14,6 @@ from bife_core.features import N_FEATURES, groups_of
 from bife_core.scip import kernel, layout
 from bife_core.scip.library import library, scip_address
 
-_SOLVING_STAGE = 10
-"""SCIP_STAGE_SOLVING."""
-
 
 class FeatureExtractor:
     """Extract the 72 features of the present branching candidates.
@@ -74,15 +71,16 @@ class FeatureExtractor:
         SolverError
             If the model is not at a node whose LP was solved, or no memory is left.
         """
-        scip = scip_address(self._model)
-        if library().handle.SCIPgetStage(ctypes.c_void_p(scip)) != _SOLVING_STAGE:
+        if self._model.getStage() != pyscipopt.SCIP_STAGE.SOLVING:
             raise SolverError(
                 "Features exist only while SCIP is branching: call extract() from a branching rule's "
                 "branchexeclp while optimize() runs."
             )
-        n, candidates = kernel.extract(scip, self._state, self._mask, False)
+        n, candidates = kernel.extract(scip_address(self._model), self._state, self._mask, False)
         if n == layout.NO_MEMORY:
             raise SolverError("The system has no memory left for the feature matrix.")
+        if n == layout.NO_LP:
+            raise SolverError("The node has no LP solved to optimality, so there is nothing to branch on.")
         if n == 0:
             return np.zeros(0, dtype=np.int32), np.zeros((0, N_FEATURES))
         probindex = np.empty(n, dtype=np.int32)

@@ -26,7 +26,9 @@ from bife_core.scip.layout import (
     COL_STATIC,
     LAST_LP,
     LAST_RUN,
+    LP_ROWS,
     MATRIX,
+    N_LP_ROWS,
     N_ROW_KEPT,
     N_ROW_SUMS,
     N_STATIC,
@@ -37,7 +39,10 @@ from bife_core.scip.layout import (
     NEEDS_FRACTIONALITY,
     NEEDS_PSEUDOCOST,
     NEEDS_STATIC,
+    NO_LP,
     NO_MEMORY,
+    PLACES_ROOM,
+    PLACES_USED,
     ROW_KEPT,
     ROW_SUMS,
     ROW_TAG,
@@ -54,7 +59,7 @@ from bife_core.scip.memory import (
     load_int64,
     prefetch,
 )
-from bife_core.scip.rows import by_row
+from bife_core.scip.rows import by_row, places_of
 
 
 @jit
@@ -70,7 +75,8 @@ def reset(state):
     """Forget everything taken from a solve that has ended."""
     state[STATIC_TAKEN] = 0
     _forget_rows(state)
-    for slot in (COL_STAMP, COL_PSEUDO):
+    state[PLACES_USED] = 0
+    for slot in (COL_STAMP, COL_PSEUDO, PLACES_ROOM):
         fill(int64_view(state[slot], state[slot + 1]), 0, state[slot + 1], 0)
 
 
@@ -246,16 +252,14 @@ def _fetch_ahead(state, candidates, c, n, by_rows):
     if c + 2 < n:
         col = api.var_col(load_int64(candidates, c + 2))
         rows = api.col_rows(col)
-        for k in range(api.col_n_lp_rows(col)):
-            prefetch(load_int64(rows, k) + 4 * _LINE)  # its LP position
-    if c + 1 < n:
-        col = api.var_col(load_int64(candidates, c + 1))
-        rows = api.col_rows(col)
-        for k in range(api.col_n_lp_rows(col)):
-            row = load_int64(rows, k)
-            position = int64(api.row_lp_pos(row))
-            if position >= 0 and load_int64(state[ROW_TAG], position) < 2 * state[CALL]:
-                _fetch_struct(row)
+        n_rows = int64(api.col_n_lp_rows(col))
+        places = places_of(state, int64(api.col_index(col)), n_rows)
+        if places == 0:
+            return
+        for k in range(n_rows):
+            place = load_int64(places, k)
+            if place < state[N_LP_ROWS] and load_int64(state[ROW_TAG], place) < 2 * state[CALL]:
+                _fetch_struct(load_int64(rows, k))
 
 
 @jit
@@ -275,7 +279,8 @@ def extract(scip, state, mask, only_priority):
     Returns
     -------
     (int, int)
-        Number of candidates (`NO_MEMORY` if the system has none left), and address of their SCIP_VAR* array.
+        Number of candidates (`NO_MEMORY` if the system has none left, `NO_LP` if there is no LP solution), and
+        address of their SCIP_VAR* array.
     """
     _restart_if_new_solve(scip, state)
     state[CALL] += 1
@@ -287,12 +292,16 @@ def extract(scip, state, mask, only_priority):
 
     scratch = state.ctypes.data + 8 * SCRATCH
     fill(state, SCRATCH, SCRATCH + 7, 0)
-    api.branch_cands(scip, scratch, 0, 0, scratch + 8, scratch + 16, scratch + 24)
+    if api.branch_cands(scip, scratch, 0, 0, scratch + 8, scratch + 16, scratch + 24) != 1:
+        return NO_LP, int64(0)
     candidates = state[SCRATCH]
     n = state[SCRATCH + 2] if only_priority else state[SCRATCH + 1]
     if not (ensure_room(state, MATRIX, n * N_FEATURES) and ensure_room(state, SCORES, n)):
         return NO_MEMORY, int64(0)
-    n_lp_rows = int64(api.n_lp_rows(scip))
+    state[SCRATCH] = 0
+    api.lp_rows(scip, state.ctypes.data + 8 * LP_ROWS, scratch)
+    n_lp_rows = state[SCRATCH]
+    state[N_LP_ROWS] = n_lp_rows
     for slot in BY_POSITION:
         if not ensure_room(state, slot, n_lp_rows):
             return NO_MEMORY, int64(0)

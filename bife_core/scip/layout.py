@@ -70,7 +70,17 @@ RULE_ERRORS: Final = 58
 """Branchings handed to SCIP's next rule because the rule raised."""
 CHOSEN: Final = 59
 """Position of the last branching's candidate."""
-STATE_WORDS: Final = 64
+LP_ROWS: Final = 60
+"""Address of SCIP's array of the rows in the LP."""
+N_LP_ROWS: Final = 61
+PLACES: Final = 62
+"""LP positions of the rows of the columns met so far, as they were when last looked up."""
+PLACES_START: Final = 64
+"""Where a column's entries in `PLACES` begin, at the column's index."""
+PLACES_ROOM: Final = 66
+"""How many entries in `PLACES` the column owns, at its index; 0 for a column not met yet."""
+PLACES_USED: Final = 68
+STATE_WORDS: Final = 80
 
 BUFFERS: Final = (
     COL_STATIC,
@@ -91,6 +101,9 @@ BUFFERS: Final = (
     ROW_W2,
     ROW_W3,
     ROW_W4,
+    PLACES,
+    PLACES_START,
+    PLACES_ROOM,
 )
 BY_POSITION: Final = (ROW_TAG, ROW_LENGTH, ROW_LHS, ROW_RHS, ROW_W2, ROW_W3, ROW_W4)
 """Buffers with one item per LP row: apart from one another, so that a pass touches only what it reads."""
@@ -122,6 +135,7 @@ ARENA_SLACK: Final = 1 << 20
 """Dead entries the arena may hold before it is swept; a sweep costs one pass over the rows."""
 
 NO_MEMORY: Final = -1
+NO_LP: Final = -2
 
 
 def group_mask(groups: frozenset[Group]) -> int:
@@ -138,4 +152,4 @@ def free_state(state: npt.NDArray[np.int64]) -> None:
     """Give back all memory behind `state`; it is empty afterwards and may be used again."""
     free_buffers(state, BUFFERS)
     state[:SCRATCH] = 0
-    state[ARENA_DEAD] = 0
+    state[ARENA_DEAD] = state[PLACES_USED] = 0

@@ -32,7 +32,7 @@ CALLED_FROM_COMPILED_CODE = (
     "SCIPfeasFrac",
     "SCIPgetLPBranchCands",
     "SCIPgetLPColsData",
-    "SCIPgetNLPRows",
+    "SCIPgetLPRowsData",
     "SCIPgetNLPs",
     "SCIPgetNRuns",
     "SCIPgetPseudoBranchCands",
@@ -57,7 +57,6 @@ CALLED_FROM_COMPILED_CODE = (
 
 CALLED_FROM_PYTHON = (
     "SCIPfindBranchrule",
-    "SCIPgetStage",
     "SCIPincludeBranchruleBasic",
     "SCIPmajorVersion",
     "SCIPminorVersion",

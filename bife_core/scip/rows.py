@@ -20,6 +20,8 @@ from bife_core.scip.layout import (
     KEPT_POINTER,
     KEPT_START,
     KEPT_VALID,
+    LP_ROWS,
+    N_LP_ROWS,
     N_ROW_KEPT,
     N_ROW_SUMS,
     NEEDS_ACTIVE,
@@ -31,6 +33,10 @@ from bife_core.scip.layout import (
     NEEDS_KEPT,
     NEEDS_ONE_TO_ALL,
     NEEDS_RHS,
+    PLACES,
+    PLACES_ROOM,
+    PLACES_START,
+    PLACES_USED,
     ROW_KEPT,
     ROW_LENGTH,
     ROW_LHS,
@@ -167,6 +173,10 @@ def _fold_share(out, at, share):
 @jit
 def _finish_spread(out, at, n, shift_sum, shift_squares, first):
     """Write mean and standard deviation from sums of deviations from the first value, which do not cancel."""
+    if shift_squares == 0.0:  # all equal, as in rows of ones
+        out[at] = first
+        out[at + 1] = 0.0
+        return
     out[at] = first + shift_sum / n
     out[at + 1] = np.sqrt(max(shift_squares - shift_sum * shift_sum / n, 0.0) / n)
 
@@ -207,6 +217,22 @@ def _fold_active(state, n, weight_slot, out, at):
 
 
 @jit
+def places_of(state, index, n_rows):
+    """Return the address of the remembered LP positions of the column with this index, or 0 without memory."""
+    if index >= state[PLACES_ROOM + 1] or load_int64(state[PLACES_ROOM], index) < n_rows:
+        wanted = n_rows + n_rows // 2 + 4
+        start = state[PLACES_USED]
+        room = ensure_room(state, PLACES_START, index + 1) and ensure_room(state, PLACES_ROOM, index + 1)
+        if not (room and ensure_room(state, PLACES, start + wanted)):
+            return int64(0)
+        fill(int64_view(state[PLACES], start + wanted), start, start + wanted, 0)
+        int64_view(state[PLACES_START], index + 1)[index] = start
+        int64_view(state[PLACES_ROOM], index + 1)[index] = wanted
+        state[PLACES_USED] = start + wanted
+    return state[PLACES] + 8 * load_int64(state[PLACES_START], index)
+
+
+@jit
 def by_row(scip, state, col, mask, infinity, epsilon, out):
     """Write the features of one candidate that are folded over its rows."""
     rows = api.col_rows(col)
@@ -216,6 +242,10 @@ def by_row(scip, state, col, mask, infinity, epsilon, out):
         return False
     tight_rows = int64_view(state[TIGHT_ROWS], n_rows)
     tight_vals = float64_view(state[TIGHT_VALS], n_rows)
+    places_address = places_of(state, int64(api.col_index(col)), n_rows)
+    if places_address == 0:
+        return False
+    places = int64_view(places_address, n_rows)
     tags = int64_view(state[ROW_TAG], state[ROW_TAG + 1])
     fresh = 2 * state[CALL]
 
@@ -237,9 +267,13 @@ def by_row(scip, state, col, mask, infinity, epsilon, out):
             out[at + 1] = 0.0
     for k in range(n_rows):
         row = load_int64(rows, k)
-        position = int64(api.row_lp_pos(row))
-        if position < 0:
-            continue
+        # Asking the row would touch its struct, once for every candidate in it; the LP's array is small and hot.
+        position = places[k]
+        if position >= state[N_LP_ROWS] or load_int64(state[LP_ROWS], position) != row:
+            position = int64(api.row_lp_pos(row))
+            if position < 0:
+                continue
+            places[k] = position
         if tags[position] < fresh and not _take_row(scip, state, row, position, mask, epsilon):
             return False
         value = load_float64(vals, k)
@@ -264,9 +298,9 @@ def by_row(scip, state, col, mask, infinity, epsilon, out):
             negative = load_float64(state[ROW_SUMS], position * N_ROW_SUMS + SUM_NEGATIVE)
             if value > 0.0:
                 _fold_share(out, 40, value / positive)
-                _fold_share(out, 42, value / (value - negative))
+                _fold_share(out, 42, 1.0 if negative == 0.0 else value / (value - negative))
             elif value < 0.0:
-                _fold_share(out, 44, value / (value - positive))
+                _fold_share(out, 44, 1.0 if positive == 0.0 else value / (value - positive))
                 _fold_share(out, 46, value / negative)
         if tags[position] & 1:
             tight_rows[n_tight] = position

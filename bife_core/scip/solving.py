@@ -11,8 +11,9 @@ from typing import Any, Final, Literal
 import pyscipopt
 from pydantic import Field
 
+from bife_core.benchmarks.screening import read_model
 from bife_core.config import Cost, Settings
-from bife_core.errors import InstanceError, SolverError
+from bife_core.errors import SolverError
 from bife_core.rules import load_rule
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.branching import BranchingStats, attach
@@ -126,26 +127,6 @@ def versions() -> dict[str, str]:
     }
 
 
-def read_model(path: str | Path) -> pyscipopt.Model:
-    """Read a model file that SCIP knows, with SCIP's output hidden.
-
-    Raises
-    ------
-    InstanceError
-        If the file is missing or SCIP cannot read it.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise InstanceError(f"There is no model file {path}; give the path of a .mps, .lp or .cip file.")
-    model = pyscipopt.Model()
-    model.hideOutput()
-    try:
-        model.readProblem(str(path))
-    except Exception as error:  # PySCIPOpt raises bare Exception for SCIP's return codes
-        raise InstanceError(f"SCIP cannot read {path.name} as a model: {error}.") from error
-    return model
-
-
 def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
     """Set SCIP's parameters as `settings` say.
 
@@ -232,7 +213,7 @@ def solve(
     ('optimal', 87)
     """
     settings = SolveSettings(**{**(settings or SolveSettings()).model_dump(), **overrides})
-    model = read_model(path)
+    model, _, _ = read_model(Path(path))
     apply(settings, model)
     stats = choose_brancher(model, brancher)
     if show_log:

@@ -1,0 +1,44 @@
+# One-time set-up happens by itself: every target first makes the virtual environment it needs.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup demo test lint bench clean
+
+help:
+	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
+	@echo "make test    run the tests"
+	@echo "make lint    check style and types"
+	@echo "make bench   measure features, low fidelity, overhead, and reference rules against SCIP's default"
+	@echo "make setup   only make the virtual environment $(VENV)"
+	@echo "make clean   remove the virtual environment and caches of tools (not your results)"
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+	  { echo "BiFE needs Python 3.11 to 3.13, found $$($(PYTHON) --version); set PYTHON=python3.12, say."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/bife demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	$(BIN)/python -m bench.features
+	$(BIN)/python -m bench.low_fidelity
+	$(BIN)/python -m bench.overhead
+	$(BIN)/python -m bench.rule_vs_rpb
+
+clean:
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build *.egg-info

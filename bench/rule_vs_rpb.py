@@ -1,0 +1,58 @@
+"""CPU time of a family's reference rule against SCIP's reliability pseudocost branching (RPB).
+
+Both solve the same held-out test instances in one run: a pair runs on one core, one right after the other, and
+which goes first alternates. One JSON object a line: {family, rule, ratio, ci_low, ci_high, instances, seeds, ...},
+where ratio is the geometric mean over instances of the rule's CPU time over RPB's.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from bench.options import benchmark_of, parse
+from bife_core.config import EvaluationConfig
+from bife_core.evaluation import evaluate
+from bife_core.rules import BENCHMARK_RULES, load_rule
+from bife_core.sandbox import WorkerPool
+from bife_core.solves import Brancher
+
+
+def main() -> None:
+    options = parse(__doc__, instances=20, rule=None, workers=0, time_limit=1000.0)
+    with WorkerPool(options.workers or None) as pool, tempfile.TemporaryDirectory() as fresh:
+        for family in options.families:
+            rule = load_rule(options.rule or BENCHMARK_RULES[family])
+            summary = evaluate(
+                Brancher.of(rule),
+                benchmark_of(family, options).instances("test", options.instances),
+                EvaluationConfig(
+                    instances=options.instances, seeds=tuple(options.seeds), time_limit_s=options.time_limit
+                ),
+                pool,
+                Path(fresh),
+            )
+            print(
+                json.dumps(
+                    {
+                        "family": family,
+                        "rule": rule.name,
+                        "ratio": round(summary.ratio, 4),
+                        "ci_low": summary.ci_low and round(summary.ci_low, 4),
+                        "ci_high": summary.ci_high and round(summary.ci_high, 4),
+                        "instances": summary.instances,
+                        "seeds": list(summary.seeds),
+                        "node_ratio": round(summary.node_ratio, 2),
+                        "wins": summary.wins,
+                        "losses": summary.losses,
+                        "mismatches": list(summary.mismatches),
+                        "failures": list(summary.failures),
+                    }
+                ),
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""F_HF is minus a mean cost of real solves, each of which is paid for once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bife_core.benchmarks import Instance
+from bife_core.config import HighFidelityConfig
+from bife_core.fidelity.high import cost_of, high_fidelity, score_high
+from bife_core.rules import REFERENCE_RULES
+from bife_core.sandbox import WorkerPool
+from bife_core.scip.solving import SolveResult, solve
+
+SOURCE = REFERENCE_RULES["pseudocost_product"].source
+NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30)
+
+
+def result(nodes: int, cpu_s: float, status: str = "optimal") -> SolveResult:
+    return SolveResult(
+        instance="a", brancher="b", seed=0, status=status, nodes=nodes, lp_iterations=1, cpu_s=cpu_s, wall_s=cpu_s,
+        gap=0.0, primal_bound=0.0, dual_bound=0.0, primal_dual_integral=0.0, versions={},
+    )  # fmt: skip
+
+
+def test_means_and_costs() -> None:
+    results = [result(10, 1.0), result(1000, 4.0)]
+    assert high_fidelity(results, HighFidelityConfig(cost="nodes")) == -505.0
+    assert high_fidelity(results, HighFidelityConfig(cost="time")) == -2.5
+    assert high_fidelity(results, HighFidelityConfig(cost="time", mean="geometric")) == pytest.approx(-2.0)
+    with pytest.raises(ValueError, match="at least one"):
+        high_fidelity([], NODES)
+
+
+def test_a_slow_rule_does_not_look_lean_by_being_cut_off() -> None:
+    cut_off = result(10, 60.0, status="timelimit")
+    assert cost_of(cut_off, NODES) == 100.0
+    assert cost_of(cut_off, HighFidelityConfig(cost="time")) == 60.0
+
+
+def test_solves_in_workers_equal_solves_here_and_are_reused(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    first = score_high(SOURCE, "rule", tiny_auctions, NODES, pool, tmp_path)
+    here = [solve(instance.path, "pseudocost_product", time_limit_s=30).nodes for instance in tiny_auctions]
+    assert [one.nodes for one in first.results] == here
+    assert first.f_hf == -sum(here) / 3
+    assert first.cpu_s > 0
+    files = sorted(tmp_path.rglob("*.json"))
+    assert len(files) == 3
+
+    stamps = [path.stat().st_mtime_ns for path in files]
+    again = score_high(SOURCE + "\n# a comment", "another name", tiny_auctions, NODES, pool, tmp_path)
+    assert again.results == first.results
+    assert [path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("*.json"))] == stamps
+
+    files[0].write_text("{ truncated")
+    mended = score_high(SOURCE, "rule", tiny_auctions, NODES, pool, tmp_path)
+    assert mended.f_hf == first.f_hf
+
+
+def test_a_rule_that_raises_has_no_score_but_a_reason(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    raising = "def candidate_variable_score(f):\n    return f[int(f[3]) + 1000]\n"
+    score = score_high(raising, "raising", tiny_auctions, NODES, pool, tmp_path)
+    assert score.f_hf is None
+    assert "raised at" in (score.failure or "")
+    refused = score_high("import os", "bad", tiny_auctions, NODES, pool, tmp_path)
+    assert refused.f_hf is None
+    assert refused.failure

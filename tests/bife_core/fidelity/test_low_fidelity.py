@@ -1,0 +1,124 @@
+"""F_LF counts agreement, whoever runs the rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bife_core import low_fidelity
+from bife_core.config import LowFidelityConfig
+from bife_core.decisions import Decisions, concatenate
+from bife_core.errors import DecisionsError, RuleError
+from bife_core.features import N_FEATURES
+from bife_core.fidelity.low import score_low
+from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule, interpret_rule
+from bife_core.sandbox import WorkerPool
+
+HEADER = "import math\ndef candidate_variable_score(variable_features):\n    "
+
+
+def rule_of(body: str) -> CompiledRule:
+    rule = compile_rule(HEADER + body)
+    assert not isinstance(rule, Rejection), rule
+    return rule
+
+
+@pytest.fixture
+def four_decisions() -> Decisions:
+    """Feature 0 holds what a rule may read; scores have a tie in the third decision."""
+    columns = np.zeros((N_FEATURES, 9))
+    columns[0] = [1, 2, 2, 1, 3, 3, 0, 7, 5]
+    scores = np.array([1.0, 2, 2, 1, 4, 4, 4, 1, 0])
+    offsets = np.array([0, 2, 4, 7, 9])
+    zeros = np.zeros(4, dtype=np.int64)
+    return Decisions(columns, scores, offsets, np.zeros(9, dtype=np.int32), zeros, zeros, ("a",) * 4)
+
+
+@pytest.mark.parametrize(
+    ("body", "any_tie", "first_tie"),
+    [
+        ("return variable_features[0]", 1.0, 1.0),
+        ("return -variable_features[0]", 0.25, 0.0),
+        ("return 1.0", 0.75, 0.75),
+        ("return math.nan", 0.0, 0.0),
+        ("return -math.inf", 0.0, 0.0),
+        ("return math.nan if variable_features[0] == 3 else -variable_features[0]", 0.25, 0.0),
+    ],
+)
+def test_agreement_on_a_hand_made_example(
+    body: str, any_tie: float, first_tie: float, four_decisions: Decisions
+) -> None:
+    rule = rule_of(body)
+    assert low_fidelity(rule, four_decisions) == any_tie
+    assert low_fidelity(rule, four_decisions, ties="first") == first_tie
+
+
+def test_a_large_set_is_scored_like_a_loop_in_python() -> None:
+    """More rows than one block, and sizes that do not divide it."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 40, 200)
+    rows = int(sizes.sum())
+    zeros = np.zeros(len(sizes), dtype=np.int64)
+    decisions = Decisions(
+        rng.exponential(size=(N_FEATURES, rows)),
+        rng.integers(0, 5, rows).astype(float),
+        np.concatenate([[0], np.cumsum(sizes)]),
+        np.zeros(rows, dtype=np.int32),
+        zeros,
+        zeros,
+        ("a",) * len(sizes),
+    )
+    for name, reference in REFERENCE_RULES.items():
+        rule = compile_rule(reference.source, name=name)
+        assert not isinstance(rule, Rejection)
+        scores = rule.score(decisions.matrix)
+        right = 0
+        for start, end in zip(decisions.offsets[:-1], decisions.offsets[1:], strict=True):
+            expert = decisions.scores[start:end]
+            right += expert[int(np.argmax(scores[start:end]))] == expert.max()
+        assert low_fidelity(rule, decisions) == right / len(decisions), name
+
+
+def test_native_and_interpreted_rules_agree(four_decisions: Decisions) -> None:
+    for body in ("return variable_features[0]", "return math.log(variable_features[0])"):
+        interpreted = interpret_rule(HEADER + body)
+        assert not isinstance(interpreted, Rejection)
+        assert low_fidelity(interpreted, four_decisions) == low_fidelity(rule_of(body), four_decisions)
+
+
+def test_no_decision_and_a_raising_rule_are_errors(four_decisions: Decisions) -> None:
+    with pytest.raises(DecisionsError, match="at least one"):
+        low_fidelity(rule_of("return 1.0"), concatenate([]))
+    with pytest.raises(RuleError, match="raised"):
+        low_fidelity(rule_of("return variable_features[int(variable_features[0]) + 500]"), four_decisions)
+
+
+def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
+    four_decisions: Decisions, pool: WorkerPool, tmp_path: Path
+) -> None:
+    path = tmp_path / "d.parquet"
+    four_decisions.save(path)
+    config = LowFidelityConfig(time_limit_s=20)
+
+    good = score_low(HEADER + "return variable_features[0]", path, config, pool)
+    assert (good.f_lf, good.failure, good.native) == (1.0, None, True)
+    assert good.sha is not None
+
+    broken = score_low("def candidate_variable_score(f) return 1", path, config, pool)
+    assert broken.f_lf is None
+    assert "Line 1" in (broken.failure or "")
+
+    raising = score_low(
+        HEADER + "return variable_features[int(variable_features[0]) + 500]", path, config, pool
+    )
+    assert raising.f_lf is None
+    assert "raised" in (raising.failure or "")
+
+    endless = (
+        HEADER + "x = 1.0\n    while x > 0.0:\n        x += variable_features[0] * 0.0 + 1.0\n    return x"
+    )
+    hanging = score_low(endless, path, LowFidelityConfig(time_limit_s=4), pool)
+    assert hanging.f_lf is None
+    assert "4" in (hanging.failure or "")

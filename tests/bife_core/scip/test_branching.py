@@ -1,0 +1,164 @@
+"""A rule in charge of a model: it decides, and hands over where it must."""
+
+from __future__ import annotations
+
+import gc
+import math
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pyscipopt
+import pytest
+
+from bife_core.benchmarks import Instance
+from bife_core.benchmarks.screening import read_model
+from bife_core.errors import SolverError
+from bife_core.rules import CompiledRule, Rejection, compile_rule, interpret_rule, load_rule
+from bife_core.scip.branching import attach
+from bife_core.scip.callback import best_candidate
+from bife_core.scip.solving import SolveSettings, apply
+
+HEADER = "import math\ndef candidate_variable_score(variable_features) -> float:\n    "
+
+
+def rule_of(body: str) -> CompiledRule:
+    rule = compile_rule(HEADER + body)
+    assert not isinstance(rule, Rejection), rule
+    return rule
+
+
+def paper_model(path: Path, node_limit: int | None = None) -> pyscipopt.Model:
+    model, _, _ = read_model(path)
+    apply(SolveSettings(node_limit=node_limit), model)
+    return model
+
+
+def test_counters_tell_what_the_rule_did(tiny_auctions: list[Instance]) -> None:
+    model = paper_model(tiny_auctions[0].path)
+    stats = attach(model, load_rule("pseudocost_product"))
+    assert (stats.calls, stats.candidates) == (0, 0)
+    model.optimize()
+    assert stats.calls > 0
+    assert stats.candidates >= 2 * stats.calls
+    assert 0 < stats.feature_s + stats.rule_s <= stats.callback_s
+    assert (stats.undecided, stats.rule_errors) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["pseudocost_product", "paper_mis", "khalil_weighted"])
+def test_native_and_interpreted_rules_walk_the_same_tree(name: str, tiny_auctions: list[Instance]) -> None:
+    trees = []
+    for make in (compile_rule, interpret_rule):
+        rule = make(load_rule(name).source)
+        assert not isinstance(rule, Rejection)
+        model = paper_model(tiny_auctions[0].path)
+        stats = attach(model, rule)
+        model.optimize()
+        assert stats.rule_errors == 0
+        trees.append((model.getNTotalNodes(), model.getNLPIterations(), stats.calls, stats.candidates))
+    assert trees[0] == trees[1]
+
+
+@pytest.mark.parametrize("body", ["return math.nan", "return -math.inf"])
+def test_a_rule_without_a_usable_score_hands_over_to_scip(body: str, tiny_auctions: list[Instance]) -> None:
+    alone = paper_model(tiny_auctions[0].path)
+    alone.optimize()
+    model = paper_model(tiny_auctions[0].path)
+    stats = attach(model, rule_of(body))
+    model.optimize()
+    assert stats.undecided == stats.calls > 0
+    assert model.getNTotalNodes() == alone.getNTotalNodes()
+    assert model.getObjVal() == pytest.approx(alone.getObjVal())
+
+
+def test_a_rule_that_raises_hands_over_and_is_counted(tiny_auctions: list[Instance]) -> None:
+    model = paper_model(tiny_auctions[0].path)
+    stats = attach(model, rule_of("return variable_features[int(variable_features[3]) + 1000]"))
+    model.optimize()
+    assert stats.rule_errors == stats.calls > 0
+    assert model.getStatus() == "optimal"
+
+
+@pytest.mark.parametrize(
+    ("scores", "chosen"),
+    [
+        ([1.0, 3.0, 3.0], 1),
+        ([math.nan, 1.0, math.nan, 2.0], 3),
+        ([2.0, math.nan], 0),
+        ([math.inf, 1.0, math.inf], 0),
+        ([-math.inf, -1e300], 1),
+        ([-math.inf, math.nan], -1),
+        ([], -1),
+    ],
+)
+def test_the_first_largest_number_wins(scores: list[float], chosen: int) -> None:
+    assert best_candidate(np.array(scores)) == chosen
+
+
+def test_branching_priorities_of_the_user_come_first() -> None:
+    """x and y are both fractional; the rule prefers y, the model says x."""
+    seen: list[set[str]] = []
+    for x_priority in (0, 1):
+        model = pyscipopt.Model()
+        model.hideOutput()
+        model.setPresolve(pyscipopt.SCIP_PARAMSETTING.OFF)
+        model.setHeuristics(pyscipopt.SCIP_PARAMSETTING.OFF)
+        model.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
+        x = model.addVar("x", vtype="I", ub=10)
+        y = model.addVar("y", vtype="I", ub=10)
+        model.addCons(7 * x + 5 * y <= 33.3)
+        model.addCons(3 * x + 8 * y <= 25.7)
+        model.setObjective(5 * x + 7.1 * y, "maximize")
+        model.chgVarBranchPriority(x, x_priority)
+        attach(model, rule_of("return variable_features[0] * -1.0"))
+        branched: set[str] = set()
+
+        class Watch(pyscipopt.Eventhdlr):  # type: ignore[misc]
+            def eventinit(self) -> None:
+                self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.NODEFOCUSED, self)
+
+            def eventexec(self, event: pyscipopt.scip.Event, names: set[str] = branched) -> None:
+                node = event.getNode()
+                if node.getDepth() == 1:
+                    names.update(v.name for v in node.getParentBranchings()[0])
+
+        model.includeEventhdlr(Watch(), "watch", "")
+        model.optimize()
+        seen.append(branched)
+    assert seen == [{"t_y"}, {"t_x"}]
+
+
+def test_a_second_rule_on_a_model_is_refused() -> None:
+    model = pyscipopt.Model()
+    attach(model, load_rule("pseudocost_product"))
+    with pytest.raises(SolverError, match="already has a BiFE rule"):
+        attach(model, load_rule("pseudocost_sum"))
+
+
+def test_a_model_may_be_solved_again_with_its_rule(tiny_auctions: list[Instance]) -> None:
+    model = paper_model(tiny_auctions[0].path)
+    stats = attach(model, load_rule("paper_ca"))
+    solves = []
+    for _ in range(2):
+        model.optimize()
+        solves.append((model.getStatus(), round(model.getObjVal(), 6), stats.calls))
+        model.freeTransform()
+    assert solves[0][:2] == solves[1][:2]
+    assert 0 < solves[0][2] < solves[1][2]
+
+
+def test_the_counters_outlive_the_model_and_its_memory_is_given_back(tiny_auctions: list[Instance]) -> None:
+    def solve_once() -> int:
+        model = paper_model(tiny_auctions[0].path, node_limit=5)
+        stats = attach(model, load_rule("khalil_weighted"))
+        model.optimize()
+        del model
+        gc.collect()
+        return stats.calls
+
+    calls = {solve_once() for _ in range(4)}
+    before = psutil.Process().memory_info().rss
+    calls |= {solve_once() for _ in range(12)}
+    assert len(calls) == 1
+    assert calls.pop() > 0
+    assert psutil.Process().memory_info().rss - before < 12e6

@@ -1,0 +1,152 @@
+"""The 72 features against frozen values, and the extractor's behaviour at its edges."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pyscipopt
+import pytest
+
+import bife_core
+from bife_core import FeatureExtractor
+from bife_core.benchmarks.screening import read_model
+from bife_core.errors import SolverError
+from bife_core.features import FEATURES, N_FEATURES
+from bife_core.scip.solving import SolveSettings, apply
+
+GOLDEN_BRANCHINGS = 8
+
+
+class AtEachBranching(pyscipopt.Branchrule):  # type: ignore[misc]
+    """Calls a function at every branching, then branches on the most fractional candidate."""
+
+    def __init__(self, visit: Callable[[pyscipopt.Model], None], stop_after: int) -> None:
+        self.visit = visit
+        self.stop_after = stop_after
+        self.calls = 0
+        self.error: BaseException | None = None
+
+    def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
+        model = self.model
+        try:
+            self.visit(model)
+        except (Exception, AssertionError) as error:  # noqa: BLE001 - raised again outside SCIP
+            self.error = error
+            model.interruptSolve()
+            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+        variables, _, fractions, n, _, _ = model.getLPBranchCands()
+        probindex, _ = FeatureExtractor(model, frozenset()).extract()
+        keys = [(-round(min(f, 1 - f), 6), index) for f, index in zip(fractions[:n], probindex, strict=True)]
+        model.branchVar(variables[min(range(n), key=keys.__getitem__)])
+        self.calls += 1
+        if self.calls >= self.stop_after:
+            model.interruptSolve()
+        return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
+
+
+def visit_branchings(path: Path, visit: Callable[[pyscipopt.Model], None], stop_after: int = 3) -> int:
+    """Solve with `visit` called at each branching; raise what it raised; return the number of calls."""
+    model, _, _ = read_model(path)
+    apply(SolveSettings(), model)
+    rule = AtEachBranching(visit, stop_after)
+    model.includeBranchrule(rule, "visit", "", 10_000_000, -1, 1.0)
+    model.optimize()
+    if rule.error is not None:
+        raise rule.error
+    return rule.calls
+
+
+@pytest.mark.parametrize("family", ["cauctions", "setcover", "indset", "facilities"])
+def test_features_equal_the_goldens_at_the_first_branchings(family: str, golden_dir: Path) -> None:
+    golden = np.load(golden_dir / f"{family}_0.npz")
+    extractor: list[FeatureExtractor] = []
+    step = 0
+
+    def compare(model: pyscipopt.Model) -> None:
+        nonlocal step
+        if not extractor:
+            extractor.append(FeatureExtractor(model))
+        probindex, features = extractor[0].extract()
+        np.testing.assert_array_equal(probindex, golden[f"probindex_{step}"])
+        np.testing.assert_allclose(features, golden[f"X_{step}"], rtol=1e-9, atol=1e-12)
+        step += 1
+
+    assert visit_branchings(golden_dir / f"{family}_0.mps.gz", compare, GOLDEN_BRANCHINGS) > 0
+    assert step == sum(name.startswith("X_") for name in golden.files)
+
+
+def test_wanted_columns_are_the_same_as_in_the_full_matrix_and_others_are_zero(golden_dir: Path) -> None:
+    rng = np.random.default_rng(0)
+    subsets = [
+        frozenset(rng.choice(N_FEATURES, size, replace=False).tolist()) for size in (1, 2, 3, 6, 12)
+    ] + [frozenset({feature.index}) for feature in FEATURES]
+
+    def compare(model: pyscipopt.Model) -> None:
+        _, full = FeatureExtractor(model).extract()
+        for subset in subsets:
+            _, part = FeatureExtractor(model, subset).extract()
+            wanted = sorted(subset)
+            np.testing.assert_array_equal(part[:, wanted], full[:, wanted])
+            assert not np.delete(part, wanted, axis=1).any()
+
+    assert visit_branchings(golden_dir / "cauctions_0.mps.gz", compare, 2) == 2
+
+
+def test_extracting_twice_at_a_node_gives_the_same_matrix_in_memory_of_its_own(golden_dir: Path) -> None:
+    def compare(model: pyscipopt.Model) -> None:
+        extractor = FeatureExtractor(model)
+        _, first = extractor.extract()
+        kept = first.copy()
+        first[:] = np.nan
+        _, second = extractor.extract()
+        np.testing.assert_array_equal(second, kept)
+
+    visit_branchings(golden_dir / "cauctions_0.mps.gz", compare, 2)
+
+
+def test_static_features_are_those_of_the_first_call(golden_dir: Path) -> None:
+    kept: dict[int, np.ndarray[Any, Any]] = {}
+    extractor: list[FeatureExtractor] = []
+    static = [feature.index for feature in FEATURES if feature.static]
+
+    def compare(model: pyscipopt.Model) -> None:
+        if not extractor:
+            extractor.append(FeatureExtractor(model))
+        probindex, features = extractor[0].extract()
+        for index, row in zip(probindex.tolist(), features[:, static], strict=True):
+            np.testing.assert_array_equal(kept.setdefault(index, row), row)
+
+    assert visit_branchings(golden_dir / "setcover_0.mps.gz", compare, 6) == 6
+
+
+def test_extract_before_solving_says_when_features_exist(golden_dir: Path) -> None:
+    model, _, _ = read_model(golden_dir / "cauctions_0.mps.gz")
+    with pytest.raises(SolverError, match="only while SCIP is branching"):
+        FeatureExtractor(model).extract()
+
+
+def test_extractors_give_their_memory_back(golden_dir: Path) -> None:
+    process = psutil.Process()
+
+    def hundred_extractors(model: pyscipopt.Model) -> None:
+        for _ in range(100):
+            FeatureExtractor(model).extract()
+        gc.collect()
+        before = process.memory_info().rss
+        for _ in range(400):
+            FeatureExtractor(model).extract()
+        gc.collect()
+        # An extractor of this model holds about a megabyte.
+        assert process.memory_info().rss - before < 50e6
+
+    visit_branchings(golden_dir / "cauctions_0.mps.gz", hundred_extractors, 1)
+
+
+def test_public_name() -> None:
+    assert bife_core.FeatureExtractor is FeatureExtractor
+    assert len(bife_core.FEATURES) == 72

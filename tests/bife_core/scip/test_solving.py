@@ -1,0 +1,91 @@
+"""One solve: what goes in, what comes out, and what each mistake is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from bife_core import solve
+from bife_core.benchmarks import Instance
+from bife_core.errors import InstanceError, RuleError, SolverError
+from bife_core.rules import load_rule
+from bife_core.scip.solving import BUILTIN_BRANCHERS, SolveResult, SolveSettings, versions
+
+
+@pytest.mark.parametrize("brancher", [*BUILTIN_BRANCHERS, "pseudocost_product", "paper_ca"])
+def test_every_brancher_proves_the_same_optimum(brancher: str, tiny_auctions: list[Instance]) -> None:
+    reference = solve(tiny_auctions[0].path)
+    result = solve(tiny_auctions[0].path, brancher)
+    assert result.status == "optimal"
+    assert result.brancher == brancher
+    assert result.primal_bound == pytest.approx(reference.primal_bound, rel=1e-9)
+    assert result.gap == pytest.approx(0.0, abs=1e-9)
+    assert result.nodes > 1
+    assert result.cpu_s > 0
+    assert (result.calls > 0) == (brancher not in BUILTIN_BRANCHERS)
+
+
+def test_results_round_trip_through_json(tiny_auctions: list[Instance]) -> None:
+    result = solve(tiny_auctions[0].path, load_rule("paper_ca"))
+    assert SolveResult.model_validate_json(result.model_dump_json()) == result
+    assert set(result.versions) == set(versions()) >= {"scip", "pyscipopt", "bife"}
+
+
+def test_the_same_seed_gives_the_same_tree(tiny_auctions: list[Instance]) -> None:
+    runs = [solve(tiny_auctions[1].path, "paper_ca", seed=3) for _ in range(2)]
+    assert runs[0].nodes == runs[1].nodes
+    assert runs[0].lp_iterations == runs[1].lp_iterations
+
+
+def test_limits_stop_the_solve(golden_dir: Path) -> None:
+    path = golden_dir / "setcover_0.mps.gz"
+    assert solve(path, "pscost", node_limit=3).status == "nodelimit"
+    result = solve(path, "pscost", time_limit_s=0.5)
+    assert result.status == "timelimit"
+    assert not result.finished
+    assert result.cpu_s < 5
+
+
+def test_further_parameters_are_applied(golden_dir: Path) -> None:
+    result = solve(golden_dir / "setcover_0.mps.gz", params={"limits/nodes": 2})
+    assert result.status == "nodelimit"
+
+
+def test_costs_are_positive_and_an_unbounded_gap_is_large() -> None:
+    result = SolveResult(
+        instance="a", brancher="b", seed=0, status="timelimit", nodes=7, lp_iterations=9, cpu_s=1.5, wall_s=2.0,
+        gap=None, primal_bound=None, dual_bound=1.0, primal_dual_integral=33.0, versions={},
+    )  # fmt: skip
+    assert result.cost("time") == 1.5
+    assert result.cost("nodes") == 7
+    assert result.cost("lp_iterations") == 9
+    assert result.cost("gap") == 1e20
+    assert result.cost("primal_dual_integral") == 33.0
+
+
+def test_the_log_is_shown_when_asked_for(
+    tiny_auctions: list[Instance], capfd: pytest.CaptureFixture[str]
+) -> None:
+    solve(tiny_auctions[0].path)
+    assert capfd.readouterr().out == ""
+    solve(tiny_auctions[0].path, show_log=True)
+    assert "SCIP Status" in capfd.readouterr().out
+
+
+def test_mistakes_get_a_sentence(tiny_auctions: list[Instance], tmp_path: Path) -> None:
+    with pytest.raises(InstanceError, match="There is no file"):
+        solve(tmp_path / "missing.mps")
+    broken = tmp_path / "broken.mps"
+    broken.write_text("NAME x\nROWS\n N obj\n L")
+    with pytest.raises(InstanceError, match=r"broken\.mps is (cut off|damaged)"):
+        solve(broken)
+    with pytest.raises(RuleError, match="no_such_rule"):
+        solve(tiny_auctions[0].path, "no_such_rule")
+    with pytest.raises(SolverError, match="does not take no/such/param"):
+        solve(tiny_auctions[0].path, params={"no/such/param": 1})
+    with pytest.raises(ValidationError):
+        solve(tiny_auctions[0].path, time_limits=3)
+    with pytest.raises(ValidationError):
+        SolveSettings(time_limit_s=0)

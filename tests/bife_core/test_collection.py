@@ -1,0 +1,97 @@
+"""Collecting decisions: enough of them, the same ones every time, none paid for twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bife_core.benchmarks import Benchmark, Instance, open_benchmark
+from bife_core.collection import collect_decisions
+from bife_core.config import CollectionConfig, InstancesConfig
+from bife_core.decisions import Decisions
+from bife_core.errors import DecisionsError
+from bife_core.sandbox import WorkerPool
+from bife_core.scip.expert import record_decisions
+from bife_core.scip.solving import SolveSettings
+
+CONFIG = CollectionConfig(decisions=25, decisions_per_instance=10, time_limit_s=60)
+
+
+@pytest.fixture(scope="module")
+def auctions(instance_cache: Path) -> Benchmark:
+    return open_benchmark(InstancesConfig(size="tiny"), instance_cache)
+
+
+def test_collecting_is_exact_reproducible_and_resumable(
+    auctions: Benchmark, pool: WorkerPool, tmp_path: Path
+) -> None:
+    seen: list[tuple[int, int]] = []
+    summary = collect_decisions(
+        auctions, CONFIG, tmp_path / "a", pool, progress=lambda *step: seen.append(step)
+    )
+    assert summary.decisions == 25
+    assert seen[-1] == (25, 25)
+    decisions = Decisions.load(summary.path)
+    assert decisions.digest == summary.digest
+    assert set(decisions.instance) <= set(summary.instances)
+    assert np.all(np.diff(decisions.offsets) >= 2)
+
+    elsewhere = collect_decisions(auctions, CONFIG, tmp_path / "b", pool)
+    assert elsewhere.digest == summary.digest
+
+    parts = {path: path.stat().st_mtime_ns for path in (tmp_path / "a" / "parts").iterdir()}
+    summary.path.unlink()
+    resumed = collect_decisions(auctions, CONFIG, tmp_path / "a", pool)
+    assert resumed.digest == summary.digest
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "a" / "parts").iterdir()} == parts
+
+
+def test_the_expert_takes_the_largest_score_and_may_share_nodes_with_pseudocosts(
+    tiny_auctions: list[Instance],
+) -> None:
+    path = tiny_auctions[0].path
+    followed, status = record_decisions(
+        path, "x", settings=SolveSettings(seed=1), quota=None, expert_probability=1.0
+    )
+    assert status == "optimal"
+    assert len(followed) > 3
+    assert np.all(np.isfinite(followed.columns))
+    assert np.all(followed.scores >= 0)
+    mixed, _ = record_decisions(path, "x", settings=SolveSettings(seed=1), quota=None, expert_probability=0.3)
+    # Same root, then other nodes, because pseudocosts branched at some of them.
+    np.testing.assert_array_equal(mixed.scores[: mixed.offsets[1]], followed.scores[: followed.offsets[1]])
+    assert mixed.node.tolist() != followed.node.tolist()
+    again, _ = record_decisions(path, "x", settings=SolveSettings(seed=1), quota=None, expert_probability=0.3)
+    assert again.digest == mixed.digest
+
+
+def test_a_quota_stops_the_solve(tiny_auctions: list[Instance]) -> None:
+    decisions, status = record_decisions(
+        tiny_auctions[0].path, "x", settings=SolveSettings(), quota=2, expert_probability=1.0
+    )
+    assert len(decisions) == 2
+    assert status == "userinterrupt"
+
+
+class OneModel:
+    """A benchmark of one model file that needs no branching."""
+
+    name = "one"
+    notes = ()
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def instances(self, split: str, count: int) -> list[Instance]:
+        return [Instance("trivial", self.path, "0" * 16)]
+
+
+def test_models_without_a_decision_are_an_error_with_the_reason(pool: WorkerPool, tmp_path: Path) -> None:
+    path = tmp_path / "trivial.lp"
+    path.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinary\n x y\nEnd\n")
+    with pytest.raises(DecisionsError, match="No strong-branching decision came from 1 collection instances"):
+        collect_decisions(OneModel(path), CONFIG, tmp_path / "d", pool)
+    with pytest.raises(DecisionsError, match="missing"):
+        collect_decisions(OneModel(tmp_path / "missing.lp"), CONFIG, tmp_path / "e", pool)

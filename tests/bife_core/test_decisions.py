@@ -1,0 +1,109 @@
+"""Recorded decisions: the file keeps everything, and says so when it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bife_core.decisions import Decisions, concatenate
+from bife_core.errors import DecisionsError
+from bife_core.features import N_FEATURES
+
+
+def made_up(sizes: list[int], seed: int = 0, instance: str = "a") -> Decisions:
+    rng = np.random.default_rng(seed)
+    rows = sum(sizes)
+    return Decisions(
+        rng.normal(size=(N_FEATURES, rows)),
+        rng.exponential(size=rows).round(1),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        rng.integers(0, 1000, rows).astype(np.int32),
+        np.arange(len(sizes)),
+        rng.integers(0, 20, len(sizes)),
+        (instance,) * len(sizes),
+    )
+
+
+def test_a_saved_file_gives_everything_back(tmp_path: Path) -> None:
+    original = made_up([3, 1, 5])
+    original.save(tmp_path / "new" / "d.parquet")
+    loaded = Decisions.load(tmp_path / "new" / "d.parquet")
+    for name in ("columns", "scores", "offsets", "probindex", "node", "depth"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(original, name))
+    assert loaded.instance == original.instance
+    assert loaded.digest == original.digest
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["d.parquet"]
+
+
+def test_the_file_is_a_table_anyone_can_read(tmp_path: Path) -> None:
+    made_up([2, 2]).save(tmp_path / "d.parquet")
+    table = pd.read_parquet(tmp_path / "d.parquet")
+    assert list(table["decision"]) == [0, 0, 1, 1]
+    assert {"instance", "node", "depth", "probindex", "score", "pseudocost_product"} <= set(table.columns)
+
+
+def test_no_decision_at_all_survives_the_file(tmp_path: Path) -> None:
+    empty = concatenate([])
+    empty.save(tmp_path / "d.parquet")
+    loaded = Decisions.load(tmp_path / "d.parquet")
+    assert len(loaded) == loaded.n_candidates == 0
+    assert loaded.tie_share == 0.0
+    assert loaded.best.shape == (0,)
+
+
+def test_best_keeps_ties_and_looks_at_each_decision_alone() -> None:
+    decisions = made_up([3, 2, 1])
+    decisions.scores[:] = [5, 5 + 1e-12, 1, 0, 0, -3]
+    assert decisions.best.tolist() == [True, True, False, True, True, True]
+    assert decisions.tie_share == pytest.approx(2 / 3)
+
+
+def test_best_is_tolerant_for_negative_scores_too() -> None:
+    decisions = made_up([2])
+    decisions.scores[:] = [-5.0, -5.0 - 1e-12]
+    assert decisions.best.tolist() == [True, True]
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(0, 6))
+@settings(max_examples=40, deadline=None)
+def test_taking_and_joining_are_inverse(sizes: list[int], count: int) -> None:
+    count = min(count, len(sizes))
+    whole = made_up(sizes)
+    head = whole.take(count)
+    assert len(head) == count
+    assert head.n_candidates == sum(sizes[:count])
+    assert concatenate([whole]).digest == whole.digest
+    joined = concatenate([head, whole])
+    assert len(joined) == count + len(sizes)
+    np.testing.assert_array_equal(joined.matrix[: head.n_candidates], head.matrix)
+
+
+def test_the_digest_sees_every_change() -> None:
+    base = made_up([2, 3])
+    digests = {base.digest, made_up([3, 2]).digest, made_up([2, 3], instance="b").digest}
+    base.scores[0] += 1
+    digests.add(base.digest)
+    assert len(digests) == 4
+
+
+def test_bad_files_get_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(DecisionsError, match="no decisions file"):
+        Decisions.load(tmp_path / "missing.parquet")
+    (tmp_path / "text.parquet").write_text("no table")
+    with pytest.raises(DecisionsError, match="not a readable Parquet file"):
+        Decisions.load(tmp_path / "text.parquet")
+    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "other.parquet")
+    with pytest.raises(DecisionsError, match="schema none"):
+        Decisions.load(tmp_path / "other.parquet")
+    made_up([2]).save(tmp_path / "d.parquet")
+    table = pq.read_table(tmp_path / "d.parquet")
+    changed = table.set_column(table.schema.get_field_index("score"), "score", [[9.0, 9.0]])
+    pq.write_table(changed.replace_schema_metadata(table.schema.metadata), tmp_path / "d.parquet")
+    with pytest.raises(DecisionsError, match="does not match its digest"):
+        Decisions.load(tmp_path / "d.parquet")

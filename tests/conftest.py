@@ -1,0 +1,62 @@
+"""What all tests share: real models, and directories of their own for everything that is written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bife_core.benchmarks import Instance, open_benchmark
+from bife_core.config import InstancesConfig
+from bife_core.sandbox import WorkerPool
+
+DATA = Path(__file__).parent / "data"
+HOME = Path(tempfile.mkdtemp(prefix="bife-tests-"))
+
+# Set before anything imports `tasks`, where Prefect and MLflow get their addresses: nothing is written to the
+# user's own home or servers.
+os.environ["BIFE_HOME"] = str(HOME)
+os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{HOME / 'mlflow' / 'mlflow.db'}"
+for _name in ("BIFE_ENV_FILE", "MLFLOW_REGISTRY_URI", "PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_HOME"):
+    os.environ.pop(_name, None)
+
+
+@pytest.fixture(scope="session")
+def home() -> Path:
+    """The session's home, removed at its end."""
+    return HOME
+
+
+@pytest.fixture(scope="session")
+def golden_dir() -> Path:
+    """Four models with the feature values of their first branchings."""
+    return DATA / "golden"
+
+
+def pytest_sessionfinish() -> None:
+    """Remove the session's home."""
+    shutil.rmtree(HOME, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def instance_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directory generated models are cached in for the whole test run."""
+    return tmp_path_factory.mktemp("instances")
+
+
+@pytest.fixture(scope="session")
+def tiny_auctions(instance_cache: Path) -> list[Instance]:
+    """Three small combinatorial auctions, solved in well under a second each."""
+    config = InstancesConfig(benchmark="combinatorial_auction", size="tiny")
+    return open_benchmark(config, instance_cache).instances("test", 3)
+
+
+@pytest.fixture(scope="session")
+def pool() -> Iterator[WorkerPool]:
+    """Two workers that all tests share."""
+    with WorkerPool(2) as shared:
+        yield shared
