@@ -1,0 +1,90 @@
+"""What every rule generator takes and gives."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from pydantic import Field
+
+from bife_core.config import Operator, Settings
+
+
+class ParentRule(Settings):
+    """A rule shown to the generator."""
+
+    id: str
+    source: str
+    thought: str | None = None
+    f_lf: float | None = None
+    f_hf: float | None = None
+
+
+class GenerationRequest(Settings):
+    """One rule to be written.
+
+    Attributes
+    ----------
+    key : str
+        Name of the call, unique within a run; a recorded answer is found under it again.
+    seed : int
+        Seed of all draws of a generator that draws.
+    benchmark : str
+        What is being solved, for the prompt.
+    """
+
+    key: str
+    operator: Operator
+    parents: tuple[ParentRule, ...] = ()
+    seed: int
+    benchmark: str
+
+
+class Message(Settings):
+    """One chat message of a prompt."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Attempt(Settings):
+    """One call that went out for a generation, successful or not."""
+
+    started_unix_s: float
+    seconds: float
+    status: Literal["ok", "error"]
+    error: str | None = None
+    http_status: int | None = None
+    answer: str | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = None
+    recorded: bool = Field(False, description="Read back from disk: neither sent nor paid again.")
+
+
+class Generation(Settings):
+    """What a generator gave: a rule's source with the thought behind it, or the reason there is none."""
+
+    key: str
+    generator: str
+    model: str
+    messages: tuple[Message, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    thought: str | None = None
+    source: str | None = None
+    failure: str | None = None
+
+
+class Generator(Protocol):
+    """Writes rules."""
+
+    name: str
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Write one rule.
+
+        Raises
+        ------
+        GeneratorError
+            When no further request can succeed either, for instance because the key was refused.
+        """
+        ...

@@ -1,0 +1,109 @@
+"""The generator that runs without a model: it draws, crosses and mutates formulas of a small grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from bife_core.generators.base import Generation, GenerationRequest
+from bife_core.generators.offline import operators
+from bife_core.generators.offline.expression import Node, Role, components, role
+from bife_core.generators.offline.foreign import tune_source
+from bife_core.generators.offline.operators import Proposal
+from bife_core.generators.offline.priors import rule_from_features, sample_rule
+from bife_core.generators.offline.reader import read
+from bife_core.generators.offline.syntax import features_read
+from bife_core.generators.offline.writer import write
+
+_REFERENCE_SHARE: Final = 0.25
+"""Share of initial rules that start from the reference library."""
+
+_BASIC: Final[frozenset[Role]] = frozenset({"gain", "fraction", "activity"})
+"""Roles that an initial rule made of reference rules fills, by as many of them as that takes."""
+
+
+class OfflineGenerator:
+    """Rules from a grammar over the feature table, for the operators a language model is asked for.
+
+    It is no language model and knows nothing of the instances. All draws come from the request's seed.
+    Parents are read back from their source; of a parent outside the grammar its features are taken, or, for
+    m2, its numbers are changed in place.
+
+    Parameters
+    ----------
+    references : mapping of str to str, optional
+        Name and source of rules that initial rules may start from; by default the reference library.
+
+    Examples
+    --------
+    >>> request = GenerationRequest(key="g00-c00", operator="i1", seed=3, benchmark="set_covering")
+    >>> OfflineGenerator({}).generate(request).failure is None
+    True
+    """
+
+    name = "offline"
+    model = "offline grammar"
+
+    def __init__(self, references: Mapping[str, str] | None = None) -> None:
+        self._references = _library() if references is None else dict(references)
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Write one rule; it always succeeds."""
+        rng = np.random.default_rng(request.seed)
+        if request.operator == "m2" and request.parents and read(request.parents[0].source) is None:
+            source = tune_source(rng, request.parents[0].source)
+            if source is not None:
+                return self._generation(request, source, "The parent with other numbers.")
+        proposal = self._propose(rng, request)
+        return self._generation(request, write(proposal.root), proposal.thought)
+
+    def _generation(self, request: GenerationRequest, source: str, thought: str) -> Generation:
+        return Generation(
+            key=request.key, generator=self.name, model=self.model, thought=thought, source=source
+        )
+
+    def _propose(self, rng: np.random.Generator, request: GenerationRequest) -> Proposal:
+        parents = tuple(dict.fromkeys(_tree(rng, parent.source) for parent in request.parents))
+        if request.operator == "i1" or not parents:
+            return self._initial(rng)
+        match request.operator:
+            case "e1":
+                return operators.explore(rng, parents)
+            case "e2":
+                return operators.recombine(rng, parents)
+            case "m1":
+                return operators.vary(rng, parents[0])
+            case _:
+                return operators.tune(rng, parents[0])
+
+    def _initial(self, rng: np.random.Generator) -> Proposal:
+        if not self._references or rng.random() >= _REFERENCE_SHARE:
+            return operators.initialise(rng)
+        names = sorted(self._references)
+        drawn: dict[str, Node] = {}
+        filled: set[Role] = set()
+        for i in rng.permutation(len(names)):
+            tree = _tree(rng, self._references[names[int(i)]])
+            roles = {role(node) for node, _ in components(tree)} & _BASIC
+            if not roles <= filled:
+                drawn[names[int(i)]] = tree
+                filled |= roles
+        if len(drawn) == 1:
+            tuned = operators.tune(rng, *drawn.values())
+            return Proposal(tuned.root, f"After the reference rule {', '.join(drawn)}, with other numbers")
+        joined = operators.recombine(rng, tuple(drawn.values()))
+        return Proposal(joined.root, f"Parts of the reference rules {', '.join(drawn)} joined")
+
+
+def _tree(rng: np.random.Generator, source: str) -> Node:
+    """Return the tree of a source, else a tree over its features, else a fresh one."""
+    tree = read(source) or rule_from_features(rng, features_read(source))
+    return tree if tree is not None else sample_rule(rng)
+
+
+def _library() -> dict[str, str]:
+    from bife_core.rules import REFERENCE_RULES
+
+    return {name: rule.source for name, rule in REFERENCE_RULES.items()}

@@ -1,0 +1,287 @@
+"""The five operators on syntax trees, each with a sentence that says truly what was made of what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from bife_core.generators.offline.expression import (
+    Blend,
+    Bonus,
+    CancelledError,
+    Leaf,
+    Node,
+    Pair,
+    PairKind,
+    Role,
+    Squash,
+    SquashKind,
+    Sum,
+    components,
+    leaves,
+    product,
+    replaced,
+    role,
+    role_of_feature,
+    settled,
+    skeleton,
+    walk,
+    weighted_sum,
+    with_numbers,
+)
+from bife_core.generators.offline.priors import (
+    Component,
+    as_factor,
+    as_term,
+    extra_role,
+    feature_of,
+    near,
+    part_of,
+    pick,
+    sample_rule,
+)
+from bife_core.generators.offline.writer import describe
+
+_TRIES: Final = 24
+_MOST_COMPONENTS: Final = 5
+_FRESH: Final = 4
+"""Rules e1 chooses from: more would be stranger still, and stranger rules are rarely good ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A tree with a clause on how it came about."""
+
+    root: Node
+    origin: str
+
+    @property
+    def thought(self) -> str:
+        """One sentence: where the rule comes from and what it computes."""
+        return f"{self.origin}: {describe(self.root)}."
+
+
+def initialise(rng: np.random.Generator) -> Proposal:
+    """Operator i1: a rule from the prior."""
+    return Proposal(sample_rule(rng), "Drawn from the grammar")
+
+
+def explore(rng: np.random.Generator, parents: tuple[Node, ...]) -> Proposal:
+    """Operator e1: of several fresh rules the one least like all parents in features and in form."""
+    drawn = [sample_rule(rng) for _ in range(_FRESH)]
+    chosen = max(drawn, key=lambda rule: min(distance(rule, parent) for parent in parents))
+    return Proposal(chosen, "Drawn to be unlike the parents")
+
+
+def distance(one: Node, other: Node) -> float:
+    """Return how unlike two rules are: shares of features and of kinds of parts that they do not share."""
+    features = set(leaves(one)), set(leaves(other))
+    kinds = tuple({_kind(part) for part in walk(rule)} for rule in (one, other))
+    return sum(1.0 - len(a & b) / len(a | b) for a, b in (features, kinds))
+
+
+def _kind(node: Node) -> str:
+    return node.kind if isinstance(node, Pair | Squash) else type(node).__name__
+
+
+def recombine(rng: np.random.Generator, parents: tuple[Node, ...]) -> Proposal:
+    """Operator e2: keeps what the parents share and takes the rest from one or the other.
+
+    Components meet by role (gain, fractionality, activity, ...). A role that several parents fill is kept, in
+    the form of one of them, with numbers between theirs where the forms are the same; a role that only one
+    fills is kept more often than not.
+    """
+    groups = [_by_role(parent) for parent in parents]
+    roles = list(dict.fromkeys(name for group in groups for name in group))
+    for _ in range(_TRIES):
+        as_sum = isinstance(parents[int(rng.integers(len(parents)))], Sum)
+        chosen: list[Component] = []
+        for name in roles:
+            having = [i for i, group in enumerate(groups) if name in group]
+            if len(having) == 1 < len(parents) and rng.random() < 0.3:
+                continue
+            i = having[int(rng.integers(len(having)))]
+            taken = groups[i][name]
+            if isinstance(parents[i], Sum) == as_sum:
+                met = [component for j in having for component in groups[j][name]]
+                chosen += [_between(rng, component, met) for component in taken]
+            else:
+                chosen += _as_terms(rng, name, taken) if as_sum else _as_factors(rng, name, taken)
+        chosen = chosen[:_MOST_COMPONENTS]
+        if len(chosen) >= min(2, len(roles)):
+            with suppress(CancelledError):
+                child = settled(weighted_sum(*chosen) if as_sum else product(*chosen))
+                if child not in parents:
+                    return Proposal(child, "Parts of the parents joined")
+    changed = vary(rng, parents[0])
+    return Proposal(
+        changed.root, "The parents share all parts; " + changed.origin[0].lower() + changed.origin[1:]
+    )
+
+
+def _by_role(root: Node) -> dict[Role, list[Component]]:
+    groups: dict[Role, list[Component]] = {}
+    for node, number in components(root):
+        groups.setdefault(role(node), []).append((node, number))
+    return groups
+
+
+def _between(rng: np.random.Generator, component: Component, met: list[Component]) -> Component:
+    """Return a component with a number between those of all components of its form, or near its own."""
+    node, number = component
+    alike = [x for n, x in met if skeleton(n) == skeleton(node) and x * number > 0]
+    low, high = min(alike, key=abs), max(alike, key=abs)
+    if low == high:
+        return node, near(rng, number, 0.1)
+    return node, near(rng, low * (high / low) ** float(rng.random()), 0.0)
+
+
+def _as_terms(rng: np.random.Generator, name: Role, factors: list[Component]) -> list[Component]:
+    """Make terms of the factors of one role: one of all, or of each its part if it is squashed."""
+    if len(factors) == 1 and isinstance(factors[0][0], Squash | Bonus) and factors[0][1] > 0:
+        return [as_term(rng, name, factors[0][0].part)]
+    return [as_term(rng, name, product(*factors))]
+
+
+def _as_factors(rng: np.random.Generator, name: Role, terms: list[Component]) -> list[Component]:
+    """Make factors of the terms of one role."""
+    return [as_factor(rng, name, node.part if isinstance(node, Squash) else node) for node, _ in terms]
+
+
+def vary(rng: np.random.Generator, parent: Node) -> Proposal:
+    """Operator m1: one change of form, drawn from those that apply."""
+    moves: list[tuple[Callable[[np.random.Generator, Node], Proposal | None], float]] = [
+        (_add, 3.0),
+        (_drop, 1.5),
+        (_exchange_feature, 3.0),
+        (_exchange_pair, 3.0),
+        (_reshape, 2.0),
+        (_turn_over, 0.7),
+    ]
+    for _ in range(_TRIES):
+        with suppress(CancelledError):
+            changed = pick(rng, moves)(rng, parent)
+            if changed is not None and skeleton(changed.root) != skeleton(parent):
+                return changed
+    return Proposal(sample_rule(rng), "Drawn afresh, as the parent cannot be varied")
+
+
+def _add(rng: np.random.Generator, root: Node) -> Proposal | None:
+    present = [role(node) for node, _ in components(root)]
+    basic: tuple[Role, ...] = ("fraction", "gain")
+    missing = [name for name in basic if name not in present]
+    chosen = missing[0] if missing and rng.random() < 0.5 else extra_role(rng)
+    if len(present) >= _MOST_COMPONENTS:
+        return None
+    part = part_of(rng, chosen, frozenset(leaves(root)))
+    if isinstance(root, Sum):
+        new = weighted_sum((root, 1.0), as_term(rng, chosen, part))
+    else:
+        new = product((root, 1.0), as_factor(rng, chosen, part))
+    return Proposal(settled(new), f"The parent with {describe(part)} added")
+
+
+def _drop(rng: np.random.Generator, root: Node) -> Proposal | None:
+    parts = components(root)
+    if len(parts) < 2:
+        return None
+    # What a rule knows of the children's gains is worth more than anything else in it.
+    lost = pick(rng, [(i, 0.2 if role(node) == "gain" else 1.0) for i, (node, _) in enumerate(parts)])
+    kept = [part for i, part in enumerate(parts) if i != lost]
+    new = weighted_sum(*kept) if isinstance(root, Sum) else product(*kept)
+    return Proposal(settled(new), f"The parent without {describe(parts[lost][0])}")
+
+
+def _exchange_feature(rng: np.random.Generator, root: Node) -> Proposal | None:
+    options = [index for index in leaves(root) if role_of_feature(index) not in ("gain", "fraction")]
+    if not options:
+        return None
+    old = options[int(rng.integers(len(options)))]
+    new = feature_of(rng, role_of_feature(old), frozenset(leaves(root)))
+    if new in leaves(root):
+        return None
+    origin = f"The parent with {describe(Leaf(new))} in place of {describe(Leaf(old))}"
+    return Proposal(settled(replaced(root, Leaf(old), Leaf(new))), origin)
+
+
+def _exchange_pair(rng: np.random.Generator, root: Node) -> Proposal | None:
+    options = [part for part in walk(root) if isinstance(part, Pair | Blend)]
+    gains = [
+        part for part in walk(root) if isinstance(part, Leaf) and role_of_feature(part.feature) == "gain"
+    ]
+    if options:
+        old: Node = options[int(rng.integers(len(options)))]
+        assert isinstance(old, Pair | Blend)
+        kinds: tuple[PairKind, ...] = ("min", "max", "geometric", "harmonic")
+        others: list[Node] = [
+            Pair(kind, old.left, old.right)
+            for kind in kinds
+            if not (isinstance(old, Pair) and old.kind == kind)
+        ]
+        if isinstance(old, Pair):
+            others.append(Blend(near(rng, 0.17, 0.4), old.left, old.right))
+        new = others[int(rng.integers(len(others)))]
+    elif gains:
+        old, new = gains[0], part_of(rng, "gain")
+        if new == old:
+            return None
+    else:
+        return None
+    origin = f"The parent with {describe(new)} in place of {describe(old)}"
+    return Proposal(settled(replaced(root, old, new)), origin)
+
+
+def _reshape(rng: np.random.Generator, root: Node) -> Proposal | None:
+    parts = components(root)
+    at = int(rng.integers(len(parts)))
+    node, number = parts[at]
+    if isinstance(node, Squash | Bonus):
+        new: Component = (
+            (node.part, number) if not isinstance(root, Sum) else _other_squash(rng, node, number)
+        )
+    elif isinstance(root, Sum):
+        new = (Squash("log1p", near(rng, 1.0, 0.5), node), number)
+    else:
+        scale = near(rng, 1.0, 0.5)
+        kinds: tuple[SquashKind, ...] = ("log1p", "tanh", "saturation")
+        shapes: list[Node] = [Bonus(scale, node), *(Squash(kind, scale, node) for kind in kinds)]
+        new = (pick(rng, list(zip(shapes, (2.0, 1.0, 0.5, 0.5), strict=True))), 1.0 if number > 0 else -1.0)
+    joined = [new if i == at else part for i, part in enumerate(parts)]
+    root = weighted_sum(*joined) if isinstance(root, Sum) else product(*joined)
+    return Proposal(settled(root), f"The parent with {describe(new[0])} for {describe(node)}")
+
+
+def _other_squash(rng: np.random.Generator, node: Squash | Bonus, number: float) -> Component:
+    kinds: list[SquashKind] = ["log1p", "tanh", "saturation"]
+    others = [kind for kind in kinds if not (isinstance(node, Squash) and node.kind == kind)]
+    return Squash(others[int(rng.integers(len(others)))], near(rng, 1.0, 0.5), node.part), number
+
+
+def _turn_over(rng: np.random.Generator, root: Node) -> Proposal | None:
+    """Make a sum of a product or a product of a sum."""
+    groups = _by_role(root).items()
+    if isinstance(root, Sum):
+        factors = [factor for name, terms in groups for factor in _as_factors(rng, name, terms)]
+        return Proposal(settled(product(*factors)), "The parent's parts multiplied instead of added")
+    if len(groups) > 1:
+        terms = [term for name, factors in groups for term in _as_terms(rng, name, factors)]
+        return Proposal(settled(weighted_sum(*terms)), "The parent's parts added instead of multiplied")
+    return None
+
+
+def tune(rng: np.random.Generator, parent: Node) -> Proposal:
+    """Operator m2: other numbers in the same form."""
+    spread = float(rng.choice([0.12, 0.3, 0.6]))
+    for _ in range(_TRIES):
+
+        def change(value: float) -> float:
+            return near(rng, value, spread) if rng.random() < 0.6 else value
+
+        child = settled(with_numbers(parent, change))
+        if child != settled(parent):
+            return Proposal(child, "The parent with other numbers")
+    return vary(rng, parent)  # a rule without numbers has none to change

@@ -1,0 +1,221 @@
+"""From the text of a model's answer to a thought and the source of a rule, or to the reason there is none."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+import warnings
+from dataclasses import dataclass
+from typing import Final
+
+FUNCTION_NAME: Final = "candidate_variable_score"
+
+_FENCE: Final = re.compile(
+    r"^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+_REASONING: Final = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
+_BRACES: Final = re.compile(r"\{([^{}]{8,})\}", re.DOTALL)
+_CODE_START: Final = re.compile(r"^(?:import |from \w+ import |def |@)", re.MULTILINE)
+_USUAL_IMPORTS: Final = {"math": "import math", "np": "import numpy as np", "numpy": "import numpy"}
+_QUOTED_WORDS: Final = 12
+
+
+NOT_PYTHON: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What `parse_python` raises on text that is no Python or nested too deeply."""
+
+
+def parse_python(code: str) -> ast.Module:
+    """Parse `code` without printing a warning, such as one on a stray backslash in a docstring.
+
+    Raises
+    ------
+    SyntaxError, ValueError, RecursionError, MemoryError
+        If it cannot be parsed; `NOT_PYTHON` has them all.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(code)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedAnswer:
+    """What an answer holds: `source` with an optional `thought`, or `failure`, a sentence.
+
+    Attributes
+    ----------
+    thought : str or None
+        The sentence the model put in braces, else the first sentence before the code.
+    source : str or None
+        The rule: imports it needs, its constants and helpers, and the function `candidate_variable_score`.
+    failure : str or None
+        Why there is no rule; None exactly when `source` is given.
+    """
+
+    thought: str | None = None
+    source: str | None = None
+    failure: str | None = None
+
+
+def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
+    r"""Read thought and rule from the text of an answer.
+
+    The code may stand in a fenced block with or without a language, or bare between sentences. Of several
+    blocks the last that defines the function counts: models tend to repeat the parents before their own rule.
+    Reasoning between ``<think>`` tags is not part of the answer.
+
+    Parameters
+    ----------
+    answer : str or None
+        The model's message.
+    cut_off : bool
+        Whether the server said that the answer ended at a length limit.
+
+    Returns
+    -------
+    ParsedAnswer
+        Never raises: everything that can be wrong with an answer becomes its `failure`.
+
+    Examples
+    --------
+    >>> parsed = parse_answer("{Its slack alone}\ndef candidate_variable_score(x):\n    return x[18]\n")
+    >>> parsed.thought, parsed.failure
+    ('Its slack alone', None)
+    """
+    text = _REASONING.sub("", answer or "").replace("\r\n", "\n").strip()
+    if not text:
+        found = "only unfinished reasoning" if answer and answer.strip() else "nothing"
+        return ParsedAnswer(failure=f"The model's answer was empty: a rule was expected, {found} was found.")
+    pieces = [(textwrap.dedent(match.group(2)), text[: match.start()]) for match in _FENCE.finditer(text)]
+    if not any(FUNCTION_NAME in code for code, _ in pieces):
+        pieces += _bare_code(_FENCE.sub("", text))
+    chosen: tuple[ast.Module, str, str] | None = None
+    complaint: str | None = None
+    for code, before in pieces:
+        try:
+            tree = parse_python(code)
+        except NOT_PYTHON as error:
+            if FUNCTION_NAME in code:
+                complaint = _syntax_complaint(error, cut_off or _unclosed(text, code))
+            continue
+        if FUNCTION_NAME in _functions(tree):
+            chosen = (tree, code, before)
+    if chosen is None:
+        return ParsedAnswer(failure=complaint or _no_rule(text, [code for code, _ in pieces]))
+    tree, code, before = chosen
+    if cut_off and _unclosed(text, code):
+        return ParsedAnswer(failure="The answer was cut off at the model's length limit inside the rule.")
+    if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(_function(tree))):
+        ending = "; the answer may have been cut off" if _unclosed(text, code) else ""
+        return ParsedAnswer(failure=f"`{FUNCTION_NAME}` never returns a score{ending}.")
+    return ParsedAnswer(thought=_thought(before, text, tree), source=_rule_source(tree, code))
+
+
+def _functions(tree: ast.Module) -> list[str]:
+    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+def _function(tree: ast.Module) -> ast.FunctionDef:
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == FUNCTION_NAME]
+    return found[-1]
+
+
+def _unclosed(text: str, code: str) -> bool:
+    return text.endswith(code.rstrip())
+
+
+def _bare_code(text: str) -> list[tuple[str, str]]:
+    """Return unfenced code and the text before it: from the first import or def to the last line that parses.
+
+    Sentences after the code begin at the margin, so code is only ever shortened at lines that do; a function
+    that was cut off in its middle therefore stays a syntax error and is not taken for a shorter one.
+    """
+    start = _CODE_START.search(text)
+    if start is None:
+        return []
+    before, lines = text[: start.start()], text[start.start() :].split("\n")
+    for end in range(len(lines), 0, -1):
+        at_margin = end == len(lines) or (lines[end][:1].strip() != "" and lines[end][:1] not in ")]}")
+        if at_margin:
+            code = "\n".join(lines[:end])
+            try:
+                tree = parse_python(code)
+            except NOT_PYTHON:
+                continue
+            if _functions(tree):
+                return [(code, before)]
+    return [(text[start.start() :], before)]
+
+
+def _syntax_complaint(error: BaseException, at_end: bool) -> str:
+    if at_end:
+        return "The answer was cut off before the rule ended, or it is no valid Python."
+    where = f" in line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+    what = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"The rule in the answer is no valid Python: {what}{where}."
+
+
+def _no_rule(text: str, pieces: list[str]) -> str:
+    names: list[str] = []
+    for code in pieces:
+        try:
+            names += _functions(parse_python(code))
+        except NOT_PYTHON:
+            continue
+    if names:
+        listed = ", ".join(f"`{name}`" for name in dict.fromkeys(names))
+        return f"The answer defines {listed} but no function `{FUNCTION_NAME}`."
+    words = text.split()
+    quoted = " ".join(words[:_QUOTED_WORDS]) + (" ..." if len(words) > _QUOTED_WORDS else "")
+    return f'The answer holds no function `{FUNCTION_NAME}`; it begins "{quoted}".'
+
+
+def _thought(before: str, text: str, tree: ast.Module) -> str | None:
+    """Return the description: in braces, else the first sentence before the code, else the docstring's."""
+    outside = _FENCE.sub("\n", before)
+    braces = _BRACES.findall(outside) or (_BRACES.findall(_FENCE.sub("\n", text)) if "```" in text else [])
+    if braces:
+        return " ".join(braces[-1].split())
+    paragraphs = [" ".join(part.split()).strip("#* ") for part in re.split(r"\n\s*\n", outside)]
+    prose = [part for part in paragraphs if len(part) >= 8 and not part.endswith(":")]
+    if prose:
+        first = re.match(r".+?[.!?](?=\s|$)", prose[0])
+        return first.group(0) if first else prose[0]
+    docstring = ast.get_docstring(_function(tree))
+    return docstring.split("\n")[0].strip() if docstring else None
+
+
+def _bound_by(node: ast.Import | ast.ImportFrom) -> set[str]:
+    return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+
+
+def _rule_source(tree: ast.Module, code: str) -> str:
+    """Return `code` without example calls and idle imports, and with the usual imports it forgot.
+
+    Comments and layout stay: only the lines of statements that are no part of a rule are taken out.
+    """
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    bound = {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in _bound_by(node)
+    }
+    lines_kept: set[int] = set()
+    lines_dropped: set[int] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            keep = bool(_bound_by(node) & (used | {"*"}))
+        else:
+            keep = isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign)
+        (lines_kept if keep else lines_dropped).update(
+            range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        )
+    lines_dropped -= lines_kept
+    lines = [line for number, line in enumerate(code.split("\n"), start=1) if number not in lines_dropped]
+    body = "\n".join(line.rstrip() for line in lines).strip()
+    forgotten = [line for name, line in _USUAL_IMPORTS.items() if name in used - bound]
+    if forgotten:
+        separator = "\n" if body.startswith(("import ", "from ")) else "\n\n\n"
+        body = "\n".join(forgotten) + separator + body
+    return body + "\n"

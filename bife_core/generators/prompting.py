@@ -1,0 +1,86 @@
+"""Prompts for language models: problem description, operator, parents and rule template, as text files.
+
+The files lie in `prompts/`: `problem.md`, one per operator, `parent.md` and `template.md`. Words after a
+dollar sign are filled in here; the description of the features comes from the table `FEATURES`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from importlib import resources
+from string import Template
+from typing import Final, get_args
+
+from bife_core.config import Operator
+from bife_core.features import FEATURES, Group
+from bife_core.generators.base import GenerationRequest, Message, ParentRule
+
+OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
+_FILES: Final = ("problem", *OPERATORS, "parent", "template")
+
+
+@cache
+def _template(name: str) -> Template:
+    path = resources.files("bife_core.generators") / "prompts" / f"{name}.md"
+    return Template(path.read_text(encoding="utf-8"))
+
+
+@cache
+def feature_description() -> str:
+    """Return the part of the prompt that explains the features, one line each under their group's heading."""
+    lines: list[str] = []
+    group: Group | None = None
+    for feature in FEATURES:
+        if feature.group is not group:
+            group = feature.group
+            when = "constant during a solve" if feature.static else "updated at every node"
+            lines += ["", f"## {group.value.replace('_', ' ')} ({when})"]
+        lines.append(f"- variable_features[{feature.index}] {feature.name}: {feature.meaning}")
+    return "\n".join(lines).strip()
+
+
+@cache
+def prompt_version() -> str:
+    """Return a hash of all prompt files and of the feature table, to be stored with what a model answered."""
+    digest = hashlib.sha256()
+    for name in _FILES:
+        digest.update(f"{name}\0{_template(name).template}\0".encode())
+    digest.update(feature_description().encode())
+    return digest.hexdigest()[:16]
+
+
+def prompt_digest(messages: tuple[Message, ...]) -> str:
+    """Return a hash of `messages`, equal exactly when roles and contents are."""
+    text = json.dumps([message.model_dump() for message in messages], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _parent(number: int, parent: ParentRule) -> str:
+    thought = parent.thought or "Its author left no description."
+    filled = _template("parent").substitute(number=number, thought=thought, source=parent.source.strip())
+    return filled.strip()
+
+
+def assemble(request: GenerationRequest) -> tuple[Message, ...]:
+    """Return the messages that ask a language model for one rule.
+
+    The order is the paper's (section on rule generation): problem description, operator with the selected
+    parents, rule template. It is one user message, since some servers ignore or refuse system messages.
+
+    Examples
+    --------
+    >>> request = GenerationRequest(key="g00-c00", operator="i1", seed=0, benchmark="set_covering")
+    >>> [message.role for message in assemble(request)]
+    ['user']
+    """
+    parents = "\n\n".join(_parent(number, parent) for number, parent in enumerate(request.parents, start=1))
+    parts = (
+        _template("problem").substitute(
+            benchmark=request.benchmark.replace("_", " "), features=feature_description()
+        ),
+        _template(request.operator).substitute(count=len(request.parents), parents=parents),
+        _template("template").substitute(),
+    )
+    return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)

@@ -1,0 +1,65 @@
+"""Rules from recorded answers: a run repeated without a network and without a bill."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from bife_core.errors import GeneratorError
+from bife_core.generators.base import Generation, GenerationRequest
+from bife_core.generators.calls import Call, CallStore
+from bife_core.generators.openai_compatible import read_answer
+from bife_core.generators.prompting import assemble, prompt_digest
+
+
+class ReplayGenerator:
+    """Answers each request with what a model answered in an earlier run.
+
+    An answer is found under the request's key, best with the same prompt; where the key has none, under the
+    prompt alone. Several keys can share a prompt, as those of operator i1 do: the request's seed picks one.
+
+    Parameters
+    ----------
+    directory : Path
+        The directory of a `CallStore`, read once.
+
+    Raises
+    ------
+    GeneratorError
+        If the directory does not exist or holds no answer.
+    """
+
+    name = "replay"
+
+    def __init__(self, directory: Path) -> None:
+        if not directory.is_dir():
+            raise GeneratorError(
+                f"{directory} was expected to be a directory of recorded answers; it does not exist."
+            )
+        self.directory = directory
+        if not self._answers:
+            raise GeneratorError(f"{directory} holds no recorded answers (files named <key>.<number>.json).")
+
+    @cached_property
+    def _answers(self) -> list[Call]:
+        return [call for call in CallStore(self.directory).calls() if call.status == "ok"]
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Return the recorded rule; a request nobody recorded an answer to gives a failure, not an error."""
+        messages = assemble(request)
+        digest = prompt_digest(messages)
+        under_key = [call for call in self._answers if call.key == request.key]
+        under_prompt = [call for call in self._answers if call.prompt_digest == digest]
+        if not under_key and not under_prompt:
+            return Generation(
+                key=request.key,
+                generator=self.name,
+                model=self._answers[-1].model,
+                messages=messages,
+                failure=f"{self.directory} holds no answer for {request.key!r} or for the same prompt.",
+            )
+        if under_key:
+            call = max(under_key, key=lambda call: (call.prompt_digest == digest, call.number))
+        else:
+            call = under_prompt[request.seed % len(under_prompt)]
+        return read_answer(request, self.name, call, (call.attempt(recorded=True),))

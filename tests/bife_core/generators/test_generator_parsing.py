@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import ast
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bife_core.generators.parsing import FUNCTION_NAME, parse_answer
+
+BODY = """def candidate_variable_score(variable_features) -> float:
+    # gains first
+    up = variable_features[20]
+    return up * variable_features[21]
+"""
+CODE = "import math\n\n\n" + BODY.replace("up *", "math.sqrt(up) *")
+
+
+def names(source: str | None) -> list[str]:
+    assert source is not None
+    return [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+
+
+@pytest.mark.parametrize("language", ["python", "Python", "py", "", "python3 title=rule.py"])
+@pytest.mark.parametrize("fence", ["```", "~~~", "````"])
+def test_a_fenced_rule_comes_out_as_it_was_written(language: str, fence: str) -> None:
+    parsed = parse_answer(f"{{Geometric gains}}\n\n{fence}{language}\n{CODE}{fence}\nDone.")
+    assert parsed.thought == "Geometric gains"
+    assert parsed.source == CODE
+    assert parsed.failure is None
+
+
+def test_a_rule_without_a_fence_is_found_between_sentences() -> None:
+    parsed = parse_answer(f"The rule multiplies gains.\n\n{CODE}\nThis should work well.\nGood luck!")
+    assert parsed.source == CODE
+    assert parsed.thought == "The rule multiplies gains."
+
+
+def test_a_bare_rule_alone_has_no_thought() -> None:
+    parsed = parse_answer(BODY)
+    assert parsed.source == BODY
+    assert parsed.thought is None
+
+
+def test_the_docstring_stands_in_for_a_missing_thought() -> None:
+    parsed = parse_answer(
+        'def candidate_variable_score(x):\n    """Slack alone.\n\n    More."""\n    return x[18]\n'
+    )
+    assert parsed.thought == "Slack alone."
+
+
+def test_an_announcement_is_no_thought() -> None:
+    assert parse_answer(f"Here is the rule you asked for:\n\n```python\n{CODE}```").thought is None
+
+
+def test_braces_after_the_code_are_found_and_braces_in_the_code_are_not() -> None:
+    code = BODY.replace("    up =", "    weights = {20: 1.0, 21: 2.0}\n    up =")
+    assert (
+        parse_answer(f"```python\n{code}```\n{{Gains weighed\nby side}}").thought == "Gains weighed by side"
+    )
+    assert parse_answer(f"```python\n{code}```").thought is None
+
+
+def test_of_several_blocks_the_last_with_the_function_is_taken() -> None:
+    old = BODY.replace("up *", "0 *")
+    usage = "print(candidate_variable_score([0.0] * 72))"
+    answer = f"Rule 1 was\n```python\n{old}```\nMine is\n```python\n{CODE}```\nUse:\n```python\n{usage}\n```"
+    assert parse_answer(answer).source == CODE
+
+
+def test_a_rule_beside_a_fence_that_holds_something_else_is_found() -> None:
+    assert parse_answer(f"```\nscore = gain * slack\n```\n\n{CODE}").source == CODE
+
+
+def test_an_indented_block_of_a_list_is_dedented() -> None:
+    indented = "".join(f"   {line}\n" if line else "\n" for line in CODE.split("\n"))
+    assert parse_answer(f"1. my rule\n\n   ```python\n{indented}   ```").source == CODE
+
+
+def test_helpers_and_constants_stay_and_calls_and_idle_imports_go() -> None:
+    code = (
+        "import os\nimport math\nfrom __future__ import annotations\n\nEPS = 1e-9  # floor\n\n\n"
+        "def half(x):\n    return x / 2\n\n\n"
+        "def candidate_variable_score(variable_features):\n"
+        "    return half(math.sqrt(variable_features[18] + EPS))\n\n\n"
+        "if __name__ == '__main__':\n    print(candidate_variable_score([0] * 72))\n"
+    )
+    source = parse_answer(f"```python\n{code}```").source
+    assert source is not None
+    assert names(source) == ["half", FUNCTION_NAME]
+    assert "EPS = 1e-9  # floor" in source
+    assert source.startswith("import math\n")
+    for gone in ("os", "__future__", "__main__", "print"):
+        assert gone not in source
+
+
+def test_a_used_import_that_is_not_allowed_stays_for_the_rule_check_to_refuse() -> None:
+    code = "import os\n" + BODY.replace("up *", "len(os.name) *")
+    assert "import os" in str(parse_answer(code).source)
+
+
+def test_forgotten_imports_are_added() -> None:
+    code = BODY.replace("up *", "np.sqrt(math.fabs(up)) *")
+    source = parse_answer(f"```python\n{code}```").source
+    assert source is not None
+    assert source.startswith("import math\nimport numpy as np\n")
+
+
+def test_imports_inside_the_function_are_not_doubled() -> None:
+    code = BODY.replace("    # gains first", "    import math").replace("up *", "math.sqrt(up) *")
+    assert str(parse_answer(code).source).count("import math") == 1
+
+
+def test_reasoning_is_not_part_of_the_answer() -> None:
+    old = BODY.replace("up *", "0 *")
+    assert (
+        parse_answer(f"<think>maybe\n```python\n{old}```\n</think>\n{{Gains times}}\n{BODY}").source == BODY
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "part"),
+    [
+        (None, "empty"),
+        ("", "empty"),
+        ("  \n ", "empty"),
+        ("<think>first I would", "unfinished reasoning"),
+        ("I am sorry, but I cannot do that.", '"I am sorry, but I cannot do that."'),
+        (" ".join(["word"] * 100), 'word ..."'),
+        ("```python\ndef score(x):\n    return x[18]\n```", "`score`"),
+        ("```python\nscore = 1\n```", FUNCTION_NAME),
+        (f"```python\n{BODY.replace('return', 'retrun 1 +')}```", "no valid Python"),
+        (f"```python\n{BODY[:90]}", "cut off"),
+        (BODY[:90], "cut off"),
+        (BODY.replace("return", "up ="), "never returns"),
+        ("class A:\n    def candidate_variable_score(self, x):\n        return 1\n", FUNCTION_NAME),
+        ("def candidate_variable_score(x):\n    return '\0'", "no valid Python"),
+    ],
+)
+def test_what_is_no_rule_has_a_sentence_that_says_why(answer: str | None, part: str) -> None:
+    parsed = parse_answer(answer)
+    assert parsed.source is None
+    assert parsed.failure is not None
+    assert part in parsed.failure
+    assert "\n" not in parsed.failure
+
+
+def test_an_answer_cut_off_after_an_early_return_is_not_taken() -> None:
+    code = "def candidate_variable_score(x):\n    if x[18] < 0.1:\n        return 0.0"
+    assert parse_answer(f"```python\n{code}", cut_off=True).source is None
+    assert parse_answer(f"```python\n{code}\n```\nAnd then", cut_off=True).source is not None
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read_without_an_exception(answer: str) -> None:
+    parsed = parse_answer(answer)
+    assert (parsed.source is None) != (parsed.failure is None)
+
+
+@given(
+    st.integers(0, len(CODE)), st.sampled_from(["{}", "```python\n{}", "```python\n{}\n```", "Look:\n\n{}"])
+)
+def test_a_rule_cut_anywhere_gives_the_rule_or_a_failure(end: int, frame: str) -> None:
+    parsed = parse_answer(frame.replace("{}", CODE[:end]))
+    if parsed.source is not None:
+        assert "return" in parsed.source
+        ast.parse(parsed.source)
+
+
+def test_a_stray_backslash_in_a_docstring_prints_no_warning() -> None:
+    code = BODY.replace("    # gains first", '    """Uses \\sqrt of gains."""')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert parse_answer(f"```python\n{code}```").source == code

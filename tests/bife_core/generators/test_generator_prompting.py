@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from importlib import resources
+from string import Template
+
+import pytest
+
+from bife_core.features import FEATURES
+from bife_core.generators.base import GenerationRequest, Message, ParentRule
+from bife_core.generators.parsing import FUNCTION_NAME, parse_answer
+from bife_core.generators.prompting import (
+    OPERATORS,
+    assemble,
+    feature_description,
+    prompt_digest,
+    prompt_version,
+)
+
+PARENTS = (
+    ParentRule(
+        id="g00-c01", source="def one(): return '$notaplaceholder {x}'", thought="first thought", f_lf=0.25
+    ),
+    ParentRule(id="g00-c02", source="def two(): return 2", thought=None),
+)
+
+
+def request(operator: str, parents: tuple[ParentRule, ...] = PARENTS) -> GenerationRequest:
+    return GenerationRequest.model_validate(
+        {"key": "k", "operator": operator, "parents": parents, "seed": 1, "benchmark": "set_covering"}
+    )
+
+
+def text(operator: str) -> str:
+    (message,) = assemble(request(operator))
+    return message.content
+
+
+def test_every_feature_is_explained_once_with_its_index_and_meaning() -> None:
+    described = feature_description()
+    for feature in FEATURES:
+        line = f"- variable_features[{feature.index}] {feature.name}: {feature.meaning}"
+        assert described.split("\n").count(line) == 1
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_no_placeholder_is_left_open(operator: str) -> None:
+    filled = text(operator).replace("$notaplaceholder", "")
+    assert "$" not in filled
+
+
+@pytest.mark.parametrize("operator", ["e1", "e2", "m1", "m2"])
+def test_the_order_is_problem_operator_parents_template(operator: str) -> None:
+    content = text(operator)
+    marks = [
+        "variable_features[71]",
+        "# Your task",
+        PARENTS[0].source,
+        PARENTS[1].source,
+        f"def {FUNCTION_NAME}(",
+    ]
+    places = [content.index(mark) for mark in marks]
+    assert places == sorted(places)
+
+
+def test_parents_are_numbered_and_shown_unchanged_with_their_thoughts() -> None:
+    content = text("e2")
+    assert "Rule 1. first thought" in content
+    assert "Rule 2. " in content
+    assert "Below are 2 rules" in content
+    assert PARENTS[0].source in content
+
+
+def test_the_initial_prompt_shows_no_parents() -> None:
+    (message,) = assemble(request("i1", ()))
+    assert "Rule 1" not in message.content
+    assert "set covering" in message.content
+
+
+def test_operators_ask_for_different_things() -> None:
+    assert len({text(operator) for operator in OPERATORS}) == len(OPERATORS)
+
+
+def test_the_template_is_itself_a_complete_answer() -> None:
+    (message,) = assemble(request("i1", ()))
+    answer = message.content[message.content.index("# How to answer") :]
+    assert parse_answer(answer).source is not None
+
+
+def test_the_digest_depends_on_the_content() -> None:
+    one, other = assemble(request("m1")), assemble(request("m2"))
+    assert prompt_digest(one) == prompt_digest(assemble(request("m1")))
+    assert prompt_digest(one) != prompt_digest(other)
+    assert prompt_digest(one) != prompt_digest((Message(role="system", content=one[0].content),))
+
+
+def test_the_version_is_a_stable_short_hash() -> None:
+    assert len(prompt_version()) == 16
+    assert prompt_version() == prompt_version()
+
+
+def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
+    folder = resources.files("bife_core.generators") / "prompts"
+    names = {path.name for path in folder.iterdir() if path.name.endswith(".md")}
+    assert names == {f"{name}.md" for name in (*OPERATORS, "problem", "parent", "template")}
+    for name in names:
+        assert Template((folder / name).read_text(encoding="utf-8")).is_valid()

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from bife_core.config import GeneratorConfig
+from bife_core.errors import GeneratorError
+from bife_core.generators import (
+    GENERATORS,
+    Generation,
+    GenerationRequest,
+    Generator,
+    ParentRule,
+    open_generator,
+)
+from bife_core.generators.prompting import OPERATORS
+from tests.support.model_api import MODEL, ModelApi, rule_source
+
+KINDS = tuple(GENERATORS)
+Open = Callable[[str], Generator]
+
+
+@pytest.fixture
+def open_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    with ModelApi() as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        for name in ("BIFE_LLM_API_KEY", "OPENAI_API_KEY", "BIFE_LLM_TEMPERATURE", "BIFE_LLM_TIMEOUT_S"):
+            monkeypatch.delenv(name, raising=False)
+
+        def build(kind: str) -> Generator:
+            recorded = tmp_path / "recorded"
+            if kind == "replay":
+                source = open_generator(GeneratorConfig(kind="openai"), recorded)
+                for operator in OPERATORS:
+                    source.generate(request(operator))
+            data = {"kind": kind, "replay_from": recorded if kind == "replay" else None}
+            return open_generator(GeneratorConfig.model_validate(data), tmp_path / "calls")
+
+        yield build
+
+
+def request(operator: str) -> GenerationRequest:
+    parents = (
+        () if operator == "i1" else tuple(ParentRule(id=str(i), source=rule_source(i)) for i in range(2))
+    )
+    return GenerationRequest.model_validate(
+        {
+            "key": f"g01-{operator}",
+            "operator": operator,
+            "parents": parents,
+            "seed": 3,
+            "benchmark": "set_covering",
+        }
+    )
+
+
+def test_every_kind_of_the_configuration_has_a_generator() -> None:
+    assert set(GENERATORS) == set(get_args(GeneratorConfig.model_fields["kind"].annotation))
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_generator_writes_a_rule_for_every_operator(open_kind: Open, kind: str, operator: str) -> None:
+    generator = open_kind(kind)
+    asked = request(operator)
+    before = asked.model_dump()
+    generation = generator.generate(asked)
+    assert generation.failure is None
+    assert generation.source is not None
+    assert "def candidate_variable_score(" in generation.source
+    assert generation.thought
+    assert generation.key == asked.key
+    assert generation.generator == generator.name == kind
+    assert generation.model
+    assert asked.model_dump() == before
+    assert Generation.model_validate_json(generation.model_dump_json()) == generation
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_request_gives_the_same_rule_again(open_kind: Open, kind: str) -> None:
+    generator = open_kind(kind)
+    assert generator.generate(request("e2")).source == generator.generate(request("e2")).source
+
+
+def test_model_and_temperature_of_the_configuration_win_over_the_environment(
+    open_kind: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIFE_LLM_TEMPERATURE", "0.1")
+    with ModelApi() as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        config = GeneratorConfig(kind="openai", model="bigger", temperature=0.9)
+        assert open_generator(config, tmp_path / "a").generate(request("i1")).model == "bigger"
+        open_generator(GeneratorConfig(kind="openai"), tmp_path / "b").generate(request("i1"))
+    sent = [(received.body["model"], received.body["temperature"]) for received in api.requests]
+    assert sent == [("bigger", 0.9), (MODEL, 0.1)]
+
+
+def test_an_api_that_is_not_configured_is_refused_with_an_example(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("BIFE_LLM_BASE_URL", "OPENAI_BASE_URL", "BIFE_LLM_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(GeneratorError, match="for instance BIFE_LLM_BASE_URL="):
+        open_generator(GeneratorConfig(kind="openai"), tmp_path)
+
+
+def test_the_offline_generator_needs_no_http_client() -> None:
+    program = (
+        "import sys; from pathlib import Path; from bife_core.config import GeneratorConfig\n"
+        "from bife_core.generators import open_generator\n"
+        "open_generator(GeneratorConfig(), Path('unused'))\n"
+        "assert 'openai' not in sys.modules, 'the openai package was imported'\n"
+    )
+    subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": ":".join(sys.path)}, check=True)

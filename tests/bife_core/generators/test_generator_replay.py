@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bife_core.errors import GeneratorError
+from bife_core.generators.base import GenerationRequest, ParentRule
+from bife_core.generators.calls import Call, CallStore
+from bife_core.generators.prompting import assemble, prompt_digest, prompt_version
+from bife_core.generators.replay import ReplayGenerator
+from tests.support.model_api import good_answer, rule_source
+
+
+def request(key: str, seed: int = 0, operator: str = "i1") -> GenerationRequest:
+    parents = () if operator == "i1" else (ParentRule(id="p", source=rule_source(9)),)
+    return GenerationRequest.model_validate(
+        {"key": key, "operator": operator, "parents": parents, "seed": seed, "benchmark": "set_covering"}
+    )
+
+
+def record(directory: Path, asked: GenerationRequest, answer: str | None, number: int = 1) -> None:
+    messages = assemble(asked)
+    CallStore(directory).write(
+        Call(
+            key=asked.key,
+            number=number,
+            model="recorded-model",
+            base_url="http://localhost/v1",
+            prompt_digest=prompt_digest(messages),
+            prompt_version=prompt_version(),
+            messages=messages,
+            started_unix_s=0.0,
+            seconds=1.0,
+            status="error" if answer is None else "ok",
+            error="timeout." if answer is None else None,
+            answer=answer,
+        )
+    )
+
+
+def test_an_answer_is_found_under_its_key(tmp_path: Path) -> None:
+    for number in range(3):
+        record(tmp_path, request(f"g00-c{number:02d}"), good_answer(number))
+    generation = ReplayGenerator(tmp_path).generate(request("g00-c01"))
+    assert generation.source == rule_source(1)
+    assert (generation.generator, generation.model) == ("replay", "recorded-model")
+    assert [attempt.recorded for attempt in generation.attempts] == [True]
+
+
+def test_the_same_prompt_is_preferred_under_the_same_key(tmp_path: Path) -> None:
+    record(tmp_path, request("k", operator="m1"), good_answer(1), number=1)
+    record(tmp_path, request("k", operator="m2"), good_answer(2), number=2)
+    replay = ReplayGenerator(tmp_path)
+    assert replay.generate(request("k", operator="m1")).source == rule_source(1)
+    assert replay.generate(request("k", operator="e1")).source == rule_source(2)
+
+
+def test_an_unknown_key_gets_an_answer_to_the_same_prompt_by_its_seed(tmp_path: Path) -> None:
+    for number in range(3):
+        record(tmp_path, request(f"g00-c{number:02d}"), good_answer(number))
+    replay = ReplayGenerator(tmp_path)
+    sources = [replay.generate(request("other", seed)).source for seed in range(3)]
+    assert sources == [rule_source(number) for number in range(3)]
+    assert replay.generate(request("other", 2)).source == sources[2]
+
+
+def test_a_request_without_a_recording_fails_with_its_key(tmp_path: Path) -> None:
+    record(tmp_path, request("g00-c00"), good_answer(0))
+    generation = ReplayGenerator(tmp_path).generate(request("g05-c02", operator="m1"))
+    assert generation.source is None
+    assert "g05-c02" in str(generation.failure)
+    assert generation.attempts == ()
+
+
+def test_failed_calls_are_never_replayed(tmp_path: Path) -> None:
+    record(tmp_path, request("a"), good_answer(0), number=1)
+    record(tmp_path, request("a"), None, number=2)
+    assert ReplayGenerator(tmp_path).generate(request("a")).source == rule_source(0)
+
+
+def test_a_recorded_refusal_stays_a_failure(tmp_path: Path) -> None:
+    record(tmp_path, request("a"), "I cannot help with that.")
+    assert "I cannot help" in str(ReplayGenerator(tmp_path).generate(request("a")).failure)
+
+
+def test_a_directory_without_answers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GeneratorError, match="does not exist"):
+        ReplayGenerator(tmp_path / "none")
+    with pytest.raises(GeneratorError, match="no recorded answers"):
+        ReplayGenerator(tmp_path)
+    record(tmp_path, request("a"), None)
+    with pytest.raises(GeneratorError, match="no recorded answers"):
+        ReplayGenerator(tmp_path)

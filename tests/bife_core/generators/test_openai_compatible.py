@@ -1,0 +1,371 @@
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bife_core.errors import GeneratorError
+from bife_core.generators.base import GenerationRequest, ParentRule
+from bife_core.generators.calls import CallStore
+from bife_core.generators.model_api import probe
+from bife_core.generators.model_settings import ModelApiSettings
+from bife_core.generators.openai_compatible import ModelApiError, OpenAIGenerator
+from tests.support.model_api import MODEL, ModelApi, rule_source
+
+KEY = "sk-very-secret-0123456789"
+Make = Callable[..., OpenAIGenerator]
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("BASE_URL", "MODEL", "API_KEY", "TEMPERATURE", "TIMEOUT_S", "PRICE_IN", "PRICE_OUT"):
+        monkeypatch.delenv(f"BIFE_LLM_{name}", raising=False)
+        monkeypatch.delenv(f"OPENAI_{name}", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    def build(
+        api: ModelApi, *, tries: int = 4, timeout_s: float = 5.0, **settings: object
+    ) -> OpenAIGenerator:
+        chosen = {"base_url": api.base_url, "model": MODEL, "api_key": KEY, "timeout_s": timeout_s} | settings
+        store = CallStore(tmp_path / "calls")
+        return OpenAIGenerator(ModelApiSettings.model_validate(chosen), store, tries=tries, backoff_s=0.02)
+
+    return build
+
+
+def request(key: str = "g00-c00", seed: int = 1, *parents: ParentRule) -> GenerationRequest:
+    operator = "e2" if parents else "i1"
+    return GenerationRequest(key=key, operator=operator, parents=parents, seed=seed, benchmark="set_covering")
+
+
+def test_a_good_answer_becomes_thought_and_source(make: Make) -> None:
+    with ModelApi(key=KEY) as api:
+        generation = make(api, temperature=0.5).generate(request())
+    assert generation.source == rule_source(0)
+    assert generation.thought == "It is slack times the geometric mean of the gains"
+    assert generation.failure is None
+    assert (generation.key, generation.generator, generation.model) == ("g00-c00", "openai", MODEL)
+    (attempt,) = generation.attempts
+    assert (attempt.status, attempt.http_status, attempt.recorded) == ("ok", 200, False)
+    (received,) = api.requests
+    assert received.path == "/v1/chat/completions"
+    assert received.body["model"] == MODEL
+    assert received.body["temperature"] == 0.5
+    assert received.body["messages"] == [message.model_dump() for message in generation.messages]
+
+
+def test_without_a_temperature_none_is_sent_and_a_local_server_needs_no_key(make: Make) -> None:
+    with ModelApi() as api:
+        assert make(api, api_key=None).generate(request()).source is not None
+    assert "temperature" not in api.requests[0].body
+    assert KEY not in api.requests[0].headers["authorization"]
+
+
+def test_tokens_and_cost_are_counted(make: Make) -> None:
+    with ModelApi() as api:
+        (priced,) = make(api, price_in=0.5, price_out=2.0).generate(request("a")).attempts
+        (half,) = make(api, price_out=2.0).generate(request("b")).attempts
+        (free,) = make(api).generate(request("c")).attempts
+    assert (priced.prompt_tokens, priced.completion_tokens) == (1000, 200)
+    assert priced.cost_usd == pytest.approx((1000 * 0.5 + 200 * 2.0) / 1e6)
+    assert half.cost_usd == pytest.approx(200 * 2.0 / 1e6)
+    assert free.cost_usd is None
+
+
+@pytest.mark.parametrize(
+    ("scene", "part"),
+    [
+        ("rate_limited", "429"),
+        ("rate_limited_silent", "429"),
+        ("server_error", "500"),
+        ("overloaded", "503"),
+        ("reset", "broke off"),
+        ("not_json", "something else"),
+        ("error_inside", "upstream is down"),
+    ],
+)
+def test_what_may_pass_is_tried_again(make: Make, scene: str, part: str) -> None:
+    with ModelApi([scene, scene]) as api:
+        generation = make(api).generate(request())
+    assert generation.source is not None
+    assert [attempt.status for attempt in generation.attempts] == ["error", "error", "ok"]
+    assert part in str(generation.attempts[0].error)
+    assert len(api.requests) == 3
+
+
+def test_tries_are_limited_and_the_failure_tells_the_last_reason(make: Make) -> None:
+    with ModelApi(then="overloaded") as api:
+        generation = make(api).generate(request())
+    assert len(generation.attempts) == len(api.requests) == 4
+    assert generation.source is None
+    assert generation.failure is not None
+    assert "4 tries" in generation.failure
+    assert "503" in generation.failure
+
+
+def test_the_server_is_given_the_time_it_asks_for(make: Make) -> None:
+    with ModelApi(["rate_limited"], retry_after_s=0.6) as api:
+        make(api).generate(request())
+    assert api.requests[1].received_s - api.requests[0].received_s >= 0.6
+
+
+def test_a_server_that_asks_for_an_hour_is_not_given_it(tmp_path: Path) -> None:
+    with ModelApi(["rate_limited"], retry_after_s=3600) as api:
+        settings = ModelApiSettings.model_validate({"base_url": api.base_url, "model": MODEL})
+        generator = OpenAIGenerator(settings, CallStore(tmp_path), backoff_s=0.02, max_wait_s=0.1)
+        assert generator.generate(request()).source is not None
+
+
+@pytest.mark.parametrize("scene", ["hang", "slow_drip"])
+def test_no_call_outlives_its_limit(make: Make, scene: str) -> None:
+    start = time.monotonic()
+    with ModelApi(then=scene) as api:
+        generation = make(api, timeout_s=0.4, tries=2).generate(request())
+    assert time.monotonic() - start < 2.5
+    assert [attempt.seconds < 1.0 for attempt in generation.attempts] == [True, True]
+    assert "within 0.4 s" in str(generation.failure)
+
+
+@pytest.mark.parametrize(
+    ("scene", "parts"),
+    [
+        ("bad_key", ["refused the key", "401", "BIFE_LLM_API_KEY"]),
+        ("forbidden", ["refused the key", "403"]),
+        ("no_model", [MODEL, "404", "BIFE_LLM_MODEL"]),
+        ("no_credit", ["no credit"]),
+    ],
+)
+def test_what_no_retry_can_mend_stops_at_once_and_says_what_to_do(
+    make: Make, scene: str, parts: list[str]
+) -> None:
+    with ModelApi(then=scene) as api:
+        generator = make(api)
+        with pytest.raises(ModelApiError) as caught:
+            generator.generate(request())
+    assert len(api.requests) == 1
+    for part in [*parts, api.base_url]:
+        assert part in str(caught.value)
+    assert caught.value.generation.failure == str(caught.value)
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copy), copy.generation) == (str(caught.value), caught.value.generation)
+    assert [attempt.status for attempt in caught.value.generation.attempts] == ["error"]
+
+
+@pytest.mark.parametrize(
+    ("said", "unknown"),
+    [
+        ("Model Not Exist", True),
+        ("The model `x` does not exist or you do not have access to it.", True),
+        ("The supported API model names are a or b, but you passed x.", True),
+        ("invalid model ID", True),
+        ("This model's maximum context length is 4096 tokens.", False),
+        ("Unsupported value: 'temperature' does not support 0.3 with this model.", False),
+        ("The model is fine. The file was not found.", False),
+    ],
+)
+def test_an_unknown_model_is_told_from_other_bad_requests(make: Make, said: str, unknown: bool) -> None:
+    with ModelApi(then="bad_request", message=said) as api:
+        generator = make(api)
+        if unknown:
+            with pytest.raises(ModelApiError, match=f"no model '{MODEL}'"):
+                generator.generate(request())
+        else:
+            assert said.rstrip(".") in str(generator.generate(request()).failure)
+    assert len(api.requests) == 1
+
+
+def test_a_server_nobody_runs_stops_the_run(make: Make) -> None:
+    with ModelApi() as api:
+        generator = make(api)
+    with pytest.raises(ModelApiError, match="Nothing could be reached") as caught:
+        generator.generate(request())
+    assert len(caught.value.generation.attempts) == 4
+
+
+def test_a_prompt_that_is_too_long_fails_this_generation_only(make: Make) -> None:
+    with ModelApi(["context_overflow"]) as api:
+        generator = make(api)
+        failed = generator.generate(request("a"))
+        assert generator.generate(request("b")).source is not None
+    assert len(failed.attempts) == 1
+    assert "too many tokens" in str(failed.failure)
+
+
+@pytest.mark.parametrize(
+    ("scene", "part"),
+    [
+        ("empty", "empty"),
+        ("null", "empty"),
+        ("refusal", "I am sorry"),
+        ("no_code", "no function"),
+        ("wrong_name", "`score`"),
+        ("broken_code", "no valid Python"),
+        ("cut_off", "cut off"),
+    ],
+)
+def test_an_answer_without_a_rule_is_paid_for_and_not_asked_again(make: Make, scene: str, part: str) -> None:
+    with ModelApi(then=scene) as api:
+        generation = make(api).generate(request())
+    assert len(api.requests) == 1
+    assert generation.source is None
+    assert part in str(generation.failure)
+    (attempt,) = generation.attempts
+    assert attempt.status == "ok"
+    assert attempt.prompt_tokens == 1000
+
+
+@pytest.mark.parametrize("scene", ["unfenced", "two_blocks"])
+def test_untidy_answers_are_read(make: Make, scene: str) -> None:
+    with ModelApi(then=scene) as api:
+        generation = make(api).generate(request())
+    assert generation.source == rule_source(0)
+    assert generation.thought
+
+
+def test_a_recorded_answer_is_not_paid_again(make: Make) -> None:
+    with ModelApi(["server_error"]) as api:
+        first = make(api).generate(request())
+        again = make(api).generate(request())
+        assert len(api.requests) == 2
+    assert (again.source, again.thought) == (first.source, first.thought)
+    (attempt,) = again.attempts
+    assert attempt.recorded
+    assert attempt.answer == first.attempts[-1].answer
+
+
+def test_failed_attempts_are_kept_on_disk_but_never_taken_for_answers(make: Make) -> None:
+    with ModelApi(["server_error"] * 4) as api:
+        generator = make(api)
+        assert generator.generate(request()).source is None
+        assert [call.status for call in generator.calls.calls()] == ["error"] * 4
+        assert generator.generate(request()).source is not None
+    calls = generator.calls.calls()
+    assert [call.number for call in calls] == [1, 2, 3, 4, 5]
+    assert calls[0].response == {"error": {"message": "internal error", "type": "error", "code": None}}
+
+
+def test_another_prompt_under_the_same_key_is_asked_anew(make: Make) -> None:
+    with ModelApi() as api:
+        generator = make(api)
+        generator.generate(request("g01-c00", 1, ParentRule(id="p", source=rule_source(1))))
+        generator.generate(request("g01-c00", 1, ParentRule(id="q", source=rule_source(2))))
+    one, other = api.requests
+    assert one.body["messages"] != other.body["messages"]
+
+
+def test_the_answer_is_on_disk_before_it_is_read(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with ModelApi() as api:
+        generator = make(api)
+        with monkeypatch.context() as patched:
+            patched.setattr("bife_core.generators.openai_compatible.parse_answer", crash)
+            with pytest.raises(KeyboardInterrupt):
+                generator.generate(request())
+        assert generator.generate(request()).attempts[0].recorded
+        assert len(api.requests) == 1
+
+
+def test_the_key_is_nowhere_to_be_read(make: Make, tmp_path: Path) -> None:
+    with ModelApi(["bad_key"]) as api:
+        generator = make(api)
+        with pytest.raises(ModelApiError) as caught:
+            generator.generate(request("a"))
+        generation = generator.generate(request("b"))
+    assert f"Bearer {KEY}" == api.requests[0].headers["authorization"]
+    written = "".join(path.read_text() for path in (tmp_path / "calls").iterdir())
+    shown = [
+        str(caught.value),
+        repr(caught.value.generation),
+        repr(generation),
+        repr(generator.settings),
+        written,
+    ]
+    assert not [text for text in shown if KEY in text]
+    assert "[key]" in written
+
+
+def test_a_password_in_the_address_is_not_shown() -> None:
+    settings = ModelApiSettings.model_validate({"base_url": "https://me:secret@host:8443/v1", "model": "m"})
+    assert settings.address == "https://host:8443/v1"
+
+
+def test_threads_may_share_a_generator(make: Make) -> None:
+    with ModelApi() as api:
+        generator = make(api)
+        with ThreadPoolExecutor(4) as pool:
+            generations = list(pool.map(generator.generate, [request(f"g00-c{i:02d}", i) for i in range(8)]))
+    assert len({generation.source for generation in generations}) == 8
+    assert [generation.key for generation in generations] == [f"g00-c{i:02d}" for i in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "missing"),
+    [
+        ({}, "BIFE_LLM_BASE_URL and BIFE_LLM_MODEL"),
+        ({"model": "m"}, "BIFE_LLM_BASE_URL"),
+        ({"base_url": "http://localhost/v1"}, "BIFE_LLM_MODEL"),
+    ],
+)
+def test_missing_settings_are_named(tmp_path: Path, settings: dict[str, str], missing: str) -> None:
+    with pytest.raises(GeneratorError, match=f"set {missing}"):
+        OpenAIGenerator(ModelApiSettings.model_validate(settings), CallStore(tmp_path))
+
+
+def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://fallback/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "fallback")
+    monkeypatch.setenv("BIFE_LLM_MODEL", "m")
+    monkeypatch.setenv("BIFE_LLM_TEMPERATURE", "")
+    settings = ModelApiSettings.from_environment()
+    assert (settings.base_url, settings.model, settings.temperature) == ("http://fallback/v1", "m", None)
+    assert settings.timeout_s == 60.0
+    monkeypatch.setenv("BIFE_LLM_BASE_URL", "http://own/v1")
+    monkeypatch.setenv("BIFE_LLM_API_KEY", KEY)
+    monkeypatch.setenv("BIFE_LLM_TIMEOUT_S", "2.5")
+    settings = ModelApiSettings.from_environment()
+    assert (settings.base_url, settings.timeout_s) == ("http://own/v1", 2.5)
+    assert settings.api_key is not None
+    assert settings.api_key.get_secret_value() == KEY
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TIMEOUT_S", "0"),
+        ("TIMEOUT_S", "soon"),
+        ("TEMPERATURE", "9"),
+        ("PRICE_IN", "-1"),
+        ("BASE_URL", "localhost:80"),
+    ],
+)
+def test_a_bad_setting_is_named_with_its_value(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv("BIFE_LLM_API_KEY", KEY)
+    monkeypatch.setenv(f"BIFE_LLM_{name}", value)
+    with pytest.raises(GeneratorError, match=f"BIFE_LLM_{name}") as caught:
+        ModelApiSettings.from_environment()
+    assert value in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+def test_probing_costs_nothing_and_tells_what_is_there() -> None:
+    with ModelApi() as api:
+        known = ModelApiSettings.model_validate({"base_url": api.base_url, "model": MODEL})
+        unknown = known.model_copy(update={"model": "other"})
+        assert probe(known) == f"{api.base_url} answers and offers {MODEL}."
+        assert "other is not among" in probe(unknown)
+        assert api.requests == []
+        elsewhere = known.model_copy(update={"base_url": api.base_url + "/nothing"})
+        assert "answers" in probe(elsewhere)
+    with pytest.raises(GeneratorError, match="Nothing could be reached"):
+        probe(known)
