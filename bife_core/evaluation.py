@@ -103,8 +103,10 @@ def evaluate(
             continue
         by_name = {result.brancher: result for result in outcome.results}
         of_rule, of_baseline = by_name[rule.name], by_name[baseline.name]
-        for result in (of_baseline, of_rule):
-            rows.append({"digest": job.instance_digest, **result.model_dump(mode="json")})
+        rows += [
+            {"digest": job.instance_digest, **result.model_dump(mode="json")}
+            for result in (of_baseline, of_rule)
+        ]
         if disagree(of_rule, of_baseline):
             mismatches.append(
                 f"{job.instance}, seed {job.settings.seed}: {rule.name} ended {of_rule.status} with "

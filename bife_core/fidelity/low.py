@@ -116,7 +116,7 @@ def low_fidelity(rule: CompiledRule, decisions: Decisions, ties: Ties = "any") -
     if len(decisions) == 0:
         raise DecisionsError("F_LF needs at least one recorded decision; the file holds none.")
     scores = scores_of(rule, decisions)
-    return _count_right(scores, decisions.offsets, _right_rows(decisions, ties)) / len(decisions)
+    return float(_count_right(scores, decisions.offsets, _right_rows(decisions, ties)) / len(decisions))
 
 
 class LowScore(Settings):

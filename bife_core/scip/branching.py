@@ -13,6 +13,7 @@ import pyscipopt
 
 from bife_core.errors import RuleError, SolverError
 from bife_core.features import groups_of
+from bife_core.rules import load_rule
 from bife_core.rules.types import CompiledRule
 from bife_core.scip import callback, layout
 from bife_core.scip.extractor import FeatureExtractor
@@ -107,19 +108,19 @@ class _InterpretedBranchrule(pyscipopt.Branchrule):  # type: ignore[misc]
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
 
 
-def attach(model: pyscipopt.Model, rule: CompiledRule) -> BranchingStats:
+def attach(model: pyscipopt.Model, rule: CompiledRule | str) -> BranchingStats:
     """Let `rule` choose the branching variable whenever an LP solution is branched on.
 
-    Where SCIP branches on something else (external candidates, pseudo solutions, constraints), where the user set
-    branching priorities, and where the rule gives no usable score, SCIP does what it does without the rule: only
-    candidates of the highest priority are scored, and the next branching rule takes over.
+    Where SCIP branches on something else (external candidates, pseudo solutions, constraints) and where the rule
+    gives no usable score, SCIP does what it does without the rule: its next branching rule takes over. Of
+    candidates with branching priorities set by the user, only those of the highest are scored.
 
     Parameters
     ----------
     model : pyscipopt.Model
         Any model, before `optimize`. One rule may be attached to it.
-    rule : CompiledRule
-        From `load_rule` or `compile_rule`.
+    rule : CompiledRule or str
+        From `load_rule` or `compile_rule`, or what `load_rule` takes.
 
     Returns
     -------
@@ -130,13 +131,17 @@ def attach(model: pyscipopt.Model, rule: CompiledRule) -> BranchingStats:
     ------
     SolverError
         If the model already has a rule, or SCIP refuses the plugin.
+    RuleError
+        If a reference cannot be loaded.
 
     Examples
     --------
     >>> import pyscipopt, bife_core
     >>> model = pyscipopt.Model()
-    >>> stats = bife_core.attach(model, bife_core.load_rule("pseudocost_product"))
+    >>> stats = bife_core.attach(model, "pseudocost_product")
     """
+    if isinstance(rule, str):
+        rule = load_rule(rule)
     handle = library().handle
     scip = ctypes.c_void_p(scip_address(model))
     if handle.SCIPfindBranchrule(scip, PLUGIN_NAME.encode()):

@@ -14,7 +14,6 @@ from pydantic import Field
 from bife_core.benchmarks.screening import read_model
 from bife_core.config import Cost, Settings
 from bife_core.errors import SolverError
-from bife_core.rules import load_rule
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.branching import BranchingStats, attach
 from bife_core.scip.library import library
@@ -162,12 +161,10 @@ def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
 
 def choose_brancher(model: pyscipopt.Model, brancher: str | CompiledRule) -> BranchingStats | None:
     """Put a built-in brancher, a rule or the rule a reference names in charge of `model`."""
-    if not isinstance(brancher, str):
-        return attach(model, brancher)
-    if brancher in BUILTIN_BRANCHERS:
+    if isinstance(brancher, str) and brancher in BUILTIN_BRANCHERS:
         model.setParam(f"branching/{brancher}/priority", _MAX_PRIORITY)
         return None
-    return attach(model, load_rule(brancher))
+    return attach(model, brancher)
 
 
 def _finite(model: pyscipopt.Model, value: float) -> float | None:

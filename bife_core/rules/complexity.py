@@ -1,0 +1,87 @@
+"""How large and how branched a rule is: the five metrics of the paper's appendix on rule complexity."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from bife_core.errors import RuleError
+from bife_core.rules.language import CLAMPS, NONLINEAR
+from bife_core.rules.parsing import count_nodes, parse
+from bife_core.rules.refusal import Refusal
+from bife_core.rules.types import Complexity
+
+_SYMBOLS: Final = {"USub": "Sub", "UAdd": "Add"}
+
+
+def complexity(source: str | bytes) -> Complexity:
+    """Measure a rule as it is written.
+
+    - `ast_nodes`: all nodes of the syntax tree of the source, docstrings and imports included;
+    - `operators`: distinct arithmetic and comparison operators, a sign counting as ``+`` or ``-``;
+    - `nonlinear_calls`: calls of functions such as `exp`, `log`, `sqrt`, `tanh` and `abs` (the operator
+      ``**`` is an operator, not a call);
+    - `branches`: `if` statements, each `elif` included, conditional expressions, and calls of `min`, `max`,
+      `np.clip` and their like;
+    - `intermediate_variables`: distinct names the source assigns.
+
+    Parameters
+    ----------
+    source : str or bytes
+        Python text; it need not be an allowed rule, so rules of other methods can be measured too.
+
+    Raises
+    ------
+    RuleError
+        If the source cannot be parsed.
+
+    Examples
+    --------
+    >>> complexity("def candidate_variable_score(f): return max(f[20], 0.0) * f[21]").branches
+    1
+    """
+    try:
+        tree = parse(source)
+    except Refusal as refusal:
+        raise RuleError(refusal.rejection.reason) from refusal
+    spelled = _import_names(tree)
+    operators: set[str] = set()
+    assigned: set[str] = set()
+    nonlinear = branches = 0
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp | ast.AugAssign):
+            operators.add(type(node.op).__name__)
+        elif isinstance(node, ast.UnaryOp) and type(node.op).__name__ in _SYMBOLS:
+            operators.add(_SYMBOLS[type(node.op).__name__])
+        elif isinstance(node, ast.Compare):
+            operators.update(type(operator).__name__ for operator in node.ops)
+        elif isinstance(node, ast.If | ast.IfExp):
+            branches += 1
+        elif isinstance(node, ast.Call):
+            called = _called(node.func, spelled)
+            nonlinear += called in NONLINEAR
+            branches += called in CLAMPS
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            assigned.add(node.id)
+    return Complexity(count_nodes(tree), len(operators), nonlinear, branches, len(assigned))
+
+
+def _import_names(tree: ast.Module) -> dict[str, str]:
+    names = {"np": "np", "numpy": "np", "math": "math"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name in names:
+                    names[alias.asname or alias.name] = names[alias.name]
+        elif isinstance(node, ast.ImportFrom) and node.module in names:
+            for alias in node.names:
+                names[alias.asname or alias.name] = f"{names[node.module]}.{alias.name}"
+    return names
+
+
+def _called(function: ast.expr, names: dict[str, str]) -> str:
+    if isinstance(function, ast.Name):
+        return names.get(function.id, function.id)
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        return f"{names.get(function.value.id, function.value.id)}.{function.attr}"
+    return ""

@@ -1,0 +1,61 @@
+"""One hash per rule, whatever it is called and however it is laid out."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from typing import Final
+
+from bife_core.rules.checking import parameters
+
+_VERSION: Final = "bife rule 1"
+
+_IGNORED: Final = frozenset({"ctx", "type_comment", "type_params", "kind", "decorator_list", "returns"})
+
+
+def hash_functions(functions: tuple[ast.FunctionDef, ...]) -> str:
+    """Return the SHA-256 of a rule in normal form, with its own names replaced by numbers.
+
+    Literals count with their type (``1`` differs from ``1.0``); argument, local and helper names do not.
+    The tree is written out by this module, not by `ast.dump`, whose text changes between Python versions.
+    """
+    helpers = {function.name: f"f{number}" for number, function in enumerate(functions)}
+    text = "\n".join([_VERSION, *(_Writer(function, helpers).text() for function in functions)])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class _Writer:
+    def __init__(self, function: ast.FunctionDef, helpers: dict[str, str]) -> None:
+        self._function = function
+        self._helpers = helpers
+        self._numbers = {name: f"v{number}" for number, name in enumerate(parameters(function))}
+        self._local = set(self._numbers) | {
+            node.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+
+    def text(self) -> str:
+        body = " ".join(self._write(statement) for statement in self._function.body)
+        return f"(def {len(parameters(self._function))} {body})"
+
+    def _write(self, value: object) -> str:
+        if isinstance(value, ast.Name):
+            return self._name(value.id)
+        if isinstance(value, ast.Constant):
+            return f"{type(value.value).__name__}:{value.value!r}"
+        if isinstance(value, ast.AST):
+            fields = (
+                f"{field}={self._write(getattr(value, field))}"
+                for field in value._fields
+                if field not in _IGNORED and getattr(value, field, None) not in (None, [])
+            )
+            return f"({type(value).__name__} {' '.join(fields)})"
+        if isinstance(value, list):
+            return f"[{' '.join(self._write(item) for item in value)}]"
+        return str(value)
+
+    def _name(self, name: str) -> str:
+        if name in self._local:
+            return self._numbers.setdefault(name, f"v{len(self._numbers)}")
+        return self._helpers.get(name, f"global:{name}")

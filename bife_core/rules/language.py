@@ -1,0 +1,99 @@
+"""The language a rule may use: every name it can mention, and how large it may be.
+
+Anything not listed here is refused by `bife_core.rules.checking`. Allowing one more function is one more word
+below; if numba does not know it, rules that use it run interpreted.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+FUNCTION_NAME: Final = "candidate_variable_score"
+
+MAX_SOURCE_CHARACTERS: Final = 20_000
+MAX_NODES: Final = 3_000
+MAX_DEPTH: Final = 100
+MAX_FUNCTIONS: Final = 20
+MAX_INTEGER: Final = 2**53
+MAX_POWER: Final = 64
+"""Largest literal exponent computed by repeated multiplication; larger ones are taken as floats."""
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NUMPY_UNARY: Final = _names("""
+    abs absolute fabs negative sign sqrt cbrt square reciprocal exp exp2 expm1 log log2 log10 log1p
+    sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh deg2rad rad2deg degrees radians
+    floor ceil trunc rint round around isnan isinf isfinite nan_to_num logical_not float64
+""")
+NUMPY_BINARY: Final = _names("""
+    add subtract multiply divide true_divide floor_divide mod remainder fmod power float_power
+    maximum minimum fmax fmin arctan2 hypot copysign logaddexp logaddexp2
+    logical_and logical_or logical_xor greater greater_equal less less_equal equal not_equal
+""")
+NUMPY_REDUCTIONS: Final = _names("sum prod mean std var median min max amin amax argmin argmax any all")
+NUMPY_FUNCTIONS: Final = (
+    NUMPY_UNARY | NUMPY_BINARY | NUMPY_REDUCTIONS | _names("where clip dot array asarray sort cumsum")
+)
+NUMPY_CONSTANTS: Final = _names("pi e inf nan euler_gamma")
+
+MATH_FUNCTIONS: Final = _names("""
+    sqrt cbrt exp exp2 expm1 log log2 log10 log1p pow fabs floor ceil trunc fmod hypot copysign
+    sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh degrees radians erf erfc
+    isnan isinf isfinite
+""")
+MATH_CONSTANTS: Final = _names("pi e tau inf nan")
+
+BUILTINS: Final = _names("abs min max sum len range float int bool round pow enumerate zip any all sorted")
+
+ARRAY_METHODS: Final = _names("sum prod mean std var min max argmin argmax any all")
+ARRAY_ATTRIBUTES: Final = _names("shape size ndim")
+
+KEYWORDS: Final = {
+    "np.clip": _names("a_min a_max min max"),
+    "np.nan_to_num": _names("nan posinf neginf"),
+    "np.array": _names("dtype"),
+    "np.asarray": _names("dtype"),
+    "np.round": _names("decimals"),
+    "np.around": _names("decimals"),
+    "round": _names("ndigits"),
+    "sorted": _names("reverse"),
+}
+"""Keyword arguments by canonical function name; every other call takes positions only."""
+
+FUNCTIONS: Final = (
+    frozenset(f"np.{name}" for name in NUMPY_FUNCTIONS)
+    | frozenset(f"math.{name}" for name in MATH_FUNCTIONS)
+    | BUILTINS
+)
+"""Canonical names of all functions a rule may call."""
+
+CONSTANTS: Final = frozenset(f"np.{name}" for name in NUMPY_CONSTANTS) | frozenset(
+    f"math.{name}" for name in MATH_CONSTANTS
+)
+
+NONLINEAR: Final = (
+    frozenset(
+        f"np.{name}"
+        for name in (
+            NUMPY_UNARY
+            - _names("negative float64 isnan isinf isfinite logical_not nan_to_num deg2rad rad2deg")
+            - _names("degrees radians round around rint floor ceil trunc")
+        )
+        | _names("power float_power arctan2 hypot logaddexp logaddexp2")
+    )
+    | frozenset(
+        f"math.{name}"
+        for name in MATH_FUNCTIONS
+        - _names("floor ceil trunc fmod copysign degrees radians isnan isinf isfinite")
+    )
+    | _names("abs pow")
+)
+"""Functions the complexity metric counts as non-linear."""
+
+CLAMPS: Final = frozenset(
+    {"min", "max", "np.minimum", "np.maximum", "np.fmin", "np.fmax", "np.clip", "np.where"}
+)
+"""Functions the complexity metric counts as branches."""

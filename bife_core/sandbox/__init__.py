@@ -1,0 +1,11 @@
+"""Killable workers: code that may hang, crash or lie runs in child processes that die at a wall-clock limit.
+
+`WorkerPool.submit` names a function of `bife_core`, gives it JSON and returns a future of its JSON result.
+A call that overruns its limit is killed together with every process it started; the worker is replaced.
+"""
+
+from bife_core.sandbox.environment import in_worker, usable_cores
+from bife_core.sandbox.failure import FailureKind, WorkerFailure
+from bife_core.sandbox.pool import WorkerPool
+
+__all__ = ["FailureKind", "WorkerFailure", "WorkerPool", "in_worker", "usable_cores"]

@@ -1,0 +1,36 @@
+"""The one error a worker's caller meets."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from bife_core.errors import BifeError
+
+FailureKind = Literal["timeout", "died", "error"]
+"""Killed at its limit; gone without an answer; or the call itself raised."""
+
+
+class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
+    """A call in a worker process gave no result.
+
+    Parameters
+    ----------
+    kind : {"timeout", "died", "error"}
+        Whether the limit was reached, the process was lost, or the call raised.
+    reason : str
+        One sentence for the person who reads it; for a `BifeError` of the call, that error's own sentence.
+    detail : str
+        What helps to find the cause: the call's traceback, or the last output of a lost process.
+    error_type : str
+        Class name of the exception the call raised, such as ``"RuleError"``; empty for the other kinds.
+    """
+
+    def __init__(self, kind: FailureKind, reason: str, detail: str = "", error_type: str = "") -> None:
+        super().__init__(reason)
+        self.kind: FailureKind = kind
+        self.reason = reason
+        self.detail = detail
+        self.error_type = error_type
+
+    def __reduce__(self) -> tuple[type[WorkerFailure], tuple[FailureKind, str, str, str]]:
+        return WorkerFailure, (self.kind, self.reason, self.detail, self.error_type)

@@ -1,0 +1,204 @@
+"""A pool of persistent worker processes behind `concurrent.futures`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+import weakref
+from concurrent.futures import Future
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, Final, NamedTuple
+
+from bife_core.errors import ConfigError
+from bife_core.sandbox.calls import well_formed
+from bife_core.sandbox.environment import usable_cores
+from bife_core.sandbox.failure import WorkerFailure
+from bife_core.sandbox.process import WorkerProcess
+
+START_LIMIT_S: Final = 120.0
+"""Wall seconds a worker may take to start; a slow disk under load needs many."""
+
+
+class _Task(NamedTuple):
+    future: Future[Any]
+    call: str
+    arguments: dict[str, Any]
+    limit_s: float
+
+
+class WorkerPool:
+    """Runs functions of `bife_core` in child processes with a hard limit on wall time.
+
+    Processes start when first needed and serve many calls. One that overruns a limit, or dies, is killed
+    with its whole process group and replaced; the other workers do not notice. Results come back by future,
+    so calls may be submitted from several threads.
+
+    Parameters
+    ----------
+    workers : int or None
+        Processes at most; None takes one per usable core.
+    pin : bool
+        Tie worker i to the i-th usable core (round robin), so that CPU times are comparable.
+    start_limit_s : float
+        Wall seconds a process may take to start, apart from the limit of the call.
+
+    Examples
+    --------
+    >>> with WorkerPool(1) as pool:
+    ...     pool.submit("bife_core.sandbox.selftest:echo", {"value": 3}, limit_s=10).result()
+    3
+    """
+
+    def __init__(
+        self, workers: int | None = None, pin: bool = True, start_limit_s: float = START_LIMIT_S
+    ) -> None:
+        cores = usable_cores()
+        if workers is not None and workers < 1:
+            raise ConfigError(f"A worker pool needs at least 1 worker, not {workers}.")
+        self.workers = len(cores) if workers is None else workers
+        self._start_limit_s = start_limit_s
+        self._queue: SimpleQueue[_Task | None] = SimpleQueue()
+        self._state = _State()
+        self._slots = itertools.count()
+        self._cores = [cores[i % len(cores)] if pin else None for i in range(self.workers)]
+        self._threads: list[threading.Thread] = []
+        # Holds only the state: a pool that is dropped or still open at exit must not leave processes behind.
+        self._finalizer = weakref.finalize(self, _shut, self._state, self._queue, self.workers)
+
+    def submit(self, call: str, arguments: dict[str, Any], *, limit_s: float) -> Future[Any]:
+        """Queue one call and return the future of its result.
+
+        Parameters
+        ----------
+        call : str
+            ``"bife_core.module:function"``, a public function of this package.
+        arguments : dict
+            Keyword arguments; JSON must hold them. NaN and infinities pass.
+        limit_s : float
+            Wall seconds from the moment a worker takes up the call; waiting in the queue does not count.
+
+        Returns
+        -------
+        Future
+            Its result is the function's result after a round trip through JSON; its exception is a
+            `WorkerFailure`.
+
+        Raises
+        ------
+        WorkerFailure
+            If the pool is closed, or the call could not be sent at all.
+        """
+        if not well_formed(call):
+            raise WorkerFailure("error", f"A worker runs only 'bife_core.module:function', not {call!r}.")
+        if not limit_s > 0:
+            raise WorkerFailure("error", f"The limit of {call} must be positive, not {limit_s!r} s.")
+        try:
+            json.dumps(arguments)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise WorkerFailure("error", f"The arguments of {call} must be plain JSON: {error}.") from error
+        future: Future[Any] = Future()
+        with self._state.lock:
+            if self._state.closed:
+                raise WorkerFailure("died", f"{call} cannot run because its worker pool is closed.")
+            self._queue.put(_Task(future, call, arguments, limit_s))
+            self._state.unfinished += 1
+            if len(self._threads) < min(self.workers, self._state.unfinished):
+                self._add_thread()
+        return future
+
+    def close(self) -> None:
+        """Stop at once: queued calls are cancelled, running ones are killed, no process stays behind."""
+        self._finalizer()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
+
+    def __enter__(self) -> WorkerPool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _add_thread(self) -> None:
+        core = self._cores[len(self._threads)]
+        arguments = (self._state, self._queue, core, self._start_limit_s)
+        name = f"bife-worker-{len(self._threads)}"
+        thread = threading.Thread(target=_serve, args=arguments, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+
+class _State:
+    """What the threads of a pool share; it must not refer to the pool, which may be collected."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.closed = False
+        self.unfinished = 0
+        self.processes: set[WorkerProcess] = set()
+
+
+def _shut(state: _State, tasks: SimpleQueue[_Task | None], workers: int) -> None:
+    with state.lock:
+        state.closed = True
+        running = list(state.processes)
+    while not tasks.empty():
+        task = tasks.get()
+        if task is not None:
+            task.future.cancel()
+    for _ in range(workers):
+        tasks.put(None)
+    for process in running:
+        process.kill()
+
+
+def _serve(state: _State, tasks: SimpleQueue[_Task | None], core: int | None, start_limit_s: float) -> None:
+    process: WorkerProcess | None = None
+    while (task := tasks.get()) is not None:
+        if not task.future.set_running_or_notify_cancel():
+            _count_down(state)
+            continue
+        result, failure = None, None
+        try:
+            if process is None:
+                process = WorkerProcess(core)
+                _register(state, process)
+                process.wait_ready(start_limit_s)
+            result = process.ask(task.call, task.arguments, task.limit_s)
+        except WorkerFailure as error:
+            failure = error
+        except (OSError, ValueError) as error:  # no descriptors or disk left, or an answer cut short
+            failure = WorkerFailure("died", f"The worker process for {task.call} failed: {error}.")
+        if process is not None and failure is not None and failure.kind != "error":
+            _release(state, process)
+            process = None
+        _count_down(state)
+        if failure is None:
+            task.future.set_result(result)
+        else:
+            task.future.set_exception(failure)
+    if process is not None:
+        _release(state, process)
+
+
+def _register(state: _State, process: WorkerProcess) -> None:
+    with state.lock:
+        state.processes.add(process)
+        closed = state.closed
+    if closed:  # the pool was closed while the process was starting and could not reach it
+        process.kill()
+
+
+def _release(state: _State, process: WorkerProcess) -> None:
+    with state.lock:
+        state.processes.discard(process)
+    process.close()
+
+
+def _count_down(state: _State) -> None:
+    with state.lock:
+        state.unfinished -= 1

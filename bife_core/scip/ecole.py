@@ -1,0 +1,48 @@
+"""Ecole's own `Khalil2016` behind the interface of `FeatureExtractor`, where the optional Ecole package imports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyscipopt
+
+from bife_core.errors import SolverError
+from bife_core.scip.extractor import FeatureExtractor
+
+SLIPS = frozenset({9, 10, 14, 15, 17, 51, 57, 63, 69})
+"""Columns in which Ecole's code differs from the features' definition (`docs/features.md`)."""
+
+
+class EcoleExtractor:
+    """Extract features with Ecole, to compare with ours.
+
+    Parameters
+    ----------
+    model : pyscipopt.Model
+        The model that is being solved, not yet branched on.
+
+    Raises
+    ------
+    SolverError
+        If Ecole cannot be imported.
+    """
+
+    def __init__(self, model: pyscipopt.Model) -> None:
+        try:
+            import ecole
+        except ImportError as error:
+            raise SolverError(
+                f"Ecole cannot be imported ({error}); install it from conda-forge, or use FeatureExtractor."
+            ) from error
+        self._model: Any = ecole.scip.Model.from_pyscipopt(model)
+        self._observation: Any = ecole.observation.Khalil2016(pseudo_candidates=False)
+        self._observation.before_reset(self._model)
+        self._candidates = FeatureExtractor(model, frozenset())
+
+    def extract(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+        """Return what `FeatureExtractor.extract` returns, with Ecole's values."""
+        observation = self._observation.extract(self._model, False)
+        probindex, _ = self._candidates.extract()
+        return probindex, np.asarray(observation.features, dtype=np.float64)[probindex]

@@ -1,0 +1,97 @@
+"""The population as a value: elites first, the threshold tau, admission and survival (paper, Algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from bife_core.config import SearchConfig
+from bife_core.search.types import Candidate
+
+
+def _sampling_order(candidate: Candidate) -> tuple[int, int, str]:
+    # Length before text, so that c100 comes after c99.
+    return candidate.generation, len(candidate.id), candidate.id
+
+
+def _descending(value: float | None) -> float:
+    return math.inf if value is None else -value
+
+
+def by_low_fidelity(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Return the valid candidates, highest F_LF first; the one sampled earlier wins a tie."""
+    valid = (candidate for candidate in candidates if candidate.valid)
+    return tuple(sorted(valid, key=lambda rule: (_descending(rule.f_lf), _sampling_order(rule))))
+
+
+def by_high_fidelity(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Return the valid candidates that were solved with, highest F_HF first; ties as in `by_low_fidelity`."""
+    solved = (candidate for candidate in candidates if candidate.valid and candidate.f_hf is not None)
+    return tuple(sorted(solved, key=lambda rule: (_descending(rule.f_hf), _sampling_order(rule))))
+
+
+def founders(config: SearchConfig) -> int:
+    """Return ceil(alpha N), the number of rules that found the elite set.
+
+    Examples
+    --------
+    >>> founders(SearchConfig(population=20, elite_fraction=0.55))
+    11
+    """
+    # 0.55 * 20 is 11.000000000000002 in floating point; without rounding its ceiling would be 12.
+    return math.ceil(round(config.elite_fraction * config.population, 9))
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """The rules alive after a generation.
+
+    Attributes
+    ----------
+    elites : tuple of Candidate
+        Rules with an F_HF, best F_HF first.
+    others : tuple of Candidate
+        The general population, best F_LF first.
+    """
+
+    elites: tuple[Candidate, ...] = ()
+    others: tuple[Candidate, ...] = ()
+
+    @property
+    def ranked(self) -> tuple[Candidate, ...]:
+        """All rules alive in the order parents are drawn by: elites by F_HF, then the others by F_LF."""
+        return self.elites + self.others
+
+    @property
+    def tau(self) -> float | None:
+        """F_LF of the elite with the worst F_HF (paper, section 4.4); None while there is no elite."""
+        return self.elites[-1].f_lf if self.elites else None
+
+    def admits(self, candidate: Candidate, admission: Literal["at_least", "above"]) -> bool:
+        """Return whether the F_LF of `candidate` earns it solves under the present threshold."""
+        tau = self.tau
+        if tau is None or not candidate.valid or candidate.f_lf is None:
+            return False
+        return candidate.f_lf > tau or (admission == "at_least" and candidate.f_lf == tau)
+
+    def succeeded_by(self, newcomers: Iterable[Candidate], config: SearchConfig) -> Population:
+        """Return the next population: elites old and new, and the best of the others in the places left.
+
+        With `elite_cap` the elites of worst F_HF lose their rank; they may still fill a place that is left,
+        on the same terms as all others. Without it the elites alone may outnumber N.
+
+        Parameters
+        ----------
+        newcomers : iterable of Candidate
+            All samples of the generation, with the F_HF of those that were solved with.
+        config : SearchConfig
+            Gives N (`population`), `elite_cap` and `survivors`.
+        """
+        newcomers = tuple(newcomers)
+        elites = by_high_fidelity(self.elites + newcomers)[: config.elite_cap]
+        kept = {elite.id for elite in elites}
+        pool = newcomers if config.survivors == "new" else self.ranked + newcomers
+        others = by_low_fidelity(candidate for candidate in pool if candidate.id not in kept)
+        return Population(elites, others[: max(0, config.population - len(elites))])

@@ -1,0 +1,75 @@
+"""Parent selection: rank-based draws from a population whose elites come first (paper, section 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bife_core.search.types import Candidate
+
+
+def selection_probabilities(size: int, population: int, rank_base: int) -> NDArray[np.float64]:
+    """Return p(r) proportional to 1 / (r + N) for each rank.
+
+    Parameters
+    ----------
+    size : int
+        Rules that may be drawn; more or fewer than N when elites outgrow the population or samples failed.
+    population : int
+        N of the formula, the configured population size.
+    rank_base : int
+        Rank r of the first rule, 0 or 1.
+
+    Returns
+    -------
+    (size,) float64
+        Decreasing, summing to 1.
+
+    Examples
+    --------
+    >>> selection_probabilities(2, population=1, rank_base=1).round(2).tolist()
+    [0.6, 0.4]
+    """
+    weights: NDArray[np.float64] = 1.0 / (np.arange(size, dtype=np.float64) + (rank_base + population))
+    weights /= weights.sum()
+    return weights
+
+
+def draw_parents(
+    ranked: Sequence[Candidate], count: int, *, population: int, rank_base: int, rng: np.random.Generator
+) -> tuple[Candidate, ...]:
+    """Draw `count` parents by rank, each at most once while there are enough.
+
+    When fewer rules than parents are alive, all are drawn once before any is drawn again, so an operator
+    always receives the number of parents it expects.
+
+    Parameters
+    ----------
+    ranked : sequence of Candidate
+        The population, best first (`Population.ranked`).
+    population, rank_base : int
+        N and the first rank of `selection_probabilities`.
+    rng : np.random.Generator
+        Gives one uniform number per parent.
+
+    Raises
+    ------
+    ValueError
+        If there is nobody to draw.
+    """
+    if not ranked:
+        raise ValueError("There is no rule to draw a parent from.")
+    weights = selection_probabilities(len(ranked), population, rank_base)
+    left = weights.copy()
+    parents = []
+    for _ in range(count):
+        if not left.any():
+            left = weights.copy()
+        # By hand, because `Generator.choice` may change its stream between NumPy versions.
+        cumulated = np.cumsum(left)
+        drawn = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
+        left[drawn] = 0.0
+        parents.append(ranked[drawn])
+    return tuple(parents)

@@ -1,0 +1,233 @@
+"""The checks of `bife doctor`; adding one is adding a function."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from bife_core.errors import BifeError
+
+State = Literal["ok", "warn", "fail"]
+
+_API_LIMIT_S = 10.0
+_IMPORT_LIMIT_S = 120.0
+_LEAST_FREE_GB = 2.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found, in a sentence or less."""
+
+    state: State
+    text: str
+
+
+Check = Callable[[], Finding]
+
+CHECKS: dict[str, Check] = {}
+"""All checks by name, in the order they are made and shown."""
+
+
+def _check(name: str) -> Callable[[Check], Check]:
+    def register(check: Check) -> Check:
+        CHECKS[name] = check
+        return check
+
+    return register
+
+
+def examine(check: Check) -> Finding:
+    """Make a check; what it raises is its finding."""
+    try:
+        return check()
+    except BifeError as error:
+        return Finding("fail", str(error))
+    except Exception as error:  # noqa: BLE001 - whatever a broken installation raises is to be shown
+        return Finding("fail", f"{type(error).__name__}: {' '.join(str(error).split())}")
+
+
+@_check("Python")
+def _python() -> Finding:
+    return Finding("ok", f"{platform.python_version()} at {sys.executable}")
+
+
+@_check("BiFE")
+def _bife() -> Finding:
+    try:
+        return Finding("ok", importlib.metadata.version("bife"))
+    except importlib.metadata.PackageNotFoundError:
+        return Finding("warn", "runs from a source tree; `pip install -e .` makes the command `bife`")
+
+
+@_check("home")
+def _home() -> Finding:
+    from tasks.home import project_home
+
+    home = project_home()
+    _ = home.runs  # made here if it is missing
+    free = shutil.disk_usage(home.root).free / 1e9
+    text = f"{home.root}, {free:.1f} GB free"
+    return Finding("ok" if free >= _LEAST_FREE_GB else "warn", text)
+
+
+@_check("cores")
+def _cores() -> Finding:
+    from bife_core.sandbox import usable_cores
+
+    cores = len(usable_cores())
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    busy = bool(load) and os.getloadavg()[0] > cores + 0.5
+    advice = "; other programs are using them, so measured times will scatter" if busy else ""
+    return Finding("warn" if busy else "ok", f"{cores} usable{load}{advice}")
+
+
+@_check("compiler")
+def _compiler() -> Finding:
+    import numba
+
+    from bife_core.native import cache_directory
+
+    folder = cache_directory()
+    compiled = any(folder.rglob("*.nbc"))
+    began_s = time.perf_counter()
+    import bife_core.scip.branching  # noqa: F401  (compiles what is not in the cache)
+
+    took = f"loaded in {time.perf_counter() - began_s:.1f} s"
+    state = took if compiled else f"compiled and {took}; the next start is quick"
+    return Finding("ok", f"numba {numba.__version__}, native code {state}, in {folder}")
+
+
+@_check("SCIP")
+def _scip() -> Finding:
+    import pyscipopt
+
+    from bife_core.scip.library import library
+
+    found = library()
+    return Finding("ok", f"{found.version}, PySCIPOpt {pyscipopt.__version__}, {found.path}")
+
+
+@_check("rule")
+def _rule() -> Finding:
+    import numpy as np
+
+    from bife_core.features import N_FEATURES
+    from bife_core.rules import load_rule
+
+    rule = load_rule("pseudocost_product")
+    rule.score(np.ones((2, N_FEATURES)))
+    if rule.native:
+        return Finding("ok", "a reference rule compiles and scores")
+    return Finding("warn", "rules run interpreted, which is slow: numba did not compile a reference rule")
+
+
+@_check("worker")
+def _worker() -> Finding:
+    from bife_core.sandbox import WorkerPool
+
+    began_s = time.perf_counter()
+    with WorkerPool(1) as pool:
+        call = pool.submit("bife_core.rules.selftest:score_one", {"source": _RULE, "value": 2.0}, limit_s=60)
+        scored = call.result()
+    took_s = time.perf_counter() - began_s
+    if scored["score"] != 2.0:
+        return Finding("fail", f"a worker scored {scored['score']} where 2 is right")
+    return Finding("ok", f"starts, scores and ends in {took_s:.1f} s")
+
+
+_RULE = "def candidate_variable_score(variable_features):\n    return variable_features[24]\n"
+
+
+@_check("MLflow")
+def _mlflow() -> Finding:
+    from tasks.tracking import EVOLUTION, experiment_id, tracking_uri
+
+    experiment_id(EVOLUTION)
+    return Finding("ok", f"{importlib.metadata.version('mlflow')}, store {_without_password(tracking_uri())}")
+
+
+@_check("Prefect")
+def _prefect() -> Finding:
+    # In a process of its own: a version that does not fit breaks at import and leaves half a package behind.
+    program = "import prefect, prefect.server.api.server; print(prefect.__version__)"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            timeout=_IMPORT_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Finding("fail", f"its import took more than {_IMPORT_LIMIT_S:g} s")
+    fastapi = f"fastapi {importlib.metadata.version('fastapi')}"
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return Finding(
+            "fail", f"cannot be imported with {fastapi} ({said}); `pip install 'fastapi<0.151'` may help"
+        )
+    api = os.environ.get("PREFECT_API_URL")
+    where = f"API {_without_password(api)}" if api else "API started with each run"
+    if api:
+        _get(f"{api.rstrip('/')}/health")
+    return Finding("ok", f"{done.stdout.split()[-1]}, {fastapi}, {where}")
+
+
+@_check("model API")
+def _model_api() -> Finding:
+    from bife_core.generators.model_settings import ModelApiSettings
+
+    settings = ModelApiSettings.from_environment()
+    if settings.base_url is None and settings.model is None:
+        return Finding("ok", "none configured, and none needed: the offline grammar writes rules")
+    base_url, model = settings.require_complete()
+    key = settings.api_key.get_secret_value() if settings.api_key is not None else ""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        _get(f"{base_url.rstrip('/')}/models", headers)
+    except HTTPError as error:
+        if error.code in (401, 403):
+            return Finding(
+                "fail", f"{settings.address} refuses the key (HTTP {error.code}); set BIFE_LLM_API_KEY"
+            )
+        if error.code >= 500:
+            return Finding("warn", f"{settings.address} answers with HTTP {error.code}")
+        return Finding("ok", f"{settings.address} answers, though it lists no models; model {model}")
+    return Finding("ok", f"{settings.address} answers; model {model}")
+
+
+@_check("Ecole")
+def _ecole() -> Finding:
+    present = importlib.util.find_spec("ecole") is not None
+    return Finding("ok", "present" if present else "absent; it is optional")
+
+
+def _get(address: str, headers: dict[str, str] | None = None) -> None:
+    try:
+        with urlopen(Request(address, headers=headers or {}), timeout=_API_LIMIT_S):
+            return
+    except HTTPError:
+        raise
+    except (URLError, OSError) as error:
+        reason = getattr(error, "reason", error)
+        raise BifeError(f"{_without_password(address)} cannot be reached: {reason}.") from error
+
+
+def _without_password(address: str) -> str:
+    from urllib.parse import urlsplit, urlunsplit
+
+    parts = urlsplit(address)
+    if "@" not in parts.netloc:
+        return address
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -1,0 +1,54 @@
+"""`bife config`: what a run would use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.cli.consoles import standard_output
+from flows.cli.options import with_configuration
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from bife_core.config import PipelineConfig
+
+
+@with_configuration
+def config(
+    *,
+    config: PipelineConfig,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, to keep as a file for --config.")
+    ] = False,
+) -> None:
+    """Print every setting with its value and meaning, as the given options resolve it."""
+    if as_json:
+        typer.echo(json.dumps(config.model_dump(mode="json"), indent=2))
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("setting", no_wrap=True)
+    table.add_column("value", overflow="fold", style="cyan")
+    table.add_column("meaning")
+    for name, value, meaning in settings_of(config):
+        table.add_row(name, Text(json.dumps(value)), Text(meaning))
+    standard_output().print(table)
+
+
+def settings_of(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
+    """Yield (dotted key, value as JSON has it, description) of all settings."""
+    from pydantic import BaseModel
+
+    values = model.model_dump(mode="json")
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        if isinstance(value, BaseModel):
+            yield from settings_of(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", values[name], field.description or ""

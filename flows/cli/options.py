@@ -1,0 +1,241 @@
+"""The options the stages share, and the configuration they make."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from bife_core.config import PipelineConfig
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+PRESETS = {"smoke": "seconds, for tests", "quick": "minutes", "paper": "the paper's budget"}
+GENERATORS = {
+    "offline": "a grammar, no model needed",
+    "openai": "a model behind an OpenAI-compatible API",
+    "replay": "recorded answers",
+}
+
+_WHAT = "Models"
+_HOW = "Search"
+_SETTINGS = "Settings"
+
+
+def _presets() -> list[tuple[str, str]]:
+    return list(PRESETS.items())
+
+
+def _generators() -> list[tuple[str, str]]:
+    return list(GENERATORS.items())
+
+
+def _benchmarks() -> list[str]:
+    from bife_core.benchmarks import FAMILIES
+
+    return list(FAMILIES)
+
+
+PresetOption = Annotated[
+    str,
+    typer.Option(
+        metavar="|".join(PRESETS),
+        autocompletion=_presets,
+        rich_help_panel=_SETTINGS,
+        help="Budget to start from: "
+        + "; ".join(f"{name}: {about}" for name, about in PRESETS.items())
+        + ".",
+    ),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, rich_help_panel=_SETTINGS, help="Solver processes, one pinned per core.  [default: all cores]"
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="SECTION.KEY=VALUE",
+        rich_help_panel=_SETTINGS,
+        help="Any setting `bife config` lists, its value as JSON or plain text; may be repeated and wins.",
+    ),
+]
+
+
+def resolve(
+    preset: PresetOption = "quick",
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=_benchmarks,
+            rich_help_panel=_WHAT,
+            help="Family of generated models.  [default: combinatorial_auction]",
+        ),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=_WHAT, help="Size of the generated models: tiny, test, transfer."),
+    ] = None,
+    instances: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            rich_help_panel=_WHAT,
+            help="Folder of your own .mps, .lp or .cip models, instead of a family.",
+        ),
+    ] = None,
+    generator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(GENERATORS),
+            autocompletion=_generators,
+            rich_help_panel=_HOW,
+            help="Who writes the rules: " + "; ".join(f"{k}: {v}" for k, v in GENERATORS.items()) + ".",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=_HOW, help="Model of --generator openai.  [default: BIFE_LLM_MODEL]"),
+    ] = None,
+    replay_from: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", rich_help_panel=_HOW, help="Recorded answers of --generator replay."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, rich_help_panel=_HOW, help="Seed of the search; decisions and instances stay the same."
+        ),
+    ] = None,
+    workers: WorkersOption = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=_SETTINGS,
+            help="JSON file of settings, such as `bife config --json` prints; it wins over --preset.",
+        ),
+    ] = None,
+    settings: SetOption = None,
+) -> PipelineConfig:
+    """Return the configuration the options name: the preset, then the file, then options, then --set.
+
+    Raises
+    ------
+    typer.BadParameter
+        If options contradict each other.
+    ConfigError
+        If a setting does not exist or a value does not fit.
+    """
+    from bife_core.config import preset as named
+    from bife_core.config import with_overrides
+
+    overrides: dict[str, Any] = {}
+    if config is not None:
+        overrides |= dict(_flat(_read_json(config)))
+    if instances is not None:
+        if benchmark is not None or size is not None:
+            raise typer.BadParameter(
+                "--instances takes the place of --benchmark and --size: give one or the other."
+            )
+        overrides |= {"instances.benchmark": "folder", "instances.folder": instances}
+    elif benchmark is not None:
+        overrides |= {"instances.benchmark": benchmark, "instances.folder": None}
+    if replay_from is not None and generator is None:
+        generator = "replay"
+    given = {
+        "instances.size": size,
+        "generator.kind": generator,
+        "generator.model": model,
+        "generator.replay_from": replay_from,
+        "search.seed": seed,
+        "workers": workers,
+    }
+    overrides |= {key: value for key, value in given.items() if value is not None}
+    overrides |= dict(map(assignment, settings or ()))
+    resolved = with_overrides(named(preset), overrides)  # type: ignore[arg-type]
+    kind = resolved.generator.kind
+    if model is not None and kind != "openai":
+        raise typer.BadParameter(f"--model goes with --generator openai, not with {kind}.")
+    if replay_from is not None and kind != "replay":
+        raise typer.BadParameter(f"--replay-from goes with --generator replay, not with {kind}.")
+    return resolved
+
+
+def with_configuration(command: Command) -> Command:
+    """Give a command all options of `resolve`; it gets the outcome as its keyword argument `config`."""
+    shared = _parameters(resolve)
+    own = [parameter for parameter in _parameters(command) if parameter.name != "config"]
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> Any:
+        options = {parameter.name: given.pop(parameter.name) for parameter in shared}
+        return command(config=resolve(**options), **given)
+
+    parameters = [*own, *shared]
+    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    del wrapped.__wrapped__
+    return wrapped  # type: ignore[return-value]
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return a function's parameters, by keyword, their annotations as objects."""
+    # The return type is read by type checkers alone; its module is not imported here.
+    hints = get_type_hints(function, include_extras=True, localns={"PipelineConfig": object})
+    return [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
+        for parameter in inspect.signature(function).parameters.values()
+    ]
+
+
+def assignment(text: str) -> tuple[str, Any]:
+    """Split ``name=value``; a value that is no JSON is taken as text.
+
+    Examples
+    --------
+    >>> assignment("search.samples=20"), assignment("instances.size=tiny"), assignment("evaluation.seeds=[0,1]")
+    (('search.samples', 20), ('instances.size', 'tiny'), ('evaluation.seeds', [0, 1]))
+
+    Raises
+    ------
+    typer.BadParameter
+        If there is no name or no equals sign.
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise typer.BadParameter(f"{text!r} is not of the form name=value.")
+    try:
+        return name.strip(), json.loads(value)
+    except json.JSONDecodeError:
+        return name.strip(), value.strip()
+
+
+def _read_json(path: Path) -> Mapping[str, Any]:
+    from bife_core.errors import ConfigError
+
+    try:
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise ConfigError(f"{path} is no JSON file: {error}.") from error
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path} must hold one JSON object of settings, found {type(data).__name__}.")
+    return data
+
+
+def _flat(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in data.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

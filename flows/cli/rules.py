@@ -1,0 +1,155 @@
+"""`bife rules`: the rules that come with BiFE and those that were registered."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli.completion import rule_references
+from flows.cli.consoles import number, standard_output
+
+if TYPE_CHECKING:
+    from bife_core.rules import CompiledRule
+    from tasks.registry import RegisteredRule
+
+app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_rules() -> None:
+    """List reference rules and registered ones."""
+    from rich.table import Table
+
+    from bife_core.rules import REFERENCE_RULES
+
+    console = standard_output()
+    table = Table(
+        title="Reference rules", title_justify="left", box=None, header_style="bold", padding=(0, 2, 0, 0)
+    )
+    table.add_column("name", no_wrap=True)
+    table.add_column("what it does")
+    table.add_column("reference of", no_wrap=True)
+    for rule in REFERENCE_RULES.values():
+        table.add_row(rule.name, rule.summary, rule.benchmark or "")
+    console.print(table)
+    console.print()
+    registered = registered_rules()
+    if not registered:
+        console.print("No rule has been registered yet; `bife demo` and `bife run` do.")
+        return
+    table = Table(
+        title="Registered rules", title_justify="left", box=None, header_style="bold", padding=(0, 2, 0, 0)
+    )
+    for name in ("reference", "aliases", "time ratio", "interval", "against"):
+        table.add_column(name, overflow="fold")
+    for version in registered:
+        tags = version.tags
+        interval = f"{_short(tags, 'ci_low')} to {_short(tags, 'ci_high')}" if "ci_low" in tags else "-"
+        table.add_row(
+            version.reference,
+            " ".join(version.aliases),
+            _short(tags, "ratio"),
+            interval,
+            tags.get("baseline", "-"),
+        )
+    console.print(table)
+
+
+@app.command("show")
+def show(
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="REF",
+            autocompletion=rule_references,
+            help="A Python file, a reference rule, or models:/NAME@ALIAS.",
+        ),
+    ],
+    source: Annotated[
+        bool, typer.Option("--source", help="Print the source alone, to start a rule of your own from.")
+    ] = False,
+) -> None:
+    """Show a rule: source, features it reads, size, origin and hash."""
+    from bife_core.features import FEATURES
+    from bife_core.rules import REFERENCE_RULES, complexity
+    from flows.cli import summary
+
+    rule = load(reference)
+    if source:
+        typer.echo(rule.source.rstrip("\n"))
+        return
+    console = standard_output()
+    console.print(summary.code(rule.source))
+    console.print()
+    size = complexity(rule.source).to_dict()
+    facts = [
+        ("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())),
+        ("compiled", "to machine code" if rule.native else "no: it runs interpreted, which is slow"),
+        ("hash", rule.sha),
+    ]
+    known = REFERENCE_RULES.get(reference)
+    if known is not None:
+        facts.insert(0, ("origin", known.origin))
+        if known.benchmark is not None:
+            facts.insert(1, ("reference of", known.benchmark))
+    facts += [(name.replace("_", " "), text) for name, text in evidence(reference).items()]
+    console.print(summary.facts(facts))
+    if rule.features is None:
+        console.print(summary.facts([("reads", "features at computed positions, so all 72 are extracted")]))
+        return
+    console.print(summary.heading("Features it reads"))
+    read = [FEATURES[index] for index in sorted(rule.features)]
+    console.print(summary.facts([(f"{item.index:>2}  {item.name}", item.meaning) for item in read]))
+
+
+def load(reference: str) -> CompiledRule:
+    """Load a rule, from the registry too, whether or not BiFE is installed as a package.
+
+    Raises
+    ------
+    RuleError
+        If there is no such rule.
+    """
+    from bife_core.rules import load_rule
+
+    if reference.startswith("models:"):
+        import tasks.registry  # noqa: F401  (registers the resolver; MLflow is slow to import)
+    return load_rule(reference)
+
+
+def registered_rules() -> list[RegisteredRule]:
+    """Return what the registry holds, without making a store where there is none.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    address = os.environ.get("MLFLOW_REGISTRY_URI") or os.environ["MLFLOW_TRACKING_URI"]
+    if address.startswith("sqlite:///") and not Path(address.removeprefix("sqlite:///")).exists():
+        return []
+    from tasks.registry import list_rules
+
+    return list_rules()
+
+
+def evidence(reference: str) -> dict[str, str]:
+    """Return what is known of a registered rule; nothing for any other."""
+    if not reference.startswith("models:"):
+        return {}
+    for version in registered_rules():
+        names = {version.reference, *(f"models:/{version.name}@{alias}" for alias in version.aliases)}
+        if reference in names:
+            aliases = {"aliases": ", ".join(version.aliases)} if version.aliases else {}
+            return aliases | {key: text for key, text in sorted(version.tags.items()) if key != "sha"}
+    return {}
+
+
+def _short(tags: dict[str, str], name: str) -> str:
+    try:
+        return number(float(tags[name]), 3)
+    except (KeyError, ValueError):
+        return tags.get(name, "-")

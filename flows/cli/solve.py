@@ -1,0 +1,204 @@
+"""`bife solve`: one model, a rule in charge, and perhaps another brancher to compare with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from flows.cli.completion import branchers, rule_references
+from flows.cli.consoles import number, standard_output
+from flows.cli.options import assignment
+from flows.cli.outcome import CommandEnd, ExitCode, Interrupted
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bife_core.rules import CompiledRule
+    from bife_core.scip.solving import SolveResult, SolveSettings
+
+
+def solve(
+    model: Annotated[Path, typer.Argument(help="A .mps, .lp or .cip file, plain or gzipped.")],
+    rule: Annotated[
+        str,
+        typer.Option(
+            metavar="REF",
+            autocompletion=rule_references,
+            help="Who branches: a Python file, a reference rule (`bife rules list`), or models:/NAME@ALIAS.",
+        ),
+    ],
+    versus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BRANCHER",
+            autocompletion=branchers,
+            help="Solve again with this one and compare: relpscost (RPB) or another SCIP brancher, or a rule.",
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="S", help="CPU seconds each solve may take.  [default: no limit]")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of SCIP's randomisation.")] = 0,
+    cuts: Annotated[
+        str, typer.Option(metavar="root|default", help="Where cutting planes are separated.")
+    ] = "root",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print SCIP's log.")] = False,
+    set_param: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="A SCIP parameter, such as limits/gap=0.01; may be repeated."
+        ),
+    ] = None,
+) -> None:
+    """Solve a model with a rule in charge of branching; prints SCIP's log, then a summary."""
+    from bife_core.benchmarks import screen
+
+    settings = solve_settings(time_limit, seed, cuts, set_param or [])
+    facts = screen(model)
+    first, other = brancher(rule), None if versus is None else brancher(versus)
+    console = standard_output()
+    if not isinstance(first, str) and not first.native:
+        console.print(
+            f"note: {first.name} could not be compiled and runs interpreted, which is slow.", markup=False
+        )
+    if facts.n_integer == 0:
+        console.print(
+            f"note: {model.name} has no integer variables: SCIP branches on constraints and asks no rule."
+        )
+    results = [solved(model, first, settings, show_log=not quiet)]
+    if other is not None:
+        results.append(solved(model, other, settings, show_log=False))
+    console.print(result_table(results), "" if quiet else None)
+    conclude(model.name, results)
+
+
+def solve_settings(time_limit_s: float | None, seed: int, cuts: str, assignments: list[str]) -> SolveSettings:
+    """Return the settings the options name.
+
+    Raises
+    ------
+    typer.BadParameter
+        If an assignment is no assignment.
+    ConfigError
+        If a value does not fit.
+    """
+    from pydantic import ValidationError
+
+    from bife_core.config import describe
+    from bife_core.errors import ConfigError
+    from bife_core.scip.solving import SolveSettings
+
+    params: dict[str, Any] = dict(map(assignment, assignments))
+    where: Literal["root", "default"] = cuts  # type: ignore[assignment]  # the model checks it
+    try:
+        return SolveSettings(time_limit_s=time_limit_s, seed=seed, cuts=where, params=params)
+    except ValidationError as error:
+        raise ConfigError(f"{describe(error)}.") from error
+
+
+def brancher(reference: str) -> str | CompiledRule:
+    """Return a SCIP brancher's name as it is, and anything else as the rule it refers to.
+
+    Raises
+    ------
+    RuleError
+        If there is no such rule.
+    """
+    from bife_core.scip.solving import BUILTIN_BRANCHERS
+    from flows.cli.rules import load
+
+    return reference if reference in BUILTIN_BRANCHERS else load(reference)
+
+
+def solved(model: Path, who: str | CompiledRule, settings: SolveSettings, *, show_log: bool) -> SolveResult:
+    """Solve once.
+
+    Raises
+    ------
+    Interrupted
+        If Ctrl-C stopped SCIP.
+    """
+    import sys
+
+    from bife_core.scip.solving import solve
+
+    sys.stdout.flush()  # SCIP writes past Python's buffer
+    result = solve(model, who, settings=settings, show_log=show_log)
+    if result.status == "userinterrupt":
+        raise Interrupted(f"Interrupted after {result.nodes} nodes; {standing(result)}.")
+    return result
+
+
+def standing(result: SolveResult) -> str:
+    """Say how far an unfinished solve got."""
+    if result.primal_bound is None:
+        return f"no solution was found, dual bound {number(result.dual_bound, 10)}"
+    gap = "unknown" if result.gap is None else f"{result.gap:.2%}"
+    return f"best objective {number(result.primal_bound, 10)}, gap {gap}"
+
+
+def result_table(results: list[SolveResult]) -> Table:
+    """Return the solves, one a column, and the ratio of the first to the second where there is one."""
+    from rich.table import Table
+
+    from flows.cli.summary import NAMES
+
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("")
+    for result in results:
+        table.add_column(NAMES.get(result.brancher, result.brancher), justify="right", overflow="fold")
+    compared = len(results) == 2
+    if compared:
+        table.add_column("ratio", justify="right")
+    table.add_row("status", *(result.status for result in results))
+    table.add_row("objective", *(number(result.primal_bound, 10) for result in results))
+    table.add_row("gap", *("-" if result.gap is None else f"{result.gap:.2%}" for result in results))
+    for label, values, shown in (
+        ("nodes", [float(result.nodes) for result in results], "{:.0f}"),
+        ("LP iterations", [float(result.lp_iterations) for result in results], "{:.0f}"),
+        ("CPU s", [result.cpu_s for result in results], "{:.2f}"),
+    ):
+        ratio = [f"{values[0] / values[1]:.3f}" if values[1] else "-"] if compared else []
+        table.add_row(label, *(shown.format(value) for value in values), *ratio)
+    table.add_row("rule asked", *(f"{r.calls} times" if r.rule_sha else "-" for r in results))
+    table.add_row("in rule, s", *(f"{r.callback_s:.4f}" if r.rule_sha else "-" for r in results))
+    if any(result.rule_errors or result.undecided for result in results):
+        table.add_row(
+            "left to SCIP", *(f"{r.rule_errors + r.undecided} times" if r.rule_sha else "-" for r in results)
+        )
+    return table
+
+
+def conclude(name: str, results: list[SolveResult]) -> None:
+    """End the command as the solves ended.
+
+    Raises
+    ------
+    CommandEnd
+        If branchers proved different things, or the first solve proved no optimum.
+    """
+    from bife_core.evaluation import disagree
+
+    first = results[0]
+    if len(results) == 2 and disagree(*results):
+        other = results[1]
+        raise CommandEnd(
+            f"{first.brancher} ended {first.status} with {number(first.primal_bound, 10)} but {other.brancher} ended "
+            f"{other.status} with {number(other.primal_bound, 10)}: one of them is wrong, please report this "
+            "with the model.",
+            ExitCode.DISAGREEMENT,
+        )
+    without_optimum = {
+        "infeasible": "is infeasible: no point satisfies all its constraints",
+        "unbounded": "is unbounded: its objective has no limit",
+        "inforunbd": "is infeasible or unbounded",
+    }
+    if first.status in without_optimum:
+        raise CommandEnd(f"{name} {without_optimum[first.status]}.", ExitCode.NO_OPTIMUM)
+    if not first.finished:
+        raise CommandEnd(
+            f"SCIP stopped at a limit ({first.status}) before it had proven an optimum; {standing(first)}.",
+            ExitCode.LIMIT,
+        )

@@ -1,0 +1,42 @@
+"""The first stage: strong-branching decisions on the collection instances."""
+
+from __future__ import annotations
+
+from prefect import flow
+
+from bife_core.collection import CollectionSummary
+from bife_core.config import PipelineConfig
+from flows.observer import observer
+from flows.results import CollectionResult, TrackedRun
+from tasks.collection import collect, track_collection
+from tasks.tracking import COLLECTION, run_url
+
+
+@flow(name="collection", flow_run_name="collection {config.instances.label}")
+def collection(config: PipelineConfig) -> CollectionResult:
+    """Record decisions for a benchmark; instances done in an earlier run are not solved again.
+
+    Parameters
+    ----------
+    config : PipelineConfig
+        Its `instances`, `collection` and `workers` are read.
+
+    Raises
+    ------
+    BifeError
+        If the instances cannot be used or gave no decision.
+    """
+    observer().stage("collection", f"{config.collection.decisions} decisions on {config.instances.label}")
+    summary = CollectionSummary.model_validate(collect(config.instances, config.collection, config.workers))
+    run_id = track_collection(config.instances, config.collection, summary)
+    notes = summary.failures
+    if summary.decisions < config.collection.decisions:
+        notes = (
+            f"{summary.decisions} of {config.collection.decisions} decisions could be recorded on "
+            f"{len(summary.instances)} instances.",
+            *notes,
+        )
+    for note in notes:
+        observer().note(note)
+    run = TrackedRun(experiment=COLLECTION, run_id=run_id, url=run_url(run_id, COLLECTION))
+    return CollectionResult(summary=summary, run=run, notes=notes)

@@ -1,0 +1,55 @@
+"""The third stage: a rule against the baseline on instances nothing was chosen on."""
+
+from __future__ import annotations
+
+from prefect import flow
+
+from bife_core.config import PipelineConfig
+from bife_core.evaluation import EvaluationSummary
+from flows.observer import observer
+from flows.results import EvaluationResult, TrackedRun
+from tasks.collection import prepare_instances
+from tasks.evaluation import brancher, evaluate, evaluation_directory, evaluation_key, track_evaluation
+from tasks.records import InstanceSet
+from tasks.tracking import EVALUATION, run_url
+
+
+@flow(name="evaluation", flow_run_name="evaluation {config.instances.label}")
+def evaluation(config: PipelineConfig, rule: str) -> EvaluationResult:
+    """Compare a rule with the baseline; solves done in an earlier run are reused.
+
+    Parameters
+    ----------
+    config : PipelineConfig
+        Its `instances`, `evaluation` and `workers` are read.
+    rule : str
+        A file, the name of a reference rule, or ``models:/<name>@<alias>``.
+
+    Raises
+    ------
+    BifeError
+        If rule or instances cannot be used, or no pair of solves could be finished.
+    """
+    settings = config.evaluation
+    observer().stage("evaluation", f"{settings.instances} held-out instances, {len(settings.seeds)} seeds")
+    chosen = brancher(rule)
+    instances = InstanceSet.model_validate(prepare_instances(config.instances, "test", settings.instances))
+    summary = EvaluationSummary.model_validate(evaluate(chosen, instances, settings, config.workers))
+    run_id = track_evaluation(config.instances, settings, chosen, instances, summary)
+    notes = (
+        *instances.notes,
+        *summary.failures,
+        *(f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches),
+        *([summary.note] if summary.note else []),
+    )
+    for note in notes:
+        observer().note(note)
+    return EvaluationResult(
+        summary=summary,
+        source=chosen.source or "",
+        sha=chosen.identity,
+        test_digest=instances.content,
+        directory=evaluation_directory(evaluation_key(chosen, instances, settings, summary)),
+        run=TrackedRun(experiment=EVALUATION, run_id=run_id, url=run_url(run_id, EVALUATION)),
+        notes=notes,
+    )

@@ -1,0 +1,130 @@
+"""What the flows return: plain values with everything a reader is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bife_core.collection import CollectionSummary
+from bife_core.config import Settings
+from bife_core.evaluation import EvaluationSummary
+from bife_core.search import Candidate
+from tasks.records import Spending
+from tasks.registry import RegisteredRule
+
+
+class TrackedRun(Settings):
+    """A run in MLflow.
+
+    Attributes
+    ----------
+    url : str
+        Its page: a whole address when MLflow is a server, else what follows the address of `bife ui`.
+    """
+
+    experiment: str
+    run_id: str
+    url: str
+
+
+class CollectionResult(Settings):
+    """Decisions on disk, and their run."""
+
+    summary: CollectionSummary
+    run: TrackedRun
+    notes: tuple[str, ...] = ()
+
+
+class EvolutionResult(Settings):
+    """The outcome of a search.
+
+    Attributes
+    ----------
+    key : str
+        Identity of the evolution; the same configuration and data give the same.
+    best : Candidate or None
+        The rule with the highest F_HF; None if none could be solved with.
+    directory : Path
+        Files of the run: best_rule.py, best.diff, candidates.json, lineage.json, figures.
+    ranking_url : str
+        List of all candidates in MLflow, best first.
+    """
+
+    key: str
+    best: Candidate | None
+    samples: int
+    failures: int
+    decisions: CollectionSummary
+    spending: Spending
+    seconds: float
+    directory: Path
+    run: TrackedRun
+    ranking_url: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def best_rule(self) -> Path:
+        """File of the best rule."""
+        return self.directory / "best_rule.py"
+
+
+class EvaluationResult(Settings):
+    """How a rule compares with the baseline, solve by solve.
+
+    Attributes
+    ----------
+    source, sha : str
+        The rule that was compared.
+    test_digest : str
+        Hash of the held-out instances.
+    """
+
+    summary: EvaluationSummary
+    source: str
+    sha: str
+    test_digest: str
+    directory: Path
+    run: TrackedRun
+    notes: tuple[str, ...] = ()
+
+    @property
+    def optima(self) -> tuple[dict[str, Any], ...]:
+        """One row per instance and seed: what rule and baseline ended with, and whether they agree."""
+        pairs: dict[tuple[str, int], dict[str, Any]] = {}
+        for row in self.summary.rows:
+            pair = pairs.setdefault(
+                (row["instance"], row["seed"]), {"instance": row["instance"], "seed": row["seed"]}
+            )
+            who = "rule" if row["brancher"] == self.summary.rule else "baseline"
+            pair |= {
+                f"{who}_status": row["status"],
+                f"{who}_objective": row["primal_bound"],
+                f"{who}_s": row["cpu_s"],
+                f"{who}_nodes": row["nodes"],
+            }
+        return tuple(pairs.values())
+
+
+class PipelineResult(Settings):
+    """One run from instances to a registered rule; without a rule the last two parts are None."""
+
+    collection: CollectionResult
+    evolution: EvolutionResult
+    evaluation: EvaluationResult | None = None
+    registered: RegisteredRule | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rule(self) -> Candidate | None:
+        """The rule the search ended with: source, thought, F_LF and F_HF."""
+        return self.evolution.best
+
+    @property
+    def ratio(self) -> float | None:
+        """CPU time relative to the baseline on held-out instances; below 1 the rule is faster."""
+        return self.evaluation.summary.ratio if self.evaluation is not None else None
+
+    @property
+    def champion(self) -> bool:
+        """Whether the rule now holds the alias ``champion``."""
+        return self.registered is not None and "champion" in self.registered.aliases

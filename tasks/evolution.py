@@ -1,0 +1,170 @@
+"""The identity of an evolution, what it has spent, and what of it goes to disk and to MLflow."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from bife_core.collection import CollectionSummary
+from bife_core.config import PipelineConfig
+from bife_core.search import Candidate, GenerationSummary
+from tasks import reports
+from tasks.collection import decisions_dataset, instances_dataset
+from tasks.generation import generator_identity
+from tasks.home import project_home
+from tasks.records import InstanceSet, SampleRecord, Spending
+from tasks.tracking.evolution import EvolutionTracker
+from tasks.tracking.stages import flat
+
+_VERSION: Final = 1
+"""Raise this when the same configuration would no longer give the same search."""
+
+
+def _facts(config: PipelineConfig, decisions: CollectionSummary, design: InstanceSet) -> dict[str, Any]:
+    return {
+        "benchmark": config.instances.label,
+        "search": config.search.model_dump(mode="json"),
+        "low": config.low.model_dump(mode="json"),
+        "high": config.high.model_dump(mode="json"),
+        "generator": generator_identity(config.generator),
+        "decisions": decisions.digest,
+        "design": design.content,
+    }
+
+
+def evolution_key(config: PipelineConfig, decisions: CollectionSummary, design: InstanceSet) -> str:
+    """Return the identity of an evolution: equal settings and equal data give equal keys, on any machine.
+
+    The number of workers is no part of it. Of a model API the model, its temperature and the prompts count,
+    its address and key do not.
+
+    Raises
+    ------
+    GeneratorError
+        If the environment's settings of the model API cannot be used.
+    """
+    text = json.dumps({"version": _VERSION, **_facts(config, decisions, design)}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def evolution_directory(key: str) -> Path:
+    """Return where the files of an evolution lie."""
+    directory = project_home().runs / key
+    directory.mkdir(exist_ok=True)
+    return directory
+
+
+def calls_directory(key: str) -> Path:
+    """Return where the calls to a model API are recorded."""
+    return project_home().runs / key / "calls"
+
+
+def track(
+    config: PipelineConfig, key: str, decisions: CollectionSummary, design: InstanceSet
+) -> EvolutionTracker:
+    """Return the writer to the evolution's MLflow run, found or made.
+
+    Raises
+    ------
+    TrackingError
+        If the store cannot be reached.
+    """
+    facts = _facts(config, decisions, design)
+    tracker = EvolutionTracker(
+        key,
+        f"{config.instances.label} {config.generator.kind} seed {config.search.seed}",
+        flat(facts) | flat({"instances": config.instances.model_dump(mode="json")}),
+        tags={"benchmark": config.instances.label},
+    )
+    tracker.datasets([decisions_dataset(config.instances, decisions), instances_dataset(design)])
+    return tracker
+
+
+def spending(records: Iterable[SampleRecord]) -> Spending:
+    """Return what all calls of an evolution cost, those of an interrupted earlier run included."""
+    attempts = [
+        attempt
+        for record in records
+        if record.generation is not None and record.generation.generator != "replay"
+        for attempt in record.generation.attempts
+    ]
+    costs = [attempt.cost_usd for attempt in attempts if attempt.cost_usd is not None]
+    return Spending(
+        calls=len(attempts),
+        prompt_tokens=sum(attempt.prompt_tokens for attempt in attempts),
+        completion_tokens=sum(attempt.completion_tokens for attempt in attempts),
+        cost_usd=sum(costs) if costs else None,
+    )
+
+
+def generation_metrics(
+    summary: GenerationSummary, records: Sequence[SampleRecord], candidates: Sequence[Candidate]
+) -> dict[str, float | None]:
+    """Return the points a generation adds to the run's curves."""
+    spent = spending(records)
+    solved = [candidate.f_hf for candidate in candidates if candidate.f_hf is not None]
+    return {
+        "samples": float(summary.samples_total),
+        "failures": float(summary.failures_total),
+        "failure_rate": summary.failures_total / max(summary.samples_total, 1),
+        "best_f_lf": summary.best_f_lf,
+        "mean_f_lf": summary.mean_f_lf,
+        "best_f_hf": summary.best_f_hf,
+        "mean_f_hf": sum(solved) / len(solved) if solved else None,
+        "population": float(summary.n_alive),
+        "elites": float(summary.n_elites),
+        "tau": summary.tau,
+        "solved": float(len(solved)),
+        "solve_cpu_s": sum(record.high.cpu_s for record in records if record.high is not None),
+        "calls": float(spent.calls),
+        "prompt_tokens": float(spent.prompt_tokens),
+        "completion_tokens": float(spent.completion_tokens),
+        "cost_usd": spent.cost_usd,
+    }
+
+
+def record_generation(
+    tracker: EvolutionTracker,
+    directory: Path,
+    summary: GenerationSummary,
+    records: Sequence[SampleRecord],
+    candidates: Sequence[Candidate],
+) -> None:
+    """Write a completed generation to disk and to MLflow."""
+    files = reports.write_search(directory, candidates)
+    tracker.generation(
+        summary.generation,
+        generation_metrics(summary, records, candidates),
+        rows=reports.candidate_rows(candidates),
+        files=[path for path in files if path.name != reports.CANDIDATES],
+    )
+
+
+def record_outcome(
+    tracker: EvolutionTracker,
+    directory: Path,
+    best: Candidate | None,
+    candidates: Sequence[Candidate],
+    summaries: Sequence[GenerationSummary],
+) -> None:
+    """Write the best rule with its figures to disk and to MLflow, and end the run; once."""
+    if tracker.complete and (best is None or (directory / reports.BEST_RULE).is_file()):
+        return
+    files = reports.write_best(directory, best, candidates, summaries) if best is not None else []
+    outcome = {"best_candidate": best.id, "best_sha": best.sha or ""} if best else {"best_candidate": "none"}
+    metrics = {"final_f_lf": best.f_lf, "final_f_hf": best.f_hf} if best else {}
+    tracker.finish(files, metrics, outcome | {"mlflow.note.content": _abstract(best)})
+
+
+def _abstract(best: Candidate | None) -> str:
+    """Return what stands on the page of the run."""
+    if best is None:
+        return "No sampled rule could be solved with; the reasons are in candidates.json."
+    thought = f"{best.thought}\n\n" if best.thought else ""
+    return (
+        f"**{best.id}** by {best.operator}: F_LF {best.f_lf:.4f}, F_HF {best.f_hf:.4g}\n\n{thought}"
+        f"```python\n{(best.source or '').rstrip()}\n```\n\nAll candidates, best first: candidates.json"
+    )

@@ -1,0 +1,52 @@
+"""What all tasks agree on: how results are keyed, stored and reused, and when a task is tried again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.context import TaskRunContext
+from prefect.tasks import Task
+
+from bife_core.sandbox import WorkerFailure
+
+KeyFunction = Callable[[TaskRunContext, dict[str, Any]], str | None]
+
+RETRIES: Final = 2
+RETRY_DELAYS_S: Final[list[float]] = [1.0, 5.0]
+
+
+def stored_under(name: str, version: int, parts: Callable[[dict[str, Any]], dict[str, Any]]) -> KeyFunction:
+    """Return the function that gives a task's results their key.
+
+    Prefect's own policies hash the text of the task function and miss changes in what it calls, so the key is
+    spelled out: the task's name, a version to be raised when its meaning changes, and what the result depends
+    on.
+
+    Parameters
+    ----------
+    parts : callable
+        From the task's parameters to the JSON values its result depends on.
+    """
+
+    def key(_: TaskRunContext, parameters: dict[str, Any]) -> str:
+        text = json.dumps(parts(parameters), sort_keys=True)
+        return f"{name}-v{version}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+
+    return key
+
+
+def text_digest(text: str) -> str:
+    """Return a hash of a text as it stands."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def is_infrastructure(task: Task[..., Any], run: TaskRun, state: State[Any]) -> bool:
+    """Whether another try may help: the disk, the network or a worker failed, not the work itself."""
+    error = state.data
+    if isinstance(error, WorkerFailure):
+        return error.kind == "died"
+    return isinstance(error, OSError)

@@ -1,0 +1,64 @@
+"""The task that registers a rule and lets the statistical gate decide on the alias ``champion``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import task
+
+from bife_core.config import InstancesConfig
+from bife_core.rules import complexity
+from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
+from tasks.registry import Evidence, crown, register_rule, registered_name
+
+
+@task(
+    name="register",
+    task_run_name="register {evidence.sha}",
+    retries=RETRIES,
+    retry_delay_seconds=RETRY_DELAYS_S,
+    retry_condition_fn=is_infrastructure,
+)
+def register(instances: InstancesConfig, source: str, evidence: Evidence, lineage: str) -> dict[str, Any]:
+    """Register a rule as ``challenger``, and as ``champion`` if it earns that.
+
+    Parameters
+    ----------
+    lineage : str
+        Where the rule came from, for its model card.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    name = registered_name(instances)
+    size = ", ".join(
+        f"{value} {key.replace('_', ' ')}" for key, value in complexity(source).to_dict().items()
+    )
+    card = model_card(name, source, evidence, complexity=size, lineage=lineage)
+    registered = register_rule(name, source, evidence, card)
+    return crown(registered, evidence).model_dump(mode="json")
+
+
+def model_card(name: str, source: str, evidence: Evidence, **more: Any) -> str:
+    """Return the description of a version: what it is, how fast it was measured to be, where it is from."""
+    interval = (
+        "no interval" if evidence.ci_high is None else f"{evidence.ci_low:.3f} to {evidence.ci_high:.3f}"
+    )
+    facts = {
+        "Benchmark": f"{evidence.benchmark}, size {evidence.size}",
+        f"CPU time relative to {evidence.baseline}": (
+            f"{evidence.ratio:.3f} ({interval} at {evidence.confidence:.0%}; below 1 is faster; "
+            f"{evidence.instances} held-out instances, {evidence.seeds} seeds each)"
+        ),
+        "F_LF": "unknown" if evidence.f_lf is None else f"{evidence.f_lf:.4f}",
+        "F_HF": "unknown" if evidence.f_hf is None else f"{evidence.f_hf:.4g} ({evidence.cost})",
+        "Decisions": evidence.decisions_digest,
+        "Test instances": evidence.test_digest,
+        "Evolution": evidence.evolution_run,
+        "Evaluation": evidence.evaluation_run,
+        "Hash": evidence.sha,
+    } | {key.replace("_", " ").capitalize(): str(value) for key, value in more.items()}
+    lines = [f"- **{key}**: {value}" for key, value in facts.items() if value]
+    return "\n".join([f"## {name}", "", *lines, "", "```python", source.rstrip(), "```", ""])

@@ -1,0 +1,64 @@
+"""What the tasks hand to one another: values that are small and serialise to JSON."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from bife_core.benchmarks import Instance
+from bife_core.config import Settings
+from bife_core.fidelity.high import HighScore
+from bife_core.fidelity.low import LowScore
+from bife_core.generators.base import Generation
+from bife_core.search import Candidate, SampleRequest
+
+
+class InstanceRef(Settings):
+    """An instance: where it lies, and the digest of its content."""
+
+    name: str
+    path: Path
+    content: str
+
+    @classmethod
+    def of(cls, instance: Instance) -> InstanceRef:
+        """Return the reference to an instance."""
+        return cls(name=instance.name, path=instance.path, content=instance.digest)
+
+    def instance(self) -> Instance:
+        """Return the instance."""
+        return Instance(self.name, self.path, self.content)
+
+
+class InstanceSet(Settings):
+    """The instances of one split, in order, and what a reader of results must know about them."""
+
+    label: str
+    split: str
+    instances: tuple[InstanceRef, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> str:
+        """Hash of the models in their order, wherever they lie."""
+        text = "\n".join(instance.content for instance in self.instances)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class SampleRecord(Settings):
+    """All that is known of one sample: what was asked, what was written, what became of it."""
+
+    request: SampleRequest
+    generation: Generation | None = None
+    low: LowScore | None = None
+    high: HighScore | None = None
+    candidate: Candidate | None = None
+
+
+class Spending(Settings):
+    """What the calls of an evolution cost so far."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = None

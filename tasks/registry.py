@@ -1,0 +1,310 @@
+"""Registered rules: MLflow models without pickle, whose versions carry their evidence."""
+
+from __future__ import annotations
+
+import logging
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import mlflow
+import numpy as np
+from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException
+from mlflow.models import ModelSignature
+from mlflow.types import Schema, TensorSpec
+
+from bife_core.config import InstancesConfig, Settings
+from bife_core.errors import RuleError
+from bife_core.features import N_FEATURES
+from bife_core.rules import register_resolver, rule_sha
+from bife_core.scip.solving import versions
+from tasks.home import project_home
+from tasks.locks import process_lock
+from tasks.tracking import store
+
+SCHEME: Final = "models"
+CHALLENGER: Final = "challenger"
+CHAMPION: Final = "champion"
+RPB: Final = "relpscost"
+FEWEST_INSTANCES: Final = 6
+"""Held-out instances a champion needs: with fewer, no exact two-sided paired test can reach the 5 % level."""
+
+_PREFIX: Final = "bife-"
+_REFERENCE: Final = re.compile(r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@]+)|/(?P<version>\d+))")
+
+
+class Evidence(Settings):
+    """What is known of a rule when it is registered; each field becomes a tag of its version."""
+
+    sha: str
+    benchmark: str
+    size: str
+    f_lf: float | None = None
+    f_hf: float | None = None
+    cost: str = ""
+    ratio: float
+    ci_low: float | None
+    ci_high: float | None
+    confidence: float
+    baseline: str
+    instances: int
+    seeds: int
+    mismatches: int = 0
+    evolution_key: str = ""
+    evolution_run: str = ""
+    evaluation_run: str
+    decisions_digest: str = ""
+    test_digest: str
+
+    @property
+    def beats_rpb(self) -> bool:
+        """Whether the interval of the ratio to RPB lies below 1, on enough instances and with all optima alike."""
+        sound = self.instances >= FEWEST_INSTANCES and self.mismatches == 0
+        return sound and self.baseline == RPB and self.ci_high is not None and self.ci_high < 1.0
+
+
+class RegisteredRule(Settings):
+    """One version in the registry."""
+
+    name: str
+    version: int
+    aliases: tuple[str, ...]
+    tags: dict[str, str]
+
+    @property
+    def reference(self) -> str:
+        """What `load_rule` takes."""
+        return f"{SCHEME}:/{self.name}/{self.version}"
+
+
+def registered_name(instances: InstancesConfig) -> str:
+    """Return the name rules of a benchmark are registered under.
+
+    Sizes other than a family's test size get a name of their own: a champion on toys is no champion.
+
+    Examples
+    --------
+    >>> registered_name(InstancesConfig()), registered_name(InstancesConfig(size="tiny"))
+    ('bife-combinatorial_auction', 'bife-combinatorial_auction-tiny')
+    """
+    label = instances.label
+    if instances.folder is None and instances.size != "test":
+        label = f"{label}-{instances.size}"
+    return _PREFIX + (re.sub(r"[^A-Za-z0-9_-]+", "_", label).strip("_") or "rules")
+
+
+def register_rule(name: str, source: str, evidence: Evidence, card: str) -> RegisteredRule:
+    """Register a rule and give it the alias ``challenger``; the same rule of the same evolution only once.
+
+    Parameters
+    ----------
+    name : str
+        See `registered_name`.
+    card : str
+        Description of the version in Markdown.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    client = store.client()
+    tags = {key: str(value) for key, value in evidence.model_dump().items() if value is not None}
+    try:
+        with process_lock(project_home().locks / f"registry-{name}.lock"):
+            version = _find(name, evidence)
+            if version is None:
+                version = _create(name, source, evidence, tags)
+            for key, value in tags.items():
+                if version.tags.get(key) != value:
+                    client.set_model_version_tag(name, version.version, key, value)
+            client.update_model_version(name, version.version, card)
+            client.set_registered_model_alias(name, CHALLENGER, version.version)
+            return _registered(client.get_model_version(name, version.version))
+    except store.TRACKING_TROUBLE as error:
+        raise _unreachable(error) from error
+
+
+def crown(registered: RegisteredRule, evidence: Evidence) -> RegisteredRule:
+    """Give a version the alias ``champion`` if its evidence earns it, and return it with its present aliases.
+
+    It must beat RPB on held-out instances (see `Evidence.beats_rpb`) by more than the present champion does.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    client, name, number = store.client(), registered.name, str(registered.version)
+    try:
+        with process_lock(project_home().locks / f"registry-{name}.lock"):
+            champion = _by_alias(name, CHAMPION)
+            best_so_far = float(champion.tags.get("ratio", "inf")) if champion is not None else float("inf")
+            if evidence.beats_rpb and evidence.ratio < best_so_far:
+                client.set_registered_model_alias(name, CHAMPION, number)
+            return _registered(client.get_model_version(name, number))
+    except store.TRACKING_TROUBLE as error:
+        raise _unreachable(error) from error
+
+
+def load_registered_rule(reference: str) -> str:
+    """Return the source of a registered rule; only text is read, and its hash must be the registered one.
+
+    Parameters
+    ----------
+    reference : str
+        ``models:/<name>@<alias>`` or ``models:/<name>/<version>``.
+
+    Raises
+    ------
+    RuleError
+        If there is no such rule, or its text has been altered.
+    TrackingError
+        If the registry cannot be reached.
+    """
+    match = _REFERENCE.fullmatch(reference)
+    if match is None:
+        raise RuleError(
+            f"{reference!r} names no registered rule; expected models:/<name>@<alias> or "
+            "models:/<name>/<version>."
+        )
+    name = match["name"]
+    try:
+        found = _by_alias(name, match["alias"]) if match["alias"] else _by_version(name, match["version"])
+        if found is None:
+            raise RuleError(f"The registry holds no {reference}; `bife rules list` shows what it holds.")
+        source = mlflow.artifacts.load_text(f"{SCHEME}:/{name}/{found.version}/artifacts/rule.py")
+    except store.TRACKING_TROUBLE as error:
+        raise _unreachable(error) from error
+    sha, expected = rule_sha(source), found.tags.get("sha")
+    if sha != expected:
+        raise RuleError(
+            f"{reference} has the hash {sha} but was registered with {expected}: it has been altered."
+        )
+    return source
+
+
+def list_rules() -> list[RegisteredRule]:
+    """Return all versions of all registered rules, newest first within a name.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    try:
+        return sorted(_all_rules(), key=lambda rule: (rule.name, -rule.version))
+    except store.TRACKING_TROUBLE as error:
+        raise _unreachable(error) from error
+
+
+def _all_rules() -> Iterator[RegisteredRule]:
+    client = store.client()
+    token: str | None = None
+    while True:
+        page = client.search_model_versions(f"name LIKE '{_PREFIX}%'", max_results=500, page_token=token)
+        for version in page:
+            # Searches leave the aliases out.
+            yield _registered(client.get_model_version(version.name, version.version))
+        token = page.token
+        if not token:
+            return
+
+
+def _create(name: str, source: str, evidence: Evidence, tags: dict[str, str]) -> ModelVersion:
+    client = store.client()
+    if not client.search_registered_models(f"name = '{name}'"):
+        about = f"Branching rules for {evidence.benchmark}: {N_FEATURES} features in, one score out."
+        client.create_registered_model(name, description=about)
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "rule.py"
+        path.write_text(source, encoding="utf-8")
+        with mlflow.start_run(run_id=evidence.evaluation_run), _quiet():
+            info = mlflow.pyfunc.log_model(
+                name="rule",
+                python_model=str(Path(__file__).with_name("rule_model.py")),
+                artifacts={"rule": str(path)},
+                model_config={"sha": evidence.sha},
+                signature=_signature(),
+                input_example=np.random.default_rng(0).uniform(0.0, 1.0, size=(3, N_FEATURES)),
+                pip_requirements=_requirements(),
+            )
+    return client.create_model_version(
+        name, source=info.model_uri, run_id=evidence.evaluation_run, tags=tags, model_id=info.model_id
+    )
+
+
+def _signature() -> ModelSignature:
+    number = np.dtype(np.float64)
+    return ModelSignature(
+        inputs=Schema([TensorSpec(number, (-1, N_FEATURES))]), outputs=Schema([TensorSpec(number, (-1,))])
+    )
+
+
+def _requirements() -> list[str]:
+    own = versions()["bife"]
+    return ["bife" if own == "source" else f"bife=={own}", f"mlflow=={mlflow.__version__}"]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep MLflow's advice on models in general from the person who runs an evolution."""
+    logger = logging.getLogger("mlflow")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", category=UserWarning)
+            yield
+    finally:
+        logger.setLevel(before)
+
+
+def _find(name: str, evidence: Evidence) -> ModelVersion | None:
+    filters = (
+        f"name = '{name}' and tags.sha = '{evidence.sha}' and tags.evolution_key = '{evidence.evolution_key}'"
+    )
+    found = store.client().search_model_versions(filters)
+    return store.client().get_model_version(name, found[0].version) if found else None
+
+
+def _by_alias(name: str, alias: str) -> ModelVersion | None:
+    return _if_any(lambda: store.client().get_model_version_by_alias(name, alias))
+
+
+def _by_version(name: str, version: str) -> ModelVersion | None:
+    return _if_any(lambda: store.client().get_model_version(name, version))
+
+
+def _if_any(find: Callable[[], ModelVersion]) -> ModelVersion | None:
+    """Tell "there is none" from all other trouble."""
+    try:
+        return find()
+    except MlflowException as error:
+        if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+            return None
+        raise
+
+
+def _registered(version: ModelVersion) -> RegisteredRule:
+    return RegisteredRule(
+        name=version.name,
+        version=int(version.version),
+        aliases=tuple(sorted(version.aliases)),
+        tags=dict(version.tags),
+    )
+
+
+def _unreachable(error: BaseException) -> store.TrackingError:
+    return store.TrackingError(
+        f"MLflow's registry at {mlflow.get_registry_uri()} cannot be used ({store.first_line(error)}); "
+        "check MLFLOW_TRACKING_URI and MLFLOW_REGISTRY_URI."
+    )
+
+
+register_resolver(SCHEME, load_registered_rule)

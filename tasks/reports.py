@@ -1,0 +1,130 @@
+"""Files a run leaves for its reader: the candidates, where the best rule came from, and figures."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bife_core import plots
+from bife_core.search import Candidate, GenerationSummary
+
+CANDIDATES = "candidates.json"
+LINEAGE = "lineage.json"
+BEST_RULE = "best_rule.py"
+BEST_DIFF = "best.diff"
+
+
+def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates by F_HF, then by F_LF, best first; those without come last."""
+
+    def key(candidate: Candidate) -> tuple[float, float]:
+        high, low = candidate.f_hf, candidate.f_lf
+        return (math.inf if high is None else -high, math.inf if low is None else -low)
+
+    return sorted(candidates, key=key)
+
+
+def candidate_rows(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
+    """Return the table of candidates, best first, one row each, source last."""
+    return [
+        {
+            "id": candidate.id,
+            "f_hf": candidate.f_hf,
+            "f_lf": candidate.f_lf,
+            "operator": candidate.operator,
+            "generation": candidate.generation,
+            "parents": " ".join(candidate.parents),
+            "failure": candidate.failure,
+            "thought": candidate.thought,
+            "sha": candidate.sha,
+            "source": candidate.source,
+        }
+        for candidate in ranked(candidates)
+    ]
+
+
+def lineage(candidates: Sequence[Candidate]) -> dict[str, Any]:
+    """Return who descends from whom by which operator, as nodes and edges."""
+    return {
+        "nodes": [
+            {"id": c.id, "generation": c.generation, "operator": c.operator, "f_lf": c.f_lf, "f_hf": c.f_hf}
+            for c in candidates
+        ],
+        "edges": [{"parent": parent, "child": c.id} for c in candidates for parent in c.parents],
+    }
+
+
+def write_search(directory: Path, candidates: Sequence[Candidate]) -> list[Path]:
+    """Write what is known of a search under way, and return the files."""
+    return [
+        _write(directory / CANDIDATES, json.dumps(candidate_rows(candidates), indent=1)),
+        _write(directory / LINEAGE, json.dumps(lineage(candidates), indent=1)),
+    ]
+
+
+def write_best(
+    directory: Path,
+    best: Candidate,
+    candidates: Sequence[Candidate],
+    summaries: Sequence[GenerationSummary],
+) -> list[Path]:
+    """Write the best rule, its differences from its parents and the figures; return the files."""
+    known = {candidate.id: candidate for candidate in candidates}
+    parents = [known[name] for name in dict.fromkeys(best.parents) if name in known]
+    figures = {
+        "progress.png": plots.progress(summaries),
+        "fidelities.png": plots.fidelity_scatter(candidates),
+        "lineage.png": plots.lineage(candidates, best.id),
+    }
+    files = [
+        _write(directory / BEST_RULE, best.source or ""),
+        _write(directory / BEST_DIFF, "\n".join(difference(parent, best) for parent in parents)),
+    ]
+    for name, figure in figures.items():
+        path = directory / name
+        figure.savefig(path)
+        files.append(path)
+    return files
+
+
+def difference(parent: Candidate, child: Candidate) -> str:
+    """Return the unified difference between two rules, empty when they read the same."""
+    return "".join(
+        difflib.unified_diff(
+            (parent.source or "").splitlines(keepends=True),
+            (child.source or "").splitlines(keepends=True),
+            fromfile=f"{parent.id}.py",
+            tofile=f"{child.id}.py",
+        )
+    )
+
+
+def write_evaluation(
+    directory: Path, rows: Sequence[Mapping[str, Any]], costs: Mapping[str, Mapping[str, Sequence[float]]]
+) -> list[Path]:
+    """Write every solve of an evaluation and the figure of costs by instance; return the files.
+
+    Parameters
+    ----------
+    costs : mapping
+        By method, "rule" first and the baseline second, then by instance: CPU seconds of each seed.
+    """
+    files = [_write(directory / "solves.json", json.dumps(list(rows), indent=1))]
+    if all(costs.values()):
+        (rule_label, rule), (baseline_label, baseline) = costs.items()
+        path = directory / "costs.png"
+        plots.instance_costs(rule, baseline, rule_label=rule_label, baseline_label=baseline_label).savefig(
+            path
+        )
+        files.append(path)
+    return files
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path

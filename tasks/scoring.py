@@ -1,0 +1,108 @@
+"""Tasks that score a rule: F_LF by recorded decisions, F_HF by solving. A rule's failure is their result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from prefect import task
+
+from bife_core.config import HighFidelityConfig, LowFidelityConfig
+from bife_core.fidelity.high import score_high as _score_high
+from bife_core.fidelity.low import LowScore
+from bife_core.fidelity.low import score_low as _score_low
+from bife_core.generators.base import Generation
+from tasks.home import project_home
+from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure, stored_under, text_digest
+from tasks.records import InstanceSet
+from tasks.workers import worker_pool
+
+
+def _low_parts(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "source": text_digest(parameters["generation"]["source"] or ""),
+        "failure": parameters["generation"]["failure"],
+        "decisions": parameters["decisions_digest"],
+        "config": parameters["config"].model_dump(mode="json"),
+    }
+
+
+def _high_parts(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "source": text_digest(parameters["source"]),
+        "evolution": parameters["evolution"],
+        "instances": parameters["instances"].content,
+        "config": parameters["config"].model_dump(mode="json"),
+    }
+
+
+@task(
+    name="score low",
+    task_run_name="score {candidate} low",
+    cache_key_fn=stored_under("score-low", 1, _low_parts),
+    persist_result=True,
+    result_serializer="json",
+    retries=RETRIES,
+    retry_delay_seconds=RETRY_DELAYS_S,
+    retry_condition_fn=is_infrastructure,
+)
+def score_low(
+    candidate: str,
+    generation: dict[str, Any],
+    decisions: Path,
+    decisions_digest: str,
+    config: LowFidelityConfig,
+    workers: int | None,
+) -> dict[str, Any]:
+    """Score what a generator wrote and return a `LowScore` as JSON.
+
+    Parameters
+    ----------
+    candidate : str
+        Its id, for the name of the task run.
+    generation : dict
+        A `Generation` as JSON; one without source is passed through as the failure it is.
+    """
+    written = Generation.model_validate(generation)
+    if written.source is None:
+        score = LowScore(failure=written.failure or "The generator gave no rule.")
+    else:
+        score = _score_low(written.source, decisions, config, worker_pool(workers))
+    return score.model_dump(mode="json")
+
+
+@task(
+    name="score high",
+    task_run_name="score {candidate} high",
+    cache_key_fn=stored_under("score-high", 1, _high_parts),
+    persist_result=True,
+    result_serializer="json",
+    retries=RETRIES,
+    retry_delay_seconds=RETRY_DELAYS_S,
+    retry_condition_fn=is_infrastructure,
+)
+def score_high(
+    candidate: str,
+    source: str,
+    instances: InstanceSet,
+    config: HighFidelityConfig,
+    evolution: str,
+    workers: int | None,
+) -> dict[str, Any]:
+    """Solve the design instances with a rule and return a `HighScore` as JSON.
+
+    Parameters
+    ----------
+    evolution : str
+        Key of the evolution. Solves are shared between evolutions by their own store; a failure is not, since
+        another run may have better luck with the machine.
+    """
+    score = _score_high(
+        source,
+        candidate,
+        [reference.instance() for reference in instances.instances],
+        config,
+        worker_pool(workers),
+        project_home().solves,
+    )
+    return score.model_dump(mode="json")

@@ -1,0 +1,228 @@
+"""An evolution in MLflow: one parent run, one child run per candidate, one trace per model call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mlflow.entities import Run
+
+from bife_core.generators.base import Generation
+from bife_core.rules import complexity
+from tasks import reports
+from tasks.records import SampleRecord
+from tasks.tracking import store
+from tasks.tracking.traces import TracedCall, store_traces
+
+_ENDED = ("FINISHED", "FAILED")
+
+
+class EvolutionTracker:
+    """Writes an evolution to MLflow as it goes; telling it the same things again changes nothing.
+
+    A store that fails in the middle does not stop the search: the reason is kept in `notes`, and what was not
+    delivered is tried again with every later call.
+
+    Parameters
+    ----------
+    key : str
+        Identity of the evolution: its parent run is found by it, across processes and days.
+    name : str
+        Name of the parent run.
+    params, tags : mapping
+        What defines the evolution, and what it is found by.
+
+    Raises
+    ------
+    TrackingError
+        If the store cannot be reached.
+    """
+
+    def __init__(self, key: str, name: str, params: Mapping[str, Any], tags: Mapping[str, str]) -> None:
+        self.key = key
+        self.notes: list[str] = []
+        self.run_id, self.complete = store.open_run(
+            store.EVOLUTION, key, name, {"kind": "evolution", "evolution_key": key, **tags}
+        )
+        self._children: dict[str, Run] = {}
+        self._ended: set[str] = set()
+        self._steps: set[int] = set()
+        if not self.complete:
+            store.client().update_run(self.run_id, status="RUNNING")
+            store.log(self.run_id, params=params)
+        self._recall()
+
+    def _recall(self) -> None:
+        """Learn what an earlier run with the same key has already delivered."""
+        for run in store.children(store.EVOLUTION, self.run_id):
+            name = run.data.tags.get("candidate_id", "")
+            self._children.setdefault(name, run)
+            if run.info.status in _ENDED:
+                self._ended.add(name)
+        history = store.client().get_metric_history(self.run_id, "samples")
+        self._steps = {metric.step for metric in history}
+
+    def datasets(self, described: Sequence[Mapping[str, Any]]) -> None:
+        """Record the data the evolution reads; see `store.log_dataset`."""
+        if self.complete:
+            return
+        with self._tolerating():
+            for dataset in described:
+                store.log_dataset(self.run_id, **dataset)
+
+    def samples(self, records: Sequence[SampleRecord]) -> None:
+        """Deliver what is not yet there of samples of which nothing more will become known."""
+        new = [record for record in records if record.request.id not in self._ended]
+        if not new:
+            return
+        with self._tolerating():
+            self._traces(new)
+            for record in new:
+                if record.candidate is not None:
+                    self._child(record)
+
+    def generation(
+        self,
+        step: int,
+        metrics: Mapping[str, float | None],
+        *,
+        rows: Sequence[Mapping[str, Any]],
+        files: Sequence[Path],
+    ) -> None:
+        """Deliver a generation once: the curves' points, the table of candidates so far, and files."""
+        if step in self._steps:
+            return
+        with self._tolerating():
+            store.log_table(self.run_id, rows, reports.CANDIDATES)
+            for path in files:
+                store.log_file(self.run_id, path)
+            store.log(self.run_id, metrics=metrics, step=step, time_ms=_now_ms())
+            self._steps.add(step)
+
+    def finish(
+        self, files: Sequence[Path], metrics: Mapping[str, float | None], tags: Mapping[str, str]
+    ) -> None:
+        """Deliver the outcome and end the run."""
+        if self.complete:
+            return
+        with self._tolerating():
+            for path in files:
+                store.log_file(self.run_id, path)
+            store.log(self.run_id, metrics=metrics, tags=tags, time_ms=_now_ms())
+            store.client().set_terminated(self.run_id, "FINISHED")
+            self.complete = True
+
+    def stop(self, reason: str) -> None:
+        """Mark the run as ended early, to be taken up again."""
+        with self._tolerating():
+            store.log(self.run_id, tags={"stopped": reason})
+            store.client().set_terminated(self.run_id, "FAILED")
+
+    @contextmanager
+    def _tolerating(self) -> Iterator[None]:
+        try:
+            yield
+        except (*store.TRACKING_TROUBLE, store.TrackingError) as error:
+            note = f"Not everything is in MLflow yet ({store.first_line(error)}); run again to deliver it."
+            if note not in self.notes:
+                self.notes.append(note)
+
+    def _traces(self, records: Sequence[SampleRecord]) -> None:
+        calls = [call for record in records for call in _calls(record)]
+        store_traces(calls, run_id=self.run_id, experiment_id=store.experiment_id(store.EVOLUTION))
+
+    def _child(self, record: SampleRecord) -> None:
+        candidate, generation = record.candidate, record.generation
+        assert candidate is not None
+        run = self._children.get(candidate.id)
+        if run is None:
+            tags = {
+                "kind": "candidate" if candidate.source else "call",
+                "candidate_id": candidate.id,
+                "evolution_key": self.key,
+                "rule_sha": candidate.sha or "",
+                "parents": " ".join(candidate.parents),
+                "outcome": outcome(record),
+            }
+            run = store.create_child(store.EVOLUTION, self.run_id, candidate.id, tags)
+            self._children[candidate.id] = run
+        run_id = run.info.run_id
+        params = {
+            "generation": candidate.generation,
+            "operator": candidate.operator,
+            "llm_model": generation.model if generation else "",
+            "generator": generation.generator if generation else "",
+        }
+        store.log(run_id, params=params, metrics=_metrics(record), time_ms=run.info.start_time)
+        client = store.client()
+        if candidate.source:
+            client.log_text(run_id, candidate.source, "rule.py")
+        if candidate.failure:
+            client.log_text(run_id, candidate.failure, "error.txt")
+        if generation is not None and generation.attempts:
+            client.log_dict(run_id, generation.model_dump(mode="json"), "call.json")
+        client.set_terminated(run_id, "FINISHED" if candidate.failure is None else "FAILED")
+        self._ended.add(candidate.id)
+
+
+def outcome(record: SampleRecord) -> str:
+    """Return in one word what became of a sample, for filters."""
+    candidate = record.candidate
+    if candidate is None or not candidate.source:
+        return "no_rule"
+    if candidate.failure is None:
+        return "solved" if candidate.f_hf is not None else "scored"
+    return "duplicate" if candidate.failure.startswith("duplicate") else "failed"
+
+
+def _calls(record: SampleRecord) -> list[TracedCall]:
+    request, generation = record.request, record.generation
+    if generation is None:
+        return []
+    return [
+        TracedCall(
+            name=f"{request.id}.{number}",
+            inputs={
+                "operator": request.operator,
+                "generation": request.generation,
+                "parents": [parent.id for parent in request.parents],
+            },
+            model=generation.model,
+            messages=generation.messages,
+            attempt=attempt,
+        )
+        for number, attempt in enumerate(generation.attempts, start=1)
+    ]
+
+
+def _metrics(record: SampleRecord) -> dict[str, float | None]:
+    candidate, generation = record.candidate, record.generation
+    assert candidate is not None
+    metrics: dict[str, float | None] = {"f_lf": candidate.f_lf, "f_hf": candidate.f_hf}
+    if candidate.source and candidate.sha:
+        metrics |= {name: float(value) for name, value in complexity(candidate.source).to_dict().items()}
+    if record.low is not None and record.low.f_lf is not None:
+        metrics |= {"native": float(record.low.native), "f_lf_seconds": record.low.seconds}
+    if record.high is not None:
+        metrics["solve_cpu_s"] = record.high.cpu_s
+    if generation is not None and generation.attempts:
+        metrics |= _call_metrics(generation)
+    return metrics
+
+
+def _call_metrics(generation: Generation) -> dict[str, float | None]:
+    costs = [attempt.cost_usd for attempt in generation.attempts if attempt.cost_usd is not None]
+    return {
+        "calls": len(generation.attempts),
+        "prompt_tokens": sum(attempt.prompt_tokens for attempt in generation.attempts),
+        "completion_tokens": sum(attempt.completion_tokens for attempt in generation.attempts),
+        "call_seconds": sum(attempt.seconds for attempt in generation.attempts),
+        "cost_usd": sum(costs) if costs else None,
+    }
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

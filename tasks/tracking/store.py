@@ -1,0 +1,230 @@
+"""MLflow's database, experiments and runs: found before they are made, so that nothing is doubled."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+from mlflow import MlflowClient
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
+from mlflow.exceptions import MlflowException
+from sqlalchemy.exc import SQLAlchemyError
+
+from bife_core.errors import BifeError
+from tasks.home import project_home
+from tasks.locks import process_lock
+
+COLLECTION = "bife-collection"
+EVOLUTION = "bife-evolution"
+EVALUATION = "bife-evaluation"
+
+DESCRIPTIONS = {
+    COLLECTION: "Strong-branching decisions, recorded once per benchmark and reused by every evolution.",
+    EVOLUTION: "One parent run per evolution, one child run per candidate. "
+    "Filter by tags.kind = 'candidate' and sort by f_hf: the best rule is row one.",
+    EVALUATION: "Rules against a baseline on instances they never saw.",
+}
+
+TRACKING_TROUBLE = (MlflowException, SQLAlchemyError, OSError)
+"""What a tracking server or its disk may raise."""
+
+_PARENT = "mlflow.parentRunId"
+_NOTE = "mlflow.note.content"
+_LONGEST_PARAM = 6000
+_BATCH_PARAMS = 100
+
+
+class TrackingError(BifeError):
+    """MLflow's store or registry cannot be reached or does not hold what was asked for."""
+
+
+def tracking_uri() -> str:
+    """Return the address runs are logged to."""
+    return os.environ["MLFLOW_TRACKING_URI"]
+
+
+@cache
+def client() -> MlflowClient:
+    """Return this process's client, with database and experiments in place.
+
+    Raises
+    ------
+    TrackingError
+        If the store cannot be reached.
+    """
+    made = MlflowClient()
+    home = project_home()
+    home.mlflow.mkdir(parents=True, exist_ok=True)
+    try:
+        # Processes that meet a fresh SQLite file together break its migration, so one goes first.
+        with process_lock(home.locks / "mlflow.lock"):
+            for name, description in DESCRIPTIONS.items():
+                if made.get_experiment_by_name(name) is None:
+                    made.create_experiment(
+                        name, artifact_location=_artifact_root(), tags={_NOTE: description}
+                    )
+    except TRACKING_TROUBLE as error:
+        raise TrackingError(
+            f"MLflow's store at {tracking_uri()} cannot be used ({first_line(error)}); "
+            "check MLFLOW_TRACKING_URI, and whether its server runs."
+        ) from error
+    return made
+
+
+def _artifact_root() -> str | None:
+    """Artifacts lie in the home beside a database of ours; a server knows its own place."""
+    if tracking_uri().startswith("sqlite:"):
+        return (project_home().mlflow / "artifacts").as_uri()
+    return None
+
+
+def experiment_id(name: str) -> str:
+    """Return the id of one of our experiments."""
+    experiment = client().get_experiment_by_name(name)
+    if experiment is None or experiment.lifecycle_stage != "active":
+        raise TrackingError(
+            f"MLflow's experiment {name!r} was deleted; restore it with `mlflow experiments restore`."
+        )
+    return str(experiment.experiment_id)
+
+
+def find_runs(experiment: str, filter_string: str) -> Iterator[Run]:
+    """Yield the live runs of an experiment that pass a filter, oldest first."""
+    token: str | None = None
+    ids = [experiment_id(experiment)]
+    while True:
+        page = client().search_runs(
+            ids, filter_string, max_results=1000, order_by=["attributes.start_time ASC"], page_token=token
+        )
+        yield from page
+        token = page.token
+        if not token:
+            return
+
+
+def find_run(experiment: str, tag: str, value: str) -> Run | None:
+    """Return the oldest run of an experiment with that tag, or None."""
+    return next(find_runs(experiment, f"tags.{tag} = '{value}'"), None)
+
+
+def open_run(experiment: str, key: str, name: str, tags: Mapping[str, str]) -> tuple[str, bool]:
+    """Find the run tagged ``bife.key = key``, or make it.
+
+    Returns
+    -------
+    run_id : str
+        Equal for every call with the same key.
+    complete : bool
+        Whether the run had already ended well.
+    """
+    with process_lock(project_home().locks / f"run-{key}.lock"):
+        found = find_run(experiment, "`bife.key`", key)
+        if found is not None:
+            return str(found.info.run_id), found.info.status == "FINISHED"
+        made = client().create_run(experiment_id(experiment), run_name=name, tags={"bife.key": key, **tags})
+        return str(made.info.run_id), False
+
+
+def children(experiment: str, parent: str) -> list[Run]:
+    """Return all child runs of a run."""
+    return list(find_runs(experiment, f"tags.`{_PARENT}` = '{parent}'"))
+
+
+def create_child(experiment: str, parent: str, name: str, tags: Mapping[str, str]) -> Run:
+    """Make a child run, left running."""
+    return client().create_run(experiment_id(experiment), run_name=name, tags={_PARENT: parent, **tags})
+
+
+def log(
+    run_id: str,
+    *,
+    metrics: Mapping[str, float | None] | None = None,
+    params: Mapping[str, Any] | None = None,
+    tags: Mapping[str, str] | None = None,
+    step: int = 0,
+    time_ms: int = 0,
+) -> None:
+    """Log in as few requests as the store allows; absent metrics are left out.
+
+    Parameters
+    ----------
+    time_ms : int
+        Unix time of the metrics. The same values logged again with the same time stay one point.
+    """
+    points = [Metric(k, float(v), time_ms, step) for k, v in (metrics or {}).items() if v is not None]
+    pairs = [Param(k, str(v)[:_LONGEST_PARAM]) for k, v in (params or {}).items()]
+    labels = [RunTag(k, v) for k, v in (tags or {}).items()]
+    client().log_batch(run_id, metrics=points, params=pairs[:_BATCH_PARAMS], tags=labels)
+    for start in range(_BATCH_PARAMS, len(pairs), _BATCH_PARAMS):
+        client().log_batch(run_id, params=pairs[start : start + _BATCH_PARAMS])
+
+
+def log_table(run_id: str, rows: Iterable[Mapping[str, Any]], artifact: str) -> None:
+    """Write a table anew, in the order given; MLflow's own `log_table` would append to the former one."""
+    frame = pd.DataFrame([dict(row) for row in rows])
+    client().log_text(run_id, str(frame.to_json(orient="split", index=False)), artifact)
+    entry = {"path": artifact, "type": "table"}
+    known = json.loads(client().get_run(run_id).data.tags.get("mlflow.loggedArtifacts", "[]"))
+    if entry not in known:
+        client().set_tag(run_id, "mlflow.loggedArtifacts", json.dumps([*known, entry]))
+
+
+def log_file(run_id: str, path: Path) -> None:
+    """Store a file at the top of a run's artifacts."""
+    client().log_artifact(run_id, str(path))
+
+
+@contextmanager
+def artifact_file(run_id: str, name: str) -> Iterator[Path]:
+    """Yield a path to write to; what was written becomes an artifact of the run."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / name
+        yield path
+        log_file(run_id, path)
+
+
+def log_dataset(
+    run_id: str, *, name: str, digest: str, source: str, profile: Mapping[str, Any], context: str
+) -> None:
+    """Record which data a run read, by digest; logging the same data again changes nothing."""
+    dataset = Dataset(
+        name=name,
+        digest=digest,
+        source_type="local",
+        source=json.dumps({"uri": source}),
+        profile=json.dumps(profile),
+    )
+    client().log_inputs(run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", context)])])
+
+
+def run_url(run_id: str, experiment: str) -> str:
+    """Return the page of a run: a whole address for a server, else the part after the UI's own address."""
+    return f"{_ui()}#/experiments/{experiment_id(experiment)}/runs/{run_id}"
+
+
+def ranking_url(parent: str) -> str:
+    """Return the list of an evolution's candidates, filtered and sorted so that the best rule is row one."""
+    chosen = quote(f"tags.kind = 'candidate' and tags.`{_PARENT}` = '{parent}'")
+    order = quote("metrics.`f_hf`")
+    return (
+        f"{_ui()}#/experiments/{experiment_id(EVOLUTION)}/runs"
+        f"?searchFilter={chosen}&orderByKey={order}&orderByAsc=false"
+    )
+
+
+def _ui() -> str:
+    uri = tracking_uri()
+    return f"{uri.rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
+
+
+def first_line(error: BaseException) -> str:
+    """Return an error's first line, for a sentence of our own."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,114 @@
+"""One MLflow trace per model call, with the times, tokens and costs it really had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import mlflow
+from mlflow.entities import SpanEvent, SpanStatus, SpanStatusCode, SpanType
+from mlflow.tracing.constant import CostKey, SpanAttributeKey, TokenUsageKey, TraceMetadataKey
+
+from bife_core.generators.base import Attempt, Message
+from tasks.tracking.store import TrackingError, client
+
+_CALL = "bife.call"
+_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class TracedCall:
+    """One call to a model API and what it was made for.
+
+    Attributes
+    ----------
+    name : str
+        Unique within its evolution, such as ``g03-c05.1``.
+    inputs : dict
+        Operator, generation and parents: what the list of traces shows.
+    """
+
+    name: str
+    inputs: dict[str, Any]
+    model: str
+    messages: tuple[Message, ...]
+    attempt: Attempt
+
+
+def store_traces(calls: Iterable[TracedCall], *, run_id: str, experiment_id: str) -> None:
+    """Store the calls that have no trace yet and tie them to a run.
+
+    Raises
+    ------
+    TrackingError
+        If the store did not take all of them.
+    """
+    wanted = {call.name: call for call in calls}
+    if not wanted:
+        return
+    missing = wanted.keys() - _stored(run_id, experiment_id)
+    for name in sorted(missing):
+        _store(wanted[name], run_id, experiment_id)
+    # MLflow's tracer logs its own failures and goes on, so what counts is what can be read back.
+    if missing and (lost := missing - _stored(run_id, experiment_id)):
+        raise TrackingError(
+            f"MLflow did not store {len(lost)} of {len(missing)} traces; run again to deliver them."
+        )
+
+
+def _stored(run_id: str, experiment_id: str) -> set[str]:
+    names: set[str] = set()
+    token: str | None = None
+    while True:
+        page = client().search_traces(
+            locations=[experiment_id], run_id=run_id, include_spans=False, max_results=500, page_token=token
+        )
+        names.update(trace.info.tags.get(_CALL, "") for trace in page)
+        token = page.token
+        if not token:
+            return names
+
+
+def _store(call: TracedCall, run_id: str, experiment_id: str) -> None:
+    attempt = call.attempt
+    began = int(attempt.started_unix_s * _NS)
+    span = mlflow.start_span_no_context(
+        call.name,
+        span_type=SpanType.CHAT_MODEL,
+        inputs=call.inputs | {"messages": [message.model_dump() for message in call.messages]},
+        tags={_CALL: call.name, "recorded": str(attempt.recorded).lower()},
+        metadata={TraceMetadataKey.SOURCE_RUN: run_id},
+        experiment_id=experiment_id,
+        start_time_ns=began,
+    )
+    span.set_attributes(_attributes(call))
+    if attempt.status == "ok":
+        status = SpanStatus(SpanStatusCode.OK)
+    else:
+        reason = attempt.error or "the call failed and gave no reason"
+        status = SpanStatus(SpanStatusCode.ERROR, reason)
+        span.add_event(_exception(reason))
+    span.end(outputs=attempt.answer, status=status, end_time_ns=began + int(attempt.seconds * _NS))
+
+
+def _exception(reason: str) -> SpanEvent:
+    # MLflow's stubs make the class look abstract; it is not.
+    return SpanEvent("exception", attributes={"exception.message": reason})  # type: ignore[abstract]
+
+
+def _attributes(call: TracedCall) -> dict[str, Any]:
+    attempt = call.attempt
+    attributes: dict[str, Any] = {
+        SpanAttributeKey.MODEL: call.model,
+        SpanAttributeKey.CHAT_USAGE: {
+            TokenUsageKey.INPUT_TOKENS: attempt.prompt_tokens,
+            TokenUsageKey.OUTPUT_TOKENS: attempt.completion_tokens,
+            TokenUsageKey.TOTAL_TOKENS: attempt.prompt_tokens + attempt.completion_tokens,
+        },
+    }
+    if attempt.http_status is not None:
+        attributes["http_status"] = attempt.http_status
+    if attempt.cost_usd is not None:
+        attributes[SpanAttributeKey.LLM_COST] = {CostKey.TOTAL_COST: attempt.cost_usd}
+    return attributes

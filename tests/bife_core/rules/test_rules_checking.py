@@ -1,0 +1,362 @@
+"""What a rule may say, and that every refusal is one sentence naming the line."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bife_core.rules.checked import CheckedRule, check_source
+from bife_core.rules.types import Rejection
+
+HEAD = "def candidate_variable_score(variable_features):\n"
+PAPER_HEAD = '''import numpy as np
+import math
+def candidate_variable_score(variable_features) -> float:
+    """
+    Assign a score.
+
+    Args:
+    variable_features: 72 dimensions.
+    """
+'''
+
+
+def rejection(source: str | bytes) -> Rejection:
+    found = check_source(source)
+    assert isinstance(found, Rejection), f"accepted: {source!r}"
+    assert re.fullmatch(r"[A-Z][^\n]*\.", found.reason), found.reason
+    return found
+
+
+def accepted(source: str) -> CheckedRule:
+    found = check_source(source)
+    assert isinstance(found, CheckedRule), f"refused: {found}"
+    return found
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return 0.0",
+        "return 1",
+        "import math\n    return math.sqrt(variable_features[18])",
+        "from math import sqrt as root, pi\n    return root(variable_features[18]) * pi",
+        "import numpy as xp\n    return xp.log1p(variable_features[18])",
+        "f = variable_features\n    return (f[20] * f[21]) ** 0.5",
+        "f = variable_features\n    if f[20] > 0 and not f[21] <= 0:\n        return 1.0\n    return 0.0",
+        "f = variable_features\n    x: float = f[1]\n    x += f[2]\n    return x if x > 0 else -x",
+        "f = variable_features\n    total = 0.0\n    for i in range(48, 54):\n        total += f[i]\n    return total",
+        "x = 8.0\n    while x > 1.0:\n        x /= 2.0\n    return x",
+        "a, b = variable_features[1], variable_features[2]\n    return max(a, b, 0.5) - min(a, b)",
+        "return float('-inf') if variable_features[3] == 0 else float('inf')",
+        "return sum(x * x for x in variable_features[48:54])",
+        "return np.mean([x for x in variable_features[48:54] if x > 0])",
+        "return variable_features[48:54].sum() / variable_features.shape[0]",
+        "v = [variable_features[1], variable_features[2]]\n    return sorted(v)[0] + len(v)",
+        "def half(x):\n        return 0.5 * x\n    return half(variable_features[24])",
+        "return np.clip(variable_features[18], a_min=0.1, a_max=0.5)",
+        "max = variable_features[1]\n    return max * 2.0",
+    ],
+)
+def test_ordinary_rules_are_accepted(body):
+    accepted(f"{PAPER_HEAD}    {body}\n")
+
+
+def test_helpers_and_constants_outside_the_function_are_accepted():
+    accepted(
+        "SLACK, UP = 18, 20\nWEIGHTS = (0.5, 0.25)\nEPS: float = 1e-9 * 2\n"
+        "def safe(a, b, eps=1e-9):\n    return a / max(b, eps)\n"
+        f"{HEAD}    return safe(variable_features[SLACK], b=variable_features[UP]) + WEIGHTS[0] + EPS\n"
+    )
+
+
+@pytest.mark.parametrize("source", ["", "   \n\t\n", b""])
+def test_no_code(source):
+    assert rejection(source).kind == "no_code"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def candidate_variable_score(f) return 1",
+        "Here is the rule you asked for:",
+        "x = (",
+        "\x00",
+        f"{HEAD}    return 1.0\x00",
+        "\udc80",
+        b"\xff\xfe\x00",
+        f"{HEAD}  return 1.0\n return 2.0",
+        f"{HEAD}    return 0777",
+        "{" * 150,
+    ],
+)
+def test_what_is_not_python_is_a_syntax_rejection(source):
+    assert rejection(source).kind == "syntax"
+
+
+def test_a_byte_order_mark_does_not_matter():
+    assert accepted("\ufeff" + HEAD + "    return 1.0").sha == accepted(HEAD + "    return 1.0").sha
+    assert isinstance(check_source(b"\xef\xbb\xbf" + (HEAD + "    return 1.0").encode()), CheckedRule)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def score(f):\n    return 1.0",
+        "import numpy as np",
+        "def candidate_variable_score():\n    return 1.0",
+        "def candidate_variable_score(a, b):\n    return 1.0",
+        "def candidate_variable_score(a, b=1):\n    return 1.0",
+        "def candidate_variable_score(f=1):\n    return 1.0",
+        "def candidate_variable_score(*f):\n    return 1.0",
+        "def candidate_variable_score(*, f):\n    return 1.0",
+        "def candidate_variable_score(**f):\n    return 1.0",
+        f"{HEAD}    return 1.0\n{HEAD}    return 2.0",
+    ],
+)
+def test_the_asked_function_must_be_there_once_with_one_argument(source):
+    assert rejection(source).kind == "signature"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return None",
+        "return",
+        "pass",
+        "x = variable_features[0]",
+        "if variable_features[0] > 0:\n        return 1.0",
+        "for i in range(3):\n        return 1.0",
+        "while variable_features[0] > 0:\n        return 1.0",
+        "while True:\n        if variable_features[0] > 0:\n            break",
+        "if variable_features[0] > 0:\n        return 1.0\n    elif variable_features[1] > 0:\n        return 2.0",
+    ],
+)
+def test_a_path_without_a_number_is_a_type_rejection(body):
+    assert rejection(f"{HEAD}    {body}\n").kind == "type"
+
+
+FORBIDDEN = [
+    "return open('x')",
+    "return eval('1')",
+    "return exec('1')",
+    "return print(1)",
+    "return getattr(np, 'load')",
+    "return globals()",
+    "return vars()",
+    "return type(1)",
+    "return input()",
+    "return __import__('os')",
+    "return breakpoint()",
+    "return np.load('x')",
+    "return np.fromfile('x')",
+    "return np.save('x', variable_features)",
+    "return np.random.rand()",
+    "return np.linalg.norm(variable_features)",
+    "return np.ctypeslib",
+    "return np.lib.npyio.DataSource",
+    "return np.zeros(10**15)",
+    "return np.ones((10000, 10000)).sum()",
+    "return np.vectorize(abs)",
+    "return np.sum(variable_features, out=variable_features)",
+    "return np.add(1.0, 2.0, where=True)",
+    "return math.factorial(100000)",
+    "return math.__loader__",
+    "return np.__dict__",
+    "return variable_features.__class__",
+    "return variable_features.tofile('x')",
+    "return variable_features.dump('x')",
+    "return variable_features.ctypes",
+    "return variable_features.base",
+    "return variable_features.T",
+    "return variable_features.sum(axis=0)",
+    "return ().__class__.__bases__[0].__subclasses__()",
+    "return (1).real",
+    "return [].append(1)",
+    "return 'text'",
+    "return f'{variable_features[0]}'",
+    "return b'x'",
+    "return ...",
+    "return 1j",
+    "return {}",
+    "return {1: 2}[1]",
+    "return {1, 2}",
+    "return {x for x in variable_features}",
+    "return (x for x in variable_features)",
+    "return lambda x: x",
+    "return (lambda: 1.0)()",
+    "return (y := 1.0)",
+    "return variable_features[0] in (1, 2)",
+    "return variable_features[0] is 1",
+    "return variable_features @ variable_features",
+    "return 1 << 100",
+    "return ~1",
+    "return max(*variable_features)",
+    "return max([1.0], key=abs)",
+    "return sum([1.0], start=2)",
+    "return variable_features[1, 2]",
+    "return np.exp",
+    "return np",
+    "return max",
+    "f = np.exp\n    return f(1.0)",
+    "return undefined",
+    "return candidate_variable_score(variable_features)",
+    "import os\n    return 1.0",
+    "import numpy.random\n    return 1.0",
+    "import os.path as math\n    return 1.0",
+    "from os import system\n    return 1.0",
+    "from numpy import load\n    return 1.0",
+    "from numpy import *\n    return 1.0",
+    "from . import x\n    return 1.0",
+    "from math import sqrt, gamma\n    return 1.0",
+    "if True:\n        import math\n    return 1.0",
+    "global x\n    return 1.0",
+    "class A: pass\n    return 1.0",
+    "try:\n        return 1.0\n    except Exception:\n        return 0.0",
+    "with variable_features as x:\n        return 1.0",
+    "raise ValueError",
+    "assert variable_features[0] > 0\n    return 1.0",
+    "del variable_features\n    return 1.0",
+    "yield 1.0",
+    "variable_features[3] = 0.0\n    return 1.0",
+    "variable_features[3] += 1.0\n    return 1.0",
+    "variable_features[3:5] = 0.0\n    return 1.0",
+    "x = [1.0]\n    x[0] = 2.0\n    return 1.0",
+    "np.pi = 3.0\n    return 1.0",
+    "np = 3.0\n    return 1.0",
+    "math = 3.0\n    return 1.0",
+    "for np in range(3):\n        pass\n    return 1.0",
+    "__builtins__ = 1.0\n    return 1.0",
+    "a, *b = variable_features\n    return 1.0",
+    "for i in range(3):\n        pass\n    else:\n        return 1.0\n    return 2.0",
+    "def inner(x):\n        return variable_features[0]\n    return inner(1.0)",
+    "def inner(x):\n        return inner(x)\n    return inner(1.0)",
+    "def inner(x=open('x')):\n        return x\n    return inner()",
+    "def inner(x):\n        return x\n    return inner()",
+    "def inner(x):\n        return x\n    return inner(1.0, y=2.0)",
+    "def inner(x):\n        return x\n    return inner",
+    "max = 1.0\n    return max(1.0, 2.0)",
+    "return float('1e3')",
+    "return float('inf ' + 'x')",
+    "return round(variable_features[1], int(variable_features[2]))",
+    "return 10 ** 400",
+    "return 99999999999999999999",
+    "match variable_features[0]:\n        case 1:\n            return 1.0\n    return 2.0",
+    "async def g():\n        return 1.0\n    return 1.0",
+    "return await variable_features",
+    "return [x async for x in variable_features]",
+]
+
+
+@pytest.mark.parametrize("body", FORBIDDEN)
+def test_everything_else_is_refused(body):
+    from bife_core.rules import compile_rule
+
+    found = compile_rule(f"{HEAD}    {body}\n")
+    assert isinstance(found, Rejection), f"accepted: {body}"
+    assert found.kind in ("forbidden", "syntax", "signature"), found
+    assert re.fullmatch(r"[A-Z][^\n]*\.", found.reason), found.reason
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"import os\n{HEAD}    return 1.0",
+        f"print('x')\n{HEAD}    return 1.0",
+        f"X = open('x')\n{HEAD}    return 1.0",
+        f"X = [0] * f()\n{HEAD}    return 1.0",
+        f"X = 'text'\n{HEAD}    return 1.0",
+        f"np = 1\n{HEAD}    return 1.0",
+        f"max = 1\n{HEAD}    return 1.0",
+        f"X = 1\nX = 2\n{HEAD}    return X",
+        f"X, Y = 1\n{HEAD}    return X",
+        f"while True: pass\n{HEAD}    return 1.0",
+        f"@staticmethod\n{HEAD}    return 1.0",
+        f"class A: pass\n{HEAD}    return 1.0",
+        f"def abs(x):\n    return x\n{HEAD}    return abs(1.0)",
+        f"def a(x):\n    return b(x)\ndef b(x):\n    return a(x)\n{HEAD}    return a(1.0)",
+        f"def a(*x):\n    return 1.0\n{HEAD}    return a(1.0)",
+        f"{HEAD}    return 1.0\ncandidate_variable_score(1)",
+        f"if True:\n    {HEAD}        return 1.0",
+        "X = 1 + 1\n"
+        + "".join(f"X{i + 1} = X{i or ''} + X{i or ''}\n" for i in range(40))
+        + f"{HEAD}    return X40",
+    ],
+)
+def test_only_imports_constants_and_functions_stand_outside(source):
+    assert rejection(source).kind in ("forbidden", "signature")
+
+
+def test_a_refusal_names_the_line():
+    source = "import math\n\ndef candidate_variable_score(f):\n    x = f[0]\n    return open(x)\n"
+    assert rejection(source).reason == "Line 5: open is not among the functions a rule may use."
+
+
+@pytest.mark.parametrize("index", ["-1", "72", "1000", "-72", "BAD", "2 * 36", "18.0"])
+def test_an_index_outside_the_table_is_refused(index):
+    found = rejection(f"BAD = 72\n{HEAD}    return variable_features[{index}]")
+    assert "Line 3: " in found.reason
+    assert "index" in found.reason
+
+
+def test_such_an_index_is_refused_in_a_helper_too():
+    found = rejection(f"def g(v):\n    return v[99]\n{HEAD}    return g(variable_features)")
+    assert found.reason == "Line 2: feature index 99 is outside 0 to 71."
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "#" * 20_001,
+        HEAD + "    return " + "(" * 95 + "1.0" + ")" * 95 + " + " + "-" * 120 + "1.0",
+        HEAD + "    return " + "not " * 3000 + "1",
+        HEAD + "    return " + " + ".join(["1.0"] * 150),
+        HEAD + "    x = 0.0\n" + "    x = x + 1.0\n" * 700 + "    return x",
+        "-" * 15_000 + "1",
+        "".join(f"def g{i}(x):\n    return x\n" for i in range(30)) + HEAD + "    return 1.0",
+    ],
+)
+def test_size_and_depth_are_limited(source):
+    assert rejection(source).kind == "forbidden"
+
+
+def test_checking_near_the_end_of_the_stack_is_a_rejection_not_a_crash():
+    source = HEAD + "    return " + "-" * 90 + "variable_features[1]"
+
+    def deep(n: int):
+        return check_source(source) if n == 0 else deep(n - 1)
+
+    for depth in range(500, 1000, 20):
+        try:
+            found = deep(depth)
+        except RecursionError:
+            break  # pytest's own frames and ours left no room for the call itself
+        assert isinstance(found, CheckedRule | Rejection)
+    else:
+        pytest.fail("the stack never ended")
+
+
+@given(st.text(max_size=300))
+def test_any_text_gives_an_answer(text):
+    assert isinstance(check_source(text), CheckedRule | Rejection)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_an_answer(data):
+    assert isinstance(check_source(data), CheckedRule | Rejection)
+
+
+@given(st.text(alphabet="fx01 .()[]:=+-*/<>\n\t,'\"_npmathreturnifor#", max_size=200))
+def test_any_body_gives_an_answer(text):
+    body = "\n".join(f"    {line}" for line in text.split("\n"))
+    assert isinstance(check_source(HEAD + body), CheckedRule | Rejection)
+
+
+def test_a_rejection_survives_json():
+    found = rejection("import os")
+    assert Rejection.from_dict(found.to_dict()) == found
+    with pytest.raises(ValueError, match="unknown kind"):
+        Rejection.from_dict({"kind": "mood", "reason": "x"})

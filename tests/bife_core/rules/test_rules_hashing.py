@@ -1,0 +1,98 @@
+"""What makes two rules the same rule."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bife_core.errors import RuleError
+from bife_core.rules import REFERENCE_RULES, rule_sha
+
+PLAIN = """
+def candidate_variable_score(variable_features):
+    slack = variable_features[18]
+    total = 0.0
+    for k in range(20, 22):
+        total = total + math.log1p(variable_features[k])
+    return np.tanh(slack) * total
+"""
+
+SAME = {
+    "documented": PLAIN.replace("):\n", '):\n    """Score it."""\n', 1),
+    "annotated": PLAIN.replace("(variable_features)", "(variable_features: list) -> float", 1),
+    "annotated variable": PLAIN.replace("total = 0.0", "total: float = 0.0"),
+    "commented": PLAIN.replace("slack =", "# slack\n    slack =  "),
+    "other argument": PLAIN.replace("variable_features", "x"),
+    "other locals": PLAIN.replace("slack", "a").replace("total", "b"),
+    "imports": "import numpy as np\nimport math\n" + PLAIN,
+    "imports inside": PLAIN.replace("):\n", "):\n    import math\n    from math import log1p\n", 1),
+    "other module names": "import numpy as xp\n" + PLAIN.replace("np.", "xp."),
+    "bare names": "from numpy import tanh\nfrom math import log1p as l\n"
+    + PLAIN.replace("np.tanh", "tanh").replace("math.log1p", "l"),
+    "in place": PLAIN.replace("total = total +", "total +="),
+    "named constants": "SLACK, FIRST = 18, 20\n"
+    + PLAIN.replace("[18]", "[SLACK]").replace("range(20", "range(FIRST"),
+    "idle statement": PLAIN.replace("    total = 0.0", "    pass\n    total = 0.0"),
+    "unused helper": PLAIN + "\ndef idle(x):\n    return x\n",
+    "line breaks": PLAIN.replace(
+        "np.tanh(slack) * total", "(np.tanh(\n        slack\n    )\n        * total)"
+    ),
+}
+
+DIFFERENT = {
+    "constant": PLAIN.replace("18", "19"),
+    "type of a constant": PLAIN.replace("total = 0.0", "total = 0"),
+    "sign of zero": PLAIN.replace("total = 0.0", "total = -0.0"),
+    "operator": PLAIN.replace("* total", "/ total"),
+    "order": PLAIN.replace("np.tanh(slack) * total", "total * np.tanh(slack)"),
+    "function": PLAIN.replace("tanh", "sinh"),
+    "module": PLAIN.replace("np.tanh", "math.tanh"),
+    "which variable": PLAIN.replace("* total", "* slack"),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_does_not_matter(name):
+    assert rule_sha(SAME[name]) == rule_sha(PLAIN)
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_what_matters(name):
+    assert rule_sha(DIFFERENT[name]) != rule_sha(PLAIN)
+
+
+def test_helper_names_and_order_do_not_matter_but_bodies_do():
+    one = (
+        "def a(x):\n    return x + 1.0\ndef b(x, y=2.0):\n    return x * y\n"
+        "def candidate_variable_score(f):\n    return b(a(f[1]))\n"
+    )
+    two = (
+        "def candidate_variable_score(g):\n"
+        "    def second(u):\n        return u + 1.0\n"
+        "    return first(x=second(g[1]), y=2.0)\n"
+        "def first(x, y):\n    return x * y\n"
+    )
+    assert rule_sha(one) == rule_sha(two)
+    assert rule_sha(one) != rule_sha(one.replace("y=2.0", "y=3.0"))
+
+
+def test_swapped_names_are_another_rule():
+    one = "def candidate_variable_score(f):\n    a = f[1]\n    b = f[2]\n    return a - b\n"
+    assert rule_sha(one) != rule_sha(one.replace("a - b", "b - a"))
+
+
+def test_all_reference_rules_differ():
+    shas = [rule_sha(rule.source) for rule in REFERENCE_RULES.values()]
+    assert len(set(shas)) == len(shas)
+    assert all(re.fullmatch("[0-9a-f]{64}", sha) for sha in shas)
+
+
+def test_the_hash_never_changes():
+    """Registered versions and journals hold it: a new value here is a new version of the hash."""
+    assert rule_sha(PLAIN) == "1b8d208c028951f894a9f428bce17fd68cdf8cf2dd8219013073e43b6a449b01"
+
+
+def test_only_rules_have_a_hash():
+    with pytest.raises(RuleError, match="open is not among"):
+        rule_sha("def candidate_variable_score(f):\n    return open(f)")

@@ -1,0 +1,91 @@
+"""A worker never outlives its parent, however the parent ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+PARENT = """
+import sys, time, threading
+from bife_core.sandbox import WorkerPool
+pool = WorkerPool(2)
+call = "bife_core.sandbox.selftest:"
+idle = pool.submit(call + "describe", {}, limit_s=60).result()["pid"]
+future = pool.submit(call + BUSY, ARGUMENTS, limit_s=600)
+pids = set()
+while len(pids) < 1:
+    pids = {process.pid for process in pool._state.processes}
+time.sleep(0.3)
+print(*pids, flush=True)
+ENDING
+"""
+
+
+def start(busy: str, arguments: dict[str, object], ending: str) -> tuple[subprocess.Popen[str], list[int]]:
+    script = (
+        PARENT.replace("BUSY", repr(busy)).replace("ARGUMENTS", repr(arguments)).replace("ENDING", ending)
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert parent.stdout is not None
+    with parent.stdout as output:
+        return parent, [int(word) for word in output.readline().split()]
+
+
+def gone(pid: int) -> bool:
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state in ("Z", "X"):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.mark.parametrize("busy", ["pause", "hold_lock"])
+def test_workers_die_when_the_parent_is_killed(busy):
+    parent, pids = start(busy, {"seconds": 600}, "time.sleep(600)")
+    parent.kill()
+    parent.wait()
+    assert pids
+    assert all(gone(pid) for pid in pids)
+
+
+def test_workers_die_when_the_parent_ends_without_closing_the_pool():
+    parent, pids = start("pause", {"seconds": 600}, "sys.exit(0)")
+    assert parent.wait(timeout=20) == 0
+    assert pids
+    assert all(gone(pid) for pid in pids)
+
+
+def test_an_interrupted_parent_does_not_hang():
+    ending = "\ntry:\n    with pool:\n        future.result()\nexcept KeyboardInterrupt:\n    sys.exit(7)"
+    parent, pids = start("pause", {"seconds": 600}, ending)
+    time.sleep(0.3)
+    parent.send_signal(signal.SIGINT)
+    assert parent.wait(timeout=20) == 7
+    assert all(gone(pid) for pid in pids)
+
+
+def test_a_pool_nobody_holds_any_more_leaves_no_process():
+    parent, pids = start("pause", {"seconds": 600}, "del pool\nimport gc\ngc.collect()\ntime.sleep(600)")
+    try:
+        assert all(gone(pid) for pid in pids)
+    finally:
+        parent.kill()
+        parent.wait()

@@ -1,0 +1,303 @@
+"""Worker pools with real processes: every way a call can end, and what is left behind."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+import time
+from concurrent.futures import CancelledError
+from pathlib import Path
+
+import pytest
+
+from bife_core.errors import BifeError, ConfigError
+from bife_core.sandbox import WorkerFailure, WorkerPool, usable_cores
+
+CALL = "bife_core.sandbox.selftest:"
+
+
+def running(pid: int) -> bool:
+    """Whether a process exists and is not just waiting to be reaped."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in ("Z", "X")
+
+
+def wait_until_gone(pid: int, seconds: float = 5.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while running(pid):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def failure_of(pool: WorkerPool, name: str, limit_s: float = 20.0, **arguments: object) -> WorkerFailure:
+    with pytest.raises(WorkerFailure) as caught:
+        pool.submit(CALL + name, arguments, limit_s=limit_s).result()
+    return caught.value
+
+
+@pytest.fixture
+def pool():
+    with WorkerPool(1) as pool:
+        yield pool
+
+
+@pytest.mark.parametrize("value", [None, True, 0, -1.5, "ä\n\"'", [1, [2, {}]], {"a": None}, "x" * 3_000_000])
+def test_values_come_back_as_they_went(pool, value):
+    assert pool.submit(CALL + "echo", {"value": value}, limit_s=20).result() == value
+
+
+def test_nan_and_infinities_pass(pool):
+    back = pool.submit(
+        CALL + "echo", {"value": [float("inf"), -float("inf"), float("nan")]}, limit_s=20
+    ).result()
+    assert back[:2] == [float("inf"), -float("inf")]
+    assert back[2] != back[2]
+
+
+def test_results_belong_to_their_calls_whatever_the_order():
+    with WorkerPool(2) as pool:
+        futures = [pool.submit(CALL + "echo", {"value": i}, limit_s=20) for i in range(300)]
+        assert [future.result() for future in reversed(futures)] == list(reversed(range(300)))
+
+
+def test_calls_from_several_threads_do_not_mix():
+    wrong = []
+    with WorkerPool(2) as pool:
+
+        def ask(base):
+            asked = list(range(base, base + 50))
+            if [pool.submit(CALL + "echo", {"value": i}, limit_s=20).result() for i in asked] != asked:
+                wrong.append(base)
+
+        threads = [threading.Thread(target=ask, args=(1000 * k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not wrong
+
+
+def test_one_worker_serves_many_calls(pool):
+    pids = {pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"] for _ in range(3)}
+    assert len(pids) == 1
+
+
+def test_two_workers_work_at_the_same_time():
+    with WorkerPool(2) as pool:
+        for future in [pool.submit(CALL + "pause", {"seconds": 0.1}, limit_s=20) for _ in range(2)]:
+            future.result()  # both have started now
+        start = time.monotonic()
+        for future in [pool.submit(CALL + "pause", {"seconds": 0.6}, limit_s=20) for _ in range(2)]:
+            future.result()
+        assert time.monotonic() - start < 1.1
+
+
+def test_a_call_that_hangs_is_killed_at_its_limit_and_the_worker_replaced(pool):
+    before = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
+    start = time.monotonic()
+    failure = failure_of(pool, "pause", limit_s=0.3, seconds=600)
+    assert failure.kind == "timeout"
+    assert str(failure) == "bife_core.sandbox.selftest:pause was stopped at its limit of 0.3 s."
+    assert 0.3 <= time.monotonic() - start < 3.0
+    assert wait_until_gone(before)
+    after = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
+    assert after != before
+
+
+def test_a_call_that_holds_pythons_lock_is_killed_too(pool):
+    assert failure_of(pool, "hold_lock", limit_s=0.3, seconds=600).kind == "timeout"
+    assert pool.submit(CALL + "echo", {"value": 1}, limit_s=20).result() == 1
+
+
+def test_waiting_in_the_queue_does_not_count(pool):
+    futures = [pool.submit(CALL + "pause", {"seconds": 0.6}, limit_s=2.0) for _ in range(4)]
+    assert [future.result() for future in futures] == [0.6] * 4
+
+
+def test_an_early_exit_is_reported_with_the_last_output(pool):
+    failure = failure_of(pool, "leave", code=3)
+    assert failure.kind == "died"
+    assert "ended with exit code 3" in str(failure)
+    assert "leaving early" in failure.detail
+    assert pool.submit(CALL + "echo", {"value": 1}, limit_s=20).result() == 1
+
+
+def test_a_signal_is_named(pool):
+    failure = failure_of(pool, "die")
+    assert failure.kind == "died"
+    assert "SIGKILL" in str(failure)
+
+
+def test_output_of_any_size_disturbs_nothing(pool):
+    assert pool.submit(CALL + "shout", {"megabytes": 8}, limit_s=60).result() == 8
+    failure = failure_of(pool, "leave", code=1)
+    assert len(failure.detail) <= 4000
+    assert failure.detail.endswith("leaving early")
+
+
+def test_processes_a_call_started_die_with_it(pool, tmp_path):
+    note = tmp_path / "pid"
+    assert failure_of(pool, "spawn_and_hang", limit_s=1.5, pid_file=str(note)).kind == "timeout"
+    assert wait_until_gone(int(note.read_text()))
+
+
+def test_an_exception_becomes_a_sentence_and_the_worker_lives_on(pool):
+    before = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
+    failure = failure_of(pool, "fail", message="two\nlines")
+    assert (failure.kind, str(failure), failure.error_type) == (
+        "error",
+        "ValueError: two lines",
+        "ValueError",
+    )
+    assert "selftest.py" in failure.detail
+    assert pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"] == before
+
+
+def test_an_error_of_ours_keeps_its_own_sentence(pool):
+    failure = failure_of(pool, "fail", message="Give a better rule.", known=True)
+    assert (str(failure), failure.error_type) == ("Give a better rule.", "RuleError")
+
+
+def test_arguments_that_do_not_fit_are_an_error(pool):
+    failure = failure_of(pool, "echo", values=1)
+    assert failure.error_type == "TypeError"
+
+
+def test_a_result_json_cannot_hold_is_an_error(pool):
+    assert "JSON" in str(failure_of(pool, "unserialisable"))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "os:getcwd",
+        "bife_core:FEATURES",
+        "bife_core.sandbox.selftest",
+        "bife_core.sandbox.selftest:_private",
+        "bife_core.sandbox.selftest:echo.__class__",
+        "bife_core_evil.x:y",
+        "bife_core..os:getcwd",
+        "bife_core.sandbox.selftest:echo ",
+    ],
+)
+def test_other_calls_are_refused_before_they_are_sent(pool, call):
+    with pytest.raises(WorkerFailure, match="worker runs only"):
+        pool.submit(call, {}, limit_s=1)
+
+
+@pytest.mark.parametrize("name", ["os", "nothing", "Any"])
+def test_what_the_module_does_not_define_is_refused(pool, name):
+    assert "defines no function" in str(failure_of(pool, name))
+
+
+def test_an_unknown_module_is_refused(pool):
+    with pytest.raises(WorkerFailure, match="No module named"):
+        pool.submit("bife_core.nowhere:f", {}, limit_s=20).result()
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan")])
+def test_a_limit_must_be_positive(pool, limit):
+    with pytest.raises(WorkerFailure, match="must be positive"):
+        pool.submit(CALL + "echo", {"value": 1}, limit_s=limit)
+
+
+def test_arguments_must_be_json(pool):
+    with pytest.raises(WorkerFailure, match="plain JSON"):
+        pool.submit(CALL + "echo", {"value": {1, 2}}, limit_s=1)
+
+
+def test_a_queued_call_can_be_cancelled(pool):
+    busy = pool.submit(CALL + "pause", {"seconds": 0.5}, limit_s=20)
+    queued = pool.submit(CALL + "echo", {"value": 1}, limit_s=20)
+    later = pool.submit(CALL + "echo", {"value": 2}, limit_s=20)
+    assert queued.cancel()
+    assert busy.result() == 0.5
+    assert later.result() == 2
+
+
+def test_close_stops_running_and_queued_calls_and_leaves_no_process():
+    pool = WorkerPool(2)
+    pids = {pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"] for _ in range(2)}
+    running_calls = [pool.submit(CALL + "pause", {"seconds": 600}, limit_s=600) for _ in range(2)]
+    queued = pool.submit(CALL + "pause", {"seconds": 600}, limit_s=600)
+    time.sleep(0.5)
+    start = time.monotonic()
+    pool.close()
+    assert time.monotonic() - start < 5.0
+    for future in running_calls:
+        with pytest.raises(WorkerFailure, match="pool was closed"):
+            future.result()
+    with pytest.raises((CancelledError, WorkerFailure)):
+        queued.result()
+    assert all(wait_until_gone(pid) for pid in pids)
+    with pytest.raises(WorkerFailure, match="pool is closed"):
+        pool.submit(CALL + "echo", {"value": 1}, limit_s=1)
+    pool.close()
+
+
+def test_temporary_files_go_with_the_worker():
+    with WorkerPool(1) as pool:
+        temporary = Path(pool.submit(CALL + "describe", {}, limit_s=20).result()["environment"]["TMPDIR"])
+        assert temporary.is_dir()
+    assert not temporary.exists()
+
+
+def test_no_descriptor_leaks_over_many_workers():
+    folder = Path("/proc/self/fd")
+    if not folder.exists():
+        folder = Path("/dev/fd")
+    with WorkerPool(1) as pool:
+        failure_of(pool, "die")
+        before = len(list(folder.iterdir()))
+        for _ in range(5):
+            failure_of(pool, "die")
+        assert len(list(folder.iterdir())) <= before + 1
+
+
+def test_workers_are_pinned_round_robin_to_the_cores_of_the_parent():
+    cores = usable_cores()
+    with WorkerPool(2) as pool:
+        calls = [pool.submit(CALL + "burn", {"seconds": 0.2}, limit_s=20) for _ in range(2)]
+        calls += [pool.submit(CALL + "describe", {}, limit_s=20) for _ in range(6)]
+        seen = {tuple(call.result()["cores"]) for call in calls[2:]}
+    if hasattr(os, "sched_getaffinity"):
+        assert seen <= {(cores[0],), (cores[1 % len(cores)],)}
+    assert len(cores) >= 1
+
+
+def test_an_unpinned_worker_may_use_all_cores_of_the_parent():
+    with WorkerPool(1, pin=False) as pool:
+        seen = pool.submit(CALL + "describe", {}, limit_s=20).result()["cores"]
+    assert seen in ([], list(usable_cores()))
+
+
+def test_by_default_there_is_one_worker_a_core():
+    with WorkerPool() as pool:
+        assert pool.workers == len(usable_cores())
+
+
+def test_a_pool_needs_a_worker():
+    with pytest.raises(ConfigError):
+        WorkerPool(0)
+
+
+def test_a_worker_that_cannot_get_ready_in_time_is_a_clear_failure():
+    with (
+        WorkerPool(1, start_limit_s=0.001) as pool,
+        pytest.raises(WorkerFailure, match="not ready") as caught,
+    ):
+        pool.submit(CALL + "echo", {"value": 1}, limit_s=20).result()
+    assert caught.value.kind == "timeout"
+
+
+def test_a_failure_survives_pickling():
+    failure = WorkerFailure("died", "Gone.", "tail", "")
+    again = pickle.loads(pickle.dumps(failure))
+    assert (again.kind, str(again), again.detail) == ("died", "Gone.", "tail")
+    assert isinstance(again, BifeError)

@@ -1,0 +1,99 @@
+import pytest
+from mlflow import MlflowClient
+
+from bife_core.config import with_overrides
+from flows.evolution import evolution
+from flows.running import run
+from tasks.generation import GenerationStopped
+from tasks.tracking import EVOLUTION, experiment_id
+from tests.support.model_api import MODEL, ModelApi
+
+KEY = "sk-secret-of-the-tests"
+
+
+@pytest.fixture
+def configured(smoke, monkeypatch):
+    """Return a function that points the environment at an API and gives the configuration of a new evolution."""
+
+    def configure(api, seed):
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
+        monkeypatch.setenv("BIFE_LLM_API_KEY", KEY)
+        monkeypatch.setenv("BIFE_LLM_TIMEOUT_S", "1")
+        monkeypatch.setenv("BIFE_LLM_PRICE_IN", "1.0")
+        monkeypatch.setenv("BIFE_LLM_PRICE_OUT", "2.0")
+        return with_overrides(smoke.config, {"generator.kind": "openai", "search.seed": seed})
+
+    return configure
+
+
+def traces(run_id):
+    return MlflowClient().search_traces(locations=[experiment_id(EVOLUTION)], run_id=run_id, max_results=100)
+
+
+def tagged(run_id):
+    found = MlflowClient().search_runs([experiment_id(EVOLUTION)], f"tags.`mlflow.parentRunId` = '{run_id}'")
+    return {child.data.tags["candidate_id"]: child for child in found}
+
+
+def test_good_malformed_slow_and_failing_replies_end_in_a_rule(smoke, configured):
+    script = ["good", "hang", "broken_code", "server_error", "good", "no_code", "not_json", "reset"]
+    with ModelApi(script, key=KEY) as api:
+        config = configured(api, 1)
+        result = run(None, evolution, config, smoke.result.collection.summary)
+        asked = len(api.requests)
+        assert asked > config.search.samples
+
+        assert result.best is not None
+        assert result.samples == config.search.samples
+        assert len(traces(result.run.run_id)) == asked == result.spending.calls
+        children = tagged(result.run.run_id)
+        assert len(children) == result.samples
+        kinds = [child.data.tags["kind"] for child in children.values()]
+        assert kinds.count("call") == result.failures == 2
+
+        good = [request for request in api.requests if request.scene in ("good", "broken_code", "no_code")]
+        assert result.spending.prompt_tokens == 1000 * len(good)
+        assert result.spending.cost_usd == pytest.approx(len(good) * (1000 * 1.0 + 200 * 2.0) / 1e6)
+
+        again = run(None, evolution, config, smoke.result.collection.summary)
+        assert len(api.requests) == asked
+        assert again.best == result.best
+        assert again.spending == result.spending
+        assert len(traces(result.run.run_id)) == asked
+
+
+def test_a_refused_key_stops_at_once_and_its_calls_are_traced(smoke, configured):
+    with ModelApi(then="bad_key") as api:
+        config = configured(api, 2)
+        with pytest.raises(GenerationStopped, match="refused the key"):
+            run(None, evolution, config, smoke.result.collection.summary)
+        asked = len(api.requests)
+        assert asked <= config.search.initial
+    parents = MlflowClient().search_runs(
+        [experiment_id(EVOLUTION)], "params.`generator.kind` = 'openai' and params.`search.seed` = '2'"
+    )
+    assert [parent.info.status for parent in parents] == ["FAILED"]
+    assert "refused the key" in parents[0].data.tags["stopped"]
+    assert len(traces(parents[0].info.run_id)) == asked
+
+
+def test_a_stopped_search_goes_on_when_the_key_is_right(smoke, configured):
+    with ModelApi(["good", "bad_key", "good", "good"], then="good") as api:
+        config = configured(api, 3)
+        with pytest.raises(GenerationStopped):
+            run(None, evolution, config, smoke.result.collection.summary)
+        result = run(None, evolution, config, smoke.result.collection.summary)
+        assert len(api.requests) == config.search.samples + 1
+        assert result.samples == config.search.samples
+        assert len(traces(result.run.run_id)) == config.search.samples + 1
+
+
+def test_the_key_is_written_nowhere(smoke, configured, home):
+    with ModelApi(["bad_key"], key=KEY) as api:
+        config = configured(api, 4)
+        with pytest.raises(GenerationStopped):
+            run(None, evolution, config, smoke.result.collection.summary)
+        run(None, evolution, config, smoke.result.collection.summary)
+    holders = [path for path in home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert holders == []

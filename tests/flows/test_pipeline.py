@@ -1,0 +1,157 @@
+import json
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+from prefect.client.orchestration import get_client
+
+from bife_core.errors import InstanceError, RuleError
+from bife_core.rules import load_rule
+from flows.evaluation import evaluation
+from flows.pipeline import pipeline
+from flows.running import run
+from tasks.registry import list_rules
+from tests.flows.conftest import Diary
+
+
+def tracked(run_id):
+    return MlflowClient().get_run(run_id)
+
+
+def children(run_id):
+    number = tracked(run_id).info.experiment_id
+    return MlflowClient().search_runs([number], f"tags.`mlflow.parentRunId` = '{run_id}'")
+
+
+def artifacts(run_id):
+    return {entry.path for entry in MlflowClient().list_artifacts(run_id)}
+
+
+def everything_in_mlflow():
+    client = MlflowClient()
+    numbers = [experiment.experiment_id for experiment in client.search_experiments()]
+    return {
+        "runs": sorted((found.info.run_id, found.info.status) for found in client.search_runs(numbers)),
+        "versions": [(rule.name, rule.version, rule.aliases) for rule in list_rules()],
+    }
+
+
+def files(directory: Path):
+    return {path: path.stat().st_mtime_ns for path in directory.rglob("*") if path.is_file()}
+
+
+def test_a_rule_is_found_compared_and_registered(smoke):
+    result = smoke.result
+    assert result.rule.f_hf == max(
+        candidate.data.metrics["f_hf"]
+        for candidate in children(result.evolution.run.run_id)
+        if "f_hf" in candidate.data.metrics
+    )
+    assert 0 <= result.rule.f_lf <= 1
+    assert result.ratio > 0
+    assert result.evaluation.source == result.rule.source
+    assert result.registered.name == "bife-combinatorial_auction-tiny"
+    assert "challenger" in result.registered.aliases
+    assert load_rule(result.registered.reference).sha == result.rule.sha
+
+
+def test_every_optimum_is_the_same_whoever_branches(smoke):
+    optima = smoke.result.evaluation.optima
+    assert len(optima) == smoke.config.evaluation.instances
+    for row in optima:
+        assert row["rule_status"] == row["baseline_status"] == "optimal"
+        assert row["rule_objective"] == pytest.approx(row["baseline_objective"])
+    assert smoke.result.evaluation.summary.mismatches == ()
+
+
+def test_the_parent_run_tells_the_whole_story(smoke):
+    evolved = smoke.result.evolution
+    parent = tracked(evolved.run.run_id)
+    assert parent.info.status == "FINISHED"
+    assert parent.data.tags["evolution_key"] == evolved.key
+    assert parent.data.params["search.samples"] == "8"
+    assert {entry.dataset.digest for entry in parent.inputs.dataset_inputs} >= {evolved.decisions.digest}
+    assert artifacts(evolved.run.run_id) == {
+        "candidates.json",
+        "lineage.json",
+        "best_rule.py",
+        "best.diff",
+        "progress.png",
+        "fidelities.png",
+        "lineage.png",
+    }
+    steps = [point.step for point in MlflowClient().get_metric_history(evolved.run.run_id, "best_f_hf")]
+    assert steps == [state.generation for state in smoke.diary.states]
+
+
+def test_every_sample_is_a_child_run(smoke):
+    runs = children(smoke.result.evolution.run.run_id)
+    assert len({found.data.tags["candidate_id"] for found in runs}) == len(runs) == 8
+    assert {found.data.params["operator"] for found in runs} == {"i1", "e1", "e2", "m1", "m2"}
+    assert all(found.info.status in ("FINISHED", "FAILED") for found in runs)
+
+
+def test_the_table_of_candidates_is_sorted_best_first(smoke):
+    evolved = smoke.result.evolution
+    number = tracked(evolved.run.run_id).info.experiment_id
+    table = MlflowClient().load_table(number, "candidates.json", [evolved.run.run_id])
+    assert table["id"][0] == evolved.best.id
+    assert json.loads((evolved.directory / "candidates.json").read_text())[0]["source"] == evolved.best.source
+
+
+def test_the_offline_grammar_passes_for_no_model(smoke):
+    evolved = smoke.result.evolution
+    number = tracked(evolved.run.run_id).info.experiment_id
+    assert MlflowClient().search_traces(locations=[number], run_id=evolved.run.run_id) == []
+    assert evolved.spending.calls == 0
+
+
+def test_the_observer_sees_stages_progress_and_generations(smoke):
+    diary = smoke.diary
+    assert diary.stages == ["collection", "evolution", "evaluation", "registration"]
+    assert (20, 20) in diary.steps
+    assert [state.samples for state in diary.states] == [4, 8]
+    assert diary.states[-1].best_f_hf == smoke.result.rule.f_hf
+    assert diary.states[-1].remaining_s == 0
+
+
+def test_running_again_redoes_and_doubles_nothing(smoke, home):
+    before, solves, results = everything_in_mlflow(), files(home / "solves"), files(home / "results")
+    again = run(Diary(), pipeline, smoke.config)
+    for part in ("collection", "evaluation", "registered", "notes"):
+        assert getattr(again, part) == getattr(smoke.result, part)
+    timeless = {"seconds"}
+    assert again.evolution.model_dump(exclude=timeless) == smoke.result.evolution.model_dump(exclude=timeless)
+    assert everything_in_mlflow() == before
+    assert files(home / "solves") == solves
+    assert files(home / "results") == results
+
+
+def test_prefect_knows_every_task_of_the_run(smoke):
+    chosen = {"task_runs": {"name": {"any_": [f"score g00-c0{n} low" for n in range(4)]}}}
+    with get_client(sync_client=True) as client:
+        found = client.request("POST", "/task_runs/filter", json=chosen).json()
+    names = {entry["name"] for entry in found if entry["state_type"] == "COMPLETED"}
+    assert names == set(chosen["task_runs"]["name"]["any_"])
+
+
+def test_a_reference_rule_is_evaluated_alone(smoke):
+    result = run(None, evaluation, smoke.config, "pseudocost_product")
+    assert result.summary.rule == "pseudocost_product"
+    assert tracked(result.run.run_id).data.metrics["ratio"] == pytest.approx(result.summary.ratio)
+    assert {"solves.json", "costs.png", "rule.py", "solves_table.json"} <= artifacts(result.run.run_id)
+
+
+def test_an_unknown_rule_is_one_sentence(smoke):
+    with pytest.raises(RuleError, match="There is no rule 'pseudocost_produkt'"):
+        run(None, evaluation, smoke.config, "pseudocost_produkt")
+
+
+def test_an_empty_folder_is_one_sentence(smoke, tmp_path):
+    config = smoke.config.model_copy(
+        update={
+            "instances": smoke.config.instances.model_copy(update={"benchmark": "folder", "folder": tmp_path})
+        }
+    )
+    with pytest.raises(InstanceError, match="holds no model"):
+        run(None, pipeline, config)

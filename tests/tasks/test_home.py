@@ -1,0 +1,134 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bife_core.errors import ConfigError
+from tasks.home import Home, prepare_environment, project_home
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def environment(tmp_path, monkeypatch):
+    """An environment without any of our settings, in an empty working directory."""
+    for name in list(os.environ):
+        if name.startswith(("BIFE_", "MLFLOW_", "PREFECT_")):
+            monkeypatch.delenv(name)
+    (tmp_path / "cwd").mkdir()
+    monkeypatch.chdir(tmp_path / "cwd")
+    monkeypatch.setenv("BIFE_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def restored(monkeypatch, *names):
+    """Have monkeypatch put variables back that the code under test sets itself."""
+    for name in names:
+        monkeypatch.setenv(name, "")
+
+
+def test_defaults_lie_in_the_home(environment, monkeypatch):
+    restored(monkeypatch, "MLFLOW_TRACKING_URI", "PREFECT_HOME", "PREFECT_LOCAL_STORAGE_PATH")
+    home = prepare_environment()
+    assert home.root == environment / "home"
+    assert os.environ["MLFLOW_TRACKING_URI"] == f"sqlite:///{home.root}/mlflow/mlflow.db"
+    assert os.environ["PREFECT_HOME"] == str(home.root / "prefect")
+    assert os.environ["PREFECT_LOCAL_STORAGE_PATH"] == str(home.root / "results")
+
+
+def test_no_pickle_is_read_and_nothing_is_reported(environment, monkeypatch):
+    prepare_environment()
+    assert os.environ["MLFLOW_ALLOW_PICKLE_DESERIALIZATION"] == "false"
+    assert os.environ["PREFECT_RESULTS_DEFAULT_SERIALIZER"] == "json"
+    assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
+    assert os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+
+
+def test_the_shell_wins_over_files_and_earlier_files_over_later_ones(environment, monkeypatch):
+    named = environment / "named.env"
+    named.write_text("BIFE_LLM_MODEL=named\nBIFE_LLM_BASE_URL=http://named/v1\nBIFE_LLM_TIMEOUT_S=1\n")
+    Path("mlflow.env").write_text("BIFE_LLM_MODEL=cwd\nBIFE_LLM_PRICE_IN=2\n")
+    (environment / "home").mkdir()
+    (environment / "home" / "mlflow.env").write_text("BIFE_LLM_PRICE_IN=3\nBIFE_LLM_PRICE_OUT=3\n")
+    names = ("MODEL", "TIMEOUT_S", "PRICE_IN", "PRICE_OUT")
+    restored(monkeypatch, *(f"BIFE_LLM_{name}" for name in names))
+    monkeypatch.setenv("BIFE_ENV_FILE", str(named))
+    monkeypatch.setenv("BIFE_LLM_BASE_URL", "http://shell/v1")
+    prepare_environment()
+    found = {name: os.environ[f"BIFE_LLM_{name}"] for name in (*names, "BASE_URL")}
+    assert found == {
+        "MODEL": "named",
+        "TIMEOUT_S": "1",
+        "PRICE_IN": "2",
+        "PRICE_OUT": "3",
+        "BASE_URL": "http://shell/v1",
+    }
+
+
+def test_a_file_may_name_the_home(environment, monkeypatch):
+    monkeypatch.setenv("BIFE_HOME", "")
+    Path("mlflow.env").write_text(f"BIFE_HOME={environment / 'elsewhere'}\n")
+    assert prepare_environment().root == environment / "elsewhere"
+
+
+def test_values_with_dollar_signs_and_hashes_stay_as_they_are(environment, monkeypatch):
+    restored(monkeypatch, "BIFE_LLM_API_KEY")
+    Path("mlflow.env").write_text("BIFE_LLM_API_KEY='sk-$HOME#1'  # mine\n")
+    prepare_environment()
+    assert os.environ["BIFE_LLM_API_KEY"] == "sk-$HOME#1"
+
+
+def test_servers_of_the_user_are_left_alone(environment, monkeypatch):
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:2")
+    prepare_environment()
+    assert os.environ["MLFLOW_TRACKING_URI"] == "http://127.0.0.1:2"
+    assert "PREFECT_HOME" not in os.environ
+    assert "PREFECT_LOGGING_LEVEL" not in os.environ
+
+
+def test_preparing_twice_changes_nothing(environment):
+    prepare_environment()
+    before = dict(os.environ)
+    prepare_environment()
+    assert dict(os.environ) == before
+
+
+def test_a_home_that_cannot_be_written_gives_a_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="set BIFE_HOME to a directory of yours"):
+        _ = Home(tmp_path / "file").solves
+
+
+def test_the_tilde_of_a_home_is_expanded(environment, monkeypatch):
+    monkeypatch.setenv("HOME", str(environment))
+    monkeypatch.setenv("BIFE_HOME", "~/mine")
+    assert project_home().root == environment / "mine"
+
+
+def test_importing_the_flows_settles_prefect_and_mlflow(tmp_path):
+    program = """
+import json, flows
+import prefect.settings, mlflow
+settings = prefect.settings.get_current_settings()
+print(json.dumps([str(settings.home), str(settings.results.local_storage_path), mlflow.get_tracking_uri()]))
+"""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "MLFLOW_", "BIFE_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=clean | {"BIFE_HOME": str(tmp_path / "fresh"), "PYTHONPATH": str(REPOSITORY)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    home = tmp_path / "fresh"
+    assert json.loads(done.stdout) == [
+        str(home / "prefect"),
+        str(home / "results"),
+        f"sqlite:///{home}/mlflow/mlflow.db",
+    ]
+    assert done.stderr == ""

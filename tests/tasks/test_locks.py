@@ -1,0 +1,79 @@
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tasks.locks import LockTimeoutError, process_lock
+
+REPOSITORY = Path(__file__).parents[2]
+HOLDER = """
+import sys, time
+from pathlib import Path
+from tasks.locks import process_lock
+with process_lock(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """A process that holds the lock until it is killed."""
+    path = tmp_path / "a.lock"
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    yield path, process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_another_process_has_to_wait(holder):
+    path, _ = holder
+    with (
+        pytest.raises(LockTimeoutError, match="locked by another process"),
+        process_lock(path, timeout_s=0.2),
+    ):
+        pass
+
+
+def test_the_lock_dies_with_its_holder(holder):
+    path, process = holder
+    process.kill()
+    process.wait()
+    with process_lock(path, timeout_s=1):
+        pass
+
+
+def test_an_error_inside_releases_the_lock(tmp_path):
+    with pytest.raises(KeyError), process_lock(tmp_path / "a.lock"):
+        raise KeyError
+    with process_lock(tmp_path / "a.lock", timeout_s=0.2):
+        pass
+
+
+def test_threads_exclude_one_another(tmp_path):
+    inside, most = 0, 0
+    guard = threading.Lock()
+
+    def work():
+        nonlocal inside, most
+        with process_lock(tmp_path / "deep" / "a.lock"):
+            with guard:
+                inside += 1
+                most = max(most, inside)
+            threading.Event().wait(0.01)
+            with guard:
+                inside -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1

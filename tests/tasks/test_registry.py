@@ -1,0 +1,170 @@
+import uuid
+import warnings
+from pathlib import Path
+
+import mlflow
+import numpy as np
+import pytest
+from mlflow.exceptions import MlflowException
+
+import bife_core.rules
+from bife_core.config import InstancesConfig
+from bife_core.errors import RuleError
+from bife_core.rules import rule_sha
+from tasks.promotion import model_card
+from tasks.registry import (
+    FEWEST_INSTANCES,
+    Evidence,
+    crown,
+    list_rules,
+    load_registered_rule,
+    register_rule,
+    registered_name,
+)
+from tasks.tracking import store
+
+SOURCE = """def candidate_variable_score(variable_features) -> float:
+    return variable_features[20] * variable_features[21] + {}
+"""
+
+
+@pytest.fixture
+def name():
+    return f"bife-test-{uuid.uuid4().hex[:8]}"
+
+
+def evidence(number=0, **known):
+    run_id, _ = store.open_run(store.EVALUATION, uuid.uuid4().hex[:16], "an evaluation", {})
+    known = {
+        "sha": rule_sha(SOURCE.format(number)),
+        "benchmark": "toys",
+        "size": "test",
+        "f_lf": 0.5,
+        "f_hf": -2.0,
+        "cost": "time",
+        "ratio": 0.8,
+        "ci_low": 0.7,
+        "ci_high": 0.9,
+        "confidence": 0.95,
+        "baseline": "relpscost",
+        "instances": 20,
+        "seeds": 1,
+        "evolution_key": "key",
+        "evolution_run": "run",
+        "evaluation_run": run_id,
+        "test_digest": "digest",
+    } | known
+    return Evidence(**known)
+
+
+def register(name, number=0, **known):
+    source, given = SOURCE.format(number), evidence(number, **known)
+    return crown(register_rule(name, source, given, model_card(name, source, given)), given)
+
+
+def test_names_are_clean_and_sizes_kept_apart():
+    assert registered_name(InstancesConfig(benchmark="folder", folder=Path("/a/My models: 2/"))) == (
+        "bife-My_models_2"
+    )
+    assert registered_name(InstancesConfig(benchmark="folder", folder=Path("/"))) == "bife-rules"
+    assert registered_name(InstancesConfig(size="transfer")) == "bife-combinatorial_auction-transfer"
+
+
+def test_the_source_comes_back_by_alias_and_by_version(name):
+    registered = register(name)
+    assert registered.aliases == ("challenger", "champion")
+    assert load_registered_rule(f"models:/{name}@champion") == SOURCE.format(0)
+    assert load_registered_rule(registered.reference) == SOURCE.format(0)
+
+
+def test_load_rule_knows_the_scheme(name):
+    registered = register(name)
+    rule = bife_core.rules.load_rule(registered.reference)
+    features = np.ones((3, 72))
+    assert rule.score(features) == pytest.approx([1.0, 1.0, 1.0])
+
+
+def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
+    registered = register(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        model = mlflow.pyfunc.load_model(f"models:/{name}@challenger")
+    features = np.random.default_rng(1).uniform(size=(4, 72))
+    assert model.predict(features) == pytest.approx(features[:, 20] * features[:, 21])
+    with pytest.raises(MlflowException):
+        model.predict(features[:, :71])
+    version = store.client().get_model_version(name, str(registered.version))
+    folder = Path(mlflow.artifacts.download_artifacts(version.source))
+    assert [path.name for path in folder.rglob("*.pkl")] == []
+    assert (folder / "artifacts" / "rule.py").read_text() == SOURCE.format(0)
+
+
+def test_the_evidence_stands_in_tags_and_card(name):
+    registered = register(name)
+    assert registered.tags["ratio"] == "0.8"
+    assert registered.tags["evolution_key"] == "key"
+    version = store.client().get_model_version(name, str(registered.version))
+    assert "0.800 (0.700 to 0.900 at 95%" in version.description
+    assert SOURCE.format(0).rstrip() in version.description
+
+
+def test_the_same_rule_of_the_same_evolution_is_registered_once(name):
+    first = register(name)
+    again = register(name, ratio=0.75)
+    assert again.version == first.version
+    assert again.tags["ratio"] == "0.75"
+    assert register(name, evolution_key="another").version == first.version + 1
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"ci_high": 1.0},
+        {"ci_low": None, "ci_high": None},
+        {"baseline": "pscost"},
+        {"instances": FEWEST_INSTANCES - 1},
+        {"mismatches": 1},
+    ],
+)
+def test_what_is_not_proven_faster_than_rpb_is_a_challenger_only(name, known):
+    assert register(name, **known).aliases == ("challenger",)
+
+
+def test_a_champion_falls_only_to_a_better_one(name):
+    assert "champion" in register(name, 0, ratio=0.8).aliases
+    assert register(name, 1, ratio=0.85).aliases == ("challenger",)
+    assert register(name, 2, ratio=0.7).aliases == ("challenger", "champion")
+    assert load_registered_rule(f"models:/{name}@champion") == SOURCE.format(2)
+
+
+def test_an_altered_rule_is_refused(name):
+    registered = register(name)
+    version = store.client().get_model_version(name, str(registered.version))
+    folder = Path(mlflow.artifacts.download_artifacts(version.source))
+    (folder / "artifacts" / "rule.py").write_text(SOURCE.format(9))
+    with pytest.raises(RuleError, match="it has been altered"):
+        load_registered_rule(registered.reference)
+    with pytest.raises(RuleError, match="it has been altered"):
+        mlflow.pyfunc.load_model(registered.reference)
+
+
+@pytest.mark.parametrize(
+    ("reference", "sentence"),
+    [
+        ("models:/bife-none@champion", "The registry holds no"),
+        ("models:/bife-none/3", "The registry holds no"),
+        ("models:/bife-none", "names no registered rule"),
+        ("models:/a/b@c", "names no registered rule"),
+        ("runs:/abc/model", "names no registered rule"),
+    ],
+)
+def test_references_that_lead_nowhere_give_a_sentence(reference, sentence):
+    with pytest.raises(RuleError, match=sentence):
+        load_registered_rule(reference)
+
+
+def test_all_rules_are_listed_with_their_aliases(name):
+    register(name, 0)
+    register(name, 1, ratio=0.9)
+    found = [(rule.version, rule.aliases) for rule in list_rules() if rule.name == name]
+    assert found == [(2, ("challenger",)), (1, ("champion",))]

@@ -1,0 +1,211 @@
+import contextlib
+import json
+import sqlite3
+import uuid
+
+import pytest
+
+from bife_core.generators import Attempt, Generation, Message
+from bife_core.search import Candidate, SampleRequest
+from tasks.records import SampleRecord
+from tasks.tracking import store
+from tasks.tracking.evolution import EvolutionTracker, outcome
+
+SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[18]\n"
+
+
+def attempt(status="ok", **known):
+    known = {"started_unix_s": 1_700_000_000.0, "seconds": 2.0, "status": status} | known
+    return Attempt(**known)
+
+
+def record(name="g01-c00", *, attempts=(), source=SOURCE, **known):
+    request = SampleRequest(id=name, generation=1, operator="m1", seed=1)
+    generation = Generation(
+        key=name,
+        generator="openai",
+        model="stand-in",
+        messages=(Message(role="user", content="write a rule"),),
+        attempts=attempts,
+        source=source,
+    )
+    known = {"sha": "abc" if source else None, "source": source, "parents": ("g00-c01",)} | known
+    candidate = Candidate(id=name, generation=1, operator="m1", **known)
+    return SampleRecord(request=request, generation=generation, candidate=candidate)
+
+
+GOOD = record(
+    f_lf=0.5,
+    f_hf=-2.0,
+    attempts=(
+        attempt("error", error="HTTP 500", http_status=500),
+        attempt(answer="a rule", prompt_tokens=10, completion_tokens=5, cost_usd=0.25),
+    ),
+)
+BROKEN = record("g01-c01", failure="Line 2: names must be defined.")
+SILENT = record("g01-c02", source=None, failure="The answer holds no code.", attempts=(attempt(answer="no"),))
+
+
+@pytest.fixture
+def key():
+    return uuid.uuid4().hex[:16]
+
+
+def opened(key):
+    return EvolutionTracker(key, "an evolution", {"search.seed": 0}, {"benchmark": "toys"})
+
+
+def children(tracker):
+    return {run.data.tags["candidate_id"]: run for run in store.children(store.EVOLUTION, tracker.run_id)}
+
+
+def traces(tracker):
+    return store.client().search_traces(
+        locations=[store.experiment_id(store.EVOLUTION)], run_id=tracker.run_id, max_results=50
+    )
+
+
+def test_a_candidate_becomes_a_child_run_with_everything_known(key):
+    tracker = opened(key)
+    tracker.samples([GOOD])
+    run = children(tracker)["g01-c00"]
+    assert run.info.status == "FINISHED"
+    assert run.data.params == {
+        "generation": "1",
+        "operator": "m1",
+        "llm_model": "stand-in",
+        "generator": "openai",
+    }
+    measured = run.data.metrics
+    assert (measured["f_lf"], measured["f_hf"], measured["cost_usd"]) == (0.5, -2.0, 0.25)
+    assert measured["ast_nodes"] > 0
+    tags = run.data.tags
+    assert (tags["kind"], tags["rule_sha"], tags["parents"]) == ("candidate", "abc", "g00-c01")
+    client = store.client()
+    assert {entry.path for entry in client.list_artifacts(run.info.run_id)} == {"rule.py", "call.json"}
+
+
+def test_failures_keep_their_reason_and_calls_without_a_rule_are_of_their_own_kind(key):
+    tracker = opened(key)
+    tracker.samples([BROKEN, SILENT])
+    runs = children(tracker)
+    broken, silent = runs["g01-c01"], runs["g01-c02"]
+    assert (broken.data.tags["kind"], broken.info.status) == ("candidate", "FAILED")
+    assert (silent.data.tags["kind"], silent.data.tags["outcome"]) == ("call", "no_rule")
+    paths = {entry.path for entry in store.client().list_artifacts(broken.info.run_id)}
+    assert paths == {"rule.py", "error.txt"}
+
+
+def test_every_attempt_is_a_trace_tied_to_the_parent_run(key):
+    tracker = opened(key)
+    tracker.samples([GOOD, SILENT])
+    found = {trace.info.tags["bife.call"]: trace for trace in traces(tracker)}
+    assert set(found) == {"g01-c00.1", "g01-c00.2", "g01-c02.1"}
+    assert found["g01-c00.1"].info.state == "ERROR"
+    good = found["g01-c00.2"]
+    assert good.info.execution_duration == 2000
+    assert good.info.token_usage["total_tokens"] == 15
+    assert json.loads(good.info.trace_metadata["mlflow.trace.cost"])["total_cost"] == 0.25
+    span = good.data.spans[0]
+    assert (span.inputs["operator"], span.inputs["generation"]) == ("m1", 1)
+    assert span.outputs == "a rule"
+
+
+def test_telling_it_again_doubles_nothing_not_even_from_another_process(key):
+    for _ in range(2):
+        tracker = opened(key)
+        for _ in range(2):
+            tracker.samples([GOOD, BROKEN, SILENT])
+            tracker.generation(1, {"samples": 3.0}, rows=[{"id": "g01-c00"}], files=[])
+    assert len(children(tracker)) == 3
+    assert len(store.children(store.EVOLUTION, tracker.run_id)) == 3
+    assert len(traces(tracker)) == 3
+    assert len(store.client().get_metric_history(tracker.run_id, "samples")) == 1
+
+
+def test_a_child_left_half_written_is_completed(key):
+    tracker = opened(key)
+    tags = {"candidate_id": "g01-c00", "kind": "candidate"}
+    run = store.create_child(store.EVOLUTION, tracker.run_id, "g01-c00", tags)
+    store.log(run.info.run_id, metrics={"f_lf": 0.5}, params={"generation": 1}, time_ms=run.info.start_time)
+    again = opened(key)
+    again.samples([GOOD])
+    completed = children(again)["g01-c00"]
+    assert completed.info.run_id == run.info.run_id
+    assert completed.info.status == "FINISHED"
+    assert len(store.client().get_metric_history(run.info.run_id, "f_lf")) == 1
+
+
+def test_calls_of_a_generation_that_stopped_are_traced_without_a_child(key):
+    tracker = opened(key)
+    tracker.samples([GOOD.model_copy(update={"candidate": None})])
+    assert len(traces(tracker)) == 2
+    assert children(tracker) == {}
+
+
+def test_a_finished_evolution_is_left_alone(key, tmp_path):
+    tracker = opened(key)
+    file = tmp_path / "best_rule.py"
+    file.write_text(SOURCE)
+    tracker.finish([file], {"final_f_hf": -2.0}, {"best_candidate": "g01-c00"})
+    again = opened(key)
+    assert again.complete
+    again.finish([], {"final_f_hf": -9.0}, {})
+    run = store.client().get_run(tracker.run_id)
+    assert run.info.status == "FINISHED"
+    assert run.data.metrics["final_f_hf"] == -2.0
+
+
+def test_a_stopped_evolution_is_taken_up_again(key):
+    tracker = opened(key)
+    tracker.stop("the key was refused")
+    stopped = store.client().get_run(tracker.run_id)
+    assert (stopped.info.status, stopped.data.tags["stopped"]) == ("FAILED", "the key was refused")
+    assert opened(key).run_id == tracker.run_id
+    assert store.client().get_run(tracker.run_id).info.status == "RUNNING"
+
+
+@contextlib.contextmanager
+def broken_store(home):
+    """Take a table away from MLflow's database for a while."""
+    database = home / "mlflow" / "mlflow.db"
+
+    def rename(old, new):
+        with contextlib.closing(sqlite3.connect(database)) as connection:
+            connection.execute("PRAGMA legacy_alter_table = ON")
+            connection.execute(f"ALTER TABLE {old} RENAME TO {new}")
+
+    rename("metrics", "metrics_away")
+    try:
+        yield
+    finally:
+        rename("metrics_away", "metrics")
+
+
+def test_a_store_that_fails_for_a_while_loses_nothing(key, home):
+    tracker = opened(key)
+    with broken_store(home):
+        tracker.samples([GOOD])
+        tracker.samples([GOOD])
+    assert len(tracker.notes) == 1
+    assert "run again to deliver it" in tracker.notes[0]
+    tracker.samples([GOOD, BROKEN])
+    runs = children(tracker)
+    assert {name: run.info.status for name, run in runs.items()} == {
+        "g01-c00": "FINISHED",
+        "g01-c01": "FAILED",
+    }
+    assert runs["g01-c00"].data.metrics["f_lf"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        ({"f_lf": 0.5, "f_hf": -1.0}, "solved"),
+        ({"f_lf": 0.5}, "scored"),
+        ({"failure": "duplicate of g00-c00"}, "duplicate"),
+        ({"failure": "Line 1: no."}, "failed"),
+    ],
+)
+def test_outcomes(known, expected):
+    assert outcome(record(**known)) == expected

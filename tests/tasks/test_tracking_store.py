@@ -1,0 +1,125 @@
+import json
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from tasks.tracking import store
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def key():
+    return uuid.uuid4().hex[:16]
+
+
+@pytest.fixture
+def run_id(key):
+    return store.open_run(store.EVALUATION, key, "a run", {})[0]
+
+
+def test_processes_meeting_a_fresh_database_share_one_run(tmp_path):
+    program = """
+from tasks.tracking import store
+for n in range(3):
+    run, _ = store.open_run(store.EVOLUTION, "same", "shared", {"kind": "evolution"})
+    store.log(run, metrics={"x": n}, step=n, time_ms=1)
+print(run)
+"""
+    environment = os.environ | {
+        "BIFE_HOME": str(tmp_path),
+        "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow/mlflow.db",
+        "PYTHONPATH": str(REPOSITORY),
+    }
+    started = [
+        subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    answers = [process.communicate()[0].strip() for process in started]
+    assert [process.returncode for process in started] == [0, 0]
+    assert len(set(answers)) == 1
+
+
+def test_a_run_is_found_again_and_says_whether_it_ended(key):
+    first, complete = store.open_run(store.EVALUATION, key, "a run", {"kind": "evaluation"})
+    assert not complete
+    store.client().set_terminated(first, "FAILED")
+    assert store.open_run(store.EVALUATION, key, "a run", {}) == (first, False)
+    store.client().set_terminated(first, "FINISHED")
+    assert store.open_run(store.EVALUATION, key, "a run", {}) == (first, True)
+
+
+def test_logging_the_same_again_doubles_nothing(run_id):
+    for _ in range(2):
+        store.log(run_id, metrics={"f_lf": 0.5, "absent": None}, params={"a": 1}, step=2, time_ms=1000)
+    history = store.client().get_metric_history(run_id, "f_lf")
+    assert [(point.step, point.value) for point in history] == [(2, 0.5)]
+    assert "absent" not in store.client().get_run(run_id).data.metrics
+
+
+def test_more_params_than_one_request_takes(run_id):
+    params = {f"p{n}": n for n in range(230)}
+    store.log(run_id, params=params)
+    assert store.client().get_run(run_id).data.params == {name: str(n) for name, n in params.items()}
+
+
+def test_a_table_is_replaced_and_keeps_its_order(run_id):
+    store.log_table(run_id, [{"id": "b", "f": 1.0}], "t.json")
+    store.log_table(run_id, [{"id": "b", "f": 1.0}, {"id": "a", "f": None}], "t.json")
+    table = store.client().load_table(store.experiment_id(store.EVALUATION), "t.json", [run_id])
+    assert list(table["id"]) == ["b", "a"]
+    tags = store.client().get_run(run_id).data.tags
+    assert json.loads(tags["mlflow.loggedArtifacts"]) == [{"path": "t.json", "type": "table"}]
+
+
+def test_datasets_are_recorded_once(run_id):
+    for _ in range(2):
+        store.log_dataset(
+            run_id, name="d", digest="abc", source="/x", profile={"decisions": 3}, context="collection"
+        )
+    inputs = store.client().get_run(run_id).inputs.dataset_inputs
+    assert [(entry.dataset.name, entry.dataset.digest) for entry in inputs] == [("d", "abc")]
+
+
+def test_artifacts_lie_in_the_home_and_not_in_the_working_directory(run_id, home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store.client().log_text(run_id, "x", "note.txt")
+    assert [path.read_text() for path in (home / "mlflow" / "artifacts").rglob("note.txt")] == ["x"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_children_are_all_found(run_id):
+    made = {store.create_child(store.EVALUATION, run_id, f"c{n}", {}).info.run_id for n in range(3)}
+    assert {run.info.run_id for run in store.children(store.EVALUATION, run_id)} == made
+
+
+def test_links_are_relative_to_the_local_ui_and_absolute_on_a_server(run_id, monkeypatch):
+    number = store.experiment_id(store.EVALUATION)
+    assert store.run_url(run_id, store.EVALUATION) == f"#/experiments/{number}/runs/{run_id}"
+    monkeypatch.setattr(store, "tracking_uri", lambda: "http://mlflow.example:5000")
+    assert store.run_url(run_id, store.EVALUATION).startswith("http://mlflow.example:5000/#/experiments/")
+    assert "orderByKey=metrics" in store.ranking_url(run_id)
+
+
+def test_an_unreachable_store_gives_one_sentence(tmp_path):
+    program = """
+from tasks.tracking import TrackingError, experiment_id
+try:
+    experiment_id("bife-evolution")
+except TrackingError as error:
+    print(error)
+"""
+    environment = os.environ | {
+        "BIFE_HOME": str(tmp_path),
+        "MLFLOW_TRACKING_URI": "http://127.0.0.1:9",
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+        "PYTHONPATH": str(REPOSITORY),
+    }
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("MLflow's store at http://127.0.0.1:9 cannot be used (")
+    assert done.stdout.rstrip().endswith("whether its server runs.")
