@@ -291,8 +291,20 @@ def _bootstrap(logs: NDArray[np.float64], confidence: float, rng: np.random.Gene
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", scipy.stats.DegenerateDataWarning)
             interval = scipy.stats.bootstrap(
-                (logs,), np.mean, n_resamples=_RESAMPLES, confidence_level=confidence, method=method, rng=rng
+                (logs,),
+                _rounded_mean,
+                n_resamples=_RESAMPLES,
+                confidence_level=confidence,
+                method=method,
+                rng=rng,
             ).confidence_interval
         if np.isfinite([interval.low, interval.high]).all():
             break
     return float(interval.low), float(interval.high)
+
+
+def _rounded_mean(logs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+    # BCa counts resamples below the observed mean. Those that hold the same instances in another order equal it
+    # up to the last bits, which must not decide, or the interval would depend on the platform.
+    mean: NDArray[np.float64] = np.asarray(np.mean(logs, axis=axis))
+    return np.round(mean, 12)

@@ -17,6 +17,7 @@ from bife_core.rules.language import (
     FUNCTIONS,
     KEYWORDS,
     MAX_INTEGER,
+    RESERVED_PREFIX,
 )
 from bife_core.rules.names import Names
 from bife_core.rules.refusal import Refusal, forbidden
@@ -78,6 +79,7 @@ def check(names: Names) -> None:
         At the first thing outside the language of `bife_core.rules.language`.
     """
     for name, function in names.functions.items():
+        _check_name(name, function)
         _check_signature(function, main=name == FUNCTION_NAME)
     for function in names.functions.values():
         checker = _Checker(names, function)
@@ -155,8 +157,7 @@ class _Checker(ast.NodeVisitor):
         self._where: ast.AST = function
         self._locals = local_names(function)
         for name in sorted(self._locals):
-            if name.startswith("__"):
-                raise forbidden(f"the name {name!r} starts with two underscores", function)
+            _check_name(name, function)
             if name in names.imported or name in names.functions:
                 raise forbidden(f"the name {name!r} has a meaning already and cannot be assigned", function)
 
@@ -235,8 +236,7 @@ class _Checker(ast.NodeVisitor):
             return
         if meaning is not None:
             raise forbidden(f"{node.id!r} may only be called, not used as a value", node)
-        if node.id.startswith("__"):
-            raise forbidden(f"the name {node.id!r} starts with two underscores", node)
+        _check_name(node.id, node)
         scope = "the function sees its own names and constants defined outside any function"
         raise forbidden(f"the name {node.id!r} is not defined ({scope})", node)
 
@@ -311,6 +311,11 @@ class _Checker(ast.NodeVisitor):
 
     def _is_module(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Name) and self._names.imported.get(node.id) in ("np", "math")
+
+
+def _check_name(name: str, where: ast.AST) -> None:
+    if name.startswith(("__", RESERVED_PREFIX)):
+        raise forbidden(f"no name may start like {name!r}", where)
 
 
 def _check_target(target: ast.expr) -> None:

@@ -15,8 +15,8 @@ import numpy as np
 from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
 from bife_core.rules.checked import CheckedRule, check_source
-from bife_core.rules.language import FUNCTION_NAME
-from bife_core.rules.lowering import HELPER_PREFIX, lower
+from bife_core.rules.language import FUNCTION_NAME, RESERVED_PREFIX
+from bife_core.rules.lowering import lower
 from bife_core.rules.semantics import OPERATORS, namespace
 from bife_core.rules.types import FloatArray, Rejection, Rule, as_feature_matrix
 from bife_core.sandbox import WorkerFailure, WorkerPool, in_worker
@@ -206,7 +206,7 @@ class _Operators(ast.NodeTransformer):
 
 
 def _operation(kind: str, operands: list[ast.expr], where: ast.expr) -> ast.expr:
-    name = ast.copy_location(ast.Name(id=HELPER_PREFIX + OPERATORS[kind].__name__, ctx=ast.Load()), where)
+    name = ast.copy_location(ast.Name(id=RESERVED_PREFIX + OPERATORS[kind].__name__, ctx=ast.Load()), where)
     return ast.copy_location(ast.Call(func=name, args=operands, keywords=[]), where)
 
 

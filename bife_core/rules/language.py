@@ -10,6 +10,9 @@ from typing import Final
 
 FUNCTION_NAME: Final = "candidate_variable_score"
 
+RESERVED_PREFIX: Final = "_bife_"
+"""What names a rule gets from BiFE start with, and no name of its own may."""
+
 MAX_SOURCE_CHARACTERS: Final = 20_000
 MAX_NODES: Final = 3_000
 MAX_DEPTH: Final = 100

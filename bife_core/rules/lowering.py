@@ -7,6 +7,7 @@ the normal form is rewritten into operations on which they do agree, before eith
 - `int`, `round`, `math.floor` and their like go through `to_int`, which raises for NaN and infinities;
 - `np.clip` is a minimum of a maximum, `np.where` picks a number for numbers and works by element for arrays;
 - reductions such as ``np.mean([a, b])`` take an array;
+- list comprehensions are loops in functions of their own;
 - functions numba lacks under one name are called by another.
 """
 
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from typing import Final
 
 from bife_core.rules.checking import literal_number
+from bife_core.rules.comprehensions import unroll
 from bife_core.rules.language import (
     ARRAY_METHODS,
     MATH_FUNCTIONS,
@@ -25,6 +27,7 @@ from bife_core.rules.language import (
     NUMPY_BINARY,
     NUMPY_REDUCTIONS,
     NUMPY_UNARY,
+    RESERVED_PREFIX,
 )
 from bife_core.rules.refusal import forbidden
 
@@ -40,8 +43,6 @@ HELPERS: Final = (
     "inner",
 )
 """Functions of `bife_core.rules.semantics` that lowered code may call, under the names below."""
-
-HELPER_PREFIX: Final = "_bife_"
 
 _RENAMED: Final = {
     "math.fmod": "np.fmod",
@@ -68,9 +69,8 @@ def lower(functions: tuple[ast.FunctionDef, ...]) -> tuple[ast.FunctionDef, ...]
     Refusal
         If a rounding asks for a computed number of digits.
     """
-    return tuple(
-        ast.fix_missing_locations(_Lowering().visit(copy.deepcopy(function))) for function in functions
-    )
+    copies = tuple(copy.deepcopy(function) for function in functions)
+    return tuple(ast.fix_missing_locations(_Lowering().visit(f)) for f in unroll(copies, RESERVED_PREFIX))
 
 
 def callee_name(node: ast.Call) -> str | None:
@@ -127,7 +127,7 @@ def _call(name: str, arguments: list[ast.expr], where: ast.expr) -> ast.Call:
 
 def _helper(name: str, arguments: list[ast.expr], where: ast.expr) -> ast.Call:
     assert name in HELPERS
-    return _call(HELPER_PREFIX + name, arguments, where)
+    return _call(RESERVED_PREFIX + name, arguments, where)
 
 
 def _binary(left: ast.expr, operator: ast.operator, right: ast.expr, where: ast.expr) -> ast.BinOp:
@@ -144,8 +144,8 @@ def _as_float(value: ast.expr) -> ast.expr:
 
 
 def _as_array(value: ast.expr) -> ast.expr:
-    listed = isinstance(value, ast.List | ast.Tuple | ast.ListComp)
-    return _call("np.asarray", [value], value) if listed else value
+    # Anything but a slice may be a list, of which numba takes no mean.
+    return value if isinstance(value, ast.Subscript) else _call("np.asarray", [value], value)
 
 
 def _of_one_type(node: ast.Tuple | ast.List) -> ast.expr:

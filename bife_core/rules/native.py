@@ -31,10 +31,10 @@ from numba.np import arrayobj
 from bife_core.features import N_FEATURES
 from bife_core.rules import helpers, overloads
 from bife_core.rules.cache import StoredCode
-from bife_core.rules.language import FUNCTION_NAME
-from bife_core.rules.lowering import HELPER_PREFIX, HELPERS
+from bife_core.rules.language import FUNCTION_NAME, RESERVED_PREFIX
+from bife_core.rules.lowering import HELPERS
 
-_SHAPERS: Final = ("lowering.py", "helpers.py", "overloads.py", "native.py")
+_SHAPERS: Final = ("comprehensions.py", "lowering.py", "helpers.py", "overloads.py", "native.py")
 """Files of this package that decide what a rule is compiled to."""
 
 _OPTIONS: Final = {
@@ -148,7 +148,7 @@ def _scorer(functions: tuple[ast.FunctionDef, ...], sha: str) -> Any:
     renamed = {function.name: f"rule_{sha[:20]}_{i}" for i, function in enumerate(functions)}
     module = ast.Module(body=[_Renamed(renamed).visit(function) for function in functions], type_ignores=[])
     scope: dict[str, Any] = {"np": np, "math": math, "__builtins__": __builtins__}
-    scope.update({HELPER_PREFIX + name: getattr(helpers, name) for name in HELPERS})
+    scope.update({RESERVED_PREFIX + name: getattr(helpers, name) for name in HELPERS})
     exec(compile(module, "<rule>", "exec"), scope)  # defines functions of checked source only
     for helper in renamed.values():
         if helper != renamed[FUNCTION_NAME]:

@@ -15,9 +15,15 @@ import numpy as np
 
 from bife_core.rules import helpers
 from bife_core.rules.helpers import F, I, add_up, lift, unified
-from bife_core.rules.language import MATH_CONSTANTS, MATH_FUNCTIONS, NUMPY_CONSTANTS, NUMPY_FUNCTIONS
+from bife_core.rules.language import (
+    MATH_CONSTANTS,
+    MATH_FUNCTIONS,
+    NUMPY_CONSTANTS,
+    NUMPY_FUNCTIONS,
+    RESERVED_PREFIX,
+)
 from bife_core.rules.language import NUMPY_REDUCTIONS as REDUCTIONS
-from bife_core.rules.lowering import HELPER_PREFIX, HELPERS
+from bife_core.rules.lowering import HELPERS
 
 
 def add(a: Any, b: Any) -> Any:
@@ -251,8 +257,8 @@ def namespace() -> dict[str, Any]:
         "enumerate": enumerate,
         "zip": zip,
     }
-    shared = {HELPER_PREFIX + name: getattr(helpers, name) for name in HELPERS}
-    operators = {f"{HELPER_PREFIX}{f.__name__}": f for f in OPERATORS.values()}
+    shared = {RESERVED_PREFIX + name: getattr(helpers, name) for name in HELPERS}
+    operators = {f"{RESERVED_PREFIX}{f.__name__}": f for f in OPERATORS.values()}
     return {"__builtins__": builtins, "np": _numpy(), "math": _math(), **shared, **operators}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.consoles import standard_output
+from flows.cli.consoles import plain_table, standard_output
 from flows.cli.options import with_configuration
 
 if TYPE_CHECKING:
@@ -29,13 +29,9 @@ def config(
     if as_json:
         typer.echo(json.dumps(config.model_dump(mode="json"), indent=2))
         return
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("setting", no_wrap=True)
-    table.add_column("value", overflow="fold", style="cyan")
-    table.add_column("meaning")
+    table = plain_table("setting", "value", "meaning", numbers=False)
     for name, value, meaning in settings_of(config):
         table.add_row(name, Text(json.dumps(value)), Text(meaning))
     standard_output().print(table)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from textwrap import indent
 
 from rich.console import Console
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
 
 _WIDTH_WITHOUT_TERMINAL = 120
 """Columns of tables in files and pipes; nobody's window limits them there."""
@@ -37,3 +42,36 @@ def duration(seconds: float) -> str:
 def number(value: float | None, digits: int = 4) -> str:
     """Return a number with so many significant digits, or a dash for None."""
     return "-" if value is None else f"{value:.{digits}g}"
+
+
+def full_name(brancher: str) -> str:
+    """Return a brancher's name, with the one it is known by in the literature."""
+    return "RPB (relpscost)" if brancher == "relpscost" else brancher
+
+
+def show_heading(console: Console, text: str) -> None:
+    """Print a line that begins a section."""
+    console.print()
+    console.print(text, style="bold cyan", markup=False)
+
+
+def show_facts(console: Console, rows: Sequence[tuple[str, str]]) -> None:
+    """Print labelled facts, one a line, never broken: what stands there is meant to be copied."""
+    width = max((len(label) for label, _ in rows), default=0)
+    for label, fact in rows:
+        console.print(Text.assemble((label.ljust(width), "bold"), f"  {fact}"), soft_wrap=True)
+
+
+def show_code(console: Console, source: str) -> None:
+    """Print a rule's source, indented, in colours where there are any."""
+    lexer = Syntax("", "python", theme="ansi_dark", background_color="default")
+    console.print(lexer.highlight(indent(source.strip("\n"), "  ")), soft_wrap=True)
+
+
+def plain_table(first: str, *columns: str, numbers: bool = True) -> Table:
+    """Return an empty table without lines; all columns but the first stand to the right if they are numbers."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(first, overflow="fold")
+    for name in columns:
+        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+    return table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from flows.cli.consoles import duration, standard_output
+from flows.cli.consoles import duration, show_facts, show_heading, standard_output
 from flows.cli.options import PresetOption, SetOption, WorkersOption, resolve
 
 
@@ -17,14 +17,11 @@ def demo(preset: PresetOption = "quick", workers: WorkersOption = None, settings
     config = resolve(preset=preset, workers=workers, settings=settings)
     began_s, ledger = time.monotonic(), Ledger.now()
     result = stages.discover(console, config)
-    console.print()
-    summary.print_discovery(console, config, result)
-    console.print(summary.heading("This run"))
-    console.print(summary.facts([("took", duration(time.monotonic() - began_s)), *ledger.spent(result)]))
-    console.print(summary.heading("What next"))
-    console.print(
-        summary.facts(next_steps(f"{result.registered.name}@challenger" if result.registered else ""))
-    )
+    summary.show_discovery(console, config, result)
+    show_heading(console, "This run")
+    show_facts(console, [("took", duration(time.monotonic() - began_s)), *ledger.spent(result)])
+    show_heading(console, "What next")
+    show_facts(console, next_steps(f"{result.registered.name}@challenger" if result.registered else ""))
     if result.evaluation is not None:
         stages.finish(console, config, result.evaluation)
 
@@ -32,11 +29,9 @@ def demo(preset: PresetOption = "quick", workers: WorkersOption = None, settings
 def next_steps(registered: str) -> list[tuple[str, str]]:
     """Return three things to try, each with its command."""
     reference = f"models:/{registered}" if registered else "pseudocost_product"
+    api = "BIFE_LLM_BASE_URL=... BIFE_LLM_MODEL=... BIFE_LLM_API_KEY=..."
     return [
-        ("your own models", "bife run --instances DIR"),
+        ("on your own models", "bife run --instances DIR"),
         ("in PySCIPOpt", f'import bife_core; bife_core.attach(model, bife_core.load_rule("{reference}"))'),
-        (
-            "a model API",
-            "BIFE_LLM_BASE_URL=... BIFE_LLM_MODEL=... BIFE_LLM_API_KEY=... bife run --generator openai",
-        ),
+        ("with a model API", f"{api} bife run --generator openai"),
     ]

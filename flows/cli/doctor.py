@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flows.cli.consoles import standard_output
+from flows.cli.consoles import plain_table, standard_output
 from flows.cli.outcome import CommandEnd, ExitCode
 
 _MARKS = {"ok": "[green]ok[/]", "warn": "[yellow]warn[/]", "fail": "[bold red]fail[/]"}
@@ -10,15 +10,12 @@ _MARKS = {"ok": "[green]ok[/]", "warn": "[yellow]warn[/]", "fail": "[bold red]fa
 
 def doctor() -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
-    from rich.table import Table
     from rich.text import Text
 
     from flows.cli.checks import CHECKS, examine
 
     console = standard_output()
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for name in ("check", "state", "found"):
-        table.add_column(name, overflow="fold")
+    table = plain_table("check", "state", "found", numbers=False)
     failed = []
     with console.status("Checking ..."):
         for name, check in CHECKS.items():

@@ -56,7 +56,10 @@ PresetOption = Annotated[
 WorkersOption = Annotated[
     int | None,
     typer.Option(
-        min=1, rich_help_panel=_SETTINGS, help="Solver processes, one pinned per core.  [default: all cores]"
+        min=1,
+        rich_help_panel=_SETTINGS,
+        show_default="all cores",
+        help="Solver processes, one pinned per core.",
     ),
 ]
 SetOption = Annotated[
@@ -71,18 +74,22 @@ SetOption = Annotated[
 
 
 def resolve(
-    preset: PresetOption = "quick",
     benchmark: Annotated[
         str | None,
         typer.Option(
             autocompletion=_benchmarks,
             rich_help_panel=_WHAT,
-            help="Family of generated models.  [default: combinatorial_auction]",
+            show_default="combinatorial_auction",
+            help="Family of generated models.",
         ),
     ] = None,
     size: Annotated[
         str | None,
-        typer.Option(rich_help_panel=_WHAT, help="Size of the generated models: tiny, test, transfer."),
+        typer.Option(
+            rich_help_panel=_WHAT,
+            show_default="the preset's",
+            help="Size of the generated models: tiny, test or transfer.",
+        ),
     ] = None,
     instances: Annotated[
         Path | None,
@@ -103,7 +110,9 @@ def resolve(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(rich_help_panel=_HOW, help="Model of --generator openai.  [default: BIFE_LLM_MODEL]"),
+        typer.Option(
+            rich_help_panel=_HOW, show_default="BIFE_LLM_MODEL", help="Model of --generator openai."
+        ),
     ] = None,
     replay_from: Annotated[
         Path | None,
@@ -112,9 +121,13 @@ def resolve(
     seed: Annotated[
         int | None,
         typer.Option(
-            min=0, rich_help_panel=_HOW, help="Seed of the search; decisions and instances stay the same."
+            min=0,
+            rich_help_panel=_HOW,
+            show_default="0",
+            help="Seed of the search; decisions and instances stay the same.",
         ),
     ] = None,
+    preset: PresetOption = "quick",
     workers: WorkersOption = None,
     config: Annotated[
         Path | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.completion import rule_references
-from flows.cli.consoles import number, standard_output
+from flows.cli.consoles import number, plain_table, show_code, show_facts, show_heading, standard_output
 
 if TYPE_CHECKING:
     from bife_core.rules import CompiledRule
@@ -21,17 +21,10 @@ app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
 @app.command("list")
 def list_rules() -> None:
     """List reference rules and registered ones."""
-    from rich.table import Table
-
     from bife_core.rules import REFERENCE_RULES
 
     console = standard_output()
-    table = Table(
-        title="Reference rules", title_justify="left", box=None, header_style="bold", padding=(0, 2, 0, 0)
-    )
-    table.add_column("name", no_wrap=True)
-    table.add_column("what it does")
-    table.add_column("reference of", no_wrap=True)
+    table = plain_table("reference rule", "what it does", "reference of", numbers=False)
     for rule in REFERENCE_RULES.values():
         table.add_row(rule.name, rule.summary, rule.benchmark or "")
     console.print(table)
@@ -40,11 +33,7 @@ def list_rules() -> None:
     if not registered:
         console.print("No rule has been registered yet; `bife demo` and `bife run` do.")
         return
-    table = Table(
-        title="Registered rules", title_justify="left", box=None, header_style="bold", padding=(0, 2, 0, 0)
-    )
-    for name in ("reference", "aliases", "time ratio", "interval", "against"):
-        table.add_column(name, overflow="fold")
+    table = plain_table("registered rule", "aliases", "time ratio", "interval", "against")
     for version in registered:
         tags = version.tags
         interval = f"{_short(tags, 'ci_low')} to {_short(tags, 'ci_high')}" if "ci_low" in tags else "-"
@@ -75,14 +64,13 @@ def show(
     """Show a rule: source, features it reads, size, origin and hash."""
     from bife_core.features import FEATURES
     from bife_core.rules import REFERENCE_RULES, complexity
-    from flows.cli import summary
 
     rule = load(reference)
     if source:
         typer.echo(rule.source.rstrip("\n"))
         return
     console = standard_output()
-    console.print(summary.code(rule.source))
+    show_code(console, rule.source)
     console.print()
     size = complexity(rule.source).to_dict()
     facts = [
@@ -95,14 +83,14 @@ def show(
         facts.insert(0, ("origin", known.origin))
         if known.benchmark is not None:
             facts.insert(1, ("reference of", known.benchmark))
-    facts += [(name.replace("_", " "), text) for name, text in evidence(reference).items()]
-    console.print(summary.facts(facts))
+    facts += evidence(reference)
     if rule.features is None:
-        console.print(summary.facts([("reads", "features at computed positions, so all 72 are extracted")]))
-        return
-    console.print(summary.heading("Features it reads"))
-    read = [FEATURES[index] for index in sorted(rule.features)]
-    console.print(summary.facts([(f"{item.index:>2}  {item.name}", item.meaning) for item in read]))
+        facts.append(("reads", "features at computed positions, so all 72 are extracted"))
+    show_facts(console, facts)
+    if rule.features is not None:
+        show_heading(console, "Features it reads")
+        read = [FEATURES[index] for index in sorted(rule.features)]
+        show_facts(console, [(f"{item.index:>2}  {item.name}", item.meaning) for item in read])
 
 
 def load(reference: str) -> CompiledRule:
@@ -136,20 +124,25 @@ def registered_rules() -> list[RegisteredRule]:
     return list_rules()
 
 
-def evidence(reference: str) -> dict[str, str]:
-    """Return what is known of a registered rule; nothing for any other."""
+def evidence(reference: str) -> list[tuple[str, str]]:
+    """Return what is known of a registered rule, labelled; nothing for any other."""
     if not reference.startswith("models:"):
-        return {}
+        return []
     for version in registered_rules():
         names = {version.reference, *(f"models:/{version.name}@{alias}" for alias in version.aliases)}
         if reference in names:
-            aliases = {"aliases": ", ".join(version.aliases)} if version.aliases else {}
-            return aliases | {key: text for key, text in sorted(version.tags.items()) if key != "sha"}
-    return {}
+            known = [("version", f"{version.version} {' '.join(version.aliases)}".strip())]
+            return known + [
+                (name.replace("_", " "), _short(version.tags, name))
+                for name in sorted(version.tags)
+                if name != "sha"
+            ]
+    return []
 
 
 def _short(tags: dict[str, str], name: str) -> str:
+    text = tags.get(name, "-")
     try:
-        return number(float(tags[name]), 3)
-    except (KeyError, ValueError):
-        return tags.get(name, "-")
+        return number(float(text)) if "." in text else text
+    except ValueError:
+        return text

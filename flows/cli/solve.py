@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from flows.cli.completion import branchers, rule_references
-from flows.cli.consoles import number, standard_output
+from flows.cli.consoles import full_name, number, plain_table, standard_output
 from flows.cli.options import assignment
 from flows.cli.outcome import CommandEnd, ExitCode, Interrupted
 
@@ -38,7 +38,8 @@ def solve(
         ),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(metavar="S", help="CPU seconds each solve may take.  [default: no limit]")
+        float | None,
+        typer.Option(metavar="S", show_default="no limit", help="CPU seconds each solve may take."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of SCIP's randomisation.")] = 0,
     cuts: Annotated[
@@ -70,7 +71,8 @@ def solve(
     results = [solved(model, first, settings, show_log=not quiet)]
     if other is not None:
         results.append(solved(model, other, settings, show_log=False))
-    console.print(result_table(results), "" if quiet else None)
+    console.print()
+    console.print(result_table(results))
     conclude(model.name, results)
 
 
@@ -141,17 +143,9 @@ def standing(result: SolveResult) -> str:
 
 def result_table(results: list[SolveResult]) -> Table:
     """Return the solves, one a column, and the ratio of the first to the second where there is one."""
-    from rich.table import Table
-
-    from flows.cli.summary import NAMES
-
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("")
-    for result in results:
-        table.add_column(NAMES.get(result.brancher, result.brancher), justify="right", overflow="fold")
     compared = len(results) == 2
-    if compared:
-        table.add_column("ratio", justify="right")
+    names = [full_name(result.brancher) for result in results]
+    table = plain_table("", *names, *(("ratio",) if compared else ()))
     table.add_row("status", *(result.status for result in results))
     table.add_row("objective", *(number(result.primal_bound, 10) for result in results))
     table.add_row("gap", *("-" if result.gap is None else f"{result.gap:.2%}" for result in results))

@@ -30,7 +30,7 @@ def collect(*, config: PipelineConfig) -> None:
 
     console = standard_output()
     result = run_flow(console, config, collection, config)
-    console.print(summary.collection(result))
+    summary.show_collection(console, result)
 
 
 @with_configuration
@@ -43,8 +43,8 @@ def evolve(*, config: PipelineConfig) -> None:
     result = run_flow(console, config, evolution, config)
     if result.best is None:
         raise CommandEnd(summary.no_rule(result), ExitCode.ERROR)
-    console.print(summary.rule(result.best, config, result.decisions))
-    console.print(summary.evolution(result))
+    summary.show_rule(console, result.best, config, result.decisions)
+    summary.show_evolution(console, result)
 
 
 @with_configuration
@@ -66,8 +66,8 @@ def evaluate(
 
     console = standard_output()
     result = run_flow(console, config, evaluation, config, rule)
-    console.print(summary.comparison(result))
-    console.print(summary.tracked(result.run))
+    summary.show_comparison(console, result)
+    summary.show_tracked(console, result.run)
     finish(console, config, result)
 
 
@@ -79,7 +79,7 @@ def run(*, config: PipelineConfig) -> None:
     console = standard_output()
     result = discover(console, config)
     if result.evaluation is not None:
-        summary.print_discovery(console, config, result)
+        summary.show_discovery(console, config, result)
         finish(console, config, result.evaluation)
 
 
@@ -137,7 +137,7 @@ def finish(console: Console, config: PipelineConfig, result: EvaluationResult) -
     from flows.cli import summary
 
     if config.instances.folder is not None:
-        console.print(summary.optima(result))
+        summary.show_optima(console, result)
     differing = result.summary.mismatches
     if differing:
         for mismatch in differing:

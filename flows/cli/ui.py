@@ -26,12 +26,14 @@ _POLL_S = 0.5
 def ui(
     mlflow_port: Annotated[
         int | None,
-        typer.Option(min=1, max=65535, metavar="PORT", help="Port of MLflow.  [default: 5000 or a free one]"),
+        typer.Option(
+            min=1, max=65535, metavar="PORT", show_default="5000 or a free one", help="Port of MLflow."
+        ),
     ] = None,
     prefect_port: Annotated[
         int | None,
         typer.Option(
-            min=1, max=65535, metavar="PORT", help="Port of Prefect.  [default: 4200 or a free one]"
+            min=1, max=65535, metavar="PORT", show_default="4200 or a free one", help="Port of Prefect."
         ),
     ] = None,
 ) -> None:

@@ -97,3 +97,15 @@ def test_the_key_is_written_nowhere(smoke, configured, home):
         run(None, evolution, config, smoke.result.collection.summary)
     holders = [path for path in home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert holders == []
+
+
+def test_a_model_that_writes_no_rule_ends_the_search_without_one(smoke, configured):
+    with ModelApi(then="no_code") as api:
+        config = configured(api, 5)
+        result = run(None, evolution, config, smoke.result.collection.summary)
+    assert result.best is None
+    assert result.failures == result.samples == config.search.samples
+    parent = MlflowClient().get_run(result.run.run_id)
+    assert parent.info.status == "FINISHED"
+    assert parent.data.tags["best_candidate"] == "none"
+    assert {child.data.tags["kind"] for child in tagged(result.run.run_id).values()} == {"call"}

@@ -107,6 +107,9 @@ def test_reductions(names):
 
 
 def test_reductions_of_lists():
+    assert_same(
+        f"{HEAD}    v = [f[1], f[2]]\n    w = (f[3], 2.0)\n    return np.mean(v) - np.max(w) + np.median(v)\n"
+    )
     assert_all_same(
         ["np.mean([f[1], f[2]])", "np.max((f[1], f[2], 0.5))", "np.sum([x for x in f[1:4] if x > 0])"]
     )
@@ -189,6 +192,9 @@ f[int(f[8])]
 [x for x in f[1:5] if x > 0][0]
 max([x for x in f[1:5] if x > 0])
 min([x for x in f[1:5] if x > 0])
+sum([x * y for x in f[1:4] for y in (x, 2.0) if x > 0 if y > 0])
+sum([max([x * y for y in f[1:4] if y > x]) for x in f[4:6]])
+len([1 for x in f[1:9] if x > f[9]]) / len([x for x in f[1:9] if x > f[10]])
 ([f[1]] * 2 + [2.0])[2]
 1e999 * f[1]
 math.sqrt(f[1] > 0) + np.exp(True)
@@ -221,6 +227,7 @@ STATEMENTS = [
     "g = f[1:4]\n    g += 1.0\n    g *= 2.0\n    return g[0] + f[1]",
     "def half(x, by=0.5):\n        return x * by\n    return half(f[1]) + half(by=f[2], x=1.0)",
     "def both(x):\n        return x, -x\n    p, q = both(f[1])\n    return p * 2.0 + q",
+    "x = (f[1], f[2], f[3])\n    c = f[4]\n    y = [x * c for x in x]\n    return y[0] + y[2] * x[1]",
     "n = 1\n    for i in range(70):\n        n *= 3\n    return n",
 ]
 

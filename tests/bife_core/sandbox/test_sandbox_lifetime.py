@@ -29,7 +29,9 @@ ENDING
 """
 
 
-def start(busy: str, arguments: dict[str, object], ending: str) -> tuple[subprocess.Popen[str], list[int]]:
+def start(
+    temporary: Path, busy: str, arguments: dict[str, object], ending: str
+) -> tuple[subprocess.Popen[str], list[int]]:
     script = (
         PARENT.replace("BUSY", repr(busy)).replace("ARGUMENTS", repr(arguments)).replace("ENDING", ending)
     )
@@ -37,7 +39,7 @@ def start(busy: str, arguments: dict[str, object], ending: str) -> tuple[subproc
         [sys.executable, "-c", script],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
     )
     assert parent.stdout is not None
     with parent.stdout as output:
@@ -58,32 +60,35 @@ def gone(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("busy", ["pause", "hold_lock"])
-def test_workers_die_when_the_parent_is_killed(busy):
-    parent, pids = start(busy, {"seconds": 600}, "time.sleep(600)")
+def test_workers_die_when_the_parent_is_killed(tmp_path, busy):
+    parent, pids = start(tmp_path, busy, {"seconds": 600}, "time.sleep(600)")
     parent.kill()
     parent.wait()
     assert pids
     assert all(gone(pid) for pid in pids)
 
 
-def test_workers_die_when_the_parent_ends_without_closing_the_pool():
-    parent, pids = start("pause", {"seconds": 600}, "sys.exit(0)")
+def test_workers_die_when_the_parent_ends_without_closing_the_pool(tmp_path):
+    parent, pids = start(tmp_path, "pause", {"seconds": 600}, "sys.exit(0)")
     assert parent.wait(timeout=20) == 0
     assert pids
+    assert list(tmp_path.iterdir()) == []
     assert all(gone(pid) for pid in pids)
 
 
-def test_an_interrupted_parent_does_not_hang():
+def test_an_interrupted_parent_does_not_hang(tmp_path):
     ending = "\ntry:\n    with pool:\n        future.result()\nexcept KeyboardInterrupt:\n    sys.exit(7)"
-    parent, pids = start("pause", {"seconds": 600}, ending)
+    parent, pids = start(tmp_path, "pause", {"seconds": 600}, ending)
     time.sleep(0.3)
     parent.send_signal(signal.SIGINT)
     assert parent.wait(timeout=20) == 7
     assert all(gone(pid) for pid in pids)
 
 
-def test_a_pool_nobody_holds_any_more_leaves_no_process():
-    parent, pids = start("pause", {"seconds": 600}, "del pool\nimport gc\ngc.collect()\ntime.sleep(600)")
+def test_a_pool_nobody_holds_any_more_leaves_no_process(tmp_path):
+    parent, pids = start(
+        tmp_path, "pause", {"seconds": 600}, "del pool\nimport gc\ngc.collect()\ntime.sleep(600)"
+    )
     try:
         assert all(gone(pid) for pid in pids)
     finally:

@@ -1,0 +1,37 @@
+"""The page on rules names everything the code allows and offers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bife_core.rules import REFERENCE_RULES, compile_rule
+from bife_core.rules.language import (
+    ARRAY_ATTRIBUTES,
+    ARRAY_METHODS,
+    BUILTINS,
+    CONSTANTS,
+    MATH_FUNCTIONS,
+    NUMPY_FUNCTIONS,
+)
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "rules.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("rule", REFERENCE_RULES.values(), ids=lambda rule: rule.name)
+def test_every_reference_rule_is_in_the_table_with_its_origin(rule):
+    benchmark = f"`{rule.benchmark}`" if rule.benchmark else ""
+    assert f"| `{rule.name}` | {benchmark} | {rule.summary} | {rule.origin} |" in PAGE
+
+
+def test_every_allowed_word_is_named():
+    words = NUMPY_FUNCTIONS | MATH_FUNCTIONS | BUILTINS | CONSTANTS | ARRAY_METHODS | ARRAY_ATTRIBUTES
+    assert [word for word in sorted(words) if f"`{word}`" not in PAGE] == []
+
+
+def test_the_example_is_a_rule():
+    example = PAGE.split("```python\n")[1].split("```")[0]
+    rule = compile_rule(example)
+    assert rule.native
+    assert rule.features == frozenset({18, 20, 21})

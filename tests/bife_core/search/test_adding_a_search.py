@@ -1,0 +1,73 @@
+"""The page docs/adding-a-search.md, followed to the letter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bife_core.config import SearchConfig
+from bife_core.search import SEARCHES, History, ReportingSearch, Search, open_search, replay
+from tests.support.searching import World, drive
+
+PAGE = Path(__file__).parents[3] / "docs" / "adding-a-search.md"
+CONFIG = SearchConfig(samples=12, initial=12, population=3)
+
+
+@pytest.fixture(scope="module")
+def blocks() -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+
+
+@pytest.fixture
+def namespace(blocks: list[str]) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(compile(blocks[0], str(PAGE), "exec", dont_inherit=True), names)
+    return names
+
+
+@pytest.fixture
+def registered(namespace: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Callable[[], ReportingSearch]:
+    monkeypatch.setitem(SEARCHES, "random", namespace["RandomSearch"])
+    return lambda: open_search(CONFIG, "random")
+
+
+def test_the_example_prints_what_the_page_says(
+    blocks: list[str], namespace: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec(compile(blocks[1], str(PAGE), "exec", dont_inherit=True), namespace)
+    expected = re.search(r"print\(.*# (.*)", blocks[1])
+    assert expected is not None
+    assert capsys.readouterr().out.strip() == expected[1]
+
+
+@pytest.mark.parametrize("failing", [0.0, 0.4, 1.0])
+def test_the_example_keeps_to_the_contract(registered: Callable[[], ReportingSearch], failing: float) -> None:
+    world = World(seed=1, failing=failing, repeating=0.3)
+    search = registered()
+    assert isinstance(search, Search)
+    history = History(search="random", config=CONFIG)
+    while requests := search.ask():
+        assert search.ask() == requests
+        with pytest.raises(ValueError, match="Expected"):
+            search.tell(())
+        answers = tuple(world(request) for request in requests)
+        search.tell(answers)
+        history = history.extended(answers)
+    assert len(search.candidates) == CONFIG.samples
+    assert (search.best is None) == (failing == 1)
+    assert [summary.samples for summary in search.summaries] == [CONFIG.samples]
+    copy = replay(CONFIG, History.from_json(history.to_json()))
+    assert copy.candidates == search.candidates
+    assert drive(copy, world) == ()
+
+
+def test_the_page_names_what_exists() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    found = re.findall(r"`((?:bife_core|tests|flows|tasks)/[\w/]+\.py)`", text)
+    assert len(found) >= 4
+    for path in found:
+        assert (PAGE.parents[1] / path).exists(), path

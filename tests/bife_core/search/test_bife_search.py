@@ -1,0 +1,416 @@
+"""Algorithm 1: one run worked by hand, and what holds for every run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bife_core.config import SearchConfig
+from bife_core.errors import ConfigError
+from bife_core.search import (
+    ATTEMPTS_PER_SAMPLE,
+    Answer,
+    BifeSearch,
+    SampleAnswer,
+    SampleRequest,
+    Search,
+    SolveAnswer,
+    SolveRequest,
+    candidate_seed,
+    open_search,
+)
+from tests.support.searching import World, drive, ids, table, wishes
+
+SMALL = SearchConfig(samples=12, initial=5, population=4)
+
+CONFIGS = st.builds(
+    lambda samples, initial, **fields: SearchConfig(samples=samples, initial=min(samples, initial), **fields),
+    samples=st.integers(1, 30),
+    initial=st.integers(1, 8),
+    population=st.integers(1, 6),
+    operators=st.lists(st.sampled_from(["i1", "e1", "e2", "m1", "m2"]), min_size=1, max_size=5).map(tuple),
+    crossover_parents=st.integers(2, 3),
+    elite_fraction=st.sampled_from([0.1, 0.25, 0.5, 0.9, 1.0]),
+    elite_cap=st.sampled_from([None, 1, 2, 5]),
+    admission=st.sampled_from(["at_least", "above"]),
+    survivors=st.sampled_from(["new", "population"]),
+    rank_base=st.sampled_from([0, 1]),
+    count_failures=st.booleans(),
+    seed=st.integers(0, 5),
+)
+WORLDS = st.builds(
+    World,
+    seed=st.integers(0, 10_000),
+    failing=st.sampled_from([0.0, 0.3, 0.8]),
+    repeating=st.sampled_from([0.0, 0.4]),
+)
+
+
+def told(search: Search, *answers: Answer) -> None:
+    search.ask()
+    search.tell(answers)
+
+
+def sample(name: str, f_lf: float | None = None, **fields: Any) -> SampleAnswer:
+    return SampleAnswer(id=name, f_lf=f_lf, **fields)
+
+
+def solve(name: str, f_hf: float | None = None, **fields: Any) -> SolveAnswer:
+    return SolveAnswer(id=name, f_hf=f_hf, **fields)
+
+
+def test_a_run_worked_by_hand() -> None:
+    """N = 4 and alpha = 1/2, so two founders; parents follow from PCG64(0) and the weights 1/4, 1/5, 1/6, 1/7.
+
+    PCG64(0) draws .637 .270 | .041 .017 | .813 | .913 and then .607 .729 | .544 .935 | .816. The weights cumulate
+    to .329 .592 .812 1; of a pair, the second is drawn from what the first has left.
+    """
+    search = BifeSearch(SMALL)
+    assert wishes(search) == [("sample", f"g00-c0{k}", "i1", ()) for k in range(5)]
+    told(
+        search,
+        sample("g00-c00", 0.50, sha="a"),
+        sample("g00-c01", failure="syntax error in line 1"),
+        sample("g00-c02", 0.60, sha="b"),
+        sample("g00-c03", 0.40, sha="c"),
+        sample("g00-c04", 0.55, sha="d"),
+    )
+    assert search.tau is None
+    assert search.best is None
+    assert wishes(search) == [("solve", "g00-c02", "", ()), ("solve", "g00-c04", "", ())]
+    told(search, solve("g00-c02", -3.0), solve("g00-c04", -2.0))
+
+    assert ids(search.elites) == ["g00-c04", "g00-c02"]
+    assert ids(search.population) == ["g00-c04", "g00-c02", "g00-c00", "g00-c03"]
+    assert search.tau == 0.60
+    assert wishes(search) == [
+        ("sample", "g01-c00", "e1", ("g00-c00", "g00-c04")),
+        ("sample", "g01-c01", "e2", ("g00-c04", "g00-c02")),
+        ("sample", "g01-c02", "m1", ("g00-c03",)),
+        ("sample", "g01-c03", "m2", ("g00-c03",)),
+    ]
+    told(
+        search,
+        sample("g01-c00", 0.70, sha="e"),
+        sample("g01-c01", 0.60, sha="f"),  # reaches tau exactly
+        sample("g01-c02", 0.59, sha="g"),
+        sample("g01-c03", 0.99, sha="b"),
+    )
+    assert search.candidates[-1].failure == "duplicate of g00-c02"
+    assert wishes(search) == [("solve", "g01-c00", "", ()), ("solve", "g01-c01", "", ())]
+    told(search, solve("g01-c00", -3.5), solve("g01-c01", failure="the solver was killed"))
+
+    assert ids(search.elites) == ["g00-c04", "g00-c02", "g01-c00"]
+    assert ids(search.population) == ["g00-c04", "g00-c02", "g01-c00", "g01-c02"]
+    assert search.tau == 0.70
+    assert search.samples_used == 9
+    assert wishes(search) == [
+        ("sample", "g02-c00", "e1", ("g01-c00", "g00-c02")),
+        ("sample", "g02-c01", "e2", ("g00-c02", "g01-c02")),
+        ("sample", "g02-c02", "m1", ("g01-c02",)),
+    ]
+    told(
+        search,
+        sample("g02-c00", 0.69, sha="h"),
+        sample("g02-c01", 0.71, sha="i"),
+        sample("g02-c02", math.nan, sha="j"),
+    )
+    assert wishes(search) == [("solve", "g02-c01", "", ())]
+    assert not search.done
+    told(search, solve("g02-c01", -0.5))
+
+    assert search.ask() == ()
+    assert search.done
+    assert ids(search.population) == ["g02-c01", "g00-c04", "g00-c02", "g01-c00"]
+    assert search.tau == 0.70
+    assert search.best is not None
+    assert search.best.id == "g02-c01"
+    assert [(s.samples, s.failures, s.solved, s.tau, s.n_alive) for s in search.summaries] == [
+        (5, 1, 2, 0.60, 4),
+        (4, 2, 1, 0.70, 4),
+        (3, 1, 1, 0.70, 4),
+    ]
+    last = search.summaries[-1]
+    assert (last.samples_total, last.failures_total, last.best_f_lf, last.best_f_hf) == (12, 4, 0.71, -0.5)
+    assert last.mean_f_lf == pytest.approx((0.71 + 0.55 + 0.60 + 0.70) / 4)
+
+
+def test_a_search_without_requests_left_takes_no_answers() -> None:
+    search = BifeSearch(SearchConfig(samples=1, initial=1, population=1))
+    drive(search, table({}))
+    with pytest.raises(ValueError, match="nothing was asked"):
+        search.tell((sample("g00-c00", 0.5),))
+
+
+@pytest.mark.parametrize(
+    ("answers", "sentence"),
+    [
+        ((), "Expected 3 answers"),
+        ([sample(f"g00-c0{k}", 0.5) for k in (0, 1)], "Expected 3 answers"),
+        (
+            [sample(f"g00-c0{k}", 0.5) for k in (0, 2, 1)],
+            "'g00-c01' at position 1, found a sample .*'g00-c02'",
+        ),
+        ([sample(f"g00-c0{k}", 0.5) for k in (0, 1, 7)], "'g00-c02' at position 2"),
+        ([solve(f"g00-c0{k}", 0.5) for k in (0, 1, 2)], "found a solve answer"),
+    ],
+    ids=["none", "too few", "swapped", "unknown", "other kind"],
+)
+def test_answers_that_do_not_fit_are_refused_and_change_nothing(
+    answers: Sequence[Answer], sentence: str
+) -> None:
+    search = BifeSearch(SearchConfig(samples=3, initial=3))
+    requests = search.ask()
+    with pytest.raises(ValueError, match=sentence):
+        search.tell(tuple(answers))
+    assert search.ask() == requests
+    assert search.candidates == ()
+    drive(search, World(seed=1))
+    assert search.done
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({"failure": "no code"}, "no code"),
+        ({}, "no F_LF was reported"),
+        ({"f_lf": math.nan}, "F_LF is nan, not a finite number"),
+        ({"f_lf": -math.inf}, "F_LF is -inf, not a finite number"),
+        ({"f_lf": math.nan, "failure": "raised"}, "raised"),
+        ({"f_lf": 0.5, "failure": "too slow"}, "too slow"),
+        ({"f_lf": 0.5, "sha": "same"}, "duplicate of g00-c00"),
+        ({"f_lf": math.nan, "sha": "same"}, "F_LF is nan, not a finite number"),
+    ],
+)
+def test_a_failed_sample_keeps_its_reason_and_earns_no_solve(answer: dict[str, Any], reason: str) -> None:
+    search = BifeSearch(SearchConfig(samples=2, initial=2, population=2, elite_fraction=1))
+    told(search, sample("g00-c00", 0.1, sha="same"), SampleAnswer(id="g00-c01", **answer))
+    assert search.candidates[1].failure == reason
+    assert [request.id for request in search.ask()] == ["g00-c00"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({"failure": "killed"}, "killed"),
+        ({}, "no F_HF was reported"),
+        ({"f_hf": math.inf}, "F_HF is inf, not a finite number"),
+        ({"f_hf": -1.0, "failure": "killed"}, "killed"),
+    ],
+)
+def test_a_failed_solve_keeps_its_reason_and_founds_no_elite(answer: dict[str, Any], reason: str) -> None:
+    search = BifeSearch(SearchConfig(samples=1, initial=1, population=1))
+    told(search, sample("g00-c00", 0.9))
+    told(search, SolveAnswer(id="g00-c00", **answer))
+    (candidate,) = search.candidates
+    assert (candidate.failure, candidate.f_hf, search.best) == (reason, None, None)
+    assert search.population == ()
+
+
+def test_the_next_by_low_fidelity_are_tried_when_no_founder_can_be_solved_with() -> None:
+    search = BifeSearch(SearchConfig(samples=5, initial=5, population=4))
+    low = {f"g00-c0{k}": score for k, score in enumerate((0.1, 0.5, 0.4, 0.3, 0.2))}
+    asked = drive(search, table(low, {"g00-c04": -7.0}))
+    assert [[r.id for r in requests] for requests in asked[1:]] == [
+        ["g00-c01", "g00-c02"],
+        ["g00-c03", "g00-c04"],
+    ]
+    assert search.tau == 0.2
+    assert len(search.summaries) == 1
+
+
+@pytest.mark.parametrize("count_failures", [True, False])
+def test_generators_that_only_fail_end_with_the_budget_used(count_failures: bool) -> None:
+    search = BifeSearch(SearchConfig(samples=10, initial=4, count_failures=count_failures))
+    asked = drive(search, table({}))
+    attempts = 10 if count_failures else 10 * ATTEMPTS_PER_SAMPLE
+    assert len(search.candidates) == attempts
+    assert search.samples_used == (10 if count_failures else 0)
+    assert [len(requests) for requests in asked] == [4] * (attempts // 4) + [2] * (attempts % 4 != 0)
+    assert all(r.operator == "i1" for requests in asked for r in requests if isinstance(r, SampleRequest))
+    assert (search.best, search.tau, search.done) == (None, None, True)
+
+
+def test_failed_samples_may_be_free() -> None:
+    def answer(request: Any) -> Answer:
+        if isinstance(request, SolveRequest):
+            return solve(request.id, -1.0)
+        return sample(request.id, 0.5) if request.id.endswith("0") else sample(request.id, failure="no code")
+
+    paying, free = (
+        BifeSearch(SearchConfig(samples=6, initial=3, count_failures=count)) for count in (True, False)
+    )
+    drive(paying, answer)
+    drive(free, answer)
+    assert (len(paying.candidates), sum(c.valid for c in paying.candidates)) == (6, 2)
+    assert (sum(c.valid for c in free.candidates), free.samples_used) == (6, 6)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "population", "solves"),
+    [(0.5, 4, 2), (0.5, 5, 3), (0.01, 4, 1), (1.0, 4, 4), (1.0, 8, 5), (0.55, 20, 5)],
+)
+def test_elite_fraction_says_how_many_founders_are_solved_with(
+    fraction: float, population: int, solves: int
+) -> None:
+    config = SearchConfig(samples=5, initial=5, population=population, elite_fraction=fraction)
+    asked = drive(BifeSearch(config), World(seed=3))
+    assert len(asked[1]) == solves
+
+
+@pytest.mark.parametrize(
+    ("admission", "solved"), [("at_least", ["g01-c00", "g01-c01"]), ("above", ["g01-c01"])]
+)
+def test_admission_says_whether_reaching_tau_is_enough(admission: Any, solved: list[str]) -> None:
+    config = SearchConfig(samples=3, initial=1, population=1, operators=("m1", "m2"), admission=admission)
+    low = {"g00-c00": 0.5, "g01-c00": 0.5, "g01-c01": 0.6}
+    asked = drive(BifeSearch(config), table(low, dict.fromkeys(low, -1.0)))
+    assert [request.id for request in asked[3]] == solved
+
+
+@pytest.mark.parametrize(
+    ("survivors", "alive"), [("new", ["g01-c00"]), ("population", ["g00-c01", "g00-c02"])]
+)
+def test_survivors_says_who_fills_the_places_elites_leave(survivors: Any, alive: list[str]) -> None:
+    """Old rules outlive worse new ones only if the whole population competes."""
+    config = SearchConfig(
+        samples=4, initial=3, population=3, operators=("m1",), elite_fraction=0.1, survivors=survivors
+    )
+    low = {"g00-c00": 0.9, "g00-c01": 0.8, "g00-c02": 0.7, "g01-c00": 0.1}
+    search = BifeSearch(config)
+    drive(search, table(low, {"g00-c00": -1.0}))
+    assert ids(search.population) == ["g00-c00", *alive]
+
+
+@pytest.mark.parametrize(
+    ("cap", "elites", "tau"), [(None, 4, 0.2), (3, 3, 0.3), (1, 1, 0.5)], ids=["all", "three", "one"]
+)
+def test_elite_cap_says_how_many_elites_are_kept(cap: int | None, elites: int, tau: float) -> None:
+    config = SearchConfig(
+        samples=4, initial=4, population=4, elite_fraction=1, elite_cap=cap, survivors="new"
+    )
+    low = {f"g00-c0{k}": score for k, score in enumerate((0.5, 0.4, 0.3, 0.2))}
+    search = BifeSearch(config)
+    drive(search, table(low, {name: -k - 1.0 for k, name in enumerate(low)}))
+    assert len(search.elites) == elites
+    assert search.tau == tau
+    assert ids(search.population) == list(low), "those without a rank fill the places left, by F_LF"
+
+
+def test_rank_base_says_how_strongly_the_best_parent_is_preferred() -> None:
+    """The same random numbers draw a parent of the same or a worse rank when ranks begin at 1."""
+    low = {"g00-c00": 0.9, "g00-c01": 0.8, "g00-c02": 0.7}
+    high = {"g00-c00": -1.0, "g00-c01": -2.0, "g00-c02": -3.0}
+    parents: list[list[str]] = []
+    for rank_base in (0, 1):
+        config = SearchConfig(
+            samples=203, initial=3, population=3, elite_fraction=1, operators=("m1",), rank_base=rank_base
+        )
+        asked = drive(BifeSearch(config), table(low, high))
+        parents.append([r.parents[0].id for (r, *_) in asked[2:] if isinstance(r, SampleRequest)])
+    assert len(parents[0]) == len(parents[1]) == 200
+    assert all(first <= second for first, second in zip(*parents, strict=True))
+    assert parents[0] != parents[1]
+
+
+def test_an_unknown_search_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"There is no search 'annealing'; choose one of .*bife"):
+        open_search(SMALL, "annealing")
+
+
+def test_a_search_is_what_the_protocol_says() -> None:
+    assert isinstance(open_search(SMALL), Search)
+
+
+def test_the_seed_of_a_sample_depends_on_its_id_and_the_seed_alone() -> None:
+    """Frozen: they are part of the keys under which paid answers are stored."""
+    assert [candidate_seed(0, "g00-c00"), candidate_seed(0, "g00-c01"), candidate_seed(1, "g00-c00")] == [
+        1980973735,
+        1644781832,
+        1198708636,
+    ]
+    for seed in (0, 1):
+        search = BifeSearch(SMALL.model_copy(update={"seed": seed}))
+        for requests in drive(search, World(seed=8)):
+            for request in requests:
+                assert isinstance(request, SolveRequest) or request.seed == candidate_seed(seed, request.id)
+
+
+@settings(max_examples=60, deadline=None)
+@given(config=CONFIGS, world=WORLDS)
+def test_what_holds_at_every_step(config: SearchConfig, world: World) -> None:
+    search = BifeSearch(config)
+    elites: set[str] = set()
+    generations = 0
+    while requests := search.ask():
+        assert search.ask() == requests
+        tau = search.tau
+        for request in requests:
+            if isinstance(request, SampleRequest):
+                assert not (request.parents and tau is None)
+                wanted = {"i1": 0, "m1": 1, "m2": 1}.get(request.operator, config.crossover_parents)
+                assert len(request.parents) == wanted
+                assert {parent.id for parent in request.parents} <= set(ids(search.population))
+                if len(search.population) >= wanted:
+                    assert len({parent.id for parent in request.parents}) == wanted
+            elif tau is not None:
+                assert request.candidate.f_lf is not None
+                assert request.candidate.f_lf >= tau
+                assert config.admission == "at_least" or request.candidate.f_lf > tau
+        search.tell(tuple(world(request) for request in requests))
+        if len(search.summaries) > generations:
+            generations += 1
+            if search.elites:
+                worst = min(elite.f_hf for elite in search.elites if elite.f_hf is not None)
+                assert search.tau in {elite.f_lf for elite in search.elites if elite.f_hf == worst}
+            now = set(ids(search.elites))
+            assert elites <= now or config.elite_cap is not None
+            assert bool(elites) <= bool(now)
+            elites = now
+            assert len(search.elites) <= (config.elite_cap or math.inf)
+            assert len(search.population) <= max(config.population, len(now))
+            assert len(set(ids(search.population))) == len(search.population)
+
+    candidates = search.candidates
+    assert search.done
+    assert search.generation == generations - 1
+    if config.count_failures:
+        assert len(candidates) == search.samples_used == config.samples
+    else:
+        assert search.samples_used == sum(c.f_lf is not None and not _failed_as_sample(c) for c in candidates)
+        spent = search.samples_used == config.samples
+        assert spent or len(candidates) == ATTEMPTS_PER_SAMPLE * config.samples
+    assert len({c.id for c in candidates}) == len(candidates)
+    assert all(c.failure for c in candidates if c.f_lf is None)
+    shas = [c.sha for c in candidates if c.valid and c.sha]
+    assert len(set(shas)) == len(shas)
+    solved = [c.f_hf for c in candidates if c.f_hf is not None]
+    assert (search.best.f_hf if search.best else None) == (max(solved) if solved else None)
+
+
+def _failed_as_sample(candidate: Any) -> bool:
+    """Return whether a failure is of the sample rather than of its solves, by the reasons `World` gives."""
+    return candidate.failure is not None and "F_HF" not in candidate.failure
+
+
+@settings(max_examples=30, deadline=None)
+@given(config=CONFIGS, world=WORLDS)
+def test_the_same_seed_and_answers_give_the_same_run(config: SearchConfig, world: World) -> None:
+    one, other = BifeSearch(config), BifeSearch(config)
+    assert drive(one, world) == drive(other, world)
+    assert one.candidates == other.candidates
+    assert one.summaries == other.summaries
+
+
+def test_another_seed_gives_another_run() -> None:
+    one, other = (drive(BifeSearch(SearchConfig(seed=seed)), World(seed=5)) for seed in (0, 1))
+    parents = [
+        [ids(r.parents) for requests in run for r in requests if isinstance(r, SampleRequest)]
+        for run in (one, other)
+    ]
+    assert parents[0] != parents[1]

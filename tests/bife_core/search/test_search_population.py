@@ -1,0 +1,90 @@
+"""Elites, threshold, admission and survival, without a search around them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bife_core.config import SearchConfig
+from bife_core.search import Candidate
+from bife_core.search.population import Population, by_high_fidelity, by_low_fidelity, founders
+from tests.support.searching import ids
+
+
+def rule(name: str, f_lf: float | None = None, f_hf: float | None = None, **fields: Any) -> Candidate:
+    return Candidate(id=name, generation=int(name[1:3]), operator="m1", f_lf=f_lf, f_hf=f_hf, **fields)
+
+
+def test_orders_leave_out_the_invalid_and_break_ties_by_age() -> None:
+    rules = [
+        rule("g02-c00", 0.5, -1.0),
+        rule("g00-c100", 0.5, -1.0),
+        rule("g00-c99", 0.5, -1.0),
+        rule("g00-c01", 0.9),
+        rule("g00-c02", 0.8, -9.0, failure="killed"),
+        rule("g00-c03"),
+        rule("g01-c00", 0.1, 3.0),
+    ]
+    ties = ["g00-c99", "g00-c100", "g02-c00"]
+    assert ids(by_low_fidelity(rules)) == ["g00-c01", *ties, "g01-c00"]
+    assert ids(by_high_fidelity(rules)) == ["g01-c00", *ties]
+    assert by_high_fidelity([]) == by_low_fidelity([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("fraction", "population", "count"),
+    [(0.5, 8, 4), (0.5, 3, 2), (0.55, 20, 11), (0.1, 30, 3), (0.01, 8, 1), (1.0, 8, 8), (0.3, 7, 3)],
+)
+def test_founders_are_the_ceiling_of_alpha_n(fraction: float, population: int, count: int) -> None:
+    assert founders(SearchConfig(elite_fraction=fraction, population=population)) == count
+
+
+def test_tau_is_the_low_fidelity_of_the_elite_of_worst_high_fidelity() -> None:
+    config = SearchConfig(population=3)
+    population = Population().succeeded_by(
+        [rule("g00-c00", 0.9, -5.0), rule("g00-c01", 0.2, -1.0), rule("g00-c02", 0.95)], config
+    )
+    assert ids(population.elites) == ["g00-c01", "g00-c00"]
+    assert population.tau == 0.9
+    assert ids(population.ranked) == ["g00-c01", "g00-c00", "g00-c02"]
+
+
+@pytest.mark.parametrize(
+    ("f_lf", "at_least", "above"), [(0.49, False, False), (0.5, True, False), (0.51, True, True)]
+)
+def test_admission(f_lf: float, at_least: bool, above: bool) -> None:
+    population = Population(elites=(rule("g00-c00", 0.5, -1.0),))
+    child = rule("g01-c00", f_lf)
+    assert population.admits(child, "at_least") is at_least
+    assert population.admits(child, "above") is above
+
+
+def test_nobody_is_admitted_without_a_score_or_without_elites() -> None:
+    population = Population(elites=(rule("g00-c00", 0.5, -1.0),))
+    assert not population.admits(rule("g01-c00"), "at_least")
+    assert not population.admits(rule("g01-c00", 0.9, failure="duplicate of g00-c00"), "at_least")
+    assert not Population(others=(rule("g00-c00", 0.1),)).admits(rule("g01-c00", 0.9), "at_least")
+
+
+def test_elites_may_outnumber_the_population() -> None:
+    newcomers = [rule(f"g00-c0{k}", 0.5, -float(k)) for k in range(4)]
+    population = Population().succeeded_by([*newcomers, rule("g00-c04", 0.9)], SearchConfig(population=2))
+    assert ids(population.ranked) == ["g00-c00", "g00-c01", "g00-c02", "g00-c03"]
+
+
+def test_an_elite_beyond_the_cap_loses_its_rank() -> None:
+    """It then competes by F_LF: always within its own generation, later only in the whole population."""
+    old = Population(elites=(rule("g00-c00", 0.6, -3.0),))
+    newcomers = [rule("g01-c00", 0.7, -1.0), rule("g01-c01", 0.8, -2.0), rule("g01-c02", 0.1)]
+    for survivors, others in (("new", ["g01-c01", "g01-c02"]), ("population", ["g01-c01", "g00-c00"])):
+        config = SearchConfig(population=3, elite_cap=1, survivors=survivors)  # type: ignore[arg-type]
+        population = old.succeeded_by(newcomers, config)
+        assert ids(population.elites) == ["g01-c00"]
+        assert ids(population.others) == others
+        assert population.tau == 0.7
+
+
+def test_failed_newcomers_never_live() -> None:
+    newcomers = [rule("g00-c00", failure="no code"), rule("g00-c01", 0.9, failure="solver died")]
+    assert Population().succeeded_by(newcomers, SearchConfig()).ranked == ()

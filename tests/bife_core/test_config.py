@@ -1,0 +1,233 @@
+"""Configuration: published numbers, strict keys, one sentence per mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from bife_core.config import (
+    CollectionConfig,
+    EvaluationConfig,
+    GeneratorConfig,
+    HighFidelityConfig,
+    InstancesConfig,
+    LowFidelityConfig,
+    PipelineConfig,
+    PresetName,
+    SearchConfig,
+    describe,
+    preset,
+    with_overrides,
+)
+from bife_core.errors import BifeError, ConfigError
+
+MODELS = [
+    InstancesConfig,
+    CollectionConfig,
+    LowFidelityConfig,
+    HighFidelityConfig,
+    SearchConfig,
+    GeneratorConfig,
+    EvaluationConfig,
+    PipelineConfig,
+]
+
+
+def leaves(model: BaseModel, prefix: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for key in type(model).model_fields:
+        value = getattr(model, key)
+        deeper = isinstance(value, BaseModel)
+        found += leaves(value, f"{prefix}{key}.") if deeper else [(prefix + key, value)]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("search.population", 8),
+        ("search.initial", 16),
+        ("search.samples", 100),
+        ("search.crossover_parents", 2),
+        ("search.operators", ("e1", "e2", "m1", "m2")),
+        ("high.instances", 20),
+        ("high.seed", 0),
+        ("high.time_limit_s", 60.0),
+        ("high.cost", "time"),
+        ("high.mean", "arithmetic"),
+        ("collection.decisions", 1000),
+        ("evaluation.instances", 20),
+        ("evaluation.time_limit_s", 1000.0),
+        ("evaluation.baseline", "relpscost"),
+    ],
+)
+def test_the_preset_paper_has_the_published_numbers(setting: str, value: Any) -> None:
+    assert dict(leaves(preset("paper")))[setting] == value
+
+
+def test_the_preset_paper_solves_20_instances_with_5_seeds_each() -> None:
+    evaluation = preset("paper").evaluation
+    assert len(set(evaluation.seeds)) == 5
+    assert evaluation.instances * len(evaluation.seeds) == 100
+
+
+def test_the_defaults_of_what_the_paper_leaves_open() -> None:
+    """docs/paper.md discusses them; a changed default must be changed there too."""
+    config = PipelineConfig()
+    search = config.search
+    assert (search.elite_fraction, search.elite_cap, search.admission) == (0.5, None, "at_least")
+    assert (search.survivors, search.rank_base, search.count_failures) == ("new", 0, True)
+    assert config.low.ties == "any"
+    assert config == preset("paper")
+
+
+def test_presets_are_valid_and_grow() -> None:
+    smoke, quick, paper = (preset(name) for name in get_args(PresetName))
+    for config in (smoke, quick, paper):
+        assert PipelineConfig.model_validate_json(config.model_dump_json()) == config
+    assert smoke.search.samples < quick.search.samples < paper.search.samples
+    assert smoke.collection.decisions < quick.collection.decisions < paper.collection.decisions
+    assert smoke.instances.size == "tiny"
+
+
+def test_an_unknown_preset_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"no preset 'huge'; choose one of smoke, quick, paper\."):
+        preset("huge")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_unknown_keys_are_errors(model: type[BaseModel]) -> None:
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        model.model_validate({"populaton": 8})
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_values_cannot_be_changed(model: type[BaseModel]) -> None:
+    config = model()
+    for name in model.model_fields:
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(config, name, getattr(config, name))
+
+
+@pytest.mark.parametrize("model", MODELS[:-1])
+def test_every_setting_has_a_default_and_a_description(model: type[BaseModel]) -> None:
+    for name, field in model.model_fields.items():
+        assert not field.is_required(), name
+        assert field.description is not None, name
+        assert field.description.endswith("."), name
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"search": {"samples": 0}},
+        {"search": {"samples": 10, "initial": 11}},
+        {"search": {"elite_fraction": 0}},
+        {"search": {"elite_fraction": 1.01}},
+        {"search": {"elite_cap": 0}},
+        {"search": {"operators": []}},
+        {"search": {"operators": ["e3"]}},
+        {"search": {"rank_base": 2}},
+        {"search": {"crossover_parents": 1}},
+        {"search": {"seed": -1}},
+        {"high": {"cost": "money"}},
+        {"high": {"time_limit_s": 0}},
+        {"low": {"ties": "last"}},
+        {"evaluation": {"confidence": 1}},
+        {"evaluation": {"seeds": []}},
+        {"collection": {"expert_probability": 0}},
+        {"generator": {"kind": "replay"}},
+        {"generator": {"temperature": 3}},
+        {"instances": {"benchmark": "folder"}},
+        {"instances": {"folder": "models"}},
+        {"workers": 0},
+    ],
+    ids=str,
+)
+def test_values_out_of_range_are_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        PipelineConfig.model_validate(values)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "setting", "value"),
+    [
+        ({"search.samples": 20}, "search.samples", 20),
+        ({"search.samples": "20"}, "search.samples", 20),
+        ({"workers": 3}, "workers", 3),
+        ({"search.elite_cap": 4}, "search.elite_cap", 4),
+        ({"evaluation.seeds": [7, 8]}, "evaluation.seeds", (7, 8)),
+        ({"instances.benchmark": "folder", "instances.folder": "models"}, "instances.folder", Path("models")),
+        ({"search.initial": 150, "search.samples": 200}, "search.initial", 150),
+    ],
+    ids=str,
+)
+def test_overrides_replace_what_they_name_and_nothing_else(
+    overrides: dict[str, Any], setting: str, value: Any
+) -> None:
+    before = PipelineConfig()
+    after = dict(leaves(with_overrides(before, overrides)))
+    assert after[setting] == value
+    assert {key for key, old in leaves(before) if after[key] != old} == set(overrides)
+    assert before == PipelineConfig()
+
+
+@pytest.mark.parametrize(
+    "key", ["samples", "search.populaton", "search.samples.more", "serch.samples", "", ".", "search."]
+)
+def test_an_unknown_override_is_one_sentence(key: str) -> None:
+    with pytest.raises(ConfigError, match="There is no setting") as error:
+        with_overrides(PipelineConfig(), {key: 1})
+    assert str(error.value) == f"There is no setting {key!r}; `bife config` lists them all."
+
+
+@pytest.mark.parametrize(
+    ("overrides", "parts"),
+    [
+        ({"search.samples": "many"}, ["search.samples: ", "valid integer", "found 'many'"]),
+        ({"high.cost": "money"}, ["high.cost: ", "'time'", "found 'money'"]),
+        ({"search": 5}, ["search: ", "found 5"]),
+        ({"search.samples": 4}, ["search: ", "initial (16) cannot exceed samples (4)"]),
+    ],
+    ids=str,
+)
+def test_an_override_that_does_not_fit_is_one_sentence(overrides: dict[str, Any], parts: list[str]) -> None:
+    with pytest.raises(ConfigError) as error:
+        with_overrides(PipelineConfig(), overrides)
+    assert isinstance(error.value, BifeError)
+    text = str(error.value)
+    assert all(part in text for part in parts), text
+    assert "\n" not in text
+    assert "pydantic" not in text
+
+
+def test_several_mistakes_are_all_described() -> None:
+    with pytest.raises(ValidationError) as error:
+        SearchConfig.model_validate({"samples": "x", "rank_base": 5})
+    assert [part.split(":")[0] for part in describe(error.value).split("; ")] == ["samples", "rank_base"]
+
+
+def test_fingerprints_are_equal_for_equal_values_only() -> None:
+    one = PipelineConfig(search=SearchConfig(samples=50))
+    same = with_overrides(PipelineConfig(), {"search.samples": "50"})
+    assert one.fingerprint() == same.fingerprint()
+    assert PipelineConfig.model_validate_json(one.model_dump_json()).fingerprint() == one.fingerprint()
+    changed = [
+        with_overrides(one, {key: value})
+        for key, value in [("search.seed", 1), ("workers", 2), ("low.ties", "first"), ("search.elite_cap", 8)]
+    ]
+    assert len({config.fingerprint() for config in (one, *changed)}) == 5
+    assert len(one.fingerprint()) == 16
+
+
+def test_a_fingerprint_is_the_same_in_every_process() -> None:
+    assert LowFidelityConfig(ties="first", time_limit_s=5.0).fingerprint() == "4bf33ac05f869c83"
+
+
+@pytest.mark.parametrize("folder", ["models/knapsack", "models/knapsack/"])
+def test_the_label_of_a_folder_is_its_name(folder: str) -> None:
+    assert InstancesConfig(benchmark="folder", folder=Path(folder)).label == "knapsack"
+    assert InstancesConfig().label == "combinatorial_auction"

@@ -1,0 +1,200 @@
+"""Figures hold what they should show, and can be rendered."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bife_core import plots
+from bife_core.config import SearchConfig
+from bife_core.search import BifeSearch, Candidate, GenerationSummary
+from tests.support.searching import World, drive
+
+
+@pytest.fixture(scope="module")
+def search() -> BifeSearch:
+    run = BifeSearch(SearchConfig(samples=24, initial=8, population=4))
+    drive(run, World(seed=2, failing=0.2, distinct=40))
+    return run
+
+
+def render(figure: Figure) -> bytes:
+    assert isinstance(figure, Figure)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    return buffer.getvalue()
+
+
+def is_png(figure: Figure) -> bool:
+    picture = render(figure)
+    return picture.startswith(b"\x89PNG") and len(picture) > 2000
+
+
+def labels(axes: Axes) -> list[str]:
+    legend = axes.get_legend()
+    assert legend is not None
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def test_progress_shows_both_fidelities_and_tau(search: BifeSearch) -> None:
+    figure = plots.progress(search.summaries)
+    low, high = figure.axes
+    assert labels(low) == ["best", "mean of rules alive", "threshold tau"]
+    assert labels(high) == ["best"]
+    best, mean, tau = low.lines
+    summaries = search.summaries
+    assert list(best.get_xdata()) == [s.generation for s in summaries]  # type: ignore[arg-type]
+    assert list(best.get_ydata()) == [s.best_f_lf for s in summaries]  # type: ignore[arg-type]
+    assert list(mean.get_ydata()) == [s.mean_f_lf for s in summaries]  # type: ignore[arg-type]
+    assert list(tau.get_ydata()) == [s.tau for s in summaries]  # type: ignore[arg-type]
+    assert list(high.lines[0].get_ydata()) == [s.best_f_hf for s in summaries]  # type: ignore[arg-type]
+    assert (low.get_ylabel(), high.get_xlabel()) == ("F_LF (agreement)", "generation")
+    assert is_png(figure)
+
+
+def test_progress_of_a_search_that_only_failed_has_gaps() -> None:
+    summary = GenerationSummary(
+        generation=0, samples=4, failures=4, solved=0, samples_total=4, failures_total=4
+    )
+    figure = plots.progress([summary])
+    assert all(math.isnan(float(line.get_ydata()[0])) for axes in figure.axes for line in axes.lines)  # type: ignore[index]
+    assert is_png(figure)
+
+
+def test_an_empty_history_is_drawn_empty() -> None:
+    figure = plots.progress([])
+    assert [len(axes.lines) for axes in figure.axes] == [3, 1]
+    assert is_png(figure)
+    scatter = plots.fidelity_scatter([])
+    assert scatter.axes[0].get_title() == "Low against high fidelity, 0 rules"
+    assert labels(scatter.axes[0]) == ["rule"]
+    assert is_png(scatter)
+
+
+def test_the_scatter_shows_the_rules_with_both_fidelities_and_names_the_best(search: BifeSearch) -> None:
+    figure = plots.fidelity_scatter(search.candidates, search.tau)
+    (axes,) = figure.axes
+    both = [c for c in search.candidates if c.f_hf is not None]
+    assert len(both) > 2
+    assert search.best is not None
+    points = np.asarray(axes.collections[0].get_offsets())
+    assert points.tolist() == [[c.f_lf, c.f_hf] for c in both]
+    first = max(both, key=lambda c: c.f_lf or 0.0)
+    assert labels(axes) == [
+        "rule",
+        f"best F_LF: {first.id}",
+        f"best F_HF: {search.best.id}",
+        "threshold tau",
+    ]
+    assert axes.lines[0].get_xdata()[0] == search.tau  # type: ignore[index]
+    assert is_png(figure)
+
+
+def test_one_rule_is_best_in_both() -> None:
+    rule = Candidate(id="g00-c00", generation=0, operator="i1", f_lf=0.5, f_hf=-1.0)
+    axes = plots.fidelity_scatter([rule]).axes[0]
+    assert axes.get_title().endswith("1 rule")
+    assert labels(axes) == ["rule", "best F_LF: g00-c00", "best F_HF: g00-c00"]
+
+
+def family() -> list[Candidate]:
+    def rule(name: str, *parents: str, f_hf: float | None = None) -> Candidate:
+        return Candidate(
+            id=name, generation=int(name[1:3]), operator="e1", parents=parents, f_lf=0.5, f_hf=f_hf
+        )
+
+    return [
+        rule("g00-c00", f_hf=-2.0),
+        rule("g00-c01"),
+        rule("g00-c02"),
+        rule("g01-c00", "g00-c00", "g00-c01"),
+        rule("g03-c00", "g01-c00", "g01-c00", f_hf=-1.0),
+    ]
+
+
+def test_lineage_shows_ancestors_only_and_each_arrow_once() -> None:
+    figure = plots.lineage(family(), "g03-c00")
+    (axes,) = figure.axes
+    boxes = {text.get_text().split(" ")[0]: text for text in axes.texts if text.get_text()}
+    assert set(boxes) == {"g03-c00", "g01-c00", "g00-c00", "g00-c01"}
+    assert boxes["g03-c00"].get_text() == "g03-c00 · e1\nF_LF 0.500\nF_HF -1"
+    assert sum(not text.get_text() for text in axes.texts) == 3, "arrows"
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "generation 0",
+        "generation 1",
+        "generation 3",
+    ]
+    heights = [boxes[name].get_position()[1] for name in ("g00-c00", "g01-c00", "g03-c00")]
+    assert heights == sorted(heights, reverse=True), "oldest on top"
+    assert is_png(figure)
+
+
+def test_a_founder_has_no_ancestors() -> None:
+    figure = plots.lineage(family(), "g00-c02")
+    assert [text.get_text() for text in figure.axes[0].texts] == ["g00-c02 · e1\nF_LF 0.500"]
+    assert is_png(figure)
+
+
+def test_parents_that_are_not_given_are_drawn_nowhere() -> None:
+    axes = plots.lineage(family()[3:], "g03-c00").axes[0]
+    assert sum(bool(text.get_text()) for text in axes.texts) == 2
+
+
+def test_the_lineage_of_a_run_can_be_drawn(search: BifeSearch) -> None:
+    assert search.best is not None
+    assert is_png(plots.lineage(search.candidates, search.best.id))
+
+
+@pytest.mark.parametrize("candidates", [[], family()])
+def test_the_lineage_of_a_stranger_is_refused(candidates: list[Candidate]) -> None:
+    with pytest.raises(ValueError, match=rf"no candidate 'g09-c00' among the {len(candidates)} given"):
+        plots.lineage(candidates, "g09-c00")
+
+
+def test_instance_costs_are_ordered_by_their_ratio() -> None:
+    rule = {"a": [2.0], "b": [1.0, 4.0], "c": [1.0]}
+    baseline = {"a": [1.0], "b": [8.0], "c": [2.0]}
+    figure = plots.instance_costs(rule, baseline, rule_label="mine", unit="nodes")
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "c", "b"], "greatest saving on top"
+    assert labels(axes) == ["RPB", "mine"]
+    assert axes.get_xscale() == "log"
+    assert axes.get_xlabel() == "nodes"
+    assert axes.get_title() == "mine / RPB = 0.63 (geometric mean)"
+    theirs, ours = (np.asarray(collection.get_offsets()) for collection in axes.collections[1:])
+    assert ours[:, 0] == pytest.approx([2.0, 1.0, 2.0])
+    assert theirs[:, 0] == pytest.approx([1.0, 2.0, 8.0])
+    assert is_png(figure)
+
+
+def test_costs_without_names_are_numbered_and_can_be_named() -> None:
+    costs = ([1.0, 4.0], [2.0, 2.0])
+    assert [t.get_text() for t in plots.instance_costs(*costs).axes[0].get_yticklabels()] == ["1", "0"]
+    named = plots.instance_costs(*costs, names=["x", "y"]).axes[0]
+    assert [t.get_text() for t in named.get_yticklabels()] == ["y", "x"]
+    with pytest.raises(ValueError, match="Expected 2 instance names, found 1"):
+        plots.instance_costs(*costs, names=["x"])
+    with pytest.raises(ValueError, match="same instances"):
+        plots.instance_costs([1.0], [1.0, 2.0])
+
+
+def test_many_instances_are_counted_not_named() -> None:
+    costs = np.random.default_rng(0).lognormal(size=(2, 80))
+    figure = plots.instance_costs(*costs)
+    assert figure.axes[0].get_yticklabels() == []
+    assert figure.axes[0].get_ylabel() == "80 instances"
+    assert is_png(figure)
+
+
+def test_figures_leave_no_global_state(search: BifeSearch) -> None:
+    from matplotlib import pyplot as plt
+
+    before = plt.get_fignums()
+    plots.progress(search.summaries)
+    plots.fidelity_scatter(search.candidates)
+    assert plt.get_fignums() == before

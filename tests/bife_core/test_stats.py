@@ -1,0 +1,269 @@
+"""Statistics against values worked by hand, and their edges."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bife_core.stats import (
+    SignedRank,
+    WinTieLoss,
+    collapse_seeds,
+    geometric_mean,
+    geometric_std,
+    holm,
+    log_ratios,
+    positive_counts,
+    ratio_interval,
+    signed_rank_test,
+    win_tie_loss,
+)
+
+POSITIVE = st.floats(1e-3, 1e6)
+PAIRED = [ratio_interval, signed_rank_test, win_tie_loss, log_ratios]
+
+
+@pytest.mark.parametrize(
+    ("values", "mean", "spread"),
+    [
+        ([4.0], 4.0, 1.0),
+        (4.0, 4.0, 1.0),
+        ([1, 4], 2.0, math.exp(math.log(4) / math.sqrt(2))),
+        ([1, 10, 100], 10.0, 10.0),
+        ([7, 7, 7], 7.0, 1.0),
+        ([[1, 4], [4, 1]], 2.0, math.exp(math.log(2) * math.sqrt(4 / 3))),
+        ([1e-200, 1e200], 1.0, math.exp(math.log(1e200) * math.sqrt(2))),
+    ],
+)
+def test_geometric_mean_and_spread(values: Any, mean: float, spread: float) -> None:
+    assert geometric_mean(values) == pytest.approx(mean)
+    assert geometric_std(values) == pytest.approx(spread)
+
+
+@pytest.mark.parametrize("function", [geometric_mean, geometric_std])
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
+def test_geometric_statistics_need_positive_finite_values(function: Any, bad: float) -> None:
+    with pytest.raises(ValueError, match=r"positive, finite values, found .*positive_counts"):
+        function([1.0, bad])
+    with pytest.raises(ValueError, match="needs at least one value"):
+        function([])
+
+
+def test_counts_of_zero_nodes_count_as_one() -> None:
+    counted = positive_counts([0, 1, 2, 1000])
+    assert counted.tolist() == [1, 1, 2, 1000]
+    assert geometric_mean(positive_counts([0, 0])) == 1
+
+
+def test_seeds_collapse_to_their_geometric_mean() -> None:
+    by_name = {"b": [2.0, 8.0], "a": [9.0]}
+    assert collapse_seeds(by_name) == pytest.approx([9.0, 4.0]), "in the order of the names"
+    assert collapse_seeds([[2.0, 8.0], [9.0]]) == pytest.approx([4.0, 9.0])
+    assert collapse_seeds(np.array([[2.0, 8.0], [9.0, 9.0]])) == pytest.approx([4.0, 9.0])
+    assert collapse_seeds([3.0, 5.0]) == pytest.approx([3.0, 5.0])
+
+
+@pytest.mark.parametrize("costs", [{}, [], np.empty(0)])
+def test_no_instances_are_no_costs(costs: Any) -> None:
+    with pytest.raises(ValueError, match="at least one instance"):
+        collapse_seeds(costs)
+
+
+def test_an_instance_without_costs_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one value"):
+        collapse_seeds({"a": [1.0], "b": []})
+
+
+@pytest.mark.parametrize("function", PAIRED)
+@pytest.mark.parametrize(
+    ("a", "b", "sentence"),
+    [
+        ([1.0, 2.0], [1.0], "found 2 and 1 of them"),
+        ({"x": [1.0], "y": [1.0]}, {"x": [1.0], "z": [1.0]}, "in only one of them: y, z"),
+        ({"x": [1.0]}, [1.0], "by instance name, or both as arrays"),
+        ([1.0, 0.0], [1.0, 1.0], "positive, finite"),
+        ([1.0, 1.0], [1.0, math.nan], "positive, finite"),
+    ],
+)
+def test_costs_that_do_not_pair_up_are_refused(function: Any, a: Any, b: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        function(a, b)
+
+
+def test_instances_pair_up_by_name_whatever_their_order_and_number_of_seeds() -> None:
+    a = {"y": [8.0], "x": [1.0, 4.0]}
+    b = {"x": [4.0], "y": [1.0, 16.0]}
+    assert np.exp(log_ratios(a, b)) == pytest.approx([0.5, 2.0])
+
+
+def test_a_ratio_worked_by_hand() -> None:
+    found = ratio_interval([1.0, 2.0, 4.0, 1.0], [2.0, 2.0, 2.0, 8.0])
+    assert found.ratio == pytest.approx((1 / 2 * 1 * 2 * 1 / 8) ** 0.25)
+    assert found.low is not None
+    assert found.high is not None
+    assert 1 / 8 <= found.low < found.ratio < found.high <= 2
+    assert (found.instances, found.confidence, found.note, found.below_one) == (4, 0.95, "", False)
+
+
+def test_the_interval_is_scipys_on_log_ratios() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.lognormal(size=(2, 15))
+    found = ratio_interval(a, b, confidence=0.9, rng=3)
+    logs = np.log(a / b)
+    theirs = scipy.stats.bootstrap(
+        (logs,), np.mean, n_resamples=9999, confidence_level=0.9, method="BCa", rng=np.random.default_rng(3)
+    ).confidence_interval
+    assert (found.low, found.high) == pytest.approx((math.exp(theirs.low), math.exp(theirs.high)), rel=1e-6)
+    # For 15 instances the interval of Student's t is close, and none of its code is shared.
+    t = scipy.stats.t.interval(0.9, 14, loc=logs.mean(), scale=logs.std(ddof=1) / math.sqrt(15))
+    assert np.log([found.low, found.high]) == pytest.approx(t, abs=0.15)
+
+
+def test_the_interval_narrows_with_less_confidence_and_turns_with_the_ratio() -> None:
+    a, b = np.random.default_rng(1).lognormal(size=(2, 12))
+    wide, narrow = ratio_interval(a, b, 0.99), ratio_interval(a, b, 0.5)
+    assert wide.low < narrow.low < narrow.high < wide.high  # type: ignore[operator]
+    assert ratio_interval(b, a).ratio == pytest.approx(1 / wide.ratio)
+
+
+def test_seeds_of_an_instance_are_no_more_instances() -> None:
+    """Copies of a cost add no information: the interval neither narrows nor hangs on the last bits of a mean."""
+    a, b = np.random.default_rng(2).lognormal(size=(2, 6))
+    once = ratio_interval(a, b)
+    five = ratio_interval(np.tile(a[:, None], 5), np.tile(b[:, None], 5))
+    assert five.instances == once.instances == 6
+    assert (five.ratio, five.low, five.high) == pytest.approx((once.ratio, once.low, once.high))
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    a, b = np.random.default_rng(4).lognormal(size=(2, 8))
+    assert ratio_interval(a, b, rng=7) == ratio_interval(a, b, rng=np.random.default_rng(7))
+    assert ratio_interval(a, b, rng=7) != ratio_interval(a, b, rng=8)
+
+
+def test_one_instance_gives_a_ratio_and_no_interval() -> None:
+    found = ratio_interval({"x": [1.0, 4.0]}, {"x": [4.0]})
+    assert (found.ratio, found.low, found.high, found.instances) == (pytest.approx(0.5), None, None, 1)
+    assert "one instance" in found.note
+    assert not found.below_one
+
+
+@pytest.mark.parametrize(("factor", "below_one"), [(1.0, False), (0.9, True), (1.1, False)])
+def test_one_ratio_on_all_instances_gives_a_point(factor: float, below_one: bool) -> None:
+    b = np.array([3.0, 0.1, 70.0])
+    found = ratio_interval(factor * b, b)
+    assert found.low == found.high == found.ratio == pytest.approx(factor)
+    assert "same on every instance" in found.note
+    assert found.below_one is below_one
+
+
+@pytest.mark.parametrize(
+    ("a", "below_one"), [([0.5, 0.6, 0.7, 0.8, 0.9], True), ([0.5, 0.6, 0.7, 3.0, 4.0], False)]
+)
+def test_below_one_means_the_whole_interval(a: list[float], below_one: bool) -> None:
+    assert ratio_interval(a, [1.0] * 5).below_one is below_one
+
+
+@pytest.mark.parametrize("ratios", [[0.5, 0.8], [1.0, 1.0, 1.0, 0.9], [1.0, 1.0, 5.0]])
+def test_few_or_nearly_equal_instances_still_give_a_finite_interval(ratios: list[float]) -> None:
+    found = ratio_interval(ratios, [1.0] * len(ratios))
+    assert found.low is not None
+    assert found.high is not None
+    assert min(ratios) * (1 - 1e-9) <= found.low <= found.high <= max(ratios) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0, -0.1, math.nan])
+def test_a_confidence_lies_between_0_and_1(confidence: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        ratio_interval([1.0, 2.0], [2.0, 3.0], confidence)
+
+
+def test_the_signed_rank_test_on_an_example_worked_by_hand() -> None:
+    """Ranks 1 to 5 with signs -, +, -, -, -: W+ = 2, reached or undercut by 3 of 32 signings, twice as two-sided."""
+    found = signed_rank_test([1 / 1.1, 1.2, 1 / 1.3, 1 / 1.4, 1 / 1.5], [1.0] * 5)
+    assert found == SignedRank(pytest.approx(6 / 32), 5, ties=False)  # type: ignore[arg-type]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(POSITIVE, POSITIVE), min_size=1, max_size=12))
+def test_the_signed_rank_test_is_scipys_exact_one_and_symmetric(pairs: list[tuple[float, float]]) -> None:
+    a, b = np.array(pairs).T
+    found, turned = signed_rank_test(a, b), signed_rank_test(b, a)
+    assert found == turned
+    assert 0 <= found.p_value <= 1
+    logs = np.log(a) - np.log(b)
+    if found.pairs == len(pairs) and not found.ties:
+        assert found.p_value == scipy.stats.wilcoxon(logs, method="exact").pvalue
+
+
+def test_equal_pairs_say_nothing_about_a_direction() -> None:
+    assert signed_rank_test([3.0, 5.0], [3.0, 5.0]) == SignedRank(1.0, 0, ties=False)
+    with_equal = signed_rank_test([1.0, 2.0, 4.0, 9.0], [2.0, 5.0, 4.0, 9.0])
+    assert with_equal == signed_rank_test([1.0, 2.0], [2.0, 5.0])
+    assert (with_equal.pairs, with_equal.p_value) == (2, 0.5)
+
+
+def test_equal_factors_are_ties_despite_their_last_bits() -> None:
+    b = np.array([3.0, 7.0, 0.1, 1e5])
+    assert np.unique(np.log(1.3 * b) - np.log(b)).size > 1
+    assert signed_rank_test(1.3 * b, b).ties
+    assert signed_rank_test([1.3, 1.0], [1.0, 1.3]).ties, "of either sign"
+
+
+@pytest.mark.parametrize(
+    ("p_values", "adjusted"),
+    [
+        ([], ()),
+        ([0.2], (0.2,)),
+        ([0.01, 0.04, 0.03], (0.03, 0.06, 0.06)),
+        ([0.04, 0.01, 0.02, 0.03], (0.06, 0.04, 0.06, 0.06)),
+        ([0.5, 0.6, 0.001], (1.0, 1.0, 0.003)),
+        ([0.0, 1.0], (0.0, 1.0)),
+        ([0.02, 0.02], (0.04, 0.04)),
+    ],
+)
+def test_holm_worked_by_hand(p_values: list[float], adjusted: tuple[float, ...]) -> None:
+    assert holm(p_values) == pytest.approx(adjusted)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_never_lowers_nor_reorders(p_values: list[float]) -> None:
+    adjusted = holm(p_values)
+    m = len(p_values)
+    for p, q in zip(p_values, adjusted, strict=True):
+        assert p <= q <= min(1.0, m * p)
+    order = np.argsort(p_values, kind="stable")
+    assert (np.diff(np.array(adjusted)[order]) >= 0).all()
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.1, math.nan])
+def test_holm_takes_probabilities_only(bad: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        holm([0.5, bad])
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "counts"),
+    [(0.0, (2, 1, 2)), (0.01, (1, 3, 1)), (1.0, (0, 5, 0))],
+)
+def test_wins_ties_and_losses(tolerance: float, counts: tuple[int, int, int]) -> None:
+    a = [1.0, 1.995, 3.0, 4.02, 5.0]
+    b = [1.5, 2.0, 3.0, 4.0, 2.6]
+    assert win_tie_loss(a, b, tolerance) == WinTieLoss(*counts)
+    assert win_tie_loss(b, a, tolerance) == WinTieLoss(*counts[::-1])
+
+
+def test_wins_are_counted_after_seeds_are_collapsed() -> None:
+    assert win_tie_loss({"x": [1.0, 9.0]}, {"x": [3.0, 3.0]}) == WinTieLoss(0, 1, 0)
+
+
+def test_a_negative_tolerance_is_refused() -> None:
+    with pytest.raises(ValueError, match="must not be negative"):
+        win_tie_loss([1.0], [1.0], -0.1)

@@ -1,0 +1,91 @@
+"""Driving a search in tests: the loop that asks and tells, and worlds of answers that depend on ids alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bife_core.search import (
+    Answer,
+    BifeSearch,
+    Candidate,
+    Request,
+    SampleAnswer,
+    SampleRequest,
+    Search,
+    SolveAnswer,
+    candidate_seed,
+)
+
+Asked = tuple[tuple[Request, ...], ...]
+
+
+def drive(search: Search, answer: Callable[[Request], Answer], steps: int | None = None) -> Asked:
+    """Run a search, to its end or for some steps, and return what it asked."""
+    asked: list[tuple[Request, ...]] = []
+    while len(asked) != steps and (requests := search.ask()):
+        asked.append(requests)
+        search.tell(tuple(answer(request) for request in requests))
+    return tuple(asked)
+
+
+def table(f_lf: dict[str, float], f_hf: dict[str, float] | None = None) -> Callable[[Request], Answer]:
+    """Answer from tables by id; a sample that is not in its table fails, and so does a solve."""
+
+    def answer(request: Request) -> Answer:
+        if isinstance(request, SampleRequest):
+            score = f_lf.get(request.id)
+            return SampleAnswer(id=request.id, f_lf=score, failure=None if score is not None else "no code")
+        cost = (f_hf or {}).get(request.id)
+        return SolveAnswer(id=request.id, f_hf=cost, failure=None if cost is not None else "solver died")
+
+    return answer
+
+
+@dataclass(frozen=True)
+class World:
+    """Answers drawn from the id of a request: coarse fidelities so that ties occur, repeated hashes, failures."""
+
+    seed: int
+    failing: float = 0.0
+    repeating: float = 0.0
+    distinct: int = 6
+
+    def __call__(self, request: Request) -> Answer:
+        rng = np.random.default_rng([self.seed, candidate_seed(0, request.id), request.kind == "solve"])
+        fails, repeats, kind = rng.random(3)
+        value = float(rng.integers(self.distinct)) / self.distinct
+        if isinstance(request, SampleRequest):
+            sha = f"sha{rng.integers(3)}" if repeats < self.repeating else f"sha-{request.id}"
+            if fails < self.failing:
+                kinds: tuple[SampleAnswer, ...] = (
+                    SampleAnswer(id=request.id, failure="no code"),
+                    SampleAnswer(id=request.id, sha=sha, f_lf=math.nan),
+                    SampleAnswer(id=request.id, sha=sha, f_lf=value, failure="too slow"),
+                )
+                return kinds[int(kind * len(kinds))]
+            return SampleAnswer(id=request.id, sha=sha, f_lf=value)
+        if fails < self.failing:
+            return SolveAnswer(id=request.id, f_hf=math.nan if kind < 0.5 else None)
+        return SolveAnswer(id=request.id, f_hf=-10 * value)
+
+
+def ids(candidates: tuple[Candidate, ...]) -> list[str]:
+    """Return the ids of candidates."""
+    return [candidate.id for candidate in candidates]
+
+
+def wishes(search: BifeSearch) -> list[tuple[str, str, str, tuple[str, ...]]]:
+    """Return kind, id, operator and parents of what is asked next."""
+    return [
+        (
+            request.kind,
+            request.id,
+            request.operator if isinstance(request, SampleRequest) else "",
+            tuple(ids(request.parents)) if isinstance(request, SampleRequest) else (),
+        )
+        for request in search.ask()
+    ]

@@ -1,0 +1,78 @@
+import pickle
+
+import pytest
+
+from bife_core.config import GeneratorConfig
+from bife_core.generators import Generation
+from bife_core.search import Candidate, SampleRequest
+from tasks.generation import GenerationStopped, generator_identity, propose
+from tests.support.model_api import MODEL, ModelApi
+
+PARENT = Candidate(
+    id="g00-c00",
+    generation=0,
+    operator="i1",
+    sha="a",
+    source="def candidate_variable_score(variable_features) -> float:\n    return variable_features[18]\n",
+    f_lf=0.5,
+)
+REQUEST = SampleRequest(id="g01-c00", generation=1, operator="m1", parents=(PARENT,), seed=3)
+
+
+def proposed(config, calls):
+    return Generation.model_validate(propose.fn(REQUEST, config, "toys", calls, "key"))
+
+
+@pytest.fixture
+def api(monkeypatch):
+    def start(*script, **options):
+        server = ModelApi(script, **options)
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", server.base_url)
+        monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
+        return server
+
+    return start
+
+
+def test_the_same_request_gives_the_same_rule_offline(tmp_path):
+    first, again = (proposed(GeneratorConfig(), tmp_path) for _ in range(2))
+    assert first == again
+    assert first.source
+    assert first.attempts == ()
+
+
+def test_calls_of_an_earlier_interrupted_run_are_counted_too(tmp_path, api):
+    config = GeneratorConfig(kind="openai")
+    with api("bad_key", "good"):
+        with pytest.raises(GenerationStopped) as stopped:
+            proposed(config, tmp_path)
+        assert [attempt.status for attempt in stopped.value.generation.attempts] == ["error"]
+        written = proposed(config, tmp_path)
+    assert [(attempt.status, attempt.recorded) for attempt in written.attempts] == [
+        ("error", True),
+        ("ok", False),
+    ]
+
+
+def test_an_answer_on_disk_is_not_asked_for_again(tmp_path, api):
+    config = GeneratorConfig(kind="openai")
+    with api() as server:
+        first, again = proposed(config, tmp_path), proposed(config, tmp_path)
+        assert len(server.requests) == 1
+    assert again.source == first.source
+    assert [attempt.recorded for attempt in again.attempts] == [True]
+
+
+def test_a_stop_survives_the_way_between_processes():
+    stopped = pickle.loads(pickle.dumps(GenerationStopped("no credit", None)))
+    assert (str(stopped), stopped.generation) == ("no credit", None)
+
+
+def test_the_identity_of_a_model_holds_neither_key_nor_address(monkeypatch):
+    monkeypatch.setenv("BIFE_LLM_MODEL", "a-model")
+    monkeypatch.setenv("BIFE_LLM_BASE_URL", "http://somewhere/v1")
+    monkeypatch.setenv("BIFE_LLM_API_KEY", "sk-secret")
+    identity = generator_identity(GeneratorConfig(kind="openai"))
+    assert identity["model"] == "a-model"
+    assert not {"sk-secret", "http://somewhere/v1"} & set(identity.values())
+    assert generator_identity(GeneratorConfig(kind="openai", model="a-model")) == identity
