@@ -20,7 +20,9 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 	  { echo "BiFE needs Python 3.11 to 3.13, found $$($(PYTHON) --version); set PYTHON=python3.12, say."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@echo "Compiling the feature extractor for this machine ..."
+	@$(BIN)/python -c 'import bife_core.scip.callback'
 	@touch $(STAMP)
 
 demo: $(STAMP)
