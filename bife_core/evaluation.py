@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -108,11 +108,7 @@ def evaluate(
             for result in (of_baseline, of_rule)
         ]
         if disagree(of_rule, of_baseline):
-            mismatches.append(
-                f"{job.instance}, seed {job.settings.seed}: {rule.name} ended {of_rule.status} with "
-                f"{of_rule.primal_bound}, {baseline.name} ended {of_baseline.status} with "
-                f"{of_baseline.primal_bound}."
-            )
+            mismatches.append(_sentence(of_rule, of_baseline))
         for table, kind in ((times, "time"), (nodes, "nodes")):
             pair_of = table.setdefault(job.instance_digest, ([], []))
             pair_of[0].append(_positive(of_rule, kind))
@@ -150,6 +146,30 @@ def disagree(a: SolveResult, b: SolveResult) -> bool:
         return a.primal_bound is not b.primal_bound
     scale = max(1.0, abs(a.primal_bound), abs(b.primal_bound))
     return abs(a.primal_bound - b.primal_bound) > OBJECTIVE_TOLERANCE * scale
+
+
+def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:
+    """Return a sentence per instance of which two solves prove different things; there should be none.
+
+    Each solve is compared with the first finished one of its instance.
+    """
+    proven: dict[str, SolveResult] = {}
+    found: dict[str, str] = {}
+    for result in results:
+        first = proven.get(result.instance)
+        if first is None:
+            if result.finished:
+                proven[result.instance] = result
+        elif disagree(first, result):
+            found.setdefault(result.instance, _sentence(first, result))
+    return tuple(found.values())
+
+
+def _sentence(a: SolveResult, b: SolveResult) -> str:
+    return (
+        f"{a.instance}: {a.brancher} ended {a.status} with {a.primal_bound}, "
+        f"{b.brancher} ended {b.status} with {b.primal_bound}."
+    )
 
 
 def _positive(result: SolveResult, kind: str) -> float:

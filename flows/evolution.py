@@ -12,9 +12,11 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from bife_core.collection import CollectionSummary
 from bife_core.config import PipelineConfig
 from bife_core.errors import GeneratorError
+from bife_core.evaluation import contradictions
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Generation
+from bife_core.scip.solving import SolveResult
 from bife_core.search import (
     Answer,
     ReportingSearch,
@@ -111,13 +113,14 @@ class _Evolution:
             raise
         candidates, best = self.search.candidates, self.search.best
         record_outcome(self.tracker, self.directory, best, candidates, self.search.summaries)
-        notes = (*self.design.notes, *self.tracker.notes)
+        notes = (*self.design.notes, *self.disagreements(), *self.tracker.notes)
         for note in notes:
             observer().note(note)
         run_id = self.tracker.run_id
         return EvolutionResult(
             key=self.key,
             best=best,
+            best_solves=self.solves_of(best.id) if best is not None else (),
             samples=len(candidates),
             failures=sum(candidate.failure is not None for candidate in candidates),
             decisions=self.decisions,
@@ -206,6 +209,16 @@ class _Evolution:
             answers.append(SolveAnswer(id=request.id, f_hf=score.f_hf, failure=score.failure))
             observer().progress(done, len(requests))
         return answers
+
+    def solves_of(self, candidate: str) -> tuple[SolveResult, ...]:
+        """Return a candidate's solves of the design instances."""
+        score = self.records[candidate].high
+        return score.results if score is not None else ()
+
+    def disagreements(self) -> tuple[str, ...]:
+        """Return a sentence per design instance of which two rules proved different things."""
+        solves = [solve for candidate in self.records for solve in self.solves_of(candidate)]
+        return tuple(f"A defect: {sentence}" for sentence in contradictions(solves))
 
     def track_samples(self, waiting: set[str]) -> None:
         """Write those samples to MLflow of which nothing more will become known."""

@@ -8,6 +8,7 @@ from typing import Any
 from bife_core.collection import CollectionSummary
 from bife_core.config import Settings
 from bife_core.evaluation import EvaluationSummary
+from bife_core.scip.solving import SolveResult
 from bife_core.search import Candidate
 from tasks.records import Spending
 from tasks.registry import RegisteredRule
@@ -44,6 +45,8 @@ class EvolutionResult(Settings):
         Identity of the evolution; the same configuration and data give the same.
     best : Candidate or None
         The rule with the highest F_HF; None if none could be solved with.
+    best_solves : tuple of SolveResult
+        The best rule's solves of the design instances.
     directory : Path
         Files of the run: best_rule.py, best.diff, candidates.json, lineage.json, figures.
     ranking_url : str
@@ -52,6 +55,7 @@ class EvolutionResult(Settings):
 
     key: str
     best: Candidate | None
+    best_solves: tuple[SolveResult, ...]
     samples: int
     failures: int
     decisions: CollectionSummary

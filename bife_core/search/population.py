@@ -37,10 +37,10 @@ def founders(config: SearchConfig) -> int:
 
     Examples
     --------
-    >>> founders(SearchConfig(population=20, elite_fraction=0.55))
-    11
+    >>> founders(SearchConfig(population=25, elite_fraction=0.28))
+    7
     """
-    # 0.55 * 20 is 11.000000000000002 in floating point; without rounding its ceiling would be 12.
+    # 0.28 * 25 is 7.000000000000001 in floating point; without rounding its ceiling would be 8.
     return math.ceil(round(config.elite_fraction * config.population, 9))
 
 

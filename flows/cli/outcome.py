@@ -36,6 +36,14 @@ MEANINGS = {
 EXIT_CODES = "Exit codes: " + "; ".join(f"{code:d} {meaning}" for code, meaning in MEANINGS.items()) + "."
 
 
+WITHOUT_OPTIMUM = {
+    "infeasible": "is infeasible: no point satisfies all its constraints",
+    "unbounded": "is unbounded: its objective has no limit",
+    "inforunbd": "is infeasible or unbounded",
+}
+"""What SCIP's statuses that prove the absence of an optimum say about a model."""
+
+
 class CommandEnd(BifeError):  # noqa: N818 - an end other than a failure is possible
     """Ends a command with a sentence and an exit code of its own."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,7 @@ class Ledger:
 
 def _files(home: Home) -> Iterator[Iterator[Path]]:
     yield home.decisions.glob("*/parts/*.parquet")
-    yield home.task_results.glob("propose-*")
+    yield Path(os.environ["PREFECT_LOCAL_STORAGE_PATH"]).glob("propose-*")
     yield home.solves.glob("*/*.json")
 
 

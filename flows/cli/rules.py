@@ -108,6 +108,19 @@ def load(reference: str) -> CompiledRule:
     return load_rule(reference)
 
 
+def brancher(reference: str) -> str | CompiledRule:
+    """Return a SCIP brancher's name as it is, and anything else as the rule it refers to.
+
+    Raises
+    ------
+    RuleError
+        If there is no such rule.
+    """
+    from bife_core.scip.solving import BUILTIN_BRANCHERS
+
+    return reference if reference in BUILTIN_BRANCHERS else load(reference)
+
+
 def registered_rules() -> list[RegisteredRule]:
     """Return what the registry holds, without making a store where there is none.
 

@@ -10,7 +10,7 @@ import typer
 from flows.cli.completion import branchers, rule_references
 from flows.cli.consoles import full_name, number, plain_table, standard_output
 from flows.cli.options import assignment
-from flows.cli.outcome import CommandEnd, ExitCode, Interrupted
+from flows.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode, Interrupted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -55,6 +55,7 @@ def solve(
 ) -> None:
     """Solve a model with a rule in charge of branching; prints SCIP's log, then a summary."""
     from bife_core.benchmarks import screen
+    from flows.cli.rules import brancher
 
     settings = solve_settings(time_limit, seed, cuts, set_param or [])
     facts = screen(model)
@@ -98,20 +99,6 @@ def solve_settings(time_limit_s: float | None, seed: int, cuts: str, assignments
         return SolveSettings(time_limit_s=time_limit_s, seed=seed, cuts=where, params=params)
     except ValidationError as error:
         raise ConfigError(f"{describe(error)}.") from error
-
-
-def brancher(reference: str) -> str | CompiledRule:
-    """Return a SCIP brancher's name as it is, and anything else as the rule it refers to.
-
-    Raises
-    ------
-    RuleError
-        If there is no such rule.
-    """
-    from bife_core.scip.solving import BUILTIN_BRANCHERS
-    from flows.cli.rules import load
-
-    return reference if reference in BUILTIN_BRANCHERS else load(reference)
 
 
 def solved(model: Path, who: str | CompiledRule, settings: SolveSettings, *, show_log: bool) -> SolveResult:
@@ -184,13 +171,8 @@ def conclude(name: str, results: list[SolveResult]) -> None:
             "with the model.",
             ExitCode.DISAGREEMENT,
         )
-    without_optimum = {
-        "infeasible": "is infeasible: no point satisfies all its constraints",
-        "unbounded": "is unbounded: its objective has no limit",
-        "inforunbd": "is infeasible or unbounded",
-    }
-    if first.status in without_optimum:
-        raise CommandEnd(f"{name} {without_optimum[first.status]}.", ExitCode.NO_OPTIMUM)
+    if first.status in WITHOUT_OPTIMUM:
+        raise CommandEnd(f"{name} {WITHOUT_OPTIMUM[first.status]}.", ExitCode.NO_OPTIMUM)
     if not first.finished:
         raise CommandEnd(
             f"SCIP stopped at a limit ({first.status}) before it had proven an optimum; {standing(first)}.",

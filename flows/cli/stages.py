@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
 
@@ -9,26 +11,34 @@ import typer
 
 from flows.cli.completion import rule_references
 from flows.cli.consoles import standard_output
+from flows.cli.interrupt import GO_ON, ending_at_once
 from flows.cli.options import with_configuration
-from flows.cli.outcome import CommandEnd, ExitCode, Interrupted, complain
+from flows.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode, Interrupted, complain
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from bife_core.config import PipelineConfig
-    from flows.results import EvaluationResult, PipelineResult
+    from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+DEFECT = "A defect:"
+"""How an evolution's notes on contradicting proofs begin."""
+
+STARTING = "Starting ..."
+"""Shown while Prefect and MLflow are imported, which takes seconds."""
 
 
 @with_configuration
 def collect(*, config: PipelineConfig) -> None:
     """Record strong-branching decisions, which F_LF is measured on."""
-    from flows.cli import summary
-    from flows.collection import collection
-
     console = standard_output()
+    with console.status(STARTING):
+        from flows.cli import summary
+        from flows.collection import collection
+
     result = run_flow(console, config, collection, config)
     summary.show_collection(console, result)
 
@@ -36,15 +46,20 @@ def collect(*, config: PipelineConfig) -> None:
 @with_configuration
 def evolve(*, config: PipelineConfig) -> None:
     """Search for a rule; decisions are collected first where they are missing."""
-    from flows.cli import summary
-    from flows.evolution import evolution
-
     console = standard_output()
+    with console.status(STARTING):
+        from bife_core.generators import open_generator
+        from flows.cli import summary
+        from flows.evolution import evolution
+        from tasks.home import project_home
+
+        open_generator(config.generator, project_home().runs)
     result = run_flow(console, config, evolution, config)
     if result.best is None:
         raise CommandEnd(summary.no_rule(result), ExitCode.ERROR)
     summary.show_rule(console, result.best, config, result.decisions)
     summary.show_evolution(console, result)
+    finish(console, config, None, result)
 
 
 @with_configuration
@@ -61,10 +76,14 @@ def evaluate(
     ],
 ) -> None:
     """Compare a rule with a SCIP brancher on held-out models."""
-    from flows.cli import summary
-    from flows.evaluation import evaluation
-
     console = standard_output()
+    with console.status(STARTING):
+        from flows.cli import summary
+        from flows.cli.rules import brancher, load
+        from flows.evaluation import evaluation
+
+        load(rule)
+        brancher(config.evaluation.baseline)
     result = run_flow(console, config, evaluation, config, rule)
     summary.show_comparison(console, result)
     summary.show_tracked(console, result.run)
@@ -74,13 +93,13 @@ def evaluate(
 @with_configuration
 def run(*, config: PipelineConfig) -> None:
     """Discover a rule from models to registry: collect, evolve, evaluate, register."""
-    from flows.cli import summary
-
     console = standard_output()
     result = discover(console, config)
     if result.evaluation is not None:
+        from flows.cli import summary
+
         summary.show_discovery(console, config, result)
-        finish(console, config, result.evaluation)
+        finish(console, config, result.evaluation, result.evolution)
 
 
 def discover(console: Console, config: PipelineConfig) -> PipelineResult:
@@ -91,9 +110,16 @@ def discover(console: Console, config: PipelineConfig) -> PipelineResult:
     CommandEnd
         If no rule came out.
     """
-    from flows.cli import summary
-    from flows.pipeline import pipeline
+    with console.status(STARTING):
+        from bife_core.generators import open_generator
+        from flows.cli import summary
+        from flows.cli.rules import brancher
+        from flows.pipeline import pipeline
+        from tasks.home import project_home
 
+        # What would stop the run late is found out before anything is spent.
+        open_generator(config.generator, project_home().runs)
+        brancher(config.evaluation.baseline)
     result = run_flow(console, config, pipeline, config)
     if result.evaluation is None:
         raise CommandEnd(summary.no_rule(result.evolution), ExitCode.ERROR)
@@ -108,10 +134,13 @@ def run_flow(
     Raises
     ------
     BifeError
-        Whatever the flow raises.
+        Whatever the flow raises, or that Prefect could not run it.
     Interrupted
         After Ctrl-C.
     """
+    from httpx import HTTPError
+    from prefect.exceptions import PrefectException
+
     from flows.cli.watching import watching
     from flows.running import run
     from tasks.collection import benchmark
@@ -120,29 +149,68 @@ def run_flow(
         # Opened before Prefect starts, so that a folder that cannot be used is reported at once.
         for _, reason in getattr(benchmark(config.instances), "left_out", ()):
             console.print(f"left out: {reason}", markup=False, soft_wrap=True)
-        with watching(console) as watcher:
+        with watching(console) as watcher, ending_at_once(watcher.close):
             return run(watcher, flow, *args, **kwargs)
     except KeyboardInterrupt as error:
-        raise Interrupted("Interrupted; the same command goes on where it stopped.") from error
+        raise Interrupted(GO_ON) from error
+    except (HTTPError, PrefectException, RuntimeError) as error:
+        if not raised_in(error, "prefect"):
+            raise
+        address = os.environ.get("PREFECT_API_URL")
+        which = f"Prefect's API at {address}" if address else "Prefect's embedded API"
+        advice = (
+            "check PREFECT_API_URL, and whether its server runs" if address else "`bife doctor` may tell why"
+        )
+        raise CommandEnd(f"{which} cannot be used ({error}); {advice}.", ExitCode.ERROR) from error
 
 
-def finish(console: Console, config: PipelineConfig, result: EvaluationResult) -> None:
-    """Show each model's optimum for a folder, and end with an error where optima differ.
+def raised_in(error: BaseException, package: str) -> bool:
+    """Whether the code that raised `error`, or called into a library that did, is of a package."""
+    ours = {"flows", "tasks", "bife_core"}
+    origin = ""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        name = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if name in ours or name == package:
+            origin = name
+    return origin == package
+
+
+def finish(
+    console: Console,
+    config: PipelineConfig,
+    compared: EvaluationResult | None,
+    evolved: EvolutionResult | None = None,
+) -> None:
+    """Show what each model of a folder ended with, and end with an error where proofs differ or none is an optimum.
 
     Raises
     ------
     CommandEnd
-        If rule and baseline proved different optima for some model.
+        If branchers proved different things of a model, or no model of a folder has an optimum.
     """
     from flows.cli import summary
 
+    design = evolved.best_solves if evolved is not None else ()
+    differing = [*(compared.summary.mismatches if compared is not None else ())]
+    differing += [note for note in (evolved.notes if evolved is not None else ()) if note.startswith(DEFECT)]
     if config.instances.folder is not None:
-        summary.show_optima(console, result)
-    differing = result.summary.mismatches
+        summary.show_optima(console, compared, design)
+    for sentence in differing:
+        complain(f"Proven optima differ: {sentence.removeprefix(DEFECT).strip()}")
     if differing:
-        for mismatch in differing:
-            complain(f"Proven optima differ: {mismatch}")
         raise CommandEnd(
             "A branching rule must never change an optimum: please report this with the model.",
             ExitCode.DISAGREEMENT,
         )
+    if config.instances.folder is not None:
+        ended = {solve.instance: solve.status for solve in design}
+        ended |= {
+            row["instance"]: row["rule_status"] for row in (compared.optima if compared is not None else ())
+        }
+        proven = [
+            f"{name} {WITHOUT_OPTIMUM[status]}" for name, status in ended.items() if status in WITHOUT_OPTIMUM
+        ]
+        if proven and len(proven) == len(ended):
+            raise CommandEnd(f"{'; '.join(proven)}.", ExitCode.NO_OPTIMUM)
+        for sentence in proven:
+            console.print(f"note: {sentence}.", markup=False, soft_wrap=True)

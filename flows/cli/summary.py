@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from bife_core.stats import geometric_mean
@@ -15,9 +17,9 @@ from flows.cli.servers import MLFLOW_PORT
 if TYPE_CHECKING:
     from bife_core.collection import CollectionSummary
     from bife_core.config import Cost, PipelineConfig
+    from bife_core.scip.solving import SolveResult
     from bife_core.search import Candidate
     from flows.results import CollectionResult, EvaluationResult, EvolutionResult, PipelineResult, TrackedRun
-    from tasks.registry import RegisteredRule
 
 _COSTS: dict[Cost, str] = {
     "time": "CPU seconds",
@@ -51,8 +53,8 @@ def show_rule(
     parents = f" from {', '.join(best.parents)}" if best.parents else ""
     show_heading(console, f"The rule ({best.id} by {best.operator}{parents})")
     if best.thought:
-        console.print(f"  {' '.join(best.thought.split())}", style="italic", markup=False, soft_wrap=True)
-        console.print()
+        thought = Text(" ".join(best.thought.split()), style="italic")
+        console.print(Padding(thought, (0, 0, 1, 2), expand=False))
     show_code(console, best.source or "")
     console.print()
     known = []
@@ -133,13 +135,22 @@ def show_comparison(console: Console, result: EvaluationResult) -> None:
     )
 
 
-def show_optima(console: Console, result: EvaluationResult) -> None:
-    """Print what baseline and rule ended with on each model."""
-    baseline = result.summary.baseline
-    several = len(result.summary.seeds) > 1
+def show_optima(console: Console, compared: EvaluationResult | None, design: Sequence[SolveResult]) -> None:
+    """Print what each model of a folder ended with: held-out ones under both branchers, design ones under the rule.
+
+    Parameters
+    ----------
+    compared : EvaluationResult or None
+        The comparison on held-out models, if there was one.
+    design : sequence of SolveResult
+        The rule's solves of design models.
+    """
+    baseline = compared.summary.baseline if compared is not None else "relpscost"
+    several = compared is not None and len(compared.summary.seeds) > 1
     show_heading(console, "Models")
     table = plain_table(
         "model",
+        "part",
         *(("seed",) if several else ()),
         "status",
         f"optimum\n{baseline}",
@@ -149,10 +160,11 @@ def show_optima(console: Console, result: EvaluationResult) -> None:
         f"nodes\n{baseline}",
         "nodes\nrule",
     )
-    for row in result.optima:
+    for row in compared.optima if compared is not None else ():
         same = row["baseline_status"] == row["rule_status"]
         table.add_row(
             Text(row["instance"]),
+            "test",
             *((str(row["seed"]),) if several else ()),
             row["rule_status"] if same else f"{row['baseline_status']} / {row['rule_status']}",
             number(row["baseline_objective"], 10),
@@ -162,6 +174,19 @@ def show_optima(console: Console, result: EvaluationResult) -> None:
             str(row["baseline_nodes"]),
             str(row["rule_nodes"]),
         )
+    for solve in design:
+        table.add_row(
+            Text(solve.instance),
+            "design",
+            *((str(solve.seed),) if several else ()),
+            solve.status,
+            "-",
+            number(solve.primal_bound, 10),
+            "-",
+            f"{solve.cpu_s:.2f}",
+            "-",
+            str(solve.nodes),
+        )
     console.print(table)
 
 
@@ -169,14 +194,11 @@ def show_tracked(
     console: Console,
     run: TrackedRun,
     ranking: str | None = None,
-    registered: RegisteredRule | None = None,
+    more: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Print where a run is in MLflow, and how to look at it."""
+    """Print where a run is in MLflow, how to look at it, and `more` facts."""
     show_heading(console, "MLflow")
-    rows = [("run", run.run_id)]
-    if registered is not None:
-        aliases = ", ".join(registered.aliases) or "no alias"
-        rows.append(("registered", f"{registered.name} version {registered.version} ({aliases})"))
+    rows = [("run", run.run_id), *more]
     served = run.url.startswith(("http://", "https://"))
     address = "" if served else f"http://127.0.0.1:{MLFLOW_PORT}/"
     rows.append(("look at it", "open" if served else "run `bife ui`, then open"))
@@ -192,6 +214,11 @@ def show_discovery(console: Console, config: PipelineConfig, result: PipelineRes
         return
     show_rule(console, result.rule, config, result.collection.summary)
     show_comparison(console, result.evaluation)
-    show_tracked(console, result.evolution.run, result.evolution.ranking_url, result.registered)
-    files = str(result.evolution.directory)
-    show_facts(console, [("evaluation", f"run {result.evaluation.run.run_id}"), ("files", files)])
+    more = [("evaluation", result.evaluation.run.run_id)]
+    if result.registered is not None:
+        aliases = ", ".join(result.registered.aliases) or "no alias"
+        more.append(
+            ("registered", f"{result.registered.name} version {result.registered.version} ({aliases})")
+        )
+    more.append(("files", str(result.evolution.directory)))
+    show_tracked(console, result.evolution.run, result.evolution.ranking_url, more)

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.consoles import standard_output
+from flows.cli.interrupt import STOP_SIGNALS
 
 if TYPE_CHECKING:
     from flows.cli.servers import Server
-
-STOP_SIGNALS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 _POLL_S = 0.5
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import TracebackType
+from typing import Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
@@ -30,14 +26,21 @@ _PLAIN_EVERY_S = 20.0
 """Seconds between two lines on the progress of one stage."""
 
 
+class Watcher(Observer, Protocol):
+    """An observer that may hold the screen."""
+
+    def close(self) -> None:
+        """Give the screen back; may be called more than once, from any thread."""
+        ...
+
+
 @contextmanager
-def watching(console: Console) -> Iterator[Observer]:
+def watching(console: Console) -> Iterator[Watcher]:
     """Yield the observer that fits where `console` writes to."""
     if not console.is_terminal:
         yield PlainWatcher(console)
         return
-    watcher = LiveWatcher(console)
-    with watcher:
+    with LiveWatcher(console) as watcher:
         yield watcher
 
 
@@ -46,22 +49,24 @@ class PlainWatcher:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._stage = ""
+        self._name = self._step = ""
         self._spoke_s = time.monotonic()
         self._notes: set[str] = set()
 
     def stage(self, name: str, about: str) -> None:
         """Name the stage that begins."""
-        self._stage = name
+        self._step = name
+        self._name = name
         self._say(f"{name}: {about}")
 
     def progress(self, done: int, total: int) -> None:
         """Say how far the stage is, if nothing has been said for a while."""
         if time.monotonic() - self._spoke_s >= _PLAIN_EVERY_S:
-            self._say(f"{self._stage}: {done} of {total}")
+            self._say(f"{self._step}: {done} of {total}")
 
     def activity(self, text: str) -> None:
-        """Say nothing: the generation that follows tells more."""
+        """Keep it for the next line on progress."""
+        self._step = f"{self._name}, {text}"
 
     def generation(self, state: EvolutionState) -> None:
         """Write the table's row as a line."""
@@ -78,29 +83,36 @@ class PlainWatcher:
             self._notes.add(text)
             self._say(f"note: {one_line(text)}")
 
+    def close(self) -> None:
+        """Do nothing: lines hold no screen."""
+
     def _say(self, text: str) -> None:
         self._spoke_s = time.monotonic()
         self._console.print(text, markup=False, soft_wrap=True)
 
 
+@dataclass
+class _Stage:
+    """A line under the table: what runs, or has run, and how far it is."""
+
+    name: str
+    about: str
+    began_s: float
+    done: int = 0
+    total: int | None = None
+    activity: str = ""
+    took_s: float | None = None
+
+
 class LiveWatcher:
-    """Redraws a table of generations and a progress bar in place; a context manager."""
+    """Redraws a table of generations and a line per stage in place; a context manager."""
 
     def __init__(self, console: Console) -> None:
+        self._stages = [_Stage("starting", "", time.monotonic())]
         self._states: list[EvolutionState] = []
         self._notes: set[str] = set()
-        self._progress = Progress(
-            SpinnerColumn(finished_text="[green]✓"),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("[dim]{task.fields[activity]}"),
-            console=console,
-        )
-        self._live = Live(
-            console=console, refresh_per_second=_REFRESH_PER_S, get_renderable=self._render, transient=False
-        )
+        self._spinner = Spinner("dots")
+        self._live = Live(console=console, refresh_per_second=_REFRESH_PER_S, get_renderable=self.render)
 
     def __enter__(self) -> LiveWatcher:
         self._live.start(refresh=True)
@@ -110,23 +122,26 @@ class LiveWatcher:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            self._finish()
+            self._tick_off()
+        self.close()
+
+    def close(self) -> None:
+        """Leave the last picture where it is."""
         self._live.stop()
 
     def stage(self, name: str, about: str) -> None:
-        """Tick off the former stage and show a bar for this one."""
-        self._finish()
-        self._progress.add_task(f"[bold]{name}[/]  {about}", total=None, activity="")
+        """Tick off the former stage and begin a line for this one."""
+        self._tick_off()
+        former = [stage for stage in self._stages if stage.about]  # the start is of interest while it lasts
+        self._stages = [*former, _Stage(name, about, time.monotonic())]
 
     def progress(self, done: int, total: int) -> None:
         """Move the present bar."""
-        for task in self._progress.task_ids[-1:]:
-            self._progress.update(task, completed=done, total=total)
+        self._stages[-1].done, self._stages[-1].total = done, total
 
     def activity(self, text: str) -> None:
-        """Name the present step beside a bar of its own."""
-        for task in self._progress.task_ids[-1:]:
-            self._progress.update(task, activity=text, completed=0, total=None)
+        """Name the present step and give it the bar."""
+        self._stages[-1].activity, self._stages[-1].done, self._stages[-1].total = text, 0, None
 
     def generation(self, state: EvolutionState) -> None:
         """Add a row to the table."""
@@ -138,21 +153,35 @@ class LiveWatcher:
             self._notes.add(text)
             self._live.console.print(Text.assemble(("note: ", "yellow"), one_line(text)))
 
-    def _finish(self) -> None:
-        for task in self._progress.tasks[-1:]:
-            total = task.total or max(task.completed, 1)
-            self._progress.update(task.id, total=total, completed=total, activity="")
+    def _tick_off(self) -> None:
+        last = self._stages[-1]
+        last.took_s, last.activity = time.monotonic() - last.began_s, ""
 
-    def _render(self) -> RenderableType:
+    def render(self) -> RenderableType:
+        """Return what is on the screen now."""
         parts: list[RenderableType] = []
         if self._states:
             parts.append(generation_table(self._states[-_GENERATIONS_SHOWN:]))
             failure = self._states[-1].last_failure
             if failure is not None:
-                parts.append(
-                    Text(f"last failure: {one_line(failure)}", style="dim", overflow="ellipsis", no_wrap=True)
-                )
-        return Group(*parts, self._progress)
+                text = f"last failure: {one_line(failure)}"
+                parts.append(Text(text, style="dim", overflow="ellipsis", no_wrap=True))
+        lines = Table.grid(padding=(0, 1))
+        for stage in self._stages:
+            lines.add_row(*self._line(stage))
+        return Group(*parts, lines)
+
+    def _line(self, stage: _Stage) -> tuple[RenderableType, ...]:
+        name = Text.assemble((stage.name, "bold"), f"  {stage.about}")
+        if stage.took_s is not None:
+            return Text("✓", style="green"), name, Text(duration(stage.took_s), justify="right"), ""
+        took = Text(duration(time.monotonic() - stage.began_s), justify="right")
+        if stage.total is None:
+            return self._spinner, name, took, Text(stage.activity, style="dim")
+        step = Text(f"{stage.done}/{stage.total} {stage.activity}".rstrip(), style="dim")
+        bar = Table.grid(padding=(0, 1))
+        bar.add_row(ProgressBar(stage.total, stage.done, width=20), step)
+        return self._spinner, name, took, bar
 
 
 COLUMNS = (

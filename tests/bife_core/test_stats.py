@@ -210,8 +210,8 @@ def test_equal_pairs_say_nothing_about_a_direction() -> None:
 
 
 def test_equal_factors_are_ties_despite_their_last_bits() -> None:
-    b = np.array([3.0, 7.0, 0.1, 1e5])
-    assert np.unique(np.log(1.3 * b) - np.log(b)).size > 1
+    b = np.array([3.0, 0.1])
+    assert np.unique(np.log(1.3 * b) - np.log(b)).size == 2
     assert signed_rank_test(1.3 * b, b).ties
     assert signed_rank_test([1.3, 1.0], [1.0, 1.3]).ties, "of either sign"
 

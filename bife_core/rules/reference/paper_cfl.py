@@ -1,8 +1,6 @@
 """Fractionality times the geometric mean of the pseudocost gains, lowered where one sign prevails.
 
 Origin: the rule BiFE's paper publishes for capacitated facility location, re-expressed.
-
-Benchmark: facility_location
 """
 
 import math

@@ -318,6 +318,18 @@ def test_rank_base_says_how_strongly_the_best_parent_is_preferred() -> None:
     assert parents[0] != parents[1]
 
 
+def test_n_of_the_selection_is_the_configured_one_however_many_are_alive() -> None:
+    """Two rules alive, N = 8: the first is drawn below (1/8) / (1/8 + 1/9) = .529; with N = 2 it would be .6.
+
+    PCG64(0) draws .637 .270 .041 .017 .813 .913 .607 .729 .544 .935, and .544 tells the two apart.
+    """
+    search = BifeSearch(SearchConfig(samples=12, initial=2, population=8, operators=("m1",)))
+    low, high = {"g00-c00": 0.9, "g00-c01": 0.8}, {"g00-c00": -1.0, "g00-c01": -2.0}
+    asked = drive(search, table(low, high))
+    parents = [r.parents[0].id[-1] for (r, *_) in asked[2:] if isinstance(r, SampleRequest)]
+    assert "".join(parents) == "1000111111"
+
+
 def test_an_unknown_search_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"There is no search 'annealing'; choose one of .*bife"):
         open_search(SMALL, "annealing")

@@ -1,0 +1,139 @@
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from bife_core.errors import ConfigError
+from flows.cli import checks
+from flows.cli.checks import CHECKS, Finding, examine
+from tests.flows.cli.conftest import sentence
+
+
+@pytest.fixture
+def api(monkeypatch):
+    """A model API whose answers the test chooses; it keeps the keys it was sent."""
+
+    class Handler(BaseHTTPRequestHandler):
+        status = 200
+        keys = None
+
+        def do_GET(self):
+            type(self).keys.append(self.headers["Authorization"])
+            body = json.dumps({"data": []}).encode()
+            self.send_response(self.status if self.path == "/v1/models" else 404)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    Handler.keys = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("BIFE_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+    monkeypatch.setenv("BIFE_LLM_MODEL", "some-model")
+    monkeypatch.setenv("BIFE_LLM_API_KEY", "very-secret-key")
+    yield Handler
+    server.shutdown()
+    server.server_close()
+
+
+def test_everything_a_run_needs_works_here(bife):
+    result = bife("doctor")
+    assert result.exit_code == 0, result.output
+    for name in (
+        "Python",
+        "home",
+        "cores",
+        "compiler",
+        "SCIP",
+        "rule",
+        "worker",
+        "MLflow",
+        "Prefect",
+        "Ecole",
+    ):
+        assert name in CHECKS
+        assert name in result.stdout
+    assert "libscip" in result.stdout
+    assert "fail" not in result.stdout
+
+
+def test_a_failed_check_is_shown_with_its_reason_and_the_others_go_on(bife, monkeypatch):
+    def broken():
+        raise ConfigError("The home cannot be written to.")
+
+    def defect():
+        raise TypeError("Body() got an\nunexpected argument")
+
+    quick = {"Python": CHECKS["Python"], "home": broken, "Prefect": defect, "Ecole": CHECKS["Ecole"]}
+    monkeypatch.setattr(checks, "CHECKS", quick)
+    result = bife("doctor")
+    assert result.exit_code == 1
+    assert sentence(result.stderr) == "These checks failed: home, Prefect."
+    assert "The home cannot be written to." in result.stdout
+    assert "TypeError: Body() got an unexpected argument" in result.stdout
+    assert "Ecole" in result.stdout
+
+
+def test_no_model_api_is_no_problem(monkeypatch):
+    for name in ("BIFE_LLM_BASE_URL", "OPENAI_BASE_URL", "BIFE_LLM_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    assert examine(CHECKS["model API"]).state == "ok"
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "text"),
+    [
+        (200, "ok", "answers; model some-model"),
+        (404, "ok", "lists no models"),
+        (401, "fail", "refuses the key (HTTP 401)"),
+        (503, "warn", "HTTP 503"),
+    ],
+)
+def test_a_model_api_is_asked_with_the_key_which_is_never_shown(api, status, state, text):
+    api.status = status
+    finding = examine(CHECKS["model API"])
+    assert finding.state == state
+    assert text in finding.text
+    assert api.keys == ["Bearer very-secret-key"]
+    assert "very-secret-key" not in finding.text
+
+
+def test_a_model_api_that_is_not_there_fails(monkeypatch):
+    monkeypatch.setenv("BIFE_LLM_BASE_URL", "http://user:password@127.0.0.1:9/v1")
+    monkeypatch.setenv("BIFE_LLM_MODEL", "some-model")
+    finding = examine(CHECKS["model API"])
+    assert finding.state == "fail"
+    assert "cannot be reached" in finding.text
+    assert "password" not in finding.text
+
+
+def test_half_a_model_api_says_what_is_missing(monkeypatch):
+    monkeypatch.setenv("BIFE_LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.delenv("BIFE_LLM_MODEL", raising=False)
+    finding = examine(CHECKS["model API"])
+    assert finding.state == "fail"
+    assert "BIFE_LLM_MODEL" in finding.text
+
+
+def test_a_home_that_is_a_file_fails(monkeypatch, tmp_path):
+    file = tmp_path / "home"
+    file.touch()
+    monkeypatch.setenv("BIFE_HOME", str(file))
+    finding = examine(CHECKS["home"])
+    assert finding.state == "fail"
+    assert "BIFE_HOME" in finding.text
+
+
+def test_a_package_that_breaks_at_import_is_reported_with_its_message(monkeypatch, tmp_path):
+    package = tmp_path / "prefect"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise TypeError('unexpected keyword argument')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    finding = examine(CHECKS["Prefect"])
+    assert finding.state == "fail"
+    assert "TypeError: unexpected keyword argument" in finding.text
+    assert isinstance(finding, Finding)

@@ -1,0 +1,132 @@
+import json
+
+import pytest
+
+from bife_core.config import PipelineConfig, preset
+from flows.cli.config import settings_of
+from flows.cli.options import assignment
+from tests.flows.cli.conftest import sentence
+
+
+def resolved(bife, *arguments):
+    result = bife("config", "--json", *arguments)
+    assert result.exit_code == 0, result.output
+    return PipelineConfig.model_validate(json.loads(result.stdout))
+
+
+@pytest.mark.parametrize("name", ["smoke", "quick", "paper"])
+def test_a_preset_alone_is_the_preset(bife, name):
+    assert resolved(bife, "--preset", name) == preset(name)
+
+
+def test_quick_is_the_default(bife):
+    assert resolved(bife) == preset("quick")
+
+
+def test_options_change_what_they_say(bife, tmp_path):
+    config = resolved(bife, "--benchmark", "set_covering", "--size", "tiny", "--workers", 3, "--seed", 7)
+    assert (config.instances.benchmark, config.instances.size) == ("set_covering", "tiny")
+    assert (config.workers, config.search.seed, config.instances.seed) == (3, 7, 0)
+    config = resolved(bife, "--instances", tmp_path)
+    assert (config.instances.benchmark, config.instances.folder) == ("folder", tmp_path)
+    config = resolved(bife, "--generator", "openai", "--model", "some-model")
+    assert (config.generator.kind, config.generator.model) == ("openai", "some-model")
+    config = resolved(bife, "--replay-from", tmp_path)
+    assert (config.generator.kind, config.generator.replay_from) == ("replay", tmp_path)
+
+
+def test_later_sources_win_over_earlier_ones(bife, tmp_path):
+    file = tmp_path / "settings.json"
+    file.write_text('{"search": {"samples": 20, "seed": 5, "population": 4}, "workers": 2}')
+    config = resolved(bife, "--preset", "smoke", "--config", file, "--seed", 6, "--set", "search.samples=30")
+    assert (config.search.samples, config.search.seed, config.search.population) == (30, 6, 4)
+    assert config.workers == 2
+    assert config.instances == preset("smoke").instances
+
+
+def test_what_json_prints_can_be_read_again(bife, tmp_path):
+    first = bife("config", "--json", "--instances", tmp_path, "--set", "evaluation.seeds=[3,4]").stdout
+    file = tmp_path / "settings.json"
+    file.write_text(first)
+    assert bife("config", "--json", "--preset", "paper", "--config", file).stdout == first
+
+
+def test_a_benchmark_replaces_the_folder_of_a_file(bife, tmp_path):
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps({"instances": {"benchmark": "folder", "folder": str(tmp_path)}}))
+    config = resolved(bife, "--config", file, "--benchmark", "set_covering")
+    assert (config.instances.benchmark, config.instances.folder) == ("set_covering", None)
+
+
+def test_the_table_shows_every_setting_with_its_meaning(bife):
+    shown = bife("config", "--preset", "paper").stdout
+    rows = list(settings_of(preset("paper")))
+    assert len(rows) > 30
+    assert all(name in shown and meaning for name, _, meaning in rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("--set", "search.sample=3"), "There is no setting 'search.sample'; `bife config` lists them all."),
+        (("--set", "nothing=3"), "There is no setting 'nothing'"),
+        (("--set", "search.samples=many"), "search.samples"),
+        (("--set", "search.samples=0"), "search.samples"),
+        (("--set", "search=3"), "search"),
+        (("--preset", "large"), "There is no preset 'large'; choose one of smoke, quick, paper."),
+        (("--generator", "oracle"), "generator.kind"),
+        (("--config", "no-such.json"), "no-such.json cannot be read: No such file or directory."),
+    ],
+)
+def test_settings_that_cannot_be_used_are_one_sentence(bife, arguments, text):
+    result = bife("config", *arguments)
+    assert result.exit_code == 1
+    assert text in sentence(result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [("{", "is no JSON file"), ("[1]", "must hold one JSON object"), ('{"serch": {}, "x": 1}', "'x'")],
+)
+def test_files_that_cannot_be_used_are_one_sentence(bife, tmp_path, content, text):
+    file = tmp_path / "settings.json"
+    file.write_text(content)
+    result = bife("config", "--config", file)
+    assert result.exit_code == 1
+    assert text in sentence(result.stderr)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--instances", ".", "--benchmark", "set_covering"),
+        ("--instances", ".", "--size", "tiny"),
+        ("--model", "some-model"),
+        ("--replay-from", ".", "--generator", "offline"),
+        ("--set", "search.samples"),
+        ("--set", "=3"),
+        ("--workers", "0"),
+        ("--seed", "-1"),
+        ("--no-such-option",),
+    ],
+)
+def test_contradictions_are_usage_errors(bife, arguments):
+    assert bife("config", *arguments).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a=1", 1),
+        ("a=1.5", 1.5),
+        ("a=true", True),
+        ("a=null", None),
+        ('a="1"', "1"),
+        ("a=b=c", "b=c"),
+        ("a= text ", "text"),
+        ("a=", ""),
+        ("a=[1, 2]", [1, 2]),
+    ],
+)
+def test_values_are_json_or_else_text(text, value):
+    assert assignment(text) == ("a", value)

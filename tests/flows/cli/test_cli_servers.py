@@ -1,0 +1,160 @@
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import psutil
+import pytest
+
+from flows.cli.servers import Server, ServerError, free_port
+from tests.flows.cli.conftest import PROGRAM, environment
+
+# Serves, and starts a child that ignores the polite signal, as does the server itself on request.
+TOY = """
+import http.server, signal, subprocess, sys, os
+if "--deaf" in sys.argv:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+child = subprocess.Popen([sys.executable, "-c", deaf])
+print("child", child.pid, os.environ.get("TOY"), os.environ.get("TAKEN"), flush=True)
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.SimpleHTTPRequestHandler).serve_forever()
+"""
+
+
+def toy(tmp_path, *arguments, **variables):
+    port = free_port(0)
+    return Server(
+        "Toy",
+        [sys.executable, "-c", TOY, str(port), *arguments],
+        variables,
+        f"http://127.0.0.1:{port}/",
+        tmp_path / "logs" / "toy.log",
+    )
+
+
+def gone(pid):
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_server_gets_its_environment_and_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setenv("TAKEN", "value")
+    monkeypatch.setattr("flows.cli.servers._STOP_LIMIT_S", 1.0)
+    server = toy(tmp_path, TOY="given", TAKEN="")
+    try:
+        server.wait_ready(30)
+        server.check()
+    finally:
+        server.stop()
+    _, child, given, taken = server.log.read_text().splitlines()[0].split()
+    assert (given, taken) == ("given", "None")
+    assert gone(int(child))
+    with pytest.raises(ServerError, match="ended with code"):
+        server.check()
+
+
+def test_a_server_that_does_not_listen_to_reason_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr("flows.cli.servers._STOP_LIMIT_S", 1.0)
+    server = toy(tmp_path, "--deaf")
+    server.wait_ready(30)
+    child = int(server.log.read_text().split()[1])
+    server.stop()
+    assert gone(child)
+    server.stop()  # once more does no harm
+
+
+def test_a_server_that_ends_early_says_why(tmp_path):
+    command = [sys.executable, "-c", "print('preparing'); raise SystemExit('the port is taken')"]
+    server = Server("Toy", command, {}, "http://127.0.0.1:9/", tmp_path / "toy.log")
+    with pytest.raises(ServerError, match=r"Toy ended with code 1; .* is: the port is taken"):
+        server.wait_ready(30)
+    server.stop()
+
+
+def test_a_server_that_never_answers_is_given_up(tmp_path):
+    server = Server(
+        "Toy",
+        [sys.executable, "-c", "import time; time.sleep(600)"],
+        {},
+        "http://127.0.0.1:9/",
+        tmp_path / "toy.log",
+    )
+    try:
+        with pytest.raises(ServerError, match=r"did not answer within 0\.5 s"):
+            server.wait_ready(0.5)
+    finally:
+        server.stop()
+
+
+def test_a_taken_port_is_passed_over():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert free_port(port) != port
+    assert free_port(port) == port
+
+
+def test_servers_of_ones_own_are_named_and_not_started(program):
+    done = program(
+        "ui",
+        MLFLOW_TRACKING_URI="http://mlflow.example.org:5000",
+        PREFECT_API_URL="http://127.0.0.1:4200/api",
+    )
+    assert done.returncode == 0
+    assert done.stdout.split() == [
+        "MLflow",
+        "http://mlflow.example.org:5000",
+        "Prefect",
+        "http://127.0.0.1:4200",
+    ]
+
+
+@pytest.mark.slow
+def test_both_pages_are_served_and_ctrl_c_leaves_no_process(tmp_path):
+    ports = [str(free_port(0)) for _ in range(2)]
+    process = subprocess.Popen(
+        [*PROGRAM, "ui", "--mlflow-port", ports[0], "--prefect-port", ports[1]],
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    family = []
+    try:
+        said = []
+        for line in process.stdout:
+            said.append(line.strip())
+            if "Ctrl-C" in line:
+                break
+        assert said[1:] == [
+            f"MLflow   http://127.0.0.1:{ports[0]}",
+            f"Prefect  http://127.0.0.1:{ports[1]}",
+            "Press Ctrl-C to stop.",
+        ]
+        family = psutil.Process(process.pid).children(recursive=True)
+        with urlopen(f"http://127.0.0.1:{ports[0]}/") as reply:
+            assert b"MLflow" in reply.read()
+        with urlopen(f"http://127.0.0.1:{ports[1]}/ui-settings") as reply:
+            assert f"http://127.0.0.1:{ports[1]}/api".encode() in reply.read()
+        foreign = Request(
+            f"http://127.0.0.1:{ports[1]}/api/flow_runs/count",
+            data=b"{}",
+            headers={"Origin": "http://evil.example.org", "Content-Type": "application/json"},
+        )
+        with pytest.raises(HTTPError, match="403"):
+            urlopen(foreign)
+    finally:
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "Stopping" in rest
+    deadline = time.monotonic() + 5.0
+    while not all(gone(member.pid) for member in family) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert len(family) >= 2
+    assert all(gone(member.pid) for member in family)
+    assert os.listdir(tmp_path / "logs")  # noqa: PTH208 - any file will do

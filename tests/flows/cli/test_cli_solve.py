@@ -1,0 +1,188 @@
+import gzip
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from bife_core.scip.solving import SolveResult
+from flows.cli.outcome import CommandEnd, ExitCode
+from flows.cli.solve import conclude
+from tests.flows.cli.conftest import FOREIGN, PROGRAM, environment, sentence
+
+LSEU = FOREIGN / "lseu.mps"
+UNBOUNDED = "Maximize\n obj: x + y\nSubject To\n c: x - y <= 1\nGenerals\n x y\nEnd\n"
+CONTINUOUS = "Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nEnd\n"
+
+
+def row(output, label):
+    """Return the cells of a row of the table of results."""
+    found = re.search(rf"^{label}  +(.*)$", output, re.MULTILINE)
+    assert found, output
+    return found[1].split()
+
+
+def test_scips_log_comes_first_then_the_result(program):
+    done = program("solve", LSEU, "--rule", "paper_ca")
+    assert (done.returncode, done.stderr) == (0, "")
+    log, _, table = done.stdout.partition("SCIP Status")
+    assert "presolving" in log
+    assert "1120" in row(table, "objective")
+    assert "\x1b" not in done.stdout
+
+
+def test_another_brancher_is_compared_with_its_log_hidden(program):
+    done = program("solve", LSEU, "--rule", "paper_ca", "--versus", "relpscost")
+    assert done.stdout.count("SCIP Status") == 1
+    assert row(done.stdout, "objective") == ["1120", "1120"]
+    nodes = row(done.stdout, "nodes")
+    assert float(nodes[2]) == pytest.approx(int(nodes[0]) / int(nodes[1]), rel=1e-3)
+    assert "RPB (relpscost)" in done.stdout
+
+
+def test_quiet_prints_the_result_alone(program):
+    done = program("solve", LSEU, "--rule", "pseudocost_product", "-q", "--seed", 3, "--cuts", "default")
+    assert "SCIP Status" not in done.stdout
+    assert row(done.stdout, "objective") == ["1120"]
+    assert int(row(done.stdout, "rule asked")[0]) > 0
+
+
+def test_a_gzipped_model_and_a_rule_in_a_file(bife, tmp_path):
+    model, rule = tmp_path / "lseu.mps.gz", tmp_path / "mine.py"
+    model.write_bytes(gzip.compress(LSEU.read_bytes()))
+    rule.write_text("def candidate_variable_score(f):\n    return f[18] * (f[20] + f[21])\n")
+    result = bife("solve", model, "--rule", rule, "--versus", "pseudocost_sum", "-q")
+    assert result.exit_code == 0
+    assert row(result.stdout, "objective") == ["1120", "1120"]
+    assert "mine" in result.stdout
+
+
+def test_a_model_without_integer_variables_that_scip_branches_on_is_solved(bife):
+    result = bife("solve", FOREIGN / "semicon1.mps", "--rule", "paper_ca", "-q")
+    assert result.exit_code == 0
+    assert "no integer variables: SCIP branches on constraints and asks no rule" in result.stdout
+    assert row(result.stdout, "objective") == ["1.1"]
+
+
+def test_infeasible_and_unbounded_models_have_an_exit_code_of_their_own(bife, tmp_path):
+    result = bife("solve", FOREIGN / "stein27_inf.lp", "--rule", "paper_ca", "-q", "--versus", "relpscost")
+    assert result.exit_code == ExitCode.NO_OPTIMUM
+    assert sentence(result.stderr) == "stein27_inf.lp is infeasible: no point satisfies all its constraints."
+    model = tmp_path / "open.lp"
+    model.write_text(UNBOUNDED)
+    result = bife("solve", model, "--rule", "paper_ca", "-q")
+    assert result.exit_code == ExitCode.NO_OPTIMUM
+    assert "open.lp is unbounded" in sentence(result.stderr)
+
+
+def test_a_limit_has_an_exit_code_of_its_own(bife):
+    result = bife("solve", LSEU, "--rule", "paper_ca", "-q", "--set-param", "limits/nodes=5")
+    assert result.exit_code == ExitCode.LIMIT
+    assert "stopped at a limit (nodelimit)" in sentence(result.stderr)
+    assert "gap" in result.stderr
+
+
+def test_models_that_cannot_be_solved_are_one_sentence(bife, tmp_path):
+    cut = tmp_path / "cut.mps"
+    cut.write_bytes(LSEU.read_bytes()[:3000])
+    broken = tmp_path / "broken.mps.gz"
+    broken.write_bytes(gzip.compress(LSEU.read_bytes())[:500])
+    continuous = tmp_path / "continuous.lp"
+    continuous.write_text(CONTINUOUS)
+    for model, text in (
+        (tmp_path / "absent.mps", "There is no file"),
+        (tmp_path, "is a directory"),
+        (cut, "is cut off"),
+        (broken, "is cut off"),
+        (continuous, "has no integer variables"),
+    ):
+        result = bife("solve", model, "--rule", "paper_ca")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert text in sentence(result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (("--rule", "papr_ca"), 1, "There is no rule 'papr_ca'"),
+        (("--rule", "paper_ca", "--versus", "relpcost"), 1, "There is no rule 'relpcost'"),
+        (
+            ("--rule", "models:/bife-nothing@champion"),
+            1,
+            "The registry holds no models:/bife-nothing@champion",
+        ),
+        (("--rule", "paper_ca", "--time-limit", "0"), 1, "time_limit_s"),
+        (("--rule", "paper_ca", "--cuts", "some"), 1, "cuts"),
+        (("--rule", "paper_ca", "--set-param", "limits/bodes=5"), 1, "limits/bodes"),
+        (("--rule", "paper_ca", "--set-param", "limits/nodes=few"), 1, "limits/nodes"),
+    ],
+)
+def test_options_that_cannot_be_used_are_one_sentence(bife, arguments, code, text):
+    result = bife("solve", LSEU, "-q", *arguments)
+    assert result.exit_code == code
+    assert text in sentence(result.stderr)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("--rule",), ("--rule", "paper_ca", "--set-param", "limits/nodes"), ("--rule", "paper_ca", "x")],
+)
+def test_incomplete_command_lines_are_usage_errors(bife, arguments):
+    assert bife("solve", LSEU, *arguments).exit_code == ExitCode.USAGE
+
+
+def solved(brancher, status, objective):
+    return SolveResult(
+        instance="m",
+        brancher=brancher,
+        seed=0,
+        status=status,
+        nodes=1,
+        lp_iterations=1,
+        cpu_s=1.0,
+        wall_s=1.0,
+        gap=0.0,
+        primal_bound=objective,
+        dual_bound=objective,
+        primal_dual_integral=0.0,
+        versions={},
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "code"),
+    [
+        (("optimal", 10.0), ("optimal", 10.0 + 1e-7), None),
+        (("optimal", 10.0), ("timelimit", 11.0), None),
+        (("optimal", 10.0), ("optimal", 11.0), ExitCode.DISAGREEMENT),
+        (("optimal", 10.0), ("infeasible", None), ExitCode.DISAGREEMENT),
+        (("infeasible", None), ("infeasible", None), ExitCode.NO_OPTIMUM),
+        (("timelimit", 10.0), ("optimal", 10.0), ExitCode.LIMIT),
+        (("timelimit", None), ("optimal", 10.0), ExitCode.LIMIT),
+    ],
+)
+def test_the_exit_code_follows_from_what_was_proven(first, second, code):
+    results = [solved("rule", *first), solved("relpscost", *second)]
+    if code is None:
+        assert conclude("m", results) is None
+        return
+    with pytest.raises(CommandEnd) as end:
+        conclude("m", results)
+    assert end.value.code == code
+
+
+def test_ctrl_c_ends_a_solve_with_its_standing(golden_dir):
+    # With this rule the model takes minutes.
+    command = [*PROGRAM, "solve", str(golden_dir / "setcover_0.mps.gz"), "--rule", "largest_degree"]
+    process = subprocess.Popen(
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    for line in process.stdout:
+        if "|" in line:
+            break
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert "Interrupted after" in sentence(errors)

@@ -1,0 +1,257 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import psutil
+import pytest
+from rich.console import Console
+
+from bife_core.config import InstancesConfig, preset
+from flows.cli.demo import next_steps
+from flows.cli.interrupt import GO_ON
+from flows.cli.outcome import CommandEnd, ExitCode
+from flows.cli.reuse import Ledger
+from flows.cli.stages import finish, raised_in
+from flows.cli.summary import no_rule, show_comparison, show_tracked
+from flows.results import TrackedRun
+from tests.flows.cli.conftest import FOREIGN, PROGRAM, environment, sentence
+
+
+@pytest.fixture
+def console():
+    return Console(record=True, width=200)
+
+
+def shown(console):
+    return console.export_text()
+
+
+@pytest.mark.slow
+def test_a_newcomer_sees_the_rule_its_speed_and_what_to_do_next(program, tmp_path):
+    done = program("demo", "--preset", "smoke", home=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    for text in (
+        "def candidate_variable_score",
+        "F_LF  0.",
+        "F_HF  -",
+        "time ratio",
+        "95% interval",
+        "registered  ",
+        "bife-combinatorial_auction-tiny version 1 (challenger)",
+        "http://127.0.0.1:5000/#/experiments/",
+        "rules sampled            8 new, 0 reused",
+        "bife run --instances DIR",
+        'bife_core.load_rule("models:/bife-combinatorial_auction-tiny@challenger")',
+        "bife run --generator openai",
+    ):
+        assert text in done.stdout
+    lines = done.stdout.splitlines()
+    assert [line.split(":")[0] for line in lines if ": samples" in line] == ["generation 0", "generation 1"]
+    assert not [line for line in lines if any(noise in line for noise in ("INFO", "WARN", "Traceback"))]
+
+
+def test_a_second_run_reuses_what_was_paid_for(smoke, bife):
+    result = bife("demo", "--preset", "smoke")
+    assert result.exit_code == 0
+    assert "rules sampled            0 new, 8 reused" in result.stdout
+    assert "solves stored            none new, all reused" in result.stdout
+    assert smoke.result.evolution.run.run_id in result.stdout
+
+
+def test_the_stages_can_be_run_one_by_one(smoke, bife):
+    collected = bife("collect", "--preset", "smoke")
+    assert collected.exit_code == 0
+    assert f"20 with {smoke.result.collection.summary.candidates} candidates" in collected.stdout
+    evolved = bife("evolve", "--preset", "smoke")
+    assert evolved.exit_code == 0
+    assert smoke.result.evolution.run.run_id in evolved.stdout
+    assert f"The rule ({smoke.result.rule.id} by {smoke.result.rule.operator}" in evolved.stdout
+    evaluated = bife("evaluate", "--preset", "smoke", "--rule", smoke.result.evolution.best_rule)
+    assert evaluated.exit_code == 0
+    assert smoke.result.evaluation.run.run_id in evaluated.stdout
+    assert f"time ratio  {smoke.result.ratio:.3f}" in evaluated.stdout
+
+
+def test_a_registered_rule_is_listed_shown_and_solved_with(smoke, bife):
+    reference = f"models:/{smoke.result.registered.name}@challenger"
+    assert smoke.result.registered.reference in bife("rules", "list").stdout
+    told = bife("rules", "show", reference).stdout
+    assert smoke.result.rule.sha in told
+    assert "evolution run" in told
+    assert "challenger" in told
+    solved = bife("solve", FOREIGN / "lseu.mps", "--rule", reference, "-q", "--versus", "relpscost")
+    assert solved.exit_code == 0
+    assert solved.stdout.count("1120") == 2
+
+
+def test_every_model_of_a_folder_is_listed_with_its_optimum(smoke, bife, tmp_path):
+    for name in ("lseu.mps", "semicon1.mps", "stein27_inf.lp"):
+        shutil.copy(FOREIGN / name, tmp_path)
+    (tmp_path / "cut.mps").write_bytes((FOREIGN / "lseu.mps").read_bytes()[:3000])
+    result = bife("evaluate", "--preset", "smoke", "--instances", tmp_path, "--rule", "paper_ca")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("left out: cut.mps is cut off") == 1
+    assert result.stdout.count("semicon1.mps has no integer variables") == 1
+    rows = {line.split()[0]: line.split() for line in result.stdout.splitlines() if " test " in line}
+    assert rows["semicon1.mps"][3:5] == ["1.1", "1.1"]
+    assert {"lseu.mps", "stein27_inf.lp"} & set(rows)
+    known = {"lseu.mps": ["1120", "1120"], "semicon1.mps": ["1.1", "1.1"], "stein27_inf.lp": ["-", "-"]}
+    assert all(cells[3:5] == known[name] for name, cells in rows.items())
+
+
+def test_a_folder_without_an_optimum_says_so(smoke, bife, tmp_path):
+    shutil.copy(FOREIGN / "stein27_inf.lp", tmp_path)
+    result = bife("evaluate", "--preset", "smoke", "--instances", tmp_path, "--rule", "paper_ca")
+    assert result.exit_code == ExitCode.NO_OPTIMUM
+    assert sentence(result.stderr) == "stein27_inf.lp is infeasible: no point satisfies all its constraints."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("--instances", "EMPTY"), "holds no model"),
+        (("--instances", "no-such-folder"), "There is no folder"),
+        (("--instances", FOREIGN / "lseu.mps"), "is a file, but a folder of models is expected"),
+        (("--benchmark", "knapsack"), "There is no benchmark 'knapsack'"),
+        (("--size", "huge"), "has no size 'huge'"),
+        (("--generator", "openai"), "The model API is not configured"),
+        (("--replay-from", "EMPTY"), "holds no recorded answers"),
+        (("--set", "evaluation.baseline=relpcost"), "There is no rule 'relpcost'"),
+    ],
+)
+def test_what_would_stop_a_run_is_found_before_anything_is_spent(
+    bife, home, tmp_path, monkeypatch, arguments, text
+):
+    for name in ("BIFE_LLM_BASE_URL", "OPENAI_BASE_URL", "BIFE_LLM_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    result = bife("run", *(tmp_path if argument == "EMPTY" else argument for argument in arguments))
+    assert result.exit_code == 1
+    assert text in sentence(result.stderr)
+    assert "collection:" not in result.stdout
+
+
+def test_a_prefect_server_that_is_not_there_is_one_sentence(program):
+    done = program(
+        "evaluate", "--preset", "smoke", "--rule", "paper_ca", PREFECT_API_URL="http://127.0.0.1:9/api"
+    )
+    assert done.returncode == 1
+    assert "Prefect's API at http://127.0.0.1:9/api cannot be used" in sentence(done.stderr)
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_at_once_and_takes_everything_along(tmp_path):
+    process = subprocess.Popen(
+        [
+            *PROGRAM,
+            "collect",
+            "--preset",
+            "smoke",
+            "--set",
+            "collection.decisions=9999",
+            "--set",
+            "collection.max_instances=20",
+        ],
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Of its own, so that the signal can be sent to all of it, as a terminal does.
+        process_group=0,
+    )
+    assert process.stdout.readline().startswith("collection: 9999 decisions")
+    deadline = time.monotonic() + 60.0
+    while not list(tmp_path.glob("decisions/*/parts/*")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    family = psutil.Process(process.pid).children(recursive=True)
+    began_s = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert sentence(errors) == GO_ON
+    assert time.monotonic() - began_s < 15.0
+    _, alive = psutil.wait_procs(family, timeout=5.0)
+    assert len(family) >= 2  # Prefect's API and a worker
+    assert alive == []
+
+
+def test_differing_optima_are_an_error_of_their_own(smoke, console, capsys):
+    compared = smoke.result.evaluation
+    wrong = compared.model_copy(
+        update={"summary": compared.summary.model_copy(update={"mismatches": ("m, seed 0: 3 or 4.",)})}
+    )
+    with pytest.raises(CommandEnd, match="must never change an optimum") as end:
+        finish(console, smoke.config, wrong)
+    assert end.value.code == ExitCode.DISAGREEMENT
+    assert "Proven optima differ: m, seed 0: 3 or 4." in capsys.readouterr().err
+    evolved = smoke.result.evolution.model_copy(update={"notes": ("A defect: m: 3 or 4.", "Another note.")})
+    with pytest.raises(CommandEnd) as end:
+        finish(console, smoke.config, compared, evolved)
+    assert end.value.code == ExitCode.DISAGREEMENT
+    assert "Proven optima differ: m: 3 or 4." in capsys.readouterr().err
+    assert finish(console, smoke.config, compared, smoke.result.evolution) is None
+
+
+def test_optima_of_design_models_are_listed_too(smoke, console, tmp_path):
+    config = smoke.config.model_copy(
+        update={"instances": InstancesConfig(benchmark="folder", folder=tmp_path)}
+    )
+    finish(console, config, smoke.result.evaluation, smoke.result.evolution)
+    parts = [line.split()[1] for line in shown(console).splitlines() if " optimal " in line]
+    assert parts == ["test"] * 2 + ["design"] * len(smoke.result.evolution.best_solves)
+
+
+def test_a_search_without_a_rule_says_where_the_reasons_are(smoke):
+    told = no_rule(smoke.result.evolution.model_copy(update={"best": None, "failures": 8}))
+    assert "None of the 8 samples" in told
+    assert str(smoke.result.evolution.directory) in told
+    reasons = json.loads((smoke.result.evolution.directory / "candidates.json").read_text())
+    assert len(reasons) == 8
+
+
+def test_a_comparison_without_interval_claims_none(smoke, console):
+    compared = smoke.result.evaluation
+    summary = compared.summary.model_copy(update={"ci_low": None, "ci_high": None, "ratio": 1.25})
+    show_comparison(console, compared.model_copy(update={"summary": summary}))
+    assert "time ratio  1.250 (no interval): the rule takes 25% more CPU time" in shown(console)
+
+
+def test_runs_on_a_server_are_linked_as_they_are(console):
+    run = TrackedRun(experiment="e", run_id="r", url="https://mlflow.example.org/#/experiments/1/runs/r")
+    show_tracked(console, run)
+    assert "https://mlflow.example.org/#/experiments/1/runs/r" in shown(console)
+    assert "bife ui" not in console.export_text()
+
+
+def test_next_steps_name_the_rule():
+    steps = dict(next_steps("models:/bife-x@champion"))
+    assert 'load_rule("models:/bife-x@champion")' in steps["in PySCIPOpt"]
+
+
+def test_a_ledger_counts_what_is_new(smoke, home):
+    before = Ledger.now()
+    extra = home / "solves" / "zz" / "extra.json"
+    extra.parent.mkdir(parents=True)
+    extra.write_text("{}")
+    try:
+        rows = dict(before.spent(smoke.result))
+    finally:
+        shutil.rmtree(extra.parent)
+    assert rows["solves stored"] == "1 new"
+    assert rows["rules sampled"] == "0 new, 8 reused"
+    assert preset("smoke") == smoke.config
+
+
+def test_only_errors_of_prefect_itself_are_laid_to_it():
+    def ours():
+        raise RuntimeError("a defect")
+
+    namespace = {"__name__": "prefect.client"}
+    exec("def theirs():\n    raise RuntimeError('unreachable')", namespace)
+    for function, expected in ((ours, False), (namespace["theirs"], True)):
+        with pytest.raises(RuntimeError) as caught:
+            function()
+        assert raised_in(caught.value, "prefect") is expected
