@@ -1,8 +1,9 @@
 """CPU time of a family's reference rule against SCIP's reliability pseudocost branching (RPB).
 
 Both solve the same held-out test instances in one run: a pair runs on one core, one right after the other, and
-which goes first alternates. One JSON object a line: {family, rule, ratio, ci_low, ci_high, instances, seeds, ...},
-where ratio is the geometric mean over instances of the rule's CPU time over RPB's.
+which goes first alternates. One worker by default, so that no other solve competes for the memory; `--workers 2`
+is faster and a little noisier. One JSON object a line: {family, rule, ratio, ci_low, ci_high, instances, seeds,
+...}, where ratio is the geometric mean over instances of the rule's CPU time over RPB's.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from bife_core.solves import Brancher
 
 
 def main() -> None:
-    options = parse(__doc__, instances=20, rule=None, workers=0, time_limit=1000.0)
-    with WorkerPool(options.workers or None) as pool, tempfile.TemporaryDirectory() as fresh:
+    options = parse(__doc__, instances=20, rule=None, workers=1, time_limit=1000.0)
+    with WorkerPool(options.workers) as pool, tempfile.TemporaryDirectory() as fresh:
         for family in options.families:
             rule = load_rule(options.rule or BENCHMARK_RULES[family])
             summary = evaluate(
