@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -90,17 +91,18 @@ def collect_decisions(
     DecisionsError
         If no instance gave a decision, with the reasons.
     """
-    pending = deque(benchmark.instances("collection", config.max_instances))
+    waiting = _instances(benchmark, config.max_instances, pool.workers)
     running: deque[tuple[Instance, Path, Future[Any] | None]] = deque()
     names: list[str] = []
     failures: list[str] = []
     parts: list[Decisions] = []
     total = 0
-    while total < config.decisions and (pending or running):
-        while pending and len(running) < pool.workers:
-            instance = pending.popleft()
+    while total < config.decisions:
+        for instance in islice(waiting, pool.workers - len(running)):
             path = _part_path(directory, instance, config)
             running.append((instance, path, None if path.exists() else _start(pool, instance, path, config)))
+        if not running:
+            break
         instance, path, future = running.popleft()
         names.append(instance.name)
         try:
@@ -135,6 +137,17 @@ def collect_decisions(
         instances=tuple(names),
         failures=tuple(failures),
     )
+
+
+def _instances(benchmark: Benchmark, limit: int, step: int) -> Iterator[Instance]:
+    """Give the collection instances one by one, generating few more than are asked for."""
+    given = 0
+    while given < limit:
+        instances = benchmark.instances("collection", min(given + step, limit))[given:]
+        if not instances:
+            return
+        yield from instances
+        given += len(instances)
 
 
 def _start(pool: WorkerPool, instance: Instance, part: Path, config: CollectionConfig) -> Future[Any]:

@@ -31,7 +31,8 @@ def evaluation(config: PipelineConfig, rule: str) -> EvaluationResult:
         If rule or instances cannot be used, or no pair of solves could be finished.
     """
     settings = config.evaluation
-    observer().stage("evaluation", f"{settings.instances} held-out instances, {len(settings.seeds)} seeds")
+    seeds = "1 seed" if len(settings.seeds) == 1 else f"{len(settings.seeds)} seeds"
+    observer().stage("evaluation", f"{settings.instances} held-out instances, {seeds}")
     chosen = brancher(rule)
     instances = InstanceSet.model_validate(prepare_instances(config.instances, "test", settings.instances))
     summary = EvaluationSummary.model_validate(evaluate(chosen, instances, settings, config.workers))

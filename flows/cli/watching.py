@@ -219,12 +219,14 @@ def cells(state: EvolutionState) -> tuple[str, ...]:
 
 
 def generation_table(states: list[EvolutionState]) -> Table:
-    """Return the generations as a table, oldest first."""
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in COLUMNS:
+    """Return the generations as a table, oldest first; columns of which nothing is known are left out."""
+    columns = zip(COLUMNS, *map(cells, states), strict=True)
+    known = [column for column in columns if set(column[1:]) != {"-"}]
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+    for name, *_ in known:
         table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
-    for state in states:
-        table.add_row(*cells(state))
+    for row in zip(*(column[1:] for column in known), strict=True):
+        table.add_row(*row)
     return table
 
 

@@ -161,6 +161,18 @@ def test_the_last_stage_is_ticked_off_only_after_success():
     assert "✓ evaluation" not in text_of(watcher)
 
 
+def test_the_table_fits_a_small_terminal_and_leaves_out_what_is_unknown():
+    watcher = LiveWatcher(terminal())
+    watcher.generation(state(10))
+    console = Console(file=io.StringIO(), width=80)
+    console.print(watcher.render())
+    assert "…" not in console.file.getvalue()
+    watcher = LiveWatcher(terminal())
+    watcher.generation(state(10, spending=Spending()))
+    assert "tokens" not in text_of(watcher)
+    assert "cost" not in text_of(watcher)
+
+
 def test_markup_in_texts_is_shown_as_it_is():
     watcher = LiveWatcher(terminal())
     watcher.stage("collection", "models in [bold]odd[/bold] folder")
