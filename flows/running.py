@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, ParamSpec, TypeVar
 
+import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
 
 from bife_core.errors import BifeError
@@ -56,16 +57,22 @@ def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs
 
 
 def settle(began: datetime, limit_s: float = SETTLE_LIMIT_S) -> bool:
-    """Wait until the API holds all task runs of the flows begun since, and say whether it does."""
+    """Wait until the API holds all task runs of the flows begun since, and say whether it does.
+
+    An API that cannot be asked any more holds what it holds; the flow's result must not be lost over it.
+    """
     deadline = time.monotonic() + limit_s
     before = -1
-    with get_client(sync_client=True) as client:
-        while time.monotonic() < deadline:
-            known, unfinished = _count(client, began), _count(client, began, _OPEN_STATES)
-            if unfinished == 0 and known == before:
-                return True
-            before = known
-            time.sleep(_POLL_S)
+    try:
+        with get_client(sync_client=True) as client:
+            while time.monotonic() < deadline:
+                known, unfinished = _count(client, began), _count(client, began, _OPEN_STATES)
+                if unfinished == 0 and known == before:
+                    return True
+                before = known
+                time.sleep(_POLL_S)
+    except httpx.HTTPError:
+        return False
     return False
 
 
