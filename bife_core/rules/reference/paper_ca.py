@@ -2,6 +2,8 @@
 
 Origin: the rule BiFE's paper publishes for combinatorial auctions, re-expressed. The paper takes a square
 root, a ratio z / (z + 1) and a logistic curve on top; they keep the order of candidates and are left out.
+
+Benchmark: combinatorial_auction
 """
 
 SLACK, UP, DOWN, DUAL_WEIGHT = 18, 20, 21, 67

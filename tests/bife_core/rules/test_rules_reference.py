@@ -93,7 +93,7 @@ def test_every_rule_gives_numbers_for_any_sensible_candidate(name):
 
 def test_each_benchmark_of_the_paper_has_its_rule():
     assert dict(BENCHMARK_RULES) == {
-        "combinatorial_auction": "tuned_ca",
+        "combinatorial_auction": "paper_ca",
         "set_covering": "paper_sc",
         "independent_set": "paper_mis",
         "facility_location": "tuned_cfl",
