@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import reprlib
 from pathlib import Path
 from typing import Any, Literal
 
@@ -222,5 +223,6 @@ def describe(error: ValidationError) -> str:
     lines = []
     for item in error.errors():
         where = ".".join(str(part) for part in item["loc"]) or "configuration"
-        lines.append(f"{where}: {item['msg']} (found {item.get('input')!r})")
-    return "; ".join(lines)
+        found = reprlib.repr(item.get("input"))
+        lines.append(f"{where}: {item['msg']} (found {found})")
+    return f"{'; '.join(lines)}."

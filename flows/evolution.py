@@ -113,7 +113,12 @@ class _Evolution:
             raise
         candidates, best = self.search.candidates, self.search.best
         record_outcome(self.tracker, self.directory, best, candidates, self.search.summaries)
-        notes = (*self.design.notes, *self.disagreements(), *self.tracker.notes)
+        mismatches = self.mismatches()
+        notes = (
+            *self.design.notes,
+            *(f"Proven optima differ, which is a defect: {mismatch}" for mismatch in mismatches),
+            *self.tracker.notes,
+        )
         for note in notes:
             observer().note(note)
         run_id = self.tracker.run_id
@@ -129,6 +134,7 @@ class _Evolution:
             directory=self.directory,
             run=TrackedRun(experiment=EVOLUTION, run_id=run_id, url=run_url(run_id, EVOLUTION)),
             ranking_url=ranking_url(run_id),
+            mismatches=mismatches,
             notes=notes,
         )
 
@@ -215,10 +221,10 @@ class _Evolution:
         score = self.records[candidate].high
         return score.results if score is not None else ()
 
-    def disagreements(self) -> tuple[str, ...]:
+    def mismatches(self) -> tuple[str, ...]:
         """Return a sentence per design instance of which two rules proved different things."""
         solves = [solve for candidate in self.records for solve in self.solves_of(candidate)]
-        return tuple(f"A defect: {sentence}" for sentence in contradictions(solves))
+        return contradictions(solves)
 
     def track_samples(self, waiting: set[str]) -> None:
         """Write those samples to MLflow of which nothing more will become known."""

@@ -51,6 +51,8 @@ class EvolutionResult(Settings):
         Files of the run: best_rule.py, best.diff, candidates.json, lineage.json, figures.
     ranking_url : str
         List of all candidates in MLflow, best first.
+    mismatches : tuple of str
+        A sentence per design instance of which two rules proved different things.
     """
 
     key: str
@@ -64,6 +66,7 @@ class EvolutionResult(Settings):
     directory: Path
     run: TrackedRun
     ranking_url: str
+    mismatches: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

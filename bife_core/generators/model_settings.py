@@ -74,7 +74,7 @@ class ModelApiSettings(BaseSettings):
             return cls()
         except ValidationError as error:
             raise GeneratorError(
-                f"The environment's model API settings cannot be used: {describe(error)}."
+                f"The environment's model API settings cannot be used: {describe(error)}"
             ) from error
 
     @property

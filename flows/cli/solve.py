@@ -98,7 +98,7 @@ def solve_settings(time_limit_s: float | None, seed: int, cuts: str, assignments
     try:
         return SolveSettings(time_limit_s=time_limit_s, seed=seed, cuts=where, params=params)
     except ValidationError as error:
-        raise ConfigError(f"{describe(error)}.") from error
+        raise ConfigError(describe(error)) from error
 
 
 def solved(model: Path, who: str | CompiledRule, settings: SolveSettings, *, show_log: bool) -> SolveResult:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-DEFECT = "A defect:"
-"""How an evolution's notes on contradicting proofs begin."""
-
 STARTING = "Starting ..."
 """Shown while Prefect and MLflow are imported, which takes seconds."""
 
@@ -191,12 +188,14 @@ def finish(
     from flows.cli import summary
 
     design = evolved.best_solves if evolved is not None else ()
-    differing = [*(compared.summary.mismatches if compared is not None else ())]
-    differing += [note for note in (evolved.notes if evolved is not None else ()) if note.startswith(DEFECT)]
+    differing = [
+        *(compared.summary.mismatches if compared is not None else ()),
+        *(evolved.mismatches if evolved is not None else ()),
+    ]
     if config.instances.folder is not None:
         summary.show_optima(console, compared, design)
     for sentence in differing:
-        complain(f"Proven optima differ: {sentence.removeprefix(DEFECT).strip()}")
+        complain(f"Proven optima differ: {sentence}")
     if differing:
         raise CommandEnd(
             "A branching rule must never change an optimum: please report this with the model.",

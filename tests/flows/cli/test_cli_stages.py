@@ -187,7 +187,7 @@ def test_differing_optima_are_an_error_of_their_own(smoke, console, capsys):
         finish(console, smoke.config, wrong)
     assert end.value.code == ExitCode.DISAGREEMENT
     assert "Proven optima differ: m, seed 0: 3 or 4." in capsys.readouterr().err
-    evolved = smoke.result.evolution.model_copy(update={"notes": ("A defect: m: 3 or 4.", "Another note.")})
+    evolved = smoke.result.evolution.model_copy(update={"mismatches": ("m: 3 or 4.",)})
     with pytest.raises(CommandEnd) as end:
         finish(console, smoke.config, compared, evolved)
     assert end.value.code == ExitCode.DISAGREEMENT
