@@ -5,7 +5,8 @@ from __future__ import annotations
 import atexit
 import threading
 
-from bife_core.sandbox import WorkerPool
+from bife_core.sandbox import CoreSlots, WorkerPool
+from tasks.home import project_home
 
 _lock = threading.Lock()
 _pools: dict[int | None, WorkerPool] = {}
@@ -14,7 +15,8 @@ _pools: dict[int | None, WorkerPool] = {}
 def worker_pool(workers: int | None = None) -> WorkerPool:
     """Return the pool of that many workers, opened on first use and closed when the process ends.
 
-    One pool for all tasks keeps solves apart: never more than one on a core, whichever tasks ask for them.
+    One pool for all tasks, and one slot per core for all processes that share a home, keep solves apart: never
+    more than one on a core, whichever tasks and runs ask for them.
 
     Parameters
     ----------
@@ -23,7 +25,7 @@ def worker_pool(workers: int | None = None) -> WorkerPool:
     """
     with _lock:
         if workers not in _pools:
-            _pools[workers] = WorkerPool(workers)
+            _pools[workers] = WorkerPool(workers, slots=CoreSlots(project_home().locks))
         return _pools[workers]
 
 

@@ -4,8 +4,9 @@
 A call that overruns its limit is killed together with every process it started; the worker is replaced.
 """
 
+from bife_core.sandbox.cores import CoreSlots
 from bife_core.sandbox.environment import in_worker, usable_cores
 from bife_core.sandbox.failure import FailureKind, WorkerFailure
 from bife_core.sandbox.pool import WorkerPool
 
-__all__ = ["FailureKind", "WorkerFailure", "WorkerPool", "in_worker", "usable_cores"]
+__all__ = ["CoreSlots", "FailureKind", "WorkerFailure", "WorkerPool", "in_worker", "usable_cores"]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import threading
 import weakref
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 from bife_core.errors import ConfigError
 from bife_core.sandbox.calls import well_formed
+from bife_core.sandbox.cores import CoreSlots
 from bife_core.sandbox.environment import usable_cores
 from bife_core.sandbox.failure import WorkerFailure
 from bife_core.sandbox.process import WorkerProcess
@@ -43,6 +44,9 @@ class WorkerPool:
         Tie worker i to the i-th usable core (round robin), so that CPU times are comparable.
     start_limit_s : float
         Wall seconds a process may take to start, apart from the limit of the call.
+    slots : CoreSlots, optional
+        Where the cores are shared with other pools: each call waits for a core of its own, whose wait does not
+        count against its limit, and runs there. Only with `pin`.
 
     Examples
     --------
@@ -52,16 +56,20 @@ class WorkerPool:
     """
 
     def __init__(
-        self, workers: int | None = None, pin: bool = True, start_limit_s: float = START_LIMIT_S
+        self,
+        workers: int | None = None,
+        pin: bool = True,
+        start_limit_s: float = START_LIMIT_S,
+        slots: CoreSlots | None = None,
     ) -> None:
         cores = usable_cores()
         if workers is not None and workers < 1:
             raise ConfigError(f"A worker pool needs at least 1 worker, not {workers}.")
         self.workers = len(cores) if workers is None else workers
         self._start_limit_s = start_limit_s
+        self._slots = slots
         self._queue: SimpleQueue[_Task | None] = SimpleQueue()
         self._state = _State()
-        self._slots = itertools.count()
         self._cores = [cores[i % len(cores)] if pin else None for i in range(self.workers)]
         self._threads: list[threading.Thread] = []
         # Holds only the state: a pool that is dropped or still open at exit must not leave processes behind.
@@ -125,7 +133,7 @@ class WorkerPool:
 
     def _add_thread(self) -> None:
         core = self._cores[len(self._threads)]
-        arguments = (self._state, self._queue, core, self._start_limit_s)
+        arguments = (self._state, self._queue, core, self._start_limit_s, self._slots)
         name = f"bife-worker-{len(self._threads)}"
         thread = threading.Thread(target=_serve, args=arguments, name=name, daemon=True)
         self._threads.append(thread)
@@ -156,7 +164,13 @@ def _shut(state: _State, tasks: SimpleQueue[_Task | None], workers: int) -> None
         process.kill()
 
 
-def _serve(state: _State, tasks: SimpleQueue[_Task | None], core: int | None, start_limit_s: float) -> None:
+def _serve(
+    state: _State,
+    tasks: SimpleQueue[_Task | None],
+    core: int | None,
+    start_limit_s: float,
+    slots: CoreSlots | None,
+) -> None:
     process: WorkerProcess | None = None
     while (task := tasks.get()) is not None:
         if not task.future.set_running_or_notify_cancel():
@@ -164,11 +178,14 @@ def _serve(state: _State, tasks: SimpleQueue[_Task | None], core: int | None, st
             continue
         result, failure = None, None
         try:
-            if process is None:
-                process = WorkerProcess(core)
-                _register(state, process)
-                process.wait_ready(start_limit_s)
-            result = process.ask(task.call, task.arguments, task.limit_s)
+            with _core(slots, core, state) as held:
+                if process is None:
+                    process = WorkerProcess(held)
+                    _register(state, process)
+                    process.wait_ready(start_limit_s)
+                elif held is not None:
+                    process.move(held)
+                result = process.ask(task.call, task.arguments, task.limit_s)
         except WorkerFailure as error:
             failure = error
         except (OSError, ValueError) as error:  # no descriptors or disk left, or an answer cut short
@@ -183,6 +200,13 @@ def _serve(state: _State, tasks: SimpleQueue[_Task | None], core: int | None, st
             task.future.set_exception(failure)
     if process is not None:
         _release(state, process)
+
+
+def _core(slots: CoreSlots | None, core: int | None, state: _State) -> AbstractContextManager[int | None]:
+    """Return what a call is made within, which gives the core to make it on."""
+    if slots is None or core is None:
+        return nullcontext(core)
+    return slots.hold(core, lambda: state.closed)
 
 
 def _register(state: _State, process: WorkerProcess) -> None:

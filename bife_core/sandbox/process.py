@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -48,6 +49,7 @@ class WorkerProcess:
     def __init__(self, core: int | None) -> None:
         self._lock = threading.Lock()
         self._killed = False
+        self._core = core
         self._buffer = b""
         self.temporary = Path(tempfile.mkdtemp(prefix="bife-worker-"))
         child_requests, self._requests = os.pipe()
@@ -89,6 +91,14 @@ class WorkerProcess:
     def pid(self) -> int:
         """Process id, also the id of the process group."""
         return self._process.pid
+
+    def move(self, core: int) -> None:
+        """Pin the process to another core; a system without affinity, or a process that is gone, is left alone."""
+        if core == self._core or not hasattr(os, "sched_setaffinity"):
+            return
+        with suppress(ProcessLookupError):
+            os.sched_setaffinity(self._process.pid, {core})
+            self._core = core
 
     def wait_ready(self, limit_s: float) -> None:
         """Wait until the child takes requests.

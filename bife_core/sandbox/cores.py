@@ -1,0 +1,91 @@
+"""Cores as slots: whoever measures holds one, and no other process that asks the same directory gets it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from bife_core.sandbox.environment import usable_cores
+from bife_core.sandbox.failure import WorkerFailure
+
+_POLL_S: Final = 0.02
+
+
+class CoreSlots:
+    """One slot per core of this machine, shared by all processes that name the same directory.
+
+    Two searches on one machine would otherwise solve on the same cores at the same time, and neither's times
+    would mean anything. The operating system releases a slot when its holder dies.
+
+    Parameters
+    ----------
+    directory : Path
+        Holds one lock file per core and machine; made on first use.
+
+    Notes
+    -----
+    Who waits stands in line: the one in front tries all cores, the others try for the front. So a search whose
+    next solve is ready at once does not keep another one waiting for ever.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._machine = socket.gethostname()
+
+    @contextmanager
+    def hold(self, preferred: int, given_up: Callable[[], bool] = lambda: False) -> Iterator[int]:
+        """Hold a free core, the preferred one if possible; waits as long as there is none.
+
+        Parameters
+        ----------
+        preferred : int
+            A core, as `usable_cores` numbers them.
+        given_up : callable
+            Asked while waiting.
+
+        Raises
+        ------
+        WorkerFailure
+            If `given_up` says so.
+        """
+        cores = (preferred, *(core for core in usable_cores() if core != preferred))
+        with ExitStack() as held:
+            with self._first_of([self._path("line")], given_up):
+                slots = [self._path(f"core-{core}") for core in cores]
+                position = held.enter_context(self._first_of(slots, given_up))
+            yield cores[position]
+
+    def _path(self, name: str) -> Path:
+        return self._directory / f"{name}@{self._machine}.lock"
+
+    @contextmanager
+    def _first_of(self, paths: list[Path], given_up: Callable[[], bool]) -> Iterator[int]:
+        """Hold the first of some lock files that can be had, and yield its position."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        descriptors = [os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) for path in paths]
+        try:
+            while (position := _locked(descriptors)) is None:
+                if given_up():
+                    raise WorkerFailure("died", "A call waited for a core when its worker pool was closed.")
+                time.sleep(_POLL_S)
+            yield position
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)  # which releases the lock
+
+
+def _locked(descriptors: list[int]) -> int | None:
+    """Lock the first file nobody else holds and return its position, or None."""
+    for position, descriptor in enumerate(descriptors):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        return position
+    return None
