@@ -15,7 +15,9 @@ from bife_core.benchmarks.screening import read_model
 from bife_core.config import Cost, Settings
 from bife_core.errors import SolverError
 from bife_core.rules.types import CompiledRule
+from bife_core.scip.bounds import BoundPoint, BoundTrace, known_bounds, primal_dual_integral, thinned
 from bife_core.scip.branching import BranchingStats, attach
+from bife_core.scip.effort import branching_effort
 from bife_core.scip.library import library
 
 BUILTIN_BRANCHERS: Final = ("relpscost", "pscost", "mostinf", "fullstrong", "vanillafullstrong", "random")
@@ -59,6 +61,16 @@ class SolveResult(Settings):
         In the sense of the model's objective; None while infinite.
     primal_dual_integral : float
         SCIP's own integral of the gap in percent over seconds.
+    bound_integral : float or None
+        Integral of the distance of the bounds up to the time limit, see `bife_core.scip.bounds`; None while it
+        is infinite.
+    bounds : tuple of BoundPoint
+        Both bounds over time, thinned.
+    fair_nodes : int or None
+        Nodes plus those that side effects of branching saved, see `bife_core.scip.effort`.
+    branching_s : float or None
+        Seconds spent in branching: the callback's CPU seconds of a rule, SCIP's own clock for a built-in
+        brancher; None in results older than this counter.
     calls, candidates : int
         Branchings a rule was asked for, and candidates it scored; 0 for a built-in brancher.
     feature_s, rule_s, callback_s : float
@@ -80,6 +92,10 @@ class SolveResult(Settings):
     primal_bound: float | None
     dual_bound: float | None
     primal_dual_integral: float
+    bound_integral: float | None = None
+    bounds: tuple[BoundPoint, ...] = ()
+    fair_nodes: int | None = None
+    branching_s: float | None = None
     calls: int = 0
     candidates: int = 0
     feature_s: float = 0.0
@@ -215,6 +231,7 @@ def solve(
     stats = choose_brancher(model, brancher)
     if show_log:
         model.hideOutput(False)
+    known, trace = known_bounds(model), BoundTrace.attach(model)
     cpu, wall = time.thread_time(), time.perf_counter()
     try:
         model.optimize()
@@ -224,6 +241,10 @@ def solve(
 
     status = model.getStatus()
     gap = model.getGap() if status not in {"infeasible", "unbounded", "inforunbd"} else 0.0
+    trace.keep()
+    # Nothing is left to close once the lack of an optimum is proven.
+    until = model.getSolvingTime() if gap == 0.0 else settings.time_limit_s or model.getSolvingTime()
+    effort = branching_effort(model)
     return SolveResult(
         instance=Path(path).name,
         brancher=brancher if isinstance(brancher, str) else brancher.name,
@@ -238,6 +259,10 @@ def solve(
         primal_bound=_finite(model, model.getPrimalbound()),
         dual_bound=_finite(model, model.getDualbound()),
         primal_dual_integral=model.getPrimalDualIntegral(),
+        bound_integral=primal_dual_integral(trace.points, known, until),
+        bounds=thinned(trace.points),
+        fair_nodes=effort.fair_nodes(model.getNTotalNodes()),
+        branching_s=effort.seconds if stats is None else stats.callback_s,
         **({} if stats is None else _counters(stats)),
         versions=versions(),
     )
