@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import threading
 import weakref
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import cache, partial
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Final, NamedTuple
@@ -68,7 +70,7 @@ class WorkerPool:
         self.workers = len(cores) if workers is None else workers
         self._start_limit_s = start_limit_s
         self._slots = slots
-        self._queue: SimpleQueue[_Task | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[_Task, ...] | None] = SimpleQueue()
         self._state = _State()
         self._cores = [cores[i % len(cores)] if pin else None for i in range(self.workers)]
         self._threads: list[threading.Thread] = []
@@ -98,6 +100,29 @@ class WorkerPool:
         WorkerFailure
             If the pool is closed, or the call could not be sent at all.
         """
+        return self.submit_in_turn(call, [arguments], limit_s=limit_s)[0]
+
+    def submit_in_turn(
+        self, call: str, arguments: Sequence[dict[str, Any]], *, limit_s: float
+    ) -> list[Future[Any]]:
+        """Queue calls that one worker, on one core, makes one right after the other.
+
+        Each has a future and a limit of its own; one that fails does not keep the next from being made.
+
+        Parameters
+        ----------
+        call : str
+            As in `submit`.
+        arguments : sequence of dict
+            Keyword arguments of each call, in order.
+        limit_s : float
+            Wall seconds of each call.
+
+        Raises
+        ------
+        WorkerFailure
+            If the pool is closed, or the calls could not be sent at all.
+        """
         if not well_formed(call):
             raise WorkerFailure("error", f"A worker runs only 'bife_core.module:function', not {call!r}.")
         if not limit_s > 0:
@@ -106,15 +131,15 @@ class WorkerPool:
             json.dumps(arguments)
         except (TypeError, ValueError, RecursionError) as error:
             raise WorkerFailure("error", f"The arguments of {call} must be plain JSON: {error}.") from error
-        future: Future[Any] = Future()
+        tasks = tuple(_Task(Future(), call, each, limit_s) for each in arguments)
         with self._state.lock:
             if self._state.closed:
                 raise WorkerFailure("died", f"{call} cannot run because its worker pool is closed.")
-            self._queue.put(_Task(future, call, arguments, limit_s))
+            self._queue.put(tasks)
             self._state.unfinished += 1
             if len(self._threads) < min(self.workers, self._state.unfinished):
                 self._add_thread()
-        return future
+        return [task.future for task in tasks]
 
     def close(self) -> None:
         """Stop at once: queued calls are cancelled, running ones are killed, no process stays behind."""
@@ -150,60 +175,78 @@ class _State:
         self.processes: set[WorkerProcess] = set()
 
 
-def _shut(state: _State, tasks: SimpleQueue[_Task | None], workers: int) -> None:
+def _shut(state: _State, queue: SimpleQueue[tuple[_Task, ...] | None], workers: int) -> None:
     with state.lock:
         state.closed = True
         running = list(state.processes)
-    while not tasks.empty():
-        task = tasks.get()
-        if task is not None:
+    while not queue.empty():
+        for task in queue.get() or ():
             task.future.cancel()
     for _ in range(workers):
-        tasks.put(None)
+        queue.put(None)
     for process in running:
         process.kill()
 
 
 def _serve(
     state: _State,
-    tasks: SimpleQueue[_Task | None],
+    queue: SimpleQueue[tuple[_Task, ...] | None],
     core: int | None,
     start_limit_s: float,
     slots: CoreSlots | None,
 ) -> None:
     process: WorkerProcess | None = None
-    while (task := tasks.get()) is not None:
-        if not task.future.set_running_or_notify_cancel():
-            _count_down(state)
-            continue
-        result, failure = None, None
-        try:
-            with _core(slots, core, state) as held:
-                if process is None:
-                    process = WorkerProcess(held)
-                    _register(state, process)
-                    process.wait_ready(start_limit_s)
-                elif held is not None:
-                    process.move(held)
-                result = process.ask(task.call, task.arguments, task.limit_s)
-        except WorkerFailure as error:
-            failure = error
-        except (OSError, ValueError) as error:  # no descriptors or disk left, or an answer cut short
-            failure = WorkerFailure("died", f"The worker process for {task.call} failed: {error}.")
-        if process is not None and failure is not None and failure.kind != "error":
-            _release(state, process)
-            process = None
-        _count_down(state)
-        if failure is None:
-            task.future.set_result(result)
-        else:
-            task.future.set_exception(failure)
+    while (tasks := queue.get()) is not None:
+        # Calls in turn are compared with one another, so the core is held over all of them.
+        with ExitStack() as turn:
+            hold = cache(partial(turn.enter_context, _core(slots, core, state)))
+            for task in tasks:
+                wanted = not state.closed and task.future.set_running_or_notify_cancel()
+                answer, failure = None, None
+                if wanted:
+                    process, answer, failure = _ask(state, process, task, hold, start_limit_s)
+                if task is tasks[-1]:
+                    turn.close()
+                    _count_down(state)
+                if not wanted:
+                    task.future.cancel()
+                elif failure is None:
+                    task.future.set_result(answer)
+                else:
+                    task.future.set_exception(failure)
     if process is not None:
         _release(state, process)
 
 
+def _ask(
+    state: _State,
+    process: WorkerProcess | None,
+    task: _Task,
+    hold: Callable[[], int | None],
+    start_limit_s: float,
+) -> tuple[WorkerProcess | None, Any, WorkerFailure | None]:
+    """Make one call, in a new process if there is none; return the process for the next call, or None."""
+    try:
+        core = hold()
+        if process is None:
+            process = WorkerProcess(core)
+            _register(state, process)
+            process.wait_ready(start_limit_s)
+        elif core is not None:
+            process.move(core)
+        return process, process.ask(task.call, task.arguments, task.limit_s), None
+    except WorkerFailure as error:
+        failure = error
+    except (OSError, ValueError) as error:  # no descriptors or disk left, or an answer cut short
+        failure = WorkerFailure("died", f"The worker process for {task.call} failed: {error}.")
+    if process is not None and failure.kind != "error":
+        _release(state, process)
+        process = None
+    return process, None, failure
+
+
 def _core(slots: CoreSlots | None, core: int | None, state: _State) -> AbstractContextManager[int | None]:
-    """Return what a call is made within, which gives the core to make it on."""
+    """Return what calls are made within, which gives the core to make them on."""
     if slots is None or core is None:
         return nullcontext(core)
     return slots.hold(core, lambda: state.closed)
