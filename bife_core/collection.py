@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -37,6 +38,8 @@ class CollectionSummary(Settings):
         Names of the instances that were solved for them, in order, those without a decision included.
     failures : tuple of str
         One sentence per instance that could not be solved.
+    cpu_s : float
+        CPU seconds the solves took in which the decisions were recorded, whenever that was.
     """
 
     path: Path
@@ -46,6 +49,7 @@ class CollectionSummary(Settings):
     tie_share: float
     instances: tuple[str, ...]
     failures: tuple[str, ...]
+    cpu_s: float = 0.0
 
 
 def _part_path(directory: Path, instance: Instance, config: CollectionConfig) -> Path:
@@ -97,6 +101,7 @@ def collect_decisions(
     failures: list[str] = []
     parts: list[Decisions] = []
     total = 0
+    cpu_s = 0.0
     while total < config.decisions:
         for instance in islice(waiting, pool.workers - len(running)):
             path = _part_path(directory, instance, config)
@@ -113,6 +118,7 @@ def collect_decisions(
             failures.append(f"{instance.name}: {failure}")
             continue
         parts.append(part)
+        cpu_s += _effort(path)
         total += len(part)
         if progress is not None:
             progress(min(total, config.decisions), config.decisions)
@@ -136,7 +142,20 @@ def collect_decisions(
         tie_share=decisions.tie_share,
         instances=tuple(names),
         failures=tuple(failures),
+        cpu_s=cpu_s,
     )
+
+
+def _effort_path(part: Path) -> Path:
+    return part.with_suffix(".json")
+
+
+def _effort(part: Path) -> float:
+    """Return the CPU seconds a part took; 0 where nobody wrote them down."""
+    try:
+        return float(json.loads(_effort_path(part).read_text())["cpu_s"])
+    except FileNotFoundError:
+        return 0.0
 
 
 def _instances(benchmark: Benchmark, limit: int, step: int) -> Iterator[Instance]:
@@ -165,6 +184,7 @@ def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[st
     from bife_core.scip.expert import record_decisions
 
     options = CollectionConfig.model_validate(config)
+    began = time.process_time()
     decisions, status = record_decisions(
         Path(path),
         instance,
@@ -172,5 +192,9 @@ def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[st
         quota=options.decisions_per_instance,
         expert_probability=options.expert_probability,
     )
+    # Before the part itself: where there is a part, there is what it took.
+    effort = _effort_path(Path(part))
+    effort.parent.mkdir(parents=True, exist_ok=True)
+    effort.write_text(json.dumps({"cpu_s": time.process_time() - began}))
     decisions.save(Path(part))
     return {"decisions": len(decisions), "status": status}

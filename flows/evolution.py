@@ -19,6 +19,7 @@ from bife_core.generators import Generation
 from bife_core.scip.solving import SolveResult
 from bife_core.search import (
     Answer,
+    CostLedger,
     ReportingSearch,
     SampleAnswer,
     SampleRequest,
@@ -88,7 +89,9 @@ class _Evolution:
         self.tracker = track(config, self.key, decisions, design)
         self.search: ReportingSearch = open_search(config.search)
         self.records: dict[str, SampleRecord] = {}
+        self.ledger = CostLedger("bife", decisions.cpu_s)
         self.began_s = time.monotonic()
+        self.busy_s = 0.0
 
     def run(self) -> EvolutionResult:
         reported = 0
@@ -97,7 +100,10 @@ class _Evolution:
             while requests:
                 samples = [request for request in requests if isinstance(request, SampleRequest)]
                 solves = [request for request in requests if isinstance(request, SolveRequest)]
-                self.search.tell((*self.sample(samples), *self.solve(solves)))
+                asked_s = time.monotonic()
+                answers = (*self.sample(samples), *self.solve(solves))
+                self.busy_s += time.monotonic() - asked_s
+                self.search.tell(answers)
                 requests = self.search.ask()
                 waiting = {request.id for request in requests if isinstance(request, SolveRequest)}
                 self.track_samples(waiting)
@@ -112,7 +118,15 @@ class _Evolution:
             self.tracker.stop(str(error))
             raise
         candidates, best = self.search.candidates, self.search.best
-        record_outcome(self.tracker, self.directory, best, candidates, self.search.summaries)
+        wall_s = time.monotonic() - self.began_s
+        cost = record_outcome(
+            self.tracker,
+            self.directory,
+            best,
+            candidates,
+            self.search.summaries,
+            self.ledger.total(other_s=wall_s - self.busy_s, wall_s=wall_s),
+        )
         mismatches = self.mismatches()
         notes = (
             *self.design.notes,
@@ -130,6 +144,7 @@ class _Evolution:
             failures=sum(candidate.failure is not None for candidate in candidates),
             decisions=self.decisions,
             spending=spending(self.all_records()),
+            cost=cost,
             seconds=time.monotonic() - self.began_s,
             directory=self.directory,
             run=TrackedRun(experiment=EVOLUTION, run_id=run_id, url=run_url(run_id, EVOLUTION)),
@@ -182,6 +197,8 @@ class _Evolution:
         record = self.records[request.id]
         self.records[request.id] = record.model_copy(update={"low": score})
         written = record.generation
+        self.ledger.sampled(written.seconds if written else 0.0)
+        self.ledger.scored(score.seconds)
         return SampleAnswer(
             id=request.id,
             sha=score.sha,
@@ -212,6 +229,7 @@ class _Evolution:
         for done, (request, future) in enumerate(zip(requests, solved, strict=True), start=1):
             score = HighScore.model_validate(future.result())
             self.records[request.id] = self.records[request.id].model_copy(update={"high": score})
+            self.ledger.solved(request.id, score.cpu_s, score.f_hf)
             answers.append(SolveAnswer(id=request.id, f_hf=score.f_hf, failure=score.failure))
             observer().progress(done, len(requests))
         return answers

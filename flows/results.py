@@ -9,7 +9,7 @@ from bife_core.collection import CollectionSummary
 from bife_core.config import Settings
 from bife_core.evaluation import EvaluationSummary
 from bife_core.scip.solving import SolveResult
-from bife_core.search import Candidate
+from bife_core.search import Candidate, SearchCost
 from tasks.records import Spending
 from tasks.registry import RegisteredRule
 
@@ -47,8 +47,11 @@ class EvolutionResult(Settings):
         The rule with the highest F_HF; None if none could be solved with.
     best_solves : tuple of SolveResult
         The best rule's solves of the design instances.
+    cost : SearchCost
+        Rule-design time by what it went on, and the best F_HF against what had been spent.
     directory : Path
-        Files of the run: best_rule.py, best.diff, candidates.json, lineage.json, figures.
+        Files of the run: best_rule.py, best.diff, candidates.json, lineage.json, search_cost.json,
+        anytime.csv, figures.
     ranking_url : str
         List of all candidates in MLflow, best first.
     mismatches : tuple of str
@@ -62,6 +65,7 @@ class EvolutionResult(Settings):
     failures: int
     decisions: CollectionSummary
     spending: Spending
+    cost: SearchCost
     seconds: float
     directory: Path
     run: TrackedRun

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bife_core.collection import CollectionSummary
 from bife_core.config import PipelineConfig
-from bife_core.search import Candidate, GenerationSummary
+from bife_core.search import Candidate, GenerationSummary, SearchCost
 from tasks import reports
 from tasks.collection import decisions_dataset, instances_dataset
 from tasks.generation import generator_identity
@@ -149,14 +149,25 @@ def record_outcome(
     best: Candidate | None,
     candidates: Sequence[Candidate],
     summaries: Sequence[GenerationSummary],
-) -> None:
-    """Write the best rule with its figures to disk and to MLflow, and end the run; once."""
+    cost: SearchCost,
+) -> SearchCost:
+    """Write the best rule with its figures and the cost to disk and to MLflow, and end the run; once.
+
+    Returns
+    -------
+    SearchCost
+        The one on record: that of the run which ended the search, not of one that only found it ended.
+    """
     if tracker.complete and (best is None or (directory / reports.BEST_RULE).is_file()):
-        return
+        return reports.read_cost(directory) or cost
     files = reports.write_best(directory, best, candidates, summaries) if best is not None else []
+    files += reports.write_cost(directory, cost)
     outcome = {"best_candidate": best.id, "best_sha": best.sha or ""} if best else {"best_candidate": "none"}
-    metrics = {"final_f_lf": best.f_lf, "final_f_hf": best.f_hf} if best else {}
+    metrics: dict[str, float | None] = {**cost.metrics()}
+    if best is not None:
+        metrics |= {"final_f_lf": best.f_lf, "final_f_hf": best.f_hf}
     tracker.finish(files, metrics, outcome | {"mlflow.note.content": _abstract(best)})
+    return cost
 
 
 def _abstract(best: Candidate | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -116,12 +117,16 @@ def propose(
         seed=request.seed,
         benchmark=benchmark,
     )
+    began = time.perf_counter()
     try:
         written = generator(config, calls).generate(wanted)
     except GeneratorError as error:
         met = getattr(error, "generation", None)
         raise GenerationStopped(str(error), _with_all_calls(met, calls) if met else None) from error
-    return _with_all_calls(written, calls).model_dump(mode="json")
+    written = _with_all_calls(written, calls)
+    # Calls read back from disk took their time in an earlier run.
+    seconds = max(time.perf_counter() - began, sum(attempt.seconds for attempt in written.attempts))
+    return written.model_copy(update={"seconds": seconds}).model_dump(mode="json")
 
 
 def _with_all_calls(written: Generation, calls: Path) -> Generation:

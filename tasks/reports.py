@@ -9,13 +9,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from bife_core import plots
-from bife_core.search import Candidate, GenerationSummary
+from bife_core.search import Candidate, CostPoint, GenerationSummary, SearchCost
 
 CANDIDATES = "candidates.json"
 LINEAGE = "lineage.json"
 BEST_RULE = "best_rule.py"
 BEST_DIFF = "best.diff"
+COST = "search_cost.json"
+CURVE = "anytime.csv"
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -89,6 +93,21 @@ def write_best(
         figure.savefig(path)
         files.append(path)
     return files
+
+
+def write_cost(directory: Path, cost: SearchCost) -> list[Path]:
+    """Write what a search cost and its anytime curve; return the files."""
+    curve = pd.DataFrame([point.model_dump() for point in cost.curve], columns=list(CostPoint.model_fields))
+    return [
+        _write(directory / COST, cost.model_dump_json(indent=1)),
+        _write(directory / CURVE, curve.to_csv(index=False)),
+    ]
+
+
+def read_cost(directory: Path) -> SearchCost | None:
+    """Return the cost on record, or None where there is none."""
+    path = directory / COST
+    return SearchCost.model_validate_json(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
 def difference(parent: Candidate, child: Candidate) -> str:

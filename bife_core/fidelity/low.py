@@ -129,7 +129,7 @@ class LowScore(Settings):
     native : bool
         Whether the rule ran as machine code.
     seconds : float
-        CPU seconds of compiling and scoring.
+        CPU seconds of compiling and scoring; of a rule that was stopped, its limit.
     """
 
     f_lf: float | None = None
@@ -145,7 +145,8 @@ def score_low(source: str, decisions: Path, config: LowFidelityConfig, pool: Wor
     try:
         answer = pool.submit("bife_core.fidelity.low:work", arguments, limit_s=config.time_limit_s).result()
     except WorkerFailure as failure:
-        return LowScore(failure=str(failure))
+        seconds = config.time_limit_s if failure.kind == "timeout" else 0.0
+        return LowScore(failure=str(failure), seconds=seconds)
     return LowScore.model_validate(answer)
 
 
@@ -154,7 +155,7 @@ def work(source: str, decisions: str, ties: Ties) -> dict[str, Any]:
     started = time.process_time()
     rule = compile_rule(source)
     if isinstance(rule, Rejection):
-        return LowScore(failure=rule.reason).model_dump()
+        return LowScore(failure=rule.reason, seconds=time.process_time() - started).model_dump()
     try:
         f_lf = low_fidelity(rule, _load(decisions), ties)
     except RuleError as error:

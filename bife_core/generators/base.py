@@ -72,6 +72,7 @@ class Generation(Settings):
     thought: str | None = None
     source: str | None = None
     failure: str | None = None
+    seconds: float = Field(0.0, description="Wall seconds the writing took, waits between calls included.")
 
 
 class Generator(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bife_core.search.bife import ATTEMPTS_PER_SAMPLE, BifeSearch
+from bife_core.search.cost import PARTS, CostLedger, CostPoint, SearchCost
 from bife_core.search.history import History, HistoryError, replay
 from bife_core.search.registry import SEARCHES, open_search
 from bife_core.search.seeding import candidate_id, candidate_seed
@@ -20,10 +21,13 @@ from bife_core.search.types import (
 
 __all__ = [
     "ATTEMPTS_PER_SAMPLE",
+    "PARTS",
     "SEARCHES",
     "Answer",
     "BifeSearch",
     "Candidate",
+    "CostLedger",
+    "CostPoint",
     "GenerationSummary",
     "History",
     "HistoryError",
@@ -32,6 +36,7 @@ __all__ = [
     "SampleAnswer",
     "SampleRequest",
     "Search",
+    "SearchCost",
     "SolveAnswer",
     "SolveRequest",
     "candidate_id",

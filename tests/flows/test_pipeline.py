@@ -7,6 +7,7 @@ from prefect.client.orchestration import get_client
 
 from bife_core.errors import InstanceError, RuleError
 from bife_core.rules import load_rule
+from bife_core.search import SearchCost
 from flows.evaluation import evaluation
 from flows.pipeline import pipeline
 from flows.running import run
@@ -74,6 +75,8 @@ def test_the_parent_run_tells_the_whole_story(smoke):
     assert artifacts(evolved.run.run_id) == {
         "candidates.json",
         "lineage.json",
+        "search_cost.json",
+        "anytime.csv",
         "best_rule.py",
         "best.diff",
         "progress.png",
@@ -97,6 +100,23 @@ def test_the_table_of_candidates_is_sorted_best_first(smoke):
     table = MlflowClient().load_table(number, "candidates.json", [evolved.run.run_id])
     assert table["id"][0] == evolved.best.id
     assert json.loads((evolved.directory / "candidates.json").read_text())[0]["source"] == evolved.best.source
+
+
+def test_the_cost_is_split_by_what_it_went_on_and_kept_as_data(smoke):
+    evolved = smoke.result.evolution
+    cost = evolved.cost
+    assert [part for part, seconds in cost.parts.items() if seconds <= 0] == ["tuning"]
+    assert cost.samples == cost.calls == 8
+    solved = [run.data.metrics for run in children(evolved.run.run_id) if "f_hf" in run.data.metrics]
+    assert cost.solved == len(solved)
+    assert cost.f_hf_s == pytest.approx(sum(metrics["solve_cpu_s"] for metrics in solved))
+    assert cost.curve[-1].f_hf == evolved.best.f_hf
+    assert cost.curve[-1].candidate == evolved.best.id
+    assert tracked(evolved.run.run_id).data.metrics["design_s"] == pytest.approx(cost.design_s)
+    assert SearchCost.model_validate_json((evolved.directory / "search_cost.json").read_text()) == cost
+    rows = (evolved.directory / "anytime.csv").read_text().splitlines()
+    assert rows[0] == "solver_s,design_s,samples,calls,f_hf,candidate"
+    assert len(rows) == 1 + len(cost.curve)
 
 
 def test_the_offline_grammar_passes_for_no_model(smoke):
