@@ -16,7 +16,7 @@ from bife_core.benchmarks import Benchmark, Instance
 from bife_core.config import CollectionConfig, Settings
 from bife_core.decisions import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
-from bife_core.sandbox import WorkerFailure, WorkerPool
+from bife_core.sandbox import Note, WorkerFailure, WorkerPool, submit_repeated
 from bife_core.scip.solving import SolveSettings, versions
 
 _GRACE_S = 60.0
@@ -72,12 +72,13 @@ def collect_decisions(
     directory: Path,
     pool: WorkerPool,
     progress: Callable[[int, int], None] | None = None,
+    note: Note | None = None,
 ) -> CollectionSummary:
     """Record decisions on the collection instances until there are enough, and merge them into one file.
 
     Instances are taken in the benchmark's order, and decisions of an instance count only once those of all earlier
     ones do, so the result does not depend on which worker is faster. What an instance gave is on disk before it is
-    used; a second call with the same arguments solves nothing.
+    used; a second call with the same arguments solves nothing. An instance whose worker is lost is solved once more.
 
     Parameters
     ----------
@@ -89,11 +90,15 @@ def collect_decisions(
     pool : WorkerPool
     progress : callable, optional
         Called with (decisions so far, decisions wanted).
+    note : callable, optional
+        Told of instances that are solved once more, and why.
 
     Raises
     ------
     DecisionsError
         If no instance gave a decision, with the reasons.
+    WorkerFailure
+        If the pool is closed meanwhile.
     """
     waiting = _instances(benchmark, config.max_instances, pool.workers)
     running: deque[tuple[Instance, Path, Future[Any] | None]] = deque()
@@ -105,7 +110,8 @@ def collect_decisions(
     while total < config.decisions:
         for instance in islice(waiting, pool.workers - len(running)):
             path = _part_path(directory, instance, config)
-            running.append((instance, path, None if path.exists() else _start(pool, instance, path, config)))
+            known = _known(path, note)
+            running.append((instance, path, None if known else _start(pool, instance, path, config, note)))
         if not running:
             break
         instance, path, future = running.popleft()
@@ -115,6 +121,8 @@ def collect_decisions(
                 future.result()
             part = Decisions.load(path)
         except WorkerFailure as failure:
+            if failure.kind == "closed":
+                raise
             failures.append(f"{instance.name}: {failure}")
             continue
         parts.append(part)
@@ -169,14 +177,31 @@ def _instances(benchmark: Benchmark, limit: int, step: int) -> Iterator[Instance
         given += len(instances)
 
 
-def _start(pool: WorkerPool, instance: Instance, part: Path, config: CollectionConfig) -> Future[Any]:
+def _known(part: Path, note: Note | None) -> bool:
+    """Whether there is a part that can be read; one that cannot is removed, to be made anew."""
+    if not part.exists():
+        return False
+    try:
+        Decisions.load(part)
+    except DecisionsError as error:
+        part.unlink()
+        if note is not None:
+            note(f"{error} Its instance is solved once more.")
+        return False
+    return True
+
+
+def _start(
+    pool: WorkerPool, instance: Instance, part: Path, config: CollectionConfig, note: Note | None
+) -> Future[Any]:
     arguments = {
         "path": str(instance.path),
         "instance": instance.name,
         "part": str(part),
         "config": config.model_dump(mode="json"),
     }
-    return pool.submit("bife_core.collection:work", arguments, limit_s=2.0 * config.time_limit_s + _GRACE_S)
+    limit_s = 2.0 * config.time_limit_s + _GRACE_S
+    return submit_repeated(pool, "bife_core.collection:work", arguments, limit_s=limit_s, note=note)
 
 
 def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[str, Any]:

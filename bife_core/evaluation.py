@@ -12,7 +12,7 @@ import numpy as np
 from bife_core.benchmarks import Instance
 from bife_core.config import EvaluationConfig, Settings
 from bife_core.errors import SolverError
-from bife_core.sandbox import WorkerPool
+from bife_core.sandbox import Note, WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Brancher, SolveJob, SolveStore, run_jobs
 from bife_core.stats import RatioInterval, ratio_interval
@@ -72,6 +72,7 @@ def evaluate(
     pool: WorkerPool,
     solves_dir: Path,
     progress: Callable[[int, int], None] | None = None,
+    note: Note | None = None,
 ) -> EvaluationSummary:
     """Solve every instance with every seed under the rule and the baseline.
 
@@ -90,7 +91,7 @@ def evaluate(
             pair = (baseline, rule) if (position + seed) % 2 == 0 else (rule, baseline)
             settings = SolveSettings(time_limit_s=config.time_limit_s, seed=seed)
             jobs.append(SolveJob.of(instance, pair, settings))
-    outcomes = run_jobs(jobs, SolveStore(solves_dir), pool, progress)
+    outcomes = run_jobs(jobs, SolveStore(solves_dir), pool, progress, note)
 
     rows: list[dict[str, Any]] = []
     failures: list[str] = []

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, as_completed
 from pathlib import Path
 from typing import Any
 
 from bife_core.benchmarks import Instance
 from bife_core.config import Settings
 from bife_core.errors import RuleError
+from bife_core.files import write_whole
 from bife_core.rules import Rejection, compile_rule
 from bife_core.rules.types import CompiledRule
-from bife_core.sandbox import WorkerFailure, WorkerPool
+from bife_core.sandbox import Note, WorkerFailure, WorkerPool, submit_repeated
 from bife_core.scip.solving import SolveResult, SolveSettings, solve, versions
 
 _GRACE_S = 30.0
@@ -79,11 +79,7 @@ class SolveStore:
 
     def put(self, key: str, outcome: SolveOutcome) -> None:
         """Store an outcome at once or not at all."""
-        path = self._path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{os.getpid()}.partial")
-        partial.write_text(outcome.model_dump_json())
-        partial.replace(path)
+        write_whole(self._path(key), outcome.model_dump_json())
 
 
 class SolveJob(Settings):
@@ -129,28 +125,39 @@ def run_jobs(
     store: SolveStore,
     pool: WorkerPool,
     progress: Callable[[int, int], None] | None = None,
+    note: Note | None = None,
 ) -> list[SolveOutcome]:
     """Run the jobs that are not in the store, and return the outcomes of all in order.
 
-    Every outcome is stored the moment its worker answers. A failure is an outcome, but is not stored: the next run
-    tries again.
+    Every outcome is stored the moment its worker answers, whichever job it belongs to. A failure is an outcome, but
+    is not stored: the next run tries again. A job whose worker is lost is repeated once, and `note` is told.
+
+    Raises
+    ------
+    WorkerFailure
+        If the pool is closed meanwhile.
+    OSError
+        If an outcome cannot be stored.
     """
     outcomes: dict[int, SolveOutcome] = {}
-    waiting: dict[int, Future[Any]] = {}
+    waiting: dict[Future[Any], int] = {}
     for position, job in enumerate(jobs):
         stored = store.get(job.key)
         if stored is not None:
             outcomes[position] = stored
             continue
-        waiting[position] = pool.submit(
-            "bife_core.solves:work", job.model_dump(mode="json"), limit_s=job.limit_s
-        )
-    for position, future in waiting.items():
+        arguments = job.model_dump(mode="json")
+        future = submit_repeated(pool, "bife_core.solves:work", arguments, limit_s=job.limit_s, note=note)
+        waiting[future] = position
+    for future in as_completed(waiting):
+        position = waiting[future]
         try:
             outcome = SolveOutcome.model_validate(future.result())
             if outcome.failure is None:
                 store.put(jobs[position].key, outcome)
         except WorkerFailure as failure:
+            if failure.kind == "closed":
+                raise
             outcome = SolveOutcome(failure=str(failure))
         outcomes[position] = outcome
         if progress is not None:

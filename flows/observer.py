@@ -111,7 +111,7 @@ def observing(watcher: Observer) -> Iterator[None]:
     """
     token = _watching.set(watcher)
     try:
-        with listening(watcher.progress):
+        with listening(watcher.progress, watcher.note):
             yield
     finally:
         _watching.reset(token)

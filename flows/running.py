@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, ParamSpec, TypeVar
 
 import httpx
+import psutil
+from prefect import tags
 from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType
+from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.exceptions import PrefectException
+from prefect.states import Cancelled, Crashed
 
 from bife_core.errors import BifeError
+from flows.embedded import install
 from flows.observer import Observer, SilentObserver, observing
+from tasks.home import project_home
+from tasks.locks import process_lock
+from tasks.tracking.evolution import mark_interrupted
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _OPEN_STATES: Final = ("SCHEDULED", "PENDING", "RUNNING")
+_PROCESS: Final = "bife-process"
 _POLL_S: Final = 0.5
+_API_START_LIMIT_S: Final = 300.0
 _AFTER_FAILURE_S: Final = 3.0
 SETTLE_LIMIT_S: Final = 15.0
 """Wall seconds spent at most on waiting for the embedded API."""
@@ -44,7 +58,9 @@ def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs
     """
     began = datetime.now(UTC) - timedelta(seconds=1)
     embedded = not os.environ.get("PREFECT_API_URL")
-    with observing(watcher or SilentObserver()):
+    if embedded:
+        start_embedded_api()
+    with observing(watcher or SilentObserver()), tags(process_tag(psutil.Process())):
         try:
             result = stage(*args, **kwargs)
         except BifeError:
@@ -54,6 +70,66 @@ def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs
         if embedded:
             settle(began)
         return result
+
+
+def start_embedded_api() -> None:
+    """Start the embedded API and mark what runs of killed processes left in it.
+
+    Raises
+    ------
+    LockTimeoutError
+        If another process has been starting its own for minutes.
+    """
+    install()
+    # Two that meet a fresh database would break its migration.
+    with (
+        process_lock(project_home().locks / "prefect.lock", _API_START_LIMIT_S),
+        get_client(sync_client=True) as client,
+    ):
+        close_abandoned(client)
+
+
+def process_tag(process: psutil.Process) -> str:
+    """Return the tag flow runs of a process carry; the time of its start tells it from a later one of its number."""
+    return f"{_PROCESS}:{socket.gethostname()}:{process.pid}:{process.create_time():.0f}"
+
+
+def close_abandoned(client: SyncPrefectClient) -> int:
+    """Mark flow runs as crashed whose process on this machine is gone, and return how many there were."""
+    abandoned = [flow_run for flow_run in _open_flow_runs(client) if any(map(_is_gone, flow_run.tags))]
+    message = "The process ended before the run did; the same command goes on where it stopped."
+    for flow_run in abandoned:
+        client.set_flow_run_state(flow_run.id, Crashed(message=message), force=True)
+    return len(abandoned)
+
+
+def report_interruption() -> None:
+    """Have MLflow and Prefect know that this process is being stopped; what cannot be reached is left as it is.
+
+    A later run with the same settings takes both up again.
+    """
+    reason = "Interrupted; the same command goes on where it stopped."
+    mark_interrupted(reason)
+    mine = process_tag(psutil.Process())
+    with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
+        for flow_run in _open_flow_runs(client):
+            if mine in flow_run.tags:
+                client.set_flow_run_state(flow_run.id, Cancelled(message=reason), force=True)
+
+
+def _open_flow_runs(client: SyncPrefectClient) -> list[FlowRun]:
+    states = FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.PENDING, StateType.RUNNING]))
+    return client.read_flow_runs(flow_run_filter=FlowRunFilter(state=states))
+
+
+def _is_gone(tag: str) -> bool:
+    parts = tag.split(":")
+    if len(parts) != 4 or parts[:2] != [_PROCESS, socket.gethostname()]:
+        return False
+    try:
+        return process_tag(psutil.Process(int(parts[2]))) != tag
+    except psutil.NoSuchProcess:
+        return True
 
 
 def settle(began: datetime, limit_s: float = SETTLE_LIMIT_S) -> bool:

@@ -14,7 +14,7 @@ from bife_core.collection import CollectionSummary, collect_decisions
 from bife_core.config import CollectionConfig, InstancesConfig
 from tasks.home import project_home
 from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
-from tasks.progress import progress_listener
+from tasks.progress import note_listener, progress_listener
 from tasks.records import InstanceRef, InstanceSet
 from tasks.tracking import store
 from tasks.tracking.stages import flat, track_stage
@@ -62,7 +62,7 @@ def collect(instances: InstancesConfig, config: CollectionConfig, workers: int |
     """
     directory = project_home().decisions / f"{instances.label}-{instances.fingerprint()}"
     summary = collect_decisions(
-        benchmark(instances), config, directory, worker_pool(workers), progress_listener()
+        benchmark(instances), config, directory, worker_pool(workers), progress_listener(), note_listener()
     )
     return summary.model_dump(mode="json")
 

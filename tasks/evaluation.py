@@ -18,7 +18,7 @@ from tasks import reports
 from tasks.collection import instances_dataset
 from tasks.home import project_home
 from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
-from tasks.progress import progress_listener
+from tasks.progress import note_listener, progress_listener
 from tasks.records import InstanceSet
 from tasks.tracking import store
 from tasks.tracking.stages import flat, track_stage
@@ -74,6 +74,7 @@ def evaluate(
         worker_pool(workers),
         project_home().solves,
         progress_listener(),
+        note_listener(),
     )
     return summary.model_dump(mode="json")
 

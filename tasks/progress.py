@@ -1,4 +1,4 @@
-"""How far a long task is, told to whoever listens in the process that started it."""
+"""How far a long task is, and what happened to it, told to whoever listens in the process that started it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from contextvars import ContextVar
 Progress = Callable[[int, int], None]
 """Called with (done, of how many)."""
 
+Note = Callable[[str], None]
+"""Called with a sentence a person should read."""
+
+_note_listener: ContextVar[Note | None] = ContextVar("bife_note", default=None)
 _listener: ContextVar[Progress | None] = ContextVar("bife_progress", default=None)
 
 
@@ -17,11 +21,17 @@ def progress_listener() -> Progress | None:
     return _listener.get()
 
 
+def note_listener() -> Note | None:
+    """Return who is told of mishaps, or None."""
+    return _note_listener.get()
+
+
 @contextmanager
-def listening(listener: Progress) -> Iterator[None]:
-    """Have `listener` called by all tasks started inside."""
-    token = _listener.set(listener)
+def listening(listener: Progress, note: Note | None = None) -> Iterator[None]:
+    """Have `listener` and `note` called by all tasks started inside."""
+    token, note_token = _listener.set(listener), _note_listener.set(note)
     try:
         yield
     finally:
         _listener.reset(token)
+        _note_listener.reset(note_token)

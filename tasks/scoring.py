@@ -14,6 +14,7 @@ from bife_core.fidelity.low import score_low as _score_low
 from bife_core.generators.base import Generation
 from tasks.home import project_home
 from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure, stored_under, text_digest
+from tasks.progress import note_listener
 from tasks.records import InstanceSet
 from tasks.workers import worker_pool
 
@@ -104,5 +105,6 @@ def score_high(
         config,
         worker_pool(workers),
         project_home().solves,
+        note=note_listener(),
     )
     return score.model_dump(mode="json")

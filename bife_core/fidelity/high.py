@@ -11,7 +11,7 @@ from bife_core.benchmarks import Instance
 from bife_core.config import HighFidelityConfig, Settings
 from bife_core.errors import RuleError
 from bife_core.rules import rule_sha
-from bife_core.sandbox import WorkerPool
+from bife_core.sandbox import Note, WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Brancher, SolveJob, SolveStore, run_jobs
 
@@ -70,6 +70,7 @@ def score_high(
     pool: WorkerPool,
     solves_dir: Path,
     progress: Callable[[int, int], None] | None = None,
+    note: Note | None = None,
 ) -> HighScore:
     """Solve the design instances with a rule and return F_HF; solves done before are reused.
 
@@ -82,7 +83,7 @@ def score_high(
     brancher = Brancher(name=name, source=source, sha=sha)
     settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
     jobs = [SolveJob.of(instance, [brancher], settings) for instance in instances]
-    outcomes = run_jobs(jobs, SolveStore(solves_dir), pool, progress)
+    outcomes = run_jobs(jobs, SolveStore(solves_dir), pool, progress, note)
     results = tuple(result for outcome in outcomes for result in outcome.results)
     cpu_s = math.fsum(result.cpu_s for result in results)
     for instance, outcome in zip(instances, outcomes, strict=True):

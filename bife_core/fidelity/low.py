@@ -22,7 +22,7 @@ from bife_core.features import N_FEATURES
 from bife_core.native import jit
 from bife_core.rules import Rejection, compile_rule
 from bife_core.rules.types import CompiledRule
-from bife_core.sandbox import WorkerFailure, WorkerPool
+from bife_core.sandbox import WorkerFailure, WorkerPool, submit_repeated
 from bife_core.scip.callback import best_candidate
 from bife_core.scip.memory import call_scorer
 
@@ -143,8 +143,12 @@ def score_low(source: str, decisions: Path, config: LowFidelityConfig, pool: Wor
     """Compile and score a rule in a worker process that is killed at the time limit."""
     arguments = {"source": source, "decisions": str(decisions), "ties": config.ties}
     try:
-        answer = pool.submit("bife_core.fidelity.low:work", arguments, limit_s=config.time_limit_s).result()
+        answer = submit_repeated(
+            pool, "bife_core.fidelity.low:work", arguments, limit_s=config.time_limit_s
+        ).result()
     except WorkerFailure as failure:
+        if failure.kind == "closed":
+            raise
         seconds = config.time_limit_s if failure.kind == "timeout" else 0.0
         return LowScore(failure=str(failure), seconds=seconds)
     return LowScore.model_validate(answer)

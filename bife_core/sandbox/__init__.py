@@ -8,5 +8,15 @@ from bife_core.sandbox.cores import CoreSlots
 from bife_core.sandbox.environment import in_worker, usable_cores
 from bife_core.sandbox.failure import FailureKind, WorkerFailure
 from bife_core.sandbox.pool import WorkerPool
+from bife_core.sandbox.repeating import Note, submit_repeated
 
-__all__ = ["CoreSlots", "FailureKind", "WorkerFailure", "WorkerPool", "in_worker", "usable_cores"]
+__all__ = [
+    "CoreSlots",
+    "FailureKind",
+    "Note",
+    "WorkerFailure",
+    "WorkerPool",
+    "in_worker",
+    "submit_repeated",
+    "usable_cores",
+]

@@ -6,8 +6,9 @@ from typing import Literal
 
 from bife_core.errors import BifeError
 
-FailureKind = Literal["timeout", "died", "error"]
-"""Killed at its limit; gone without an answer; or the call itself raised."""
+FailureKind = Literal["timeout", "died", "error", "closed"]
+"""Killed at its limit; gone without an answer; the call itself raised; or the pool was closed, which says nothing
+about the call."""
 
 
 class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
@@ -15,8 +16,8 @@ class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
 
     Parameters
     ----------
-    kind : {"timeout", "died", "error"}
-        Whether the limit was reached, the process was lost, or the call raised.
+    kind : {"timeout", "died", "error", "closed"}
+        Whether the limit was reached, the process was lost, the call raised, or the pool was closed meanwhile.
     reason : str
         One sentence for the person who reads it; for a `BifeError` of the call, that error's own sentence.
     detail : str

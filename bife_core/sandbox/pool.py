@@ -134,7 +134,7 @@ class WorkerPool:
         tasks = tuple(_Task(Future(), call, each, limit_s) for each in arguments)
         with self._state.lock:
             if self._state.closed:
-                raise WorkerFailure("died", f"{call} cannot run because its worker pool is closed.")
+                raise WorkerFailure("closed", f"{call} cannot run because its worker pool is closed.")
             self._queue.put(tasks)
             self._state.unfinished += 1
             if len(self._threads) < min(self.workers, self._state.unfinished):
@@ -242,6 +242,8 @@ def _ask(
     if process is not None and failure.kind != "error":
         _release(state, process)
         process = None
+        if state.closed:
+            failure = WorkerFailure("closed", failure.reason, failure.detail)
     return process, None, failure
 
 

@@ -1,16 +1,18 @@
-"""Ctrl-C during a run.
+"""Ctrl-C, a shutdown or a closed terminal during a run.
 
-The terminal sends the signal to Prefect's embedded API too, which ends at once; a flow that is unwound after that
-tries for minutes to report to it. All that was paid for is on disk before it is used, so nothing is unwound: the
-process says how to go on, takes its children with it and ends.
+All that was paid for is on disk before it is used, so nothing has to be unwound, and unwinding would take as long as
+the solves under way. The process says how to go on, has MLflow and Prefect know that it was stopped, takes its
+children with it and ends, all within seconds; a second Ctrl-C does not wait even for that.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -29,71 +31,102 @@ STOP_SIGNALS: Final = [
 
 GO_ON: Final = "Interrupted; the same command goes on where it stopped."
 
-_GRACE_S: Final = 3.0
+_REPORT_S: Final = 2.5
+"""Wall seconds MLflow and Prefect get to take note."""
+_LIMIT_S: Final = 4.5
+"""Wall seconds until the process ends whatever hangs."""
 
 
 @contextmanager
-def ending_at_once(before: Callable[[], None]) -> Iterator[None]:
+def ending_at_once(before: Callable[[], None], report: Callable[[], None]) -> Iterator[None]:
     """Have the stop signals end this process inside the block.
 
     Parameters
     ----------
     before : callable
         Called first, to give the screen back.
+    report : callable
+        Called next, to tell servers that the run was stopped; it is not waited for longer than some seconds.
 
     Notes
     -----
-    Outside of the main thread signals cannot be handled, and with an API of the user's own, which no signal of
-    ours reaches, Prefect is left to report the interruption; then nothing is changed.
+    Signals arrive by `signal.set_wakeup_fd`: at once, even while the main thread waits inside a library for a locked
+    database, and although Prefect puts a handler of its own in the place of ours while a flow runs. Outside of the
+    main thread signals cannot be handled, and nothing is changed.
     """
-    in_charge = threading.current_thread() is threading.main_thread() and not os.environ.get(
-        "PREFECT_API_URL"
-    )
-    if not in_charge:
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    former = {number: signal.signal(number, _starter(before)) for number in STOP_SIGNALS}
+    arrivals, wakeup = socket.socketpair()
+    wakeup.setblocking(False)
+    ending = _Ending(arrivals, before, report)
+    former_handlers = {number: signal.signal(number, _leave_it_to_the_thread) for number in STOP_SIGNALS}
+    former_wakeup = signal.set_wakeup_fd(wakeup.fileno(), warn_on_full_buffer=False)
+    ending.start()
     try:
         yield
     finally:
-        for number, handler in former.items():
+        if ending.begun.is_set():
+            # Whatever the signal has raised in this thread must not be shown: the other thread ends the process.
+            time.sleep(2 * _LIMIT_S)
+        signal.set_wakeup_fd(former_wakeup)
+        for number, handler in former_handlers.items():
             signal.signal(number, handler)
+        wakeup.close()
+        ending.join()
+        arrivals.close()
 
 
-def _starter(before: Callable[[], None]) -> Callable[[int, FrameType | None], None]:
-    def handle(number: int, frame: FrameType | None) -> None:
-        # In a thread, since the code this interrupts may hold the very locks that printing takes.
-        for stop in STOP_SIGNALS:
-            signal.signal(stop, signal.SIG_IGN)
-        threading.Thread(target=_end, args=(number, before), name="bife-interrupt").start()
-
-    return handle
+def _leave_it_to_the_thread(number: int, frame: FrameType | None) -> None:
+    """Keep a signal from doing anything in the main thread."""
 
 
-def _end(number: int, before: Callable[[], None]) -> None:
+class _Ending(threading.Thread):
+    """Waits for stop signals and ends the process on the first; a second Ctrl-C ends it at once."""
+
+    def __init__(
+        self, arrivals: socket.socket, before: Callable[[], None], report: Callable[[], None]
+    ) -> None:
+        super().__init__(name="bife-interrupt", daemon=True)
+        self.begun = threading.Event()
+        self._arrivals = arrivals
+        self._before = before
+        self._report = report
+
+    def run(self) -> None:
+        while byte := self._arrivals.recv(1):
+            number = byte[0]
+            if number not in STOP_SIGNALS:
+                continue
+            if not self.begun.is_set():
+                self.begun.set()
+                threading.Thread(target=self._end, args=(number,), daemon=True).start()
+                threading.Timer(_LIMIT_S, leave, args=(number,)).start()
+            elif number == signal.SIGINT:
+                leave(number)
+
+    def _end(self, number: int) -> None:
+        try:
+            self._before()
+            complain(GO_ON)
+            reporting = threading.Thread(target=self._report, daemon=True)
+            reporting.start()
+            reporting.join(_REPORT_S)
+        finally:
+            leave(number)
+
+
+def leave(number: int) -> None:
+    """End this process, and all it has started and those have started, as killed by a signal."""
+    for process in psutil.Process().children(recursive=True):
+        _kill(process)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(128 + number)
+
+
+def _kill(process: psutil.Process) -> None:
     try:
-        before()
-        complain(GO_ON)
-        end_children()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(128 + number)
-
-
-def end_children() -> None:
-    """End all processes this one has started and those they have started."""
-    family = psutil.Process().children(recursive=True)
-    for process in family:
-        _send(process, signal.SIGTERM)
-    _, stubborn = psutil.wait_procs(family, timeout=_GRACE_S)
-    for process in stubborn:
-        _send(process, getattr(signal, "SIGKILL", signal.SIGTERM))
-    psutil.wait_procs(stubborn, timeout=_GRACE_S)
-
-
-def _send(process: psutil.Process, number: int) -> None:
-    try:
-        process.send_signal(number)
+        process.kill()
     except psutil.NoSuchProcess:
         return

@@ -139,14 +139,14 @@ def run_flow(
     from prefect.exceptions import PrefectException
 
     from flows.cli.watching import watching
-    from flows.running import run
+    from flows.running import report_interruption, run
     from tasks.collection import benchmark
 
     try:
         # Opened before Prefect starts, so that a folder that cannot be used is reported at once.
         for _, reason in getattr(benchmark(config.instances), "left_out", ()):
             console.print(f"left out: {reason}", markup=False, soft_wrap=True)
-        with watching(console) as watcher, ending_at_once(watcher.close):
+        with watching(console) as watcher, ending_at_once(watcher.close, report_interruption):
             return run(watcher, flow, *args, **kwargs)
     except KeyboardInterrupt as error:
         raise Interrupted(GO_ON) from error

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from mlflow.entities import Run
 
@@ -18,6 +19,7 @@ from tasks.tracking import store
 from tasks.tracking.traces import TracedCall, store_traces
 
 _ENDED = ("FINISHED", "FAILED")
+_open: WeakSet[EvolutionTracker] = WeakSet()
 
 
 class EvolutionTracker:
@@ -54,6 +56,7 @@ class EvolutionTracker:
             store.client().update_run(self.run_id, status="RUNNING")
             store.log(self.run_id, params=params)
         self._recall()
+        _open.add(self)
 
     def _recall(self) -> None:
         """Learn what an earlier run with the same key has already delivered."""
@@ -117,9 +120,17 @@ class EvolutionTracker:
 
     def stop(self, reason: str) -> None:
         """Mark the run as ended early, to be taken up again."""
+        self._end_early(reason, "FAILED")
+
+    def interrupt(self, reason: str) -> None:
+        """Mark the run as stopped by a person, to be taken up again; one that has ended is left as it is."""
+        if not self.complete:
+            self._end_early(reason, "KILLED")
+
+    def _end_early(self, reason: str, status: str) -> None:
         with self._tolerating():
             store.log(self.run_id, tags={"stopped": reason})
-            store.client().set_terminated(self.run_id, "FAILED")
+            store.client().set_terminated(self.run_id, status)
 
     @contextmanager
     def _tolerating(self) -> Iterator[None]:
@@ -166,6 +177,12 @@ class EvolutionTracker:
             client.log_dict(run_id, generation.model_dump(mode="json"), "call.json")
         client.set_terminated(run_id, "FINISHED" if candidate.failure is None else "FAILED")
         self._ended.add(candidate.id)
+
+
+def mark_interrupted(reason: str) -> None:
+    """Mark all evolutions of this process that are under way as stopped by a person."""
+    for tracker in list(_open):
+        tracker.interrupt(reason)
 
 
 def outcome(record: SampleRecord) -> str:

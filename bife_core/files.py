@@ -1,0 +1,40 @@
+"""Files that are either whole or absent, whatever happens while they are written."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes | str) -> None:
+    """Write a file beside its place, force it to the disk, and move it there in one step.
+
+    A process that is killed, a disk that is full or a power failure leaves the former file or the new one. Several
+    writers of one file do not mix; the last of them wins.
+
+    Parameters
+    ----------
+    path : Path
+        Directories above it are made where they are missing.
+    content : bytes or str
+        Text is written as UTF-8.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; nothing is left of the attempt.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
+    try:
+        with partial.open("xb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        if error.filename is None:  # a full disk names no file
+            error.filename = str(path)
+        raise

@@ -1,0 +1,66 @@
+"""Prefect's embedded API, in a process group of its own that never outlives the run it serves.
+
+Prefect would start it in the group of the run: Ctrl-C on a terminal would end the API before the run can tell it
+what happened, and a run that is killed would leave it behind for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from typing import Any, Final
+
+from prefect.server.api.server import SubprocessASGIServer
+from prefect.settings import get_current_settings
+
+_LONGEST_STOP_S: Final = 5.0
+
+
+class EmbeddedApi(SubprocessASGIServer):
+    """The API Prefect's clients of this process find; `install` puts it in the place of Prefect's own."""
+
+    def _run_uvicorn_command(self) -> subprocess.Popen[Any]:
+        settings = get_current_settings().to_environment_variables(exclude_unset=True)
+        own = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+        return subprocess.Popen(
+            [sys.executable, "-m", "flows.embedded", str(self.port)],
+            env={**os.environ, **own, **settings, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdin=subprocess.PIPE,  # closed by the system when this process ends, however it ends
+            start_new_session=True,
+        )
+
+
+def install() -> None:
+    """Have Prefect's clients in this process use an `EmbeddedApi`; a second call changes nothing."""
+    # Prefect keeps the one server of a process under the port that was asked for, which is none.
+    if not isinstance(SubprocessASGIServer(), EmbeddedApi):
+        SubprocessASGIServer._instances.pop(None, None)
+        EmbeddedApi()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    threading.Timer(_LONGEST_STOP_S, os._exit, args=(1,)).start()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main() -> None:
+    """Serve the API on a port of this machine until the parent ends."""
+    import uvicorn
+
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    uvicorn.run(
+        "prefect.server.api.server:create_app",
+        factory=True,
+        host="127.0.0.1",
+        port=int(sys.argv[1]),
+        log_level="error",
+        lifespan="on",
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Solves are on disk the moment they are done, and survive the loss of a worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bife_core.benchmarks import Instance
+from bife_core.sandbox import WorkerFailure, WorkerPool
+from bife_core.scip.solving import SolveSettings
+from bife_core.solves import Brancher, SolveJob, SolveStore, run_jobs
+
+SETTINGS = SolveSettings(time_limit_s=60)
+ROUND_ROBIN = """
+def candidate_variable_score(variable_features):
+    x = 0.0
+    for i in range({rounds}):
+        x = x * 0.999 + variable_features[18]
+    return x
+"""
+
+
+def jobs(instances: list[Instance], brancher: Brancher) -> list[SolveJob]:
+    return [SolveJob.of(instance, [brancher], SETTINGS) for instance in instances]
+
+
+def slow(effort: int) -> Brancher:
+    """A rule that wastes time at every candidate."""
+    source = ROUND_ROBIN.format(rounds=effort * 20_000)
+    return Brancher(name="slow", source=source, sha=f"slow{effort}")
+
+
+def workers_of_this_process() -> list[psutil.Process]:
+    return [
+        child
+        for child in psutil.Process().children()
+        if "bife_core.sandbox.worker" in " ".join(child.cmdline())
+    ]
+
+
+def test_a_solve_is_stored_although_an_earlier_one_still_runs(
+    tiny_auctions: list[Instance], tmp_path: Path
+) -> None:
+    store = SolveStore(tmp_path)
+    queue = [*jobs(tiny_auctions[:1], slow(60)), *jobs(tiny_auctions[:1], Brancher(name="relpscost"))]
+    ended: list[BaseException] = []
+
+    def solve_all() -> None:
+        try:
+            run_jobs(queue, store, pool)
+        except WorkerFailure as closed:
+            ended.append(closed)
+
+    with WorkerPool(2) as pool:
+        running = threading.Thread(target=solve_all)
+        running.start()
+        deadline = time.monotonic() + 60
+        while store.get(queue[1].key) is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert store.get(queue[1].key) is not None
+        assert store.get(queue[0].key) is None
+    running.join(60)
+    assert [failure.kind for failure in ended if isinstance(failure, WorkerFailure)] == ["closed"]
+
+
+def test_a_killed_solver_is_replaced_and_its_solve_repeated(
+    tiny_auctions: list[Instance], tmp_path: Path
+) -> None:
+    notes: list[str] = []
+    before = {process.pid for process in workers_of_this_process()}
+    with WorkerPool(1) as pool:
+        # The rule is slow enough to be met in the middle of its solve.
+        queue = jobs(tiny_auctions[:1], slow(2))
+
+        def kill_the_solver() -> None:
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline:
+                mine = [process for process in workers_of_this_process() if process.pid not in before]
+                if mine and sum(mine[0].cpu_times()[:2]) > 2.0:
+                    os.kill(mine[0].pid, signal.SIGKILL)
+                    return
+                time.sleep(0.02)
+
+        killer = threading.Thread(target=kill_the_solver)
+        killer.start()
+        outcome = run_jobs(queue, SolveStore(tmp_path), pool, note=notes.append)[0]
+        killer.join()
+    assert outcome.failure is None
+    assert [result.status for result in outcome.results] == ["optimal"]
+    assert len(notes) == 1
+    assert "SIGKILL" in notes[0]
+
+
+def test_a_store_that_cannot_be_written_to_is_an_error_that_names_the_file(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    (tmp_path / "solves").touch()
+    with pytest.raises(OSError, match="solves"):
+        run_jobs(jobs(tiny_auctions[:1], Brancher(name="relpscost")), SolveStore(tmp_path / "solves"), pool)
