@@ -127,7 +127,9 @@ def _is_gone(tag: str) -> bool:
     if len(parts) != 4 or parts[:2] != [_PROCESS, socket.gethostname()]:
         return False
     try:
-        return process_tag(psutil.Process(int(parts[2]))) != tag
+        process = psutil.Process(int(parts[2]))
+        # One that nobody has reaped still has its number.
+        return process_tag(process) != tag or process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
 

@@ -72,7 +72,7 @@ class CoreSlots:
         try:
             while (position := _locked(descriptors)) is None:
                 if given_up():
-                    raise WorkerFailure("died", "A call waited for a core when its worker pool was closed.")
+                    raise WorkerFailure("closed", "A call waited for a core when its worker pool was closed.")
                 time.sleep(_POLL_S)
             yield position
         finally:

@@ -242,8 +242,8 @@ def _ask(
     if process is not None and failure.kind != "error":
         _release(state, process)
         process = None
-        if state.closed:
-            failure = WorkerFailure("closed", failure.reason, failure.detail)
+    if state.closed and failure.kind != "error":
+        failure = WorkerFailure("closed", failure.reason, failure.detail)
     return process, None, failure
 
 

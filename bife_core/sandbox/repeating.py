@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, Final
 
 from bife_core.sandbox.failure import WorkerFailure
@@ -32,25 +33,34 @@ def submit_repeated(
     promised: Future[Any] = Future()
 
     def send(repeats: int) -> None:
-        def arrived(answer: Future[Any]) -> None:
-            if answer.cancelled():
-                if promised.cancel():
-                    promised.set_running_or_notify_cancel()
-                return
-            failure = answer.exception()
-            if failure is None:
-                promised.set_result(answer.result())
-            elif isinstance(failure, WorkerFailure) and failure.kind == "died" and repeats > 0:
-                if note is not None:
-                    note(f"{failure} It is repeated.")
-                try:
-                    send(repeats - 1)
-                except WorkerFailure as closed:
-                    promised.set_exception(closed)
-            else:
-                promised.set_exception(failure)
+        answer = pool.submit(call, arguments, limit_s=limit_s)
+        promised.add_done_callback(lambda _: answer.cancel() if promised.cancelled() else None)
+        answer.add_done_callback(partial(arrived, repeats))
 
-        pool.submit(call, arguments, limit_s=limit_s).add_done_callback(arrived)
+    def arrived(repeats: int, answer: Future[Any]) -> None:
+        failure = None if answer.cancelled() else answer.exception()
+        if (
+            isinstance(failure, WorkerFailure)
+            and failure.kind == "died"
+            and repeats
+            and not promised.cancelled()
+        ):
+            if note is not None:
+                note(f"{failure} It is repeated.")
+            try:
+                send(repeats - 1)
+            except WorkerFailure as closed:
+                failure = closed
+            else:
+                return
+        if answer.cancelled():
+            promised.cancel()
+        if not promised.set_running_or_notify_cancel():
+            return
+        if failure is None:
+            promised.set_result(answer.result())
+        else:
+            promised.set_exception(failure)
 
     send(REPEATS)
     return promised

@@ -70,3 +70,12 @@ def test_closing_the_pool_is_no_judgement_on_the_call() -> None:
     assert failure.value.kind == "closed"
     assert queued.cancelled()
     assert notes == []
+
+
+def test_a_call_nobody_waits_for_any_more_can_be_cancelled(alone: WorkerPool) -> None:
+    busy = alone.submit(CALL + "pause", {"seconds": 0.4}, limit_s=60)
+    queued = submit_repeated(alone, CALL + "echo", {"value": 1}, limit_s=60)
+    assert queued.cancel()
+    assert busy.result() == 0.4
+    assert alone.submit(CALL + "echo", {"value": 2}, limit_s=60).result() == 2
+    assert queued.cancelled()

@@ -1,23 +1,17 @@
 import json
-import os
 import shutil
-import signal
-import subprocess
-import time
 
-import psutil
 import pytest
 from rich.console import Console
 
 from bife_core.config import InstancesConfig, preset
 from flows.cli.demo import next_steps
-from flows.cli.interrupt import GO_ON
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.reuse import Ledger
 from flows.cli.stages import finish, raised_in
 from flows.cli.summary import no_rule, show_comparison, show_tracked
 from flows.results import TrackedRun
-from tests.flows.cli.conftest import FOREIGN, PROGRAM, environment, sentence
+from tests.flows.cli.conftest import FOREIGN, sentence
 
 
 @pytest.fixture
@@ -140,42 +134,6 @@ def test_a_prefect_server_that_is_not_there_is_one_sentence(program):
     )
     assert done.returncode == 1
     assert "Prefect's API at http://127.0.0.1:9/api cannot be used" in sentence(done.stderr)
-
-
-@pytest.mark.slow
-def test_ctrl_c_leaves_at_once_and_takes_everything_along(tmp_path):
-    process = subprocess.Popen(
-        [
-            *PROGRAM,
-            "collect",
-            "--preset",
-            "smoke",
-            "--set",
-            "collection.decisions=9999",
-            "--set",
-            "collection.max_instances=20",
-        ],
-        env=environment(tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Of its own, so that the signal can be sent to all of it, as a terminal does.
-        process_group=0,
-    )
-    assert process.stdout.readline().startswith("collection: 9999 decisions")
-    deadline = time.monotonic() + 60.0
-    while not list(tmp_path.glob("decisions/*/parts/*")) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    family = psutil.Process(process.pid).children(recursive=True)
-    began_s = time.monotonic()
-    os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == ExitCode.INTERRUPTED
-    assert sentence(errors) == GO_ON
-    assert time.monotonic() - began_s < 15.0
-    _, alive = psutil.wait_procs(family, timeout=5.0)
-    assert len(family) >= 2  # Prefect's API and a worker
-    assert alive == []
 
 
 def test_differing_optima_are_an_error_of_their_own(smoke, console, capsys):

@@ -1,0 +1,63 @@
+"""Kill pipelines at random moments and print, as one line of JSON, what that did: ``python -m tests.chaos``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.chaos.campaign import Tally, disturbed, undisturbed
+from tests.chaos.program import STARTING
+
+_ROUND = (
+    "collection",
+    "evolution",
+    "evolution",
+    "evaluation",
+    "registration",
+)
+"""Stages one pipeline is killed in, one after the other."""
+
+
+def rounds(kills: int) -> list[list[str]]:
+    """Deal the kills out to pipelines; those before the first stage come on top.
+
+    Examples
+    --------
+    >>> [len(stages) - 1 for stages in rounds(12)]
+    [5, 5, 2]
+    """
+    dealt: list[list[str]] = []
+    while kills > 0:
+        stages = _ROUND[:kills]
+        kills -= len(stages)
+        dealt.append([STARTING, *stages])
+    return dealt
+
+
+def main() -> None:
+    """Run all rounds and print the tally."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=25, help="kills in the four stages")
+    parser.add_argument("--generator", default="openai", choices=["openai", "offline"])
+    parser.add_argument("--seed", type=int, default=0, help="seed of the moments")
+    options = parser.parse_args()
+    command = ("run", "--preset", "smoke", "--generator", options.generator)
+    rng, tally, began_s = random.Random(options.seed), Tally(), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="bife-chaos-") as directory:
+        reference = undisturbed(Path(directory), command, options.seed)
+        print(f"undisturbed: {reference.durations_s}", file=sys.stderr, flush=True)
+        for stages in rounds(options.kills):
+            disturbed(stages, reference, command, rng, tally)
+            print(tally.as_json(), file=sys.stderr, flush=True)
+    print(json.dumps(tally.as_json() | {"seed": options.seed, "wall_s": round(time.monotonic() - began_s)}))
+    failed = tally.paid_twice + tally.solves_repeated + tally.runs_doubled + tally.versions_doubled
+    sys.exit(1 if failed + tally.lost + tally.different else 0)
+
+
+if __name__ == "__main__":
+    main()

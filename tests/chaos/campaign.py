@@ -1,0 +1,137 @@
+"""One pipeline, killed again and again, and compared with one that nobody disturbed."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tests.chaos import remains
+from tests.chaos.api import PaidApi
+from tests.chaos.program import Program
+
+LIMIT_S: Final = 1200.0
+IN_FLIGHT_S: Final = 0.25
+"""An answer that left the server less than this before a kill may not have reached the process it was for."""
+
+
+@dataclass
+class Tally:
+    """What the kills did; all but `kills`, `identical` and `in_flight` should stay 0."""
+
+    kills: Counter[str] = field(default_factory=Counter)
+    paid_twice: int = 0
+    in_flight: int = 0
+    solves_repeated: int = 0
+    runs_doubled: int = 0
+    points_doubled: int = 0
+    versions_doubled: int = 0
+    identical: int = 0
+    different: int = 0
+    lost: int = 0
+    reasons: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the tally as one flat object."""
+        return {
+            "kills": dict(self.kills),
+            "calls_paid_twice": self.paid_twice,
+            "answers_in_flight_at_a_kill": self.in_flight,
+            "solves_repeated": self.solves_repeated,
+            "runs_doubled": self.runs_doubled,
+            "metric_points_doubled": self.points_doubled,
+            "versions_doubled": self.versions_doubled,
+            "populations_identical": self.identical,
+            "populations_different": self.different,
+            "lost": self.lost,
+            "reasons": self.reasons,
+        }
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An undisturbed run: what it left, and how long its stages took."""
+
+    remains: remains.Remains
+    durations_s: dict[str, float]
+
+
+def undisturbed(home: Path, command: Sequence[str], seed: int) -> Reference:
+    """Run the pipeline once without a kill."""
+    with PaidApi(seed) as api:
+        program = Program(command, home, api.environment)
+        code = program.wait(LIMIT_S)
+    if code != 0:
+        raise RuntimeError(f"The undisturbed run ended with {code}:\n" + "\n".join(program.output))
+    return Reference(remains.read(home), program.durations_s(time.monotonic()))
+
+
+def disturbed(
+    stages: Sequence[str],
+    reference: Reference,
+    command: Sequence[str],
+    rng: random.Random,
+    tally: Tally,
+    home: Path | None = None,
+) -> None:
+    """Run the pipeline, kill it once in each of `stages`, run it to its end, and enter all into the tally.
+
+    Parameters
+    ----------
+    stages : sequence of str
+        In their order of time; a name may come several times.
+    """
+    with tempfile.TemporaryDirectory(prefix="bife-chaos-") as directory, PaidApi(rng.randrange(2**31)) as api:
+        home = home or Path(directory)
+        kills_unix_s: list[float] = []
+        paid: dict[Path, tuple[int, int]] = {}
+        for stage in stages:
+            program = Program(command, home, api.environment)
+            if not program.wait_for(stage, LIMIT_S) and program.ended:
+                break  # there is nothing of that stage left to do
+            time.sleep(rng.uniform(0.0, reference.durations_s[stage]))
+            if program.ended:
+                break
+            kills_unix_s.append(time.time())
+            tally.kills[program.kill()] += 1
+            tally.solves_repeated += _changed(paid, home)
+            paid = remains.paid(home)
+        program = Program(command, home, api.environment)
+        code = program.wait(LIMIT_S)
+        tally.solves_repeated += _changed(paid, home)
+        for times in api.again().values():
+            lost = any(0.0 <= kill - times[0] < IN_FLIGHT_S for kill in kills_unix_s)
+            tally.in_flight += lost
+            tally.paid_twice += not lost
+        if code != 0:
+            tally.lost += 1
+            tally.reasons.append(f"exit code {code}: " + " | ".join(program.output[-8:]))
+            return
+        _compare(remains.read(home), reference.remains, tally)
+
+
+def _changed(before: dict[Path, tuple[int, int]], home: Path) -> int:
+    now = remains.paid(home)
+    return sum(now.get(path) != identity for path, identity in before.items())
+
+
+def _compare(left: remains.Remains, wanted: remains.Remains, tally: Tally) -> None:
+    same = left.population == wanted.population and left.best_rule == wanted.best_rule
+    tally.identical += same
+    tally.different += not same
+    if not same:
+        pairs = zip(left.population, wanted.population, strict=False)
+        first = next(((ours, theirs) for ours, theirs in pairs if ours != theirs), "the best rule")
+        tally.reasons.append(f"another population: {first}")
+    more, less = left.runs - wanted.runs, wanted.runs - left.runs
+    tally.runs_doubled += max(sum(more.values()) - sum(less.values()), 0)
+    tally.lost += sum(less.values())
+    if more or less:
+        tally.reasons.append(f"runs in MLflow: more {dict(more)}, less {dict(less)}")
+    tally.versions_doubled += max(left.versions - wanted.versions, 0)
+    tally.points_doubled += left.doubled_points

@@ -1,0 +1,110 @@
+"""The command line as a program that is watched, and killed with everything it started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+REPOSITORY: Final = Path(__file__).parents[2]
+STARTING: Final = "starting"
+STAGES: Final = ("collection", "evolution", "evaluation", "registration")
+_GONE_S: Final = 20.0
+
+
+def environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a run with a home of its own and no server of anybody's."""
+    foreign = ("MLFLOW_", "PREFECT_", "BIFE_")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(foreign) or k == "BIFE_CACHE_DIR"}
+    own = {"BIFE_HOME": str(home), "PYTHONPATH": str(REPOSITORY), "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
+    return kept | own | dict(extra)
+
+
+class Program:
+    """One start of the command line.
+
+    Attributes
+    ----------
+    stages : list of (str, float)
+        Stages in the order they began, with the monotonic time of their beginning; the first is the start.
+    """
+
+    def __init__(self, arguments: Sequence[str], home: Path, extra: Mapping[str, str]) -> None:
+        self.stages = [(STARTING, time.monotonic())]
+        self.output: list[str] = []
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", "from flows.cli import main; main()", *arguments],
+            env=environment(home, extra),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.output.append(line.rstrip())
+            name, colon, _ = line.partition(":")
+            if colon and name in STAGES and name != self.stages[-1][0]:
+                self.stages.append((name, time.monotonic()))
+
+    @property
+    def stage(self) -> str:
+        """The stage that runs now."""
+        return self.stages[-1][0]
+
+    @property
+    def ended(self) -> bool:
+        """Whether the program ended by itself."""
+        return self._process.poll() is not None
+
+    def wait_for(self, stage: str, limit_s: float) -> bool:
+        """Wait until a stage runs, or a later one, or the end; say whether it is that stage."""
+        deadline = time.monotonic() + limit_s
+        order = (STARTING, *STAGES)
+        while not self.ended and order.index(self.stage) < order.index(stage):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{stage} did not begin within {limit_s:g} s:\n" + "\n".join(self.output))
+            time.sleep(0.005)
+        return not self.ended and self.stage == stage
+
+    def wait(self, limit_s: float) -> int:
+        """Wait for the end and return the exit code."""
+        code = self._process.wait(limit_s)
+        self._reader.join(_GONE_S)
+        return code
+
+    def kill(self) -> str:
+        """Kill the program and all it started, as a power failure would; return the stage it was in."""
+        try:
+            family = psutil.Process(self._process.pid).children(recursive=True)
+        except psutil.NoSuchProcess:
+            family = []
+        stage = self.stage
+        self._process.kill()
+        for process in family:
+            try:
+                process.kill()
+            except psutil.NoSuchProcess:
+                continue
+        self._process.wait()
+        _, alive = psutil.wait_procs(family, timeout=_GONE_S)
+        if alive:
+            raise TimeoutError(f"Processes survived their kill: {alive}")
+        self._reader.join(_GONE_S)
+        return stage
+
+    def durations_s(self, ended_s: float) -> dict[str, float]:
+        """Return how long each stage took, given when the last one ended."""
+        ends = [began for _, began in self.stages[1:]] + [ended_s]
+        return {name: end - began for (name, began), end in zip(self.stages, ends, strict=True)}

@@ -1,0 +1,68 @@
+"""What a run left on disk and in MLflow, in a form two runs can be compared in."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+_COMPARED: Final = ("id", "sha", "f_lf", "f_hf", "operator", "generation", "parents", "failure", "source")
+
+
+@dataclass(frozen=True)
+class Remains:
+    """The outcome of an evolution and what MLflow knows of it.
+
+    Attributes
+    ----------
+    population : list
+        All candidates, best first, without anything that depends on time.
+    best_rule : str
+        Source of the best rule.
+    runs : Counter
+        How many runs there are of each (experiment, name, status).
+    versions : int
+        Registered versions.
+    doubled_points : int
+        Metric values that were logged more than once for a step.
+    """
+
+    population: list[dict[str, Any]]
+    best_rule: str
+    runs: Counter[tuple[str, str, str]]
+    versions: int
+    doubled_points: int
+
+
+def read(home: Path) -> Remains:
+    """Read what one finished pipeline left in a home."""
+    (directory,) = [path.parent for path in home.glob("runs/*/candidates.json")]
+    rows = json.loads((directory / "candidates.json").read_text())
+    with closing(sqlite3.connect(f"file:{home / 'mlflow' / 'mlflow.db'}?mode=ro", uri=True)) as database:
+        runs = Counter(
+            (str(experiment), str(name), str(status))
+            for experiment, name, status in database.execute(
+                "select e.name, r.name, r.status from runs r join experiments e using (experiment_id)"
+            )
+        )
+        (versions,) = database.execute("select count(*) from model_versions").fetchone()
+        (doubled,) = database.execute(
+            "select count(*) from (select 1 from metrics group by run_uuid, key, step having count(*) > 1)"
+        ).fetchone()
+    return Remains(
+        population=[{name: row[name] for name in _COMPARED} for row in rows],
+        best_rule=(directory / "best_rule.py").read_text(),
+        runs=runs,
+        versions=versions,
+        doubled_points=doubled,
+    )
+
+
+def paid(home: Path) -> dict[Path, tuple[int, int]]:
+    """Return what must never be made twice, by file: solves and recorded decisions, with inode and time."""
+    files = [*home.glob("solves/*/*.json"), *home.glob("decisions/*/parts/*.parquet")]
+    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in files}

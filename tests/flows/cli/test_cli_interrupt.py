@@ -1,0 +1,117 @@
+"""Signals end a run within seconds, leave nothing behind, and are known to Prefect."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from flows.cli.interrupt import GO_ON
+from tests.flows.cli.conftest import PROGRAM, REPOSITORY, environment, sentence
+
+COLLECTING = [
+    *PROGRAM,
+    "collect",
+    "--preset",
+    "smoke",
+    "--set",
+    "collection.decisions=9999",
+    "--set",
+    "collection.max_instances=40",
+]
+
+STUBBORN = """
+import sys, threading, time
+from flows.cli.interrupt import ending_at_once
+with ending_at_once(lambda: None, lambda: time.sleep(60)):
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+def collecting(home):
+    """Start a collection in a process group of its own, as a terminal does, and wait until it records."""
+    before = len(list(home.glob("decisions/*/parts/*.parquet")))
+    process = subprocess.Popen(
+        COLLECTING,
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+    )
+    assert process.stdout.readline().startswith("collection: 9999 decisions")
+    deadline = time.monotonic() + 120.0
+    while len(list(home.glob("decisions/*/parts/*.parquet"))) == before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return process, psutil.Process(process.pid).children(recursive=True)
+
+
+def flow_states(home):
+    """What Prefect's pages would show, asked in a process that reads that home's database."""
+    program = """
+from flows.embedded import install
+from prefect.client.orchestration import get_client
+install()
+with get_client(sync_client=True) as client:
+    print(sorted(run.state_name for run in client.read_flow_runs()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(home, PREFECT_HOME=str(home / "prefect")),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.slow
+def test_a_killed_run_and_an_interrupted_one_leave_no_process_and_prefect_knows_of_both(tmp_path):
+    killed, family = collecting(tmp_path)
+    killed.kill()
+    _, alive = psutil.wait_procs(family, timeout=10.0)
+    assert len(family) >= 2  # Prefect's API and a worker
+    assert alive == []
+
+    interrupted, family = collecting(tmp_path)
+    began_s = time.monotonic()
+    os.killpg(interrupted.pid, signal.SIGINT)
+    _, errors = interrupted.communicate(timeout=60)
+    assert time.monotonic() - began_s < 5.0
+    assert interrupted.returncode == 128 + signal.SIGINT
+    assert sentence(errors) == GO_ON
+    _, alive = psutil.wait_procs(family, timeout=5.0)
+    assert len(family) >= 2
+    assert alive == []
+    killed.communicate()
+    assert flow_states(tmp_path) == "['Cancelled', 'Crashed']"
+
+
+@pytest.mark.parametrize(
+    ("signals", "longest_s"),
+    [([signal.SIGTERM], 5.0), ([signal.SIGINT], 5.0), ([signal.SIGINT, signal.SIGINT], 1.0)],
+)
+def test_servers_that_do_not_answer_are_not_waited_for_and_a_second_ctrl_c_waits_for_nothing(
+    signals, longest_s
+):
+    process = subprocess.Popen(
+        [sys.executable, "-c", STUBBORN],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    for number in signals:
+        time.sleep(0.3)
+        last_s = time.monotonic()
+        process.send_signal(number)
+    _, errors = process.communicate(timeout=30)
+    assert time.monotonic() - last_s < longest_s
+    assert process.returncode == 128 + signals[-1]
+    assert sentence(errors) == GO_ON
