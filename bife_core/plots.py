@@ -17,6 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from bife_core.search.cost import CostPoint
 from bife_core.search.summary import GenerationSummary
 from bife_core.search.types import Candidate
 from bife_core.stats import Costs, collapse_seeds, geometric_mean, log_ratios
@@ -55,6 +56,25 @@ def progress(summaries: Sequence[GenerationSummary]) -> Figure:
     for axes in (low, high):
         _tidy(axes)
         axes.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def anytime(curve: Sequence[CostPoint]) -> Figure:
+    """Draw the best F_HF so far over what had been spent in the solver to find it.
+
+    Parameters
+    ----------
+    curve : sequence of CostPoint
+        One per rule better than all before, in order (`SearchCost.curve`).
+    """
+    figure = _figure(7.0, 3.8)
+    axes = figure.subplots()
+    seconds, best = [point.solver_s for point in curve], [point.f_hf for point in curve]
+    axes.step(seconds, best, where="post", color=ORANGE, linewidth=1.8, marker="D", markersize=4)
+    axes.set_xlabel("CPU seconds in the solver")
+    axes.set_ylabel("best F_HF (minus mean cost)")
+    axes.set_title("Anytime curve")
+    _tidy(axes)
     return figure
 
 

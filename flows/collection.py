@@ -9,10 +9,12 @@ from bife_core.config import PipelineConfig
 from flows.observer import observer
 from flows.results import CollectionResult, TrackedRun
 from tasks.collection import collect, track_collection
+from tasks.states import in_plain_words, told
 from tasks.tracking import COLLECTION, run_url
 
 
 @flow(name="collection", flow_run_name="collection {config.instances.label}")
+@in_plain_words
 def collection(config: PipelineConfig) -> CollectionResult:
     """Record decisions for a benchmark; instances done in an earlier run are not solved again.
 
@@ -39,4 +41,5 @@ def collection(config: PipelineConfig) -> CollectionResult:
     for note in notes:
         observer().note(note)
     run = TrackedRun(experiment=COLLECTION, run_id=run_id, url=run_url(run_id, COLLECTION))
-    return CollectionResult(summary=summary, run=run, notes=notes)
+    counted = f"{summary.decisions} decisions on {len(summary.instances)} instances."
+    return told(CollectionResult(summary=summary, run=run, notes=notes), counted)

@@ -7,14 +7,18 @@ from prefect import flow
 from bife_core.config import PipelineConfig
 from bife_core.evaluation import EvaluationSummary
 from flows.observer import observer
+from flows.pages import show_verdict
 from flows.results import EvaluationResult, TrackedRun
+from flows.verdicts import comparison, evaluation_verdict
 from tasks.collection import prepare_instances
 from tasks.evaluation import brancher, evaluate, evaluation_directory, evaluation_key, track_evaluation
 from tasks.records import InstanceSet
+from tasks.states import in_plain_words, told
 from tasks.tracking import EVALUATION, run_url
 
 
 @flow(name="evaluation", flow_run_name="evaluation {config.instances.label}")
+@in_plain_words
 def evaluation(config: PipelineConfig, rule: str) -> EvaluationResult:
     """Compare a rule with the baseline; solves done in an earlier run are reused.
 
@@ -45,7 +49,7 @@ def evaluation(config: PipelineConfig, rule: str) -> EvaluationResult:
     )
     for note in notes:
         observer().note(note)
-    return EvaluationResult(
+    result = EvaluationResult(
         summary=summary,
         source=chosen.source or "",
         sha=chosen.identity,
@@ -54,3 +58,5 @@ def evaluation(config: PipelineConfig, rule: str) -> EvaluationResult:
         run=TrackedRun(experiment=EVALUATION, run_id=run_id, url=run_url(run_id, EVALUATION)),
         notes=notes,
     )
+    show_verdict(config.instances.label, "evaluation", evaluation_verdict(result))
+    return told(result, f"{comparison(result)}.")

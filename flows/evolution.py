@@ -29,7 +29,9 @@ from bife_core.search import (
 )
 from flows.collection import collection
 from flows.observer import EvolutionState, observer
+from flows.pages import EvolutionPage, show_verdict
 from flows.results import EvolutionResult, TrackedRun
+from flows.verdicts import evolution_verdict, links
 from tasks.collection import prepare_instances
 from tasks.evolution import (
     calls_directory,
@@ -43,7 +45,9 @@ from tasks.evolution import (
 from tasks.generation import GenerationStopped, propose
 from tasks.records import InstanceSet, SampleRecord
 from tasks.scoring import score_high, score_low
-from tasks.tracking import EVOLUTION, ranking_url, run_url
+from tasks.states import in_plain_words, told
+from tasks.tracking import EVOLUTION, run_url
+from tasks.tracking.views import charts_url, table_url
 
 CONCURRENT_TASKS = 16
 """Samples a model API is asked for at once; solves wait for a core whatever this is."""
@@ -54,6 +58,7 @@ CONCURRENT_TASKS = 16
     flow_run_name="evolution {config.instances.label}",
     task_runner=ThreadPoolTaskRunner(max_workers=CONCURRENT_TASKS),  # type: ignore[arg-type]
 )
+@in_plain_words
 def evolution(config: PipelineConfig, decisions: CollectionSummary | None = None) -> EvolutionResult:
     """Search for a rule; run it again with the same settings to go on where it stopped.
 
@@ -74,7 +79,9 @@ def evolution(config: PipelineConfig, decisions: CollectionSummary | None = None
     search = config.search
     observer().stage("evolution", f"{search.samples} samples by {config.generator.kind}")
     design = InstanceSet.model_validate(prepare_instances(config.instances, "design", config.high.instances))
-    return _Evolution(config, decisions, design).run()
+    result = _Evolution(config, decisions, design).run()
+    show_verdict(config.instances.label, "evolution", evolution_verdict(result))
+    return told(result, result.sentence)
 
 
 class _Evolution:
@@ -90,6 +97,9 @@ class _Evolution:
         self.search: ReportingSearch = open_search(config.search)
         self.records: dict[str, SampleRecord] = {}
         self.ledger = CostLedger("bife", decisions.cpu_s)
+        run_id = self.tracker.run_id
+        self.urls = (table_url(run_id), charts_url(run_id), run_url(run_id, EVOLUTION))
+        self.page = EvolutionPage(config.instances.label, links(*self.urls))
         self.began_s = time.monotonic()
         self.busy_s = 0.0
 
@@ -112,6 +122,8 @@ class _Evolution:
                         self.tracker, self.directory, summary, self.all_records(), self.search.candidates
                     )
                     observer().generation(self.state())
+                    curve = self.ledger.total(other_s=0.0, wall_s=0.0).curve
+                    self.page.generation(self.state(), self.search.candidates, curve)
                 reported = len(self.search.summaries)
         except GeneratorError as error:
             self.tracker.samples(self.all_records())
@@ -135,7 +147,7 @@ class _Evolution:
         )
         for note in notes:
             observer().note(note)
-        run_id = self.tracker.run_id
+        ranking, charts, page = self.urls
         return EvolutionResult(
             key=self.key,
             best=best,
@@ -147,8 +159,9 @@ class _Evolution:
             cost=cost,
             seconds=time.monotonic() - self.began_s,
             directory=self.directory,
-            run=TrackedRun(experiment=EVOLUTION, run_id=run_id, url=run_url(run_id, EVOLUTION)),
-            ranking_url=ranking_url(run_id),
+            run=TrackedRun(experiment=EVOLUTION, run_id=self.tracker.run_id, url=page),
+            ranking_url=ranking,
+            charts_url=charts,
             mismatches=mismatches,
             notes=notes,
         )

@@ -9,12 +9,16 @@ from flows.collection import collection
 from flows.evaluation import evaluation
 from flows.evolution import evolution
 from flows.observer import observer
+from flows.pages import show_verdict
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
+from flows.verdicts import comparison, pipeline_verdict
 from tasks.promotion import register
 from tasks.registry import FEWEST_INSTANCES, Evidence, RegisteredRule
+from tasks.states import in_plain_words, told
 
 
 @flow(name="pipeline", flow_run_name="pipeline {config.instances.label}")
+@in_plain_words
 def pipeline(config: PipelineConfig) -> PipelineResult:
     """Discover a rule for a benchmark and register it; run it again to go on where it stopped.
 
@@ -32,7 +36,8 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     evolved = evolution(config, collected.summary)
     notes = (*collected.notes, *evolved.notes)
     if evolved.best is None:
-        return PipelineResult(collection=collected, evolution=evolved, notes=_once(notes))
+        found_none = PipelineResult(collection=collected, evolution=evolved, notes=_once(notes))
+        return told(found_none, evolved.sentence)
     evaluated = evaluation(config, str(evolved.best_rule))
     observer().stage("registration", "the best rule")
     registered = RegisteredRule.model_validate(
@@ -41,13 +46,15 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     notes = (*notes, *evaluated.notes)
     if evaluated.summary.faster and evaluated.summary.instances < FEWEST_INSTANCES:
         notes = (*notes, f"A champion needs at least {FEWEST_INSTANCES} held-out instances to be chosen on.")
-    return PipelineResult(
+    result = PipelineResult(
         collection=collected,
         evolution=evolved,
         evaluation=evaluated,
         registered=registered,
         notes=_once(notes),
     )
+    show_verdict(config.instances.label, "pipeline", pipeline_verdict(result))
+    return told(result, f"{comparison(evaluated)}.")
 
 
 def _evidence(config: PipelineConfig, evolved: EvolutionResult, evaluated: EvaluationResult) -> Evidence:

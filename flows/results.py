@@ -52,8 +52,9 @@ class EvolutionResult(Settings):
     directory : Path
         Files of the run: best_rule.py, best.diff, candidates.json, lineage.json, search_cost.json,
         anytime.csv, figures.
-    ranking_url : str
-        List of all candidates in MLflow, best first.
+    ranking_url, charts_url : str
+        All candidates in MLflow: as a list, best first, and as charts that tell which operator and generation
+        led to good rules.
     mismatches : tuple of str
         A sentence per design instance of which two rules proved different things.
     """
@@ -70,8 +71,16 @@ class EvolutionResult(Settings):
     directory: Path
     run: TrackedRun
     ranking_url: str
+    charts_url: str
     mismatches: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What a reader is told first."""
+        if self.best is None:
+            return f"None of {self.samples} sampled rules could be solved with."
+        return f"{self.best.id} is the best of {self.samples} rules: F_HF {self.best.f_hf:.4g}."
 
     @property
     def best_rule(self) -> Path:

@@ -69,6 +69,7 @@ def collect(instances: InstancesConfig, config: CollectionConfig, workers: int |
 
 @task(
     name="track collection",
+    task_run_name="write the collection to MLflow",
     retries=RETRIES,
     retry_delay_seconds=RETRY_DELAYS_S,
     retry_condition_fn=is_infrastructure,

@@ -81,6 +81,7 @@ def evaluate(
 
 @task(
     name="track evaluation",
+    task_run_name="write the evaluation to MLflow",
     retries=RETRIES,
     retry_delay_seconds=RETRY_DELAYS_S,
     retry_condition_fn=is_infrastructure,

@@ -79,6 +79,7 @@ def track(
         flat(facts) | flat({"instances": config.instances.model_dump(mode="json")}),
         tags={"benchmark": config.instances.label},
     )
+    tracker.describe(prompts_used=config.generator.kind == "openai")
     tracker.datasets([decisions_dataset(config.instances, decisions), instances_dataset(design)])
     return tracker
 
@@ -174,8 +175,4 @@ def _abstract(best: Candidate | None) -> str:
     """Return what stands on the page of the run."""
     if best is None:
         return "No sampled rule could be solved with; the reasons are in candidates.json."
-    thought = f"{best.thought}\n\n" if best.thought else ""
-    return (
-        f"**{best.id}** by {best.operator}: F_LF {best.f_lf:.4f}, F_HF {best.f_hf:.4g}\n\n{thought}"
-        f"```python\n{(best.source or '').rstrip()}\n```\n\nAll candidates, best first: candidates.json"
-    )
+    return f"{reports.abstract(best)}\n\nAll candidates, best first: candidates.json"

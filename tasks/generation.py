@@ -15,6 +15,7 @@ from bife_core.generators import Generation, GenerationRequest, Generator, Paren
 from bife_core.generators.calls import CallStore
 from bife_core.search import SampleRequest
 from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure, stored_under
+from tasks.states import REJECTED, told
 
 
 class GenerationStopped(GeneratorError):  # noqa: N818 - it says what happened, not what is wrong
@@ -126,7 +127,10 @@ def propose(
     written = _with_all_calls(written, calls)
     # Calls read back from disk took their time in an earlier run.
     seconds = max(time.perf_counter() - began, sum(attempt.seconds for attempt in written.attempts))
-    return written.model_copy(update={"seconds": seconds}).model_dump(mode="json")
+    result = written.model_copy(update={"seconds": seconds}).model_dump(mode="json")
+    if written.source is None:
+        return told(result, written.failure or "The generator gave no rule.", REJECTED)
+    return told(result, written.thought or "A rule was written.")
 
 
 def _with_all_calls(written: Generation, calls: Path) -> Generation:

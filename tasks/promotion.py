@@ -14,7 +14,7 @@ from tasks.registry import Evidence, crown, register_rule, registered_name
 
 @task(
     name="register",
-    task_run_name="register {evidence.sha}",
+    task_run_name="register a rule for {evidence.benchmark}",
     retries=RETRIES,
     retry_delay_seconds=RETRY_DELAYS_S,
     retry_condition_fn=is_infrastructure,

@@ -51,6 +51,22 @@ def candidate_rows(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
     ]
 
 
+def abstract(candidate: Candidate) -> str:
+    """Return a candidate in Markdown: where it is from, how good it is, the thought behind it, its source."""
+    parents = f" from {', '.join(candidate.parents)}" if candidate.parents else ""
+    fidelities = ", ".join(
+        f"{name} {value:.4g}"
+        for name, value in (("F_LF", candidate.f_lf), ("F_HF", candidate.f_hf))
+        if value is not None
+    )
+    parts = [f"**{candidate.id}** by {candidate.operator}{parents}: {candidate.failure or fidelities}"]
+    if candidate.thought:
+        parts.append(candidate.thought)
+    if candidate.source:
+        parts.append(f"```python\n{candidate.source.rstrip()}\n```")
+    return "\n\n".join(parts)
+
+
 def lineage(candidates: Sequence[Candidate]) -> dict[str, Any]:
     """Return who descends from whom by which operator, as nodes and edges."""
     return {

@@ -8,6 +8,7 @@ from typing import Any
 from prefect import task
 
 from bife_core.config import HighFidelityConfig, LowFidelityConfig
+from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.high import score_high as _score_high
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.low import score_low as _score_low
@@ -16,6 +17,7 @@ from tasks.home import project_home
 from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure, stored_under, text_digest
 from tasks.progress import note_listener
 from tasks.records import InstanceSet
+from tasks.states import REJECTED, told
 from tasks.workers import worker_pool
 
 
@@ -69,7 +71,7 @@ def score_low(
         score = LowScore(failure=written.failure or "The generator gave no rule.")
     else:
         score = _score_low(written.source, decisions, config, worker_pool(workers))
-    return score.model_dump(mode="json")
+    return _judged(score, f"F_LF {score.f_lf:.4f}" if score.f_lf is not None else "")
 
 
 @task(
@@ -107,4 +109,11 @@ def score_high(
         project_home().solves,
         note=note_listener(),
     )
-    return score.model_dump(mode="json")
+    solves = f"{len(score.results)} solves, {score.cpu_s:.1f} CPU seconds"
+    return _judged(score, f"F_HF {score.f_hf:.4g}: {solves}" if score.f_hf is not None else "")
+
+
+def _judged(score: LowScore | HighScore, praise: str) -> dict[str, Any]:
+    """Return a score as JSON, and have the task's page say what it is or why there is none."""
+    result = score.model_dump(mode="json")
+    return told(result, praise) if score.failure is None else told(result, score.failure, REJECTED)

@@ -15,10 +15,11 @@ from bife_core.generators.base import Generation
 from bife_core.rules import complexity
 from tasks import reports
 from tasks.records import SampleRecord
-from tasks.tracking import store
+from tasks.tracking import prompts, store, views
 from tasks.tracking.traces import TracedCall, store_traces
 
 _ENDED = ("FINISHED", "FAILED")
+_LONGEST_NOTE = 5000
 _open: WeakSet[EvolutionTracker] = WeakSet()
 
 
@@ -75,6 +76,13 @@ class EvolutionTracker:
         with self._tolerating():
             for dataset in described:
                 store.log_dataset(self.run_id, **dataset)
+
+    def describe(self, *, prompts_used: bool) -> None:
+        """Save the view that shows the candidates best first, and note which prompt templates are in use."""
+        with self._tolerating():
+            views.save_view(self.run_id)
+            if prompts_used and not self.complete:
+                prompts.register_prompts(self.run_id)
 
     def samples(self, records: Sequence[SampleRecord]) -> None:
         """Deliver what is not yet there of samples of which nothing more will become known."""
@@ -157,6 +165,7 @@ class EvolutionTracker:
                 "rule_sha": candidate.sha or "",
                 "parents": " ".join(candidate.parents),
                 "outcome": outcome(record),
+                "mlflow.note.content": reports.abstract(candidate)[:_LONGEST_NOTE],
             }
             run = store.create_child(store.EVOLUTION, self.run_id, candidate.id, tags)
             self._children[candidate.id] = run

@@ -207,7 +207,7 @@ def log_dataset(
 
 def run_url(run_id: str, experiment: str) -> str:
     """Return the page of a run: a whole address for a server, else the part after the UI's own address."""
-    return f"{_ui()}#/experiments/{experiment_id(experiment)}/runs/{run_id}"
+    return f"{ui_address()}#/experiments/{experiment_id(experiment)}/runs/{run_id}"
 
 
 def ranking_url(parent: str) -> str:
@@ -215,12 +215,13 @@ def ranking_url(parent: str) -> str:
     chosen = quote(f"tags.kind = 'candidate' and tags.`{_PARENT}` = '{parent}'")
     order = quote("metrics.`f_hf`")
     return (
-        f"{_ui()}#/experiments/{experiment_id(EVOLUTION)}/runs"
+        f"{ui_address()}#/experiments/{experiment_id(EVOLUTION)}/runs"
         f"?searchFilter={chosen}&orderByKey={order}&orderByAsc=false"
     )
 
 
-def _ui() -> str:
+def ui_address() -> str:
+    """Return where MLflow's pages are: a server's address with a slash, or nothing for a database of ours."""
     uri = tracking_uri()
     return f"{uri.rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
 

@@ -77,7 +77,12 @@ def _store(call: TracedCall, run_id: str, experiment_id: str) -> None:
         call.name,
         span_type=SpanType.CHAT_MODEL,
         inputs=call.inputs | {"messages": [message.model_dump() for message in call.messages]},
-        tags={_CALL: call.name, "recorded": str(attempt.recorded).lower()},
+        tags={
+            _CALL: call.name,
+            "recorded": str(attempt.recorded).lower(),
+            "operator": str(call.inputs.get("operator", "")),
+            "generation": str(call.inputs.get("generation", "")),
+        },
         metadata={TraceMetadataKey.SOURCE_RUN: run_id},
         experiment_id=experiment_id,
         start_time_ns=began,

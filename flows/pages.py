@@ -1,0 +1,120 @@
+"""What Prefect's pages show of a run while it goes: a bar, the population, the curve, and at the end the verdict.
+
+Pages are for looking at. A Prefect API that does not take them costs the run nothing but a note.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import cast
+from uuid import UUID
+
+import httpx
+from prefect.artifacts import (
+    create_image_artifact,
+    create_markdown_artifact,
+    create_progress_artifact,
+    create_table_artifact,
+    update_progress_artifact,
+)
+from prefect.exceptions import PrefectException
+
+from bife_core import plots
+from bife_core.search import Candidate, CostPoint
+from flows.observer import EvolutionState, observer
+from tasks.reports import candidate_rows
+
+_TABLE_COLUMNS = ("id", "f_hf", "f_lf", "operator", "generation", "parents", "failure", "thought")
+_TABLE_ROWS = 50
+_IMAGE_DPI = 80
+"""Low: the image is part of Prefect's database, one a generation."""
+
+
+def artifact_key(*parts: str) -> str:
+    """Return a key as Prefect wants them: lower case, digits and dashes.
+
+    Examples
+    --------
+    >>> artifact_key("population", "combinatorial_auction")
+    'population-combinatorial-auction'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-") or "run"
+
+
+@contextmanager
+def showing() -> Iterator[None]:
+    """Go on if Prefect's API does not take an artifact, and tell whoever watches."""
+    try:
+        yield
+    except (httpx.HTTPError, PrefectException) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        observer().note(f"Prefect did not take what its pages would show ({reason}).")
+
+
+class EvolutionPage:
+    """The artifacts of one evolution; those of a benchmark share their keys, so that Prefect keeps their history.
+
+    Parameters
+    ----------
+    label : str
+        The benchmark.
+    links : str
+        Markdown with the addresses of the same rules in MLflow.
+    """
+
+    def __init__(self, label: str, links: str) -> None:
+        self._label = label
+        self._links = links
+        self._bar: UUID | None = None
+
+    def generation(
+        self, state: EvolutionState, candidates: Sequence[Candidate], curve: Sequence[CostPoint]
+    ) -> None:
+        """Bring bar, table and anytime curve to where a generation ended."""
+        with showing():
+            self._progress(state)
+            rows = [
+                {name: row[name] for name in _TABLE_COLUMNS}
+                for row in candidate_rows(candidates)[:_TABLE_ROWS]
+            ]
+            create_table_artifact(
+                rows,
+                key=artifact_key("population", self._label),
+                description=f"Rules after generation {state.generation}, best first. {self._links}",
+            )
+            if curve:
+                create_image_artifact(
+                    anytime_image(curve),
+                    key=artifact_key("anytime", self._label),
+                    description=f"Best F_HF so far over CPU seconds in the solver. {self._links}",
+                )
+
+    def _progress(self, state: EvolutionState) -> None:
+        percent = min(100.0, 100.0 * state.samples / state.budget)
+        best = "" if state.best_f_hf is None else f", best F_HF {state.best_f_hf:.4g}"
+        text = f"Generation {state.generation}: {state.samples} of {state.budget} rules sampled{best}"
+        if self._bar is None:
+            key = artifact_key("progress", self._label)
+            # Prefect's stubs allow for an asynchronous caller; here it returns the id.
+            self._bar = cast(UUID, create_progress_artifact(percent, key=key, description=text))
+        else:
+            update_progress_artifact(self._bar, progress=percent, description=text)
+
+
+def show_verdict(label: str, stage: str, markdown: str) -> None:
+    """Write the outcome of a stage where Prefect's reader looks first."""
+    with showing():
+        create_markdown_artifact(
+            markdown, key=artifact_key(stage, label), description=f"Outcome of the {stage} on {label}"
+        )
+
+
+def anytime_image(curve: Sequence[CostPoint]) -> str:
+    """Return the anytime curve as an address that holds the image itself: it needs no server to show it."""
+    buffer = io.BytesIO()
+    plots.anytime(curve).savefig(buffer, format="png", dpi=_IMAGE_DPI)
+    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"

@@ -1,0 +1,86 @@
+"""Outcomes in Markdown: what was found, how good it is, and where to look in MLflow."""
+
+from __future__ import annotations
+
+from flows.results import EvaluationResult, EvolutionResult, PipelineResult
+from tasks.reports import abstract
+
+_OFFLINE = "MLflow has no server of its own here: `bife ui` opens its pages, and these follow its address:"
+
+
+def link(text: str, url: str) -> str:
+    """Return a link; an address that lacks its server is shown as text, for a link to it would lead nowhere."""
+    return f"[{text}]({url})" if url.startswith(("http://", "https://")) else f"{text}: `{url}`"
+
+
+def links(table: str, charts: str, run: str) -> str:
+    """Return where an evolution's rules are in MLflow, on one line."""
+    found = " · ".join(
+        (
+            link("all rules, best first", table),
+            link("which operator and generation led to good rules", charts),
+            link("the run with its curves", run),
+        )
+    )
+    return found if table.startswith("http") else f"{_OFFLINE} {found}"
+
+
+def evolution_verdict(result: EvolutionResult) -> str:
+    """Return the outcome of a search."""
+    where = links(result.ranking_url, result.charts_url, result.run.url)
+    counts = f"{result.samples} rules sampled, {result.failures} of them out, {result.seconds:.0f} s"
+    tail = _notes(result.notes)
+    if result.best is None:
+        return f"# No rule\n\nNo sampled rule could be solved with ({counts}).\n\n{where}\n{tail}"
+    return f"# {result.best.id} is the best rule\n\n{counts}\n\n{where}\n\n{abstract(result.best)}\n{tail}"
+
+
+def evaluation_verdict(result: EvaluationResult) -> str:
+    """Return the outcome of a comparison."""
+    page = link("the comparison in MLflow", result.run.url)
+    return f"# {comparison(result)}\n\n{_table(result)}\n\n{page}\n{_notes(result.notes)}"
+
+
+def comparison(result: EvaluationResult) -> str:
+    """Return in one line whether the rule is faster."""
+    summary = result.summary
+    word = "faster than" if summary.faster else "not proven faster than"
+    name = "The rule" if summary.rule == "best_rule" else summary.rule
+    return f"{name} is {word} {summary.baseline}: {interval(result)} of its CPU time"
+
+
+def interval(result: EvaluationResult) -> str:
+    """Return the ratio with its interval."""
+    summary = result.summary
+    if summary.ci_low is None or summary.ci_high is None:
+        return f"{summary.ratio:.3f} (no interval)"
+    return f"{summary.ratio:.3f} ({summary.ci_low:.3f} to {summary.ci_high:.3f} at {summary.confidence:.0%})"
+
+
+def pipeline_verdict(result: PipelineResult) -> str:
+    """Return the outcome of a whole run."""
+    if result.evaluation is None or result.registered is None:
+        return evolution_verdict(result.evolution)
+    registered = result.registered
+    held = " and ".join(registered.aliases) or "no alias"
+    head = f"# {comparison(result.evaluation)}\n\nRegistered as `{registered.reference}`, {held}.\n\n"
+    evolved = result.evolution
+    where = links(evolved.ranking_url, evolved.charts_url, evolved.run.url)
+    best = f"\n\n{abstract(evolved.best)}" if evolved.best is not None else ""
+    compared = link("the comparison in MLflow", result.evaluation.run.url)
+    return f"{head}{_table(result.evaluation)}\n\n{where} · {compared}{best}\n{_notes(result.notes)}"
+
+
+def _table(result: EvaluationResult) -> str:
+    summary = result.summary
+    rows = (
+        ("CPU time relative to " + summary.baseline, interval(result)),
+        ("nodes relative to " + summary.baseline, f"{summary.node_ratio:.3f}"),
+        ("instances won, lost", f"{summary.wins}, {summary.losses} of {summary.instances}"),
+        ("seeds", str(len(summary.seeds))),
+    )
+    return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows)
+
+
+def _notes(notes: tuple[str, ...]) -> str:
+    return "".join(f"\n- {note}" for note in notes)

@@ -1,0 +1,82 @@
+"""What a run says about itself on Prefect's pages: sentences for people, in place of "All states completed"."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections.abc import Callable
+from typing import Final, ParamSpec, TypeVar, cast
+
+from prefect.context import FlowRunContext, TaskRunContext
+from prefect.states import Completed, Failed
+
+from bife_core.errors import BifeError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+REJECTED: Final = "Rejected"
+"""Name of the state of a task whose rule is out: the work is done, and its result is a reason."""
+
+
+def told(result: R, message: str, name: str | None = None) -> R:
+    """Return a result in such a way that its run ends with a message; outside a run it is returned as it is.
+
+    A task that does so must be submitted: Prefect gives the result to who asks a future for it, or calls a flow,
+    but the state itself to who calls a task.
+
+    Parameters
+    ----------
+    result : object
+        What the caller of the task or flow gets, as if it had been returned plainly.
+    message : str
+        Stands on the run's page.
+    name : str or None
+        Name of the state instead of "Completed", such as `REJECTED`.
+    """
+    if TaskRunContext.get() is None and FlowRunContext.get() is None:
+        return result
+    return cast(R, Completed(name=name, message=message, data=result))
+
+
+def in_plain_words(flow_function: Callable[P, R]) -> Callable[P, R]:
+    """Have a flow that ends with a `BifeError` show its sentence; who called the flow still gets the error."""
+
+    @functools.wraps(flow_function)
+    def spoken(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return flow_function(*args, **kwargs)
+        except BifeError as error:
+            if FlowRunContext.get() is None:
+                raise
+            return cast(R, Failed(message=str(error), data=error))
+
+    # Prefect reads annotations as text and would look their names up here, where they mean nothing.
+    signature = inspect.signature(flow_function, eval_str=True)
+    spoken.__signature__ = signature  # type: ignore[attr-defined]
+    spoken.__annotations__ = {name: known.annotation for name, known in signature.parameters.items()} | {
+        "return": signature.return_annotation
+    }
+    return spoken
+
+
+class _WithoutStack(logging.Filter):
+    """Leaves the stack out of the log of an error that was made on purpose: its sentence says it all."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if isinstance(error, BifeError):
+            record.exc_info = record.exc_text = None
+        return True
+
+
+def quieten_stacks() -> None:
+    """Keep stacks of our own internals out of the logs of task and flow runs; calling it again changes nothing."""
+    for name in ("prefect.task_runs", "prefect.flow_runs"):
+        logger = logging.getLogger(name)
+        if not any(isinstance(known, _WithoutStack) for known in logger.filters):
+            logger.addFilter(_WithoutStack())
+
+
+quieten_stacks()

@@ -1,0 +1,45 @@
+"""Prompt templates in MLflow's prompt registry: a version each time a text changes, tied to the runs that used it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from mlflow.entities.model_registry import PromptVersion
+
+from bife_core.generators.prompting import prompt_templates, prompt_version
+from tasks.home import project_home
+from tasks.locks import process_lock
+from tasks.tracking import store
+
+_PREFIX: Final = "bife_prompt_"
+_ABOUT: Final = "Prompt template of BiFE; `bife_core/generators/prompts/` holds its parts."
+
+
+def register_prompts(run_id: str) -> None:
+    """See that the registry holds the templates in use, and note on a run which versions it used.
+
+    Raises
+    ------
+    MlflowException
+        If the registry does not take them.
+    """
+    client = store.client()
+    with process_lock(project_home().locks / "prompts.lock"):
+        for operator, template in prompt_templates().items():
+            client.link_prompt_version_to_run(run_id, _current(f"{_PREFIX}{operator}", _braced(template)))
+
+
+def _current(name: str, template: str) -> PromptVersion:
+    client = store.client()
+    latest: PromptVersion | None = client.load_prompt(f"prompts:/{name}@latest", allow_missing=True)
+    if latest is not None and latest.template == template:
+        return latest
+    tags = {"prompt_version": prompt_version()}
+    made: PromptVersion = client.register_prompt(name, template, commit_message=_ABOUT, tags=tags)
+    return made
+
+
+def _braced(template: str) -> str:
+    """Return a template with its fields written as MLflow's pages know them: ``{{benchmark}}``."""
+    return re.sub(r"\$([a-z_]+)", r"{{\1}}", template)

@@ -1,0 +1,107 @@
+"""Saved views of MLflow's list of runs: one link shows an evolution's rules, best first, with the columns that matter.
+
+MLflow keeps a view that was shared as a tag of the experiment, and opens it by the tag's name. Without one its list
+shows neither metrics nor params until a reader picks them, and its charts are one bar a metric.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from tasks.tracking import store
+
+_TAG: Final = "mlflow.sharedViewState."
+_COLUMNS: Final = (
+    "metrics.`f_hf`",
+    "metrics.`f_lf`",
+    "params.`operator`",
+    "params.`generation`",
+    "tags.`parents`",
+    "tags.`outcome`",
+    "metrics.`ast_nodes`",
+    "metrics.`solve_cpu_s`",
+    "params.`llm_model`",
+)
+_WHY: Final = ("ast_nodes", "f_lf", "f_hf")
+"""Axes on the right of the parallel coordinates; the last one gives the lines their colour."""
+_HOW: Final = ("generation", "operator")
+_SECTION: Final = "bife"
+
+
+def save_view(parent: str) -> None:
+    """Save the view of an evolution's candidates that `table_url` and `charts_url` open.
+
+    Parameters
+    ----------
+    parent : str
+        Run of the evolution.
+
+    Raises
+    ------
+    MlflowException
+        If the store does not take it.
+    """
+    state = json.dumps(view_state(parent), separators=(",", ":"))
+    client, number = store.client(), store.experiment_id(store.EVOLUTION)
+    if client.get_experiment(number).tags.get(_TAG + parent) != state:
+        client.set_experiment_tag(number, _TAG + parent, state)
+
+
+def view_state(parent: str) -> dict[str, Any]:
+    """Return the state of MLflow's page: filter, order, columns, and the charts that tell why a rule is good."""
+    return {
+        "searchFilter": f"tags.kind = 'candidate' and tags.`mlflow.parentRunId` = '{parent}'",
+        "orderByKey": "metrics.`f_hf`",
+        "orderByAsc": False,
+        "startTime": "ALL",
+        "lifecycleFilter": "Active",
+        "datasetsFilter": [],
+        "modelVersionFilter": "All Runs",
+        "selectedColumns": list(_COLUMNS),
+        "compareRunSections": [
+            {
+                "uuid": _SECTION,
+                "name": "Which operator and generation led to good rules",
+                "display": True,
+                "columns": 1,
+            }
+        ],
+        "compareRunCharts": [
+            _chart("parallel", "PARALLEL", selectedParams=list(_HOW), selectedMetrics=list(_WHY)),
+            _chart(
+                "fidelities",
+                "SCATTER",
+                xaxis={"key": "f_lf", "type": "METRIC"},
+                yaxis={"key": "f_hf", "type": "METRIC"},
+            ),
+            _chart("f_hf", "BAR", metricKey="f_hf"),
+        ],
+    }
+
+
+def _chart(name: str, kind: str, **more: Any) -> dict[str, Any]:
+    return {
+        "uuid": f"{_SECTION}-{name}",
+        "type": kind,
+        "metricSectionId": _SECTION,
+        "deleted": False,
+        "isGenerated": False,
+        "showAllRuns": True,
+        "runsCountToCompare": 100,
+        **more,
+    }
+
+
+def table_url(parent: str) -> str:
+    """Return the address of an evolution's candidates as a table, best first."""
+    return f"{_runs()}?viewStateShareKey={parent}"
+
+
+def charts_url(parent: str) -> str:
+    """Return the address of the same candidates as charts, parallel coordinates first."""
+    return f"{_runs()}?viewStateShareKey={parent}&compareRunsMode=CHART"
+
+
+def _runs() -> str:
+    return f"{store.ui_address()}#/experiments/{store.experiment_id(store.EVOLUTION)}/runs"

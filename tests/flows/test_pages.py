@@ -1,0 +1,114 @@
+"""What Prefect's API holds after a run, which is what its pages show."""
+
+import base64
+import logging
+from typing import Any
+
+import pytest
+from prefect import flow, task
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
+
+from bife_core.errors import BifeError, RuleError
+from flows.pages import artifact_key
+from flows.verdicts import links
+from tasks.states import REJECTED, in_plain_words, told
+
+
+def artifacts(key: str) -> list[Any]:
+    """All versions of an artifact, newest last."""
+    wanted = ArtifactFilter(key=ArtifactFilterKey(any_=[key]))
+    with get_client(sync_client=True) as client:
+        found = client.read_artifacts(artifact_filter=wanted)
+    return sorted(found, key=lambda artifact: artifact.created)
+
+
+def flow_states(name: str) -> list[tuple[str, str | None]]:
+    chosen = {"flows": {"name": {"any_": [name]}}}
+    with get_client(sync_client=True) as client:
+        runs = client.request("POST", "/flow_runs/filter", json=chosen).json()
+    return [(run["state"]["name"], run["state"]["message"]) for run in runs]
+
+
+@pytest.mark.parametrize("label", ["My models: 2", "Ätna", ""])
+def test_keys_are_what_prefect_takes(label):
+    assert set(artifact_key("population", label)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+
+
+def test_the_population_is_a_table_per_generation_best_first(smoke):
+    tables = artifacts("population-combinatorial-auction")
+    assert len(tables) >= len(smoke.diary.states)
+    assert (
+        f'"id": "{smoke.result.rule.id}"'
+        in str(tables[len(smoke.diary.states) - 1].data).splitlines()[0][:40]
+    )
+
+
+def test_the_bar_is_full_and_the_curve_is_an_image(smoke):
+    assert artifacts("progress-combinatorial-auction")[0].data == 100.0
+    image = artifacts("anytime-combinatorial-auction")[0].data
+    assert base64.b64decode(image.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
+
+
+def test_the_verdict_holds_rule_ratio_and_links(smoke):
+    text = artifacts("pipeline-combinatorial-auction")[0].data
+    assert smoke.result.rule.source.rstrip() in text
+    assert f"{smoke.result.ratio:.3f}" in text
+    assert smoke.result.evolution.ranking_url in text
+    assert smoke.result.evolution.charts_url in text
+
+
+def test_flows_end_with_a_sentence(smoke):
+    best = smoke.result.rule
+    assert ("Completed", f"{best.id} is the best of 8 rules: F_HF {best.f_hf:.4g}.") in flow_states(
+        "evolution"
+    )
+
+
+def test_links_lead_somewhere_only_with_a_server():
+    assert "[all rules, best first](http://m/#/t)" in links("http://m/#/t", "http://m/#/c", "http://m/#/r")
+    assert "`bife ui`" in links("#/t", "#/c", "#/r")
+
+
+@task
+def judge(reason: str | None) -> dict[str, int]:
+    return told({"judged": 1}, reason or "F_LF 0.5", REJECTED if reason else None)
+
+
+@task
+def refuse() -> None:
+    raise RuleError("Line 3: names must be defined.")
+
+
+@flow(name="judging")
+@in_plain_words
+def judging() -> int:
+    """Judge twice."""
+    state = judge.submit("Line 2: no.", return_state=True)
+    assert (state.name, state.message, state.is_completed()) == ("Rejected", "Line 2: no.", True)
+    return told(judge.submit(None).result()["judged"] + state.result()["judged"], "Two were judged.")
+
+
+@flow(name="failing")
+@in_plain_words
+def failing() -> None:
+    """Fail on purpose."""
+    refuse()
+
+
+def test_a_rejected_rule_shows_its_reason_and_its_result_goes_on():
+    assert judging() == 2
+    assert flow_states("judging") == [("Completed", "Two were judged.")]
+
+
+def test_an_error_made_on_purpose_is_a_sentence_without_a_stack(caplog):
+    with caplog.at_level(logging.ERROR, logger="prefect"), pytest.raises(BifeError, match="Line 3"):
+        failing()
+    assert flow_states("failing") == [("Failed", "Line 3: names must be defined.")]
+    assert all(record.exc_info is None for record in caplog.records)
+
+
+def test_outside_of_a_run_results_are_plain():
+    assert judge.fn("Line 2: no.") == {"judged": 1}
+    with pytest.raises(RuleError):
+        failing.fn()
