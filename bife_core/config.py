@@ -162,6 +162,10 @@ class PipelineConfig(Settings):
     high: HighFidelityConfig = HighFidelityConfig()
     generator: GeneratorConfig = GeneratorConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
+    approval: Literal["gate", "person"] = Field(
+        "gate",
+        description="Who makes a registered rule champion: the statistical gate alone, or a person after it.",
+    )
     workers: int | None = Field(
         None, ge=1, description="Solver processes, one pinned per core; None uses all cores."
     )

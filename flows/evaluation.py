@@ -8,10 +8,12 @@ from bife_core.config import PipelineConfig
 from bife_core.evaluation import EvaluationSummary
 from flows.observer import observer
 from flows.pages import show_verdict
+from flows.registration import register_rule
 from flows.results import EvaluationResult, TrackedRun
 from flows.verdicts import comparison, evaluation_verdict
 from tasks.collection import prepare_instances
 from tasks.evaluation import brancher, evaluate, evaluation_directory, evaluation_key, track_evaluation
+from tasks.origin import origin_of
 from tasks.records import InstanceSet
 from tasks.states import in_plain_words, told
 from tasks.tracking import EVALUATION, run_url
@@ -19,7 +21,7 @@ from tasks.tracking import EVALUATION, run_url
 
 @flow(name="evaluation", flow_run_name="evaluation {config.instances.label}")
 @in_plain_words
-def evaluation(config: PipelineConfig, rule: str) -> EvaluationResult:
+def evaluation(config: PipelineConfig, rule: str, as_challenger: bool = False) -> EvaluationResult:
     """Compare a rule with the baseline; solves done in an earlier run are reused.
 
     Parameters
@@ -28,6 +30,8 @@ def evaluation(config: PipelineConfig, rule: str) -> EvaluationResult:
         Its `instances`, `evaluation` and `workers` are read.
     rule : str
         A file, the name of a reference rule, or ``models:/<name>@<alias>``.
+    as_challenger : bool
+        Whether the rule becomes its benchmark's challenger in the registry.
 
     Raises
     ------
@@ -58,5 +62,7 @@ def evaluation(config: PipelineConfig, rule: str) -> EvaluationResult:
         run=TrackedRun(experiment=EVALUATION, run_id=run_id, url=run_url(run_id, EVALUATION)),
         notes=notes,
     )
+    if as_challenger:
+        register_rule(config, result, origin_of(rule))
     show_verdict(config.instances.label, "evaluation", evaluation_verdict(result))
     return told(result, f"{comparison(result)}.")

@@ -28,6 +28,7 @@ from bife_core.search import (
     open_search,
 )
 from flows.collection import collection
+from flows.events import EVOLUTION_ENDED, announce, stands_alone
 from flows.observer import EvolutionState, observer
 from flows.pages import EvolutionPage, show_verdict
 from flows.results import EvolutionResult, TrackedRun
@@ -81,6 +82,9 @@ def evolution(config: PipelineConfig, decisions: CollectionSummary | None = None
     design = InstanceSet.model_validate(prepare_instances(config.instances, "design", config.high.instances))
     result = _Evolution(config, decisions, design).run()
     show_verdict(config.instances.label, "evolution", evolution_verdict(result))
+    if result.best is not None and stands_alone():
+        payload = {"rule": f"runs:/{result.run.run_id}", "config": config.model_dump(mode="json")}
+        announce(EVOLUTION_ENDED, f"evolution.{result.key}", payload)
     return told(result, result.sentence)
 
 

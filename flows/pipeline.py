@@ -8,12 +8,12 @@ from bife_core.config import PipelineConfig
 from flows.collection import collection
 from flows.evaluation import evaluation
 from flows.evolution import evolution
-from flows.observer import observer
 from flows.pages import show_verdict
-from flows.results import EvaluationResult, EvolutionResult, PipelineResult
+from flows.registration import register_rule
+from flows.results import EvolutionResult, PipelineResult
 from flows.verdicts import comparison, pipeline_verdict
-from tasks.promotion import register
-from tasks.registry import FEWEST_INSTANCES, Evidence, RegisteredRule
+from tasks.origin import Origin, lineage
+from tasks.registry import FEWEST_INSTANCES
 from tasks.states import in_plain_words, told
 
 
@@ -39,10 +39,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
         found_none = PipelineResult(collection=collected, evolution=evolved, notes=_once(notes))
         return told(found_none, evolved.sentence)
     evaluated = evaluation(config, str(evolved.best_rule))
-    observer().stage("registration", "the best rule")
-    registered = RegisteredRule.model_validate(
-        register(config.instances, evaluated.source, _evidence(config, evolved, evaluated), _lineage(evolved))
-    )
+    registered = register_rule(config, evaluated, _origin(config, evolved))
     notes = (*notes, *evaluated.notes)
     if evaluated.summary.faster and evaluated.summary.instances < FEWEST_INSTANCES:
         notes = (*notes, f"A champion needs at least {FEWEST_INSTANCES} held-out instances to be chosen on.")
@@ -57,37 +54,17 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     return told(result, f"{comparison(evaluated)}.")
 
 
-def _evidence(config: PipelineConfig, evolved: EvolutionResult, evaluated: EvaluationResult) -> Evidence:
-    best, summary = evolved.best, evaluated.summary
-    return Evidence(
-        sha=evaluated.sha,
-        benchmark=config.instances.label,
-        size=config.instances.size,
+def _origin(config: PipelineConfig, evolved: EvolutionResult) -> Origin:
+    best = evolved.best
+    return Origin(
+        evolution_key=evolved.key,
+        evolution_run=evolved.run.run_id,
         f_lf=best.f_lf if best else None,
         f_hf=best.f_hf if best else None,
         cost=config.high.cost,
-        ratio=summary.ratio,
-        ci_low=summary.ci_low,
-        ci_high=summary.ci_high,
-        confidence=summary.confidence,
-        baseline=summary.baseline,
-        instances=summary.instances,
-        seeds=len(summary.seeds),
-        mismatches=len(summary.mismatches),
-        evolution_key=evolved.key,
-        evolution_run=evolved.run.run_id,
-        evaluation_run=evaluated.run.run_id,
         decisions_digest=evolved.decisions.digest,
-        test_digest=evaluated.test_digest,
+        lineage=lineage(best),
     )
-
-
-def _lineage(evolved: EvolutionResult) -> str:
-    best = evolved.best
-    if best is None:
-        return ""
-    parents = f" from {', '.join(best.parents)}" if best.parents else ""
-    return f"{best.id} by {best.operator}{parents}"
 
 
 def _once(notes: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,8 +8,9 @@ from prefect import task
 
 from bife_core.config import InstancesConfig
 from bife_core.rules import complexity
+from tasks.champions import crown
 from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
-from tasks.registry import Evidence, crown, register_rule, registered_name
+from tasks.registry import Evidence, register_rule, registered_name
 
 
 @task(
@@ -19,13 +20,17 @@ from tasks.registry import Evidence, crown, register_rule, registered_name
     retry_delay_seconds=RETRY_DELAYS_S,
     retry_condition_fn=is_infrastructure,
 )
-def register(instances: InstancesConfig, source: str, evidence: Evidence, lineage: str) -> dict[str, Any]:
+def register(
+    instances: InstancesConfig, source: str, evidence: Evidence, lineage: str, by_gate: bool = True
+) -> dict[str, Any]:
     """Register a rule as ``challenger``, and as ``champion`` if it earns that.
 
     Parameters
     ----------
     lineage : str
         Where the rule came from, for its model card.
+    by_gate : bool
+        Whether the statistical gate alone decides on ``champion``, now; otherwise that is left to a promotion.
 
     Raises
     ------
@@ -38,7 +43,7 @@ def register(instances: InstancesConfig, source: str, evidence: Evidence, lineag
     )
     card = model_card(name, source, evidence, complexity=size, lineage=lineage)
     registered = register_rule(name, source, evidence, card)
-    return crown(registered, evidence).model_dump(mode="json")
+    return (crown(registered, evidence) if by_gate else registered).model_dump(mode="json")
 
 
 def model_card(name: str, source: str, evidence: Evidence, **more: Any) -> str:

@@ -125,31 +125,9 @@ def register_rule(name: str, source: str, evidence: Evidence, card: str) -> Regi
                     client.set_model_version_tag(name, version.version, key, value)
             client.update_model_version(name, version.version, card)
             client.set_registered_model_alias(name, CHALLENGER, version.version)
-            return _registered(client.get_model_version(name, version.version))
+            return registered_rule(client.get_model_version(name, version.version))
     except store.TRACKING_TROUBLE as error:
-        raise _unreachable(error) from error
-
-
-def crown(registered: RegisteredRule, evidence: Evidence) -> RegisteredRule:
-    """Give a version the alias ``champion`` if its evidence earns it, and return it with its present aliases.
-
-    It must beat RPB on held-out instances (see `Evidence.beats_rpb`) by more than the present champion does.
-
-    Raises
-    ------
-    TrackingError
-        If the registry cannot be reached.
-    """
-    client, name, number = store.client(), registered.name, str(registered.version)
-    try:
-        with process_lock(project_home().locks / f"registry-{name}.lock"):
-            champion = _by_alias(name, CHAMPION)
-            best_so_far = float(champion.tags.get("ratio", "inf")) if champion is not None else float("inf")
-            if evidence.beats_rpb and evidence.ratio < best_so_far:
-                client.set_registered_model_alias(name, CHAMPION, number)
-            return _registered(client.get_model_version(name, number))
-    except store.TRACKING_TROUBLE as error:
-        raise _unreachable(error) from error
+        raise unreachable(error) from error
 
 
 def load_registered_rule(reference: str) -> str:
@@ -175,12 +153,12 @@ def load_registered_rule(reference: str) -> str:
         )
     name = match["name"]
     try:
-        found = _by_alias(name, match["alias"]) if match["alias"] else _by_version(name, match["version"])
+        found = by_alias(name, match["alias"]) if match["alias"] else _by_version(name, match["version"])
         if found is None:
             raise RuleError(f"The registry holds no {reference}; `bife rules list` shows what it holds.")
         source = mlflow.artifacts.load_text(f"{SCHEME}:/{name}/{found.version}/artifacts/rule.py")
     except store.TRACKING_TROUBLE as error:
-        raise _unreachable(error) from error
+        raise unreachable(error) from error
     sha, expected = rule_sha(source), found.tags.get("sha")
     if sha != expected:
         raise RuleError(
@@ -200,7 +178,7 @@ def list_rules() -> list[RegisteredRule]:
     try:
         return sorted(_all_rules(), key=lambda rule: (rule.name, -rule.version))
     except store.TRACKING_TROUBLE as error:
-        raise _unreachable(error) from error
+        raise unreachable(error) from error
 
 
 def _all_rules() -> Iterator[RegisteredRule]:
@@ -210,7 +188,7 @@ def _all_rules() -> Iterator[RegisteredRule]:
         page = client.search_model_versions(f"name LIKE '{_PREFIX}%'", max_results=500, page_token=token)
         for version in page:
             # Searches leave the aliases out.
-            yield _registered(client.get_model_version(version.name, version.version))
+            yield registered_rule(client.get_model_version(version.name, version.version))
         token = page.token
         if not token:
             return
@@ -273,7 +251,8 @@ def _find(name: str, evidence: Evidence) -> ModelVersion | None:
     return store.client().get_model_version(name, found[0].version) if found else None
 
 
-def _by_alias(name: str, alias: str) -> ModelVersion | None:
+def by_alias(name: str, alias: str) -> ModelVersion | None:
+    """Return the version that holds an alias, or None."""
     return _if_any(lambda: store.client().get_model_version_by_alias(name, alias))
 
 
@@ -291,7 +270,8 @@ def _if_any(find: Callable[[], ModelVersion]) -> ModelVersion | None:
         raise
 
 
-def _registered(version: ModelVersion) -> RegisteredRule:
+def registered_rule(version: ModelVersion) -> RegisteredRule:
+    """Return what is known of a version of MLflow's."""
     return RegisteredRule(
         name=version.name,
         version=int(version.version),
@@ -300,7 +280,8 @@ def _registered(version: ModelVersion) -> RegisteredRule:
     )
 
 
-def _unreachable(error: BaseException) -> store.TrackingError:
+def unreachable(error: BaseException) -> store.TrackingError:
+    """Return the error that says the registry did not answer."""
     return store.TrackingError(
         f"MLflow's registry at {mlflow.get_registry_uri()} cannot be used ({store.first_line(error)}); "
         "check MLFLOW_TRACKING_URI and MLFLOW_REGISTRY_URI."

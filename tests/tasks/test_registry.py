@@ -11,11 +11,11 @@ import bife_core.rules
 from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
 from bife_core.rules import rule_sha
+from tasks.champions import crown
 from tasks.promotion import model_card
 from tasks.registry import (
     FEWEST_INSTANCES,
     Evidence,
-    crown,
     list_rules,
     load_registered_rule,
     register_rule,

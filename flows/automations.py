@@ -1,0 +1,95 @@
+"""Automations: evaluation starts when an evolution ends, and promotion when a challenger is registered.
+
+Only runs that were started by themselves announce their end, so a pipeline, which evaluates on its own, starts no
+second evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.events.actions import RunDeployment
+from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+
+from flows.events import CHALLENGER_REGISTERED, EVOLUTION_ENDED
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """A deployment that is run when an event occurs.
+
+    Attributes
+    ----------
+    name : str
+        Of the automation; it is found again by it.
+    deployment : str
+        As ``flow/deployment``.
+    parameters : mapping
+        Templates, filled in from the event.
+    """
+
+    name: str
+    about: str
+    event: str
+    deployment: str
+    parameters: Mapping[str, str | bool]
+
+
+REACTIONS: Final = (
+    Reaction(
+        "bife: evaluate after an evolution",
+        "Compares the best rule with RPB on held-out instances and registers it as challenger.",
+        EVOLUTION_ENDED,
+        "evaluation/evaluation",
+        {
+            "config": "{{ event.payload.config }}",
+            "rule": "{{ event.payload.rule }}",
+            "as_challenger": True,
+        },
+    ),
+    Reaction(
+        "bife: promote a challenger",
+        "Weighs a new challenger against the champion and, where the settings say so, asks a person.",
+        CHALLENGER_REGISTERED,
+        "promotion/promotion",
+        {"name": "{{ event.payload.name }}", "approval": "{{ event.payload.approval }}"},
+    ),
+)
+
+
+def register_automations(client: SyncPrefectClient) -> None:
+    """Create the automations that are missing; one that is there is left as a person may have changed it.
+
+    Parameters
+    ----------
+    client : SyncPrefectClient
+        Of a server that knows the deployments already.
+
+    Raises
+    ------
+    ObjectNotFound
+        If a deployment is missing.
+    """
+    for reaction in REACTIONS:
+        if client.find_automation(reaction.name) is None:
+            deployment = client.read_deployment_by_name(reaction.deployment)
+            client.create_automation(automation(reaction, deployment.id))
+
+
+def automation(reaction: Reaction, deployment_id: UUID) -> AutomationCore:
+    """Return a reaction as Prefect describes it."""
+    return AutomationCore(
+        name=reaction.name,
+        description=reaction.about,
+        enabled=True,
+        trigger=EventTrigger(expect={reaction.event}, posture=Posture.Reactive, threshold=1),
+        actions=[
+            RunDeployment(
+                source="selected", deployment_id=deployment_id, parameters=dict(reaction.parameters)
+            )
+        ],
+    )

@@ -1,0 +1,149 @@
+"""The last stage: the challenger becomes champion if the numbers allow it and, where asked for, a person agrees."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Literal
+
+from prefect import flow
+from prefect.context import FlowRunContext
+from prefect.exceptions import FlowPauseTimeout
+from prefect.flow_runs import pause_flow_run, suspend_flow_run
+from prefect.input import RunInput
+from pydantic import Field
+
+from bife_core.errors import ConfigError
+from flows.observer import observer
+from flows.pages import show_verdict
+from tasks.champions import GATE, Case, Decision, open_case, promote, refuse, roll_back
+from tasks.states import in_plain_words, told
+
+_KEY = "approval"
+_POLL_S = 3
+
+Text = Annotated[str, Field(min_length=1, max_length=500)]
+RuleName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        json_schema_extra={"description": "Registered model, such as bife-combinatorial_auction."},
+    ),
+]
+
+
+class Approval(RunInput):
+    """What a person is asked on Prefect's page; the form's head shows the evidence."""
+
+    decision: Literal["approve", "reject"] = Field(
+        description="Approve to make the rule champion; reject to leave the champion as it is."
+    )
+    reason: Text = Field(description="Kept in the registry beside the rule.")
+    who: Text = Field(description="Your name, kept beside the reason.")
+
+
+@flow(name="promotion", flow_run_name="promotion {name}")
+@in_plain_words
+def promotion(
+    name: RuleName,
+    approval: Literal["person", "gate"] = "person",
+    wait_hours: Annotated[float, Field(gt=0, le=8760)] = 168.0,
+) -> Decision:
+    """Weigh a registered model's challenger against RPB and the champion, and promote it if it earns that.
+
+    A challenger that does not pass the gate stays what it is; nobody is asked. Where a run belongs to a deployment,
+    its process ends while it waits for an answer, and a new one goes on with it.
+
+    Parameters
+    ----------
+    name : str
+        The registered model.
+    approval : str
+        'person' waits for an answer on Prefect's page, 'gate' promotes by the numbers alone.
+    wait_hours : float
+        After this time without an answer the challenger stays what it is.
+
+    Raises
+    ------
+    PromotionError
+        If there is no challenger, or it is champion already.
+    ConfigError
+        If a person is to be asked and there is no page to ask on.
+    TrackingError
+        If the registry cannot be reached.
+    """
+    if approval == "person" and not os.environ.get("PREFECT_API_URL"):
+        raise ConfigError(
+            "A person's approval is given on Prefect's page, and no Prefect server is known; start one with "
+            "`bife up`, set PREFECT_API_URL, or promote with approval='gate'."
+        )
+    observer().stage("promotion", f"the challenger of {name}")
+    case = Case.model_validate(open_case(name))
+    show_verdict(name, "promotion", summary(case))
+    if not case.verdict.promote:
+        return _stays(case, GATE, case.verdict.reason)
+    if approval == "gate":
+        decision = Decision.model_validate(promote(name, case.version, GATE, case.verdict.reason))
+        return told(decision, f"Version {case.version} is champion: {case.verdict.reason}")
+    try:
+        answer = _ask(case, int(wait_hours * 3600))
+    except FlowPauseTimeout:
+        return _stays(case, "nobody", f"Nobody answered within {wait_hours:g} hours.")
+    if answer.decision == "reject":
+        refused = Decision.model_validate(refuse(name, case.version, answer.who, answer.reason))
+        return told(refused, f"Version {case.version} was refused by {answer.who}: {answer.reason}")
+    approved = Decision.model_validate(promote(name, case.version, answer.who, answer.reason))
+    return told(approved, f"Version {case.version} is champion, approved by {answer.who}: {answer.reason}")
+
+
+@flow(name="rollback", flow_run_name="rollback {name}")
+@in_plain_words
+def rollback(name: RuleName, reason: Text, who: Text) -> Decision:
+    """Make the former champion of a registered model champion again.
+
+    Parameters
+    ----------
+    name : str
+        The registered model.
+    reason, who : str
+        Kept in the registry beside the version that loses the alias.
+
+    Raises
+    ------
+    PromotionError
+        If there is no champion, or it replaced none.
+    TrackingError
+        If the registry cannot be reached.
+    """
+    decision = Decision.model_validate(roll_back(name, who, reason))
+    return told(decision, f"Version {decision.version} of {name} is champion again, by {who}: {reason}")
+
+
+def summary(case: Case) -> str:
+    """Return what a person decides on, in Markdown."""
+    now = (
+        "There is no champion yet." if case.champion is None else f"Version {case.champion} is champion now."
+    )
+    gate = "passes" if case.verdict.promote else "does not pass"
+    head = (
+        f"Version {case.version} of **{case.name}** {gate} the statistical gate. {case.verdict.reason} {now}"
+    )
+    return f"{head}\n\n{case.card}"
+
+
+def _ask(case: Case, limit_s: int) -> Approval:
+    form = Approval.with_initial_data(description=summary(case))
+    context = FlowRunContext.get()
+    deployed = (
+        context is not None and context.flow_run is not None and context.flow_run.deployment_id is not None
+    )
+    if deployed:
+        # Nothing waits meanwhile; the worker starts the run anew once there is an answer.
+        answer = suspend_flow_run(wait_for_input=form, timeout=limit_s, key=_KEY)
+    else:
+        answer = pause_flow_run(wait_for_input=form, timeout=limit_s, poll_interval=_POLL_S, key=_KEY)
+    return Approval.model_validate(answer.model_dump())
+
+
+def _stays(case: Case, by: str, reason: str) -> Decision:
+    decision = Decision(name=case.name, version=case.version, champion=False, by=by, reason=reason)
+    return told(decision, f"Version {case.version} stays challenger: {reason}")

@@ -1,0 +1,61 @@
+"""How an evaluated rule gets into the registry, whichever flow evaluated it."""
+
+from __future__ import annotations
+
+from bife_core.config import PipelineConfig
+from flows.events import CHALLENGER_REGISTERED, announce
+from flows.observer import observer
+from flows.results import EvaluationResult
+from tasks.origin import Origin
+from tasks.promotion import register
+from tasks.registry import CHAMPION, Evidence, RegisteredRule
+
+
+def register_rule(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> RegisteredRule:
+    """Register a rule as challenger; who decides whether it becomes champion is a setting.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    observer().stage("registration", "the best rule")
+    registered = RegisteredRule.model_validate(
+        register(
+            config.instances,
+            evaluated.source,
+            evidence(config, evaluated, origin),
+            origin.lineage,
+            by_gate=config.approval == "gate",
+        )
+    )
+    if CHAMPION not in registered.aliases:
+        payload = {"name": registered.name, "approval": config.approval}
+        announce(CHALLENGER_REGISTERED, registered.name, payload)
+    return registered
+
+
+def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> Evidence:
+    """Return what is known of a rule after its evaluation."""
+    summary = evaluated.summary
+    return Evidence(
+        sha=evaluated.sha,
+        benchmark=config.instances.label,
+        size=config.instances.size,
+        f_lf=origin.f_lf,
+        f_hf=origin.f_hf,
+        cost=origin.cost,
+        ratio=summary.ratio,
+        ci_low=summary.ci_low,
+        ci_high=summary.ci_high,
+        confidence=summary.confidence,
+        baseline=summary.baseline,
+        instances=summary.instances,
+        seeds=len(summary.seeds),
+        mismatches=len(summary.mismatches),
+        evolution_key=origin.evolution_key,
+        evolution_run=origin.evolution_run,
+        evaluation_run=evaluated.run.run_id,
+        decisions_digest=origin.decisions_digest,
+        test_digest=evaluated.test_digest,
+    )

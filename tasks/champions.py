@@ -1,0 +1,271 @@
+"""Who is champion: by the statistical gate, by a person, or by going back; the registry keeps who and why."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from mlflow.entities.model_registry import ModelVersion
+from prefect import task
+
+from bife_core.config import Settings
+from bife_core.errors import BifeError
+from tasks.home import project_home
+from tasks.locks import process_lock
+from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
+from tasks.registry import (
+    CHALLENGER,
+    CHAMPION,
+    FEWEST_INSTANCES,
+    RPB,
+    Evidence,
+    RegisteredRule,
+    by_alias,
+    registered_rule,
+    unreachable,
+)
+from tasks.tracking import store
+
+GATE: Final = "the statistical gate"
+"""Who decides where no person does."""
+
+_REPLACED: Final = "replaced_version"
+
+
+class PromotionError(BifeError):
+    """There is nothing to promote or to roll back."""
+
+
+class Verdict(Settings):
+    """Whether the evidence earns a rule the alias ``champion``, and why."""
+
+    promote: bool
+    reason: str
+
+
+class Case(Settings):
+    """A challenger before the gate.
+
+    Attributes
+    ----------
+    card : str
+        The challenger's description in Markdown.
+    champion : int or None
+        Version that is champion now.
+    """
+
+    name: str
+    version: int
+    champion: int | None
+    verdict: Verdict
+    card: str
+
+
+class Decision(Settings):
+    """What became of an alias: who decided it, and why."""
+
+    name: str
+    version: int | None
+    champion: bool
+    by: str
+    reason: str
+
+
+def weigh(challenger: Evidence, champion: Evidence | None) -> Verdict:
+    """Return whether a challenger earns the alias ``champion`` by the numbers alone.
+
+    It must beat RPB on held-out instances, its whole interval below 1, by more than the present champion does.
+
+    Examples
+    --------
+    >>> evidence = Evidence(sha="a", benchmark="toys", size="test", ratio=0.8, ci_low=0.7, ci_high=1.1,
+    ...     confidence=0.95, baseline="relpscost", instances=20, seeds=1, evaluation_run="", test_digest="")
+    >>> weigh(evidence, None).reason
+    'The interval of its time ratio reaches 1.100, so it may be slower than RPB.'
+    """
+    if challenger.baseline != RPB:
+        return Verdict(
+            promote=False, reason=f"It was compared with {challenger.baseline}, not with {RPB} (RPB)."
+        )
+    if challenger.mismatches:
+        return Verdict(
+            promote=False, reason="Its solves and RPB's prove different optima, which is a defect."
+        )
+    if challenger.instances < FEWEST_INSTANCES:
+        few = f"{challenger.instances} held-out instances are too few, {FEWEST_INSTANCES} are needed."
+        return Verdict(promote=False, reason=few)
+    if challenger.ci_high is None:
+        return Verdict(promote=False, reason="Its time ratio has no interval.")
+    if not challenger.beats_rpb:
+        slow = (
+            f"The interval of its time ratio reaches {challenger.ci_high:.3f}, so it may be slower than RPB."
+        )
+        return Verdict(promote=False, reason=slow)
+    if champion is not None and challenger.ratio >= champion.ratio:
+        worse = (
+            f"Its time ratio {challenger.ratio:.3f} is no better than the champion's {champion.ratio:.3f}."
+        )
+        return Verdict(promote=False, reason=worse)
+    than = "there is no champion yet" if champion is None else f"the champion takes {champion.ratio:.3f}"
+    return Verdict(promote=True, reason=f"It takes {challenger.ratio:.3f} of RPB's CPU time; {than}.")
+
+
+def crown(registered: RegisteredRule, evidence: Evidence) -> RegisteredRule:
+    """Give a version the alias ``champion`` if `weigh` says so, and return it with its present aliases.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    name, number = registered.name, registered.version
+    try:
+        with _registry_lock(name):
+            champion = by_alias(name, CHAMPION)
+            if _number(champion) != number:
+                verdict = weigh(evidence, _evidence(champion))
+                if verdict.promote:
+                    _set_champion(name, number, champion, GATE, verdict.reason)
+            return registered_rule(store.client().get_model_version(name, str(number)))
+    except store.TRACKING_TROUBLE as error:
+        raise unreachable(error) from error
+
+
+@task(
+    name="weigh the challenger",
+    task_run_name="weigh the challenger of {name}",
+    retries=RETRIES,
+    retry_delay_seconds=RETRY_DELAYS_S,
+    retry_condition_fn=is_infrastructure,
+)
+def open_case(name: str) -> dict[str, Any]:
+    """Return the `Case` of a registered model's challenger as JSON.
+
+    Raises
+    ------
+    PromotionError
+        If the model has no challenger, or its challenger is champion already.
+    TrackingError
+        If the registry cannot be reached.
+    """
+    try:
+        challenger, champion = by_alias(name, CHALLENGER), by_alias(name, CHAMPION)
+    except store.TRACKING_TROUBLE as error:
+        raise unreachable(error) from error
+    if challenger is None:
+        raise PromotionError(f"{name} has no challenger; `bife rules list` shows what is registered.")
+    if champion is not None and _number(champion) == _number(challenger):
+        raise PromotionError(f"Version {champion.version} of {name}, its challenger, is champion already.")
+    evidence = _evidence(challenger)
+    if evidence is None:
+        raise PromotionError(
+            f"Version {challenger.version} of {name} carries no evidence; evaluate it first."
+        )
+    return Case(
+        name=name,
+        version=_number(challenger),
+        champion=_number(champion),
+        verdict=weigh(evidence, _evidence(champion)),
+        card=challenger.description or "",
+    ).model_dump(mode="json")
+
+
+@task(name="set the champion", task_run_name="make version {version} of {name} champion")
+def promote(name: str, version: int, by: str, reason: str) -> dict[str, Any]:
+    """Make a version champion, record who decided it and why, and return the `Decision` as JSON.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    try:
+        with _registry_lock(name):
+            champion = by_alias(name, CHAMPION)
+            if _number(champion) != version:
+                _set_champion(name, version, champion, by, reason)
+    except store.TRACKING_TROUBLE as error:
+        raise unreachable(error) from error
+    return Decision(name=name, version=version, champion=True, by=by, reason=reason).model_dump(mode="json")
+
+
+@task(name="refuse the challenger", task_run_name="refuse version {version} of {name}")
+def refuse(name: str, version: int, by: str, reason: str) -> dict[str, Any]:
+    """Take the alias ``challenger`` from a version, record who decided it and why, and return the `Decision`.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    try:
+        with _registry_lock(name):
+            _note(name, version, "rejected", by, reason)
+            if _number(by_alias(name, CHALLENGER)) == version:
+                store.client().delete_registered_model_alias(name, CHALLENGER)
+    except store.TRACKING_TROUBLE as error:
+        raise unreachable(error) from error
+    return Decision(name=name, version=version, champion=False, by=by, reason=reason).model_dump(mode="json")
+
+
+@task(name="roll back the champion", task_run_name="roll {name} back")
+def roll_back(name: str, by: str, reason: str) -> dict[str, Any]:
+    """Give the alias ``champion`` back to the version that held it before, and return the `Decision` as JSON.
+
+    Raises
+    ------
+    PromotionError
+        If there is no champion, or none before it.
+    TrackingError
+        If the registry cannot be reached.
+    """
+    client = store.client()
+    try:
+        with _registry_lock(name):
+            champion = by_alias(name, CHAMPION)
+            if champion is None:
+                raise PromotionError(
+                    f"{name} has no champion to roll back; `bife rules list` shows what there is."
+                )
+            before = champion.tags.get(_REPLACED)
+            if not before:
+                raise PromotionError(f"Version {champion.version} of {name} replaced no other champion.")
+            client.set_registered_model_alias(name, CHAMPION, before)
+            _note(name, int(champion.version), "rolled_back", by, reason)
+    except store.TRACKING_TROUBLE as error:
+        raise unreachable(error) from error
+    return Decision(name=name, version=int(before), champion=True, by=by, reason=reason).model_dump(
+        mode="json"
+    )
+
+
+def _registry_lock(name: str) -> Any:
+    return process_lock(project_home().locks / f"registry-{name}.lock")
+
+
+def _set_champion(name: str, number: int, before: ModelVersion | None, by: str, reason: str) -> None:
+    client = store.client()
+    # First the reason, then the alias: a champion without a reason is the worse state to be found in.
+    _note(name, number, "approved", by, reason)
+    replaced = "" if before is None else str(before.version)
+    client.set_model_version_tag(name, str(number), _REPLACED, replaced)
+    client.set_registered_model_alias(name, CHAMPION, str(number))
+
+
+def _note(name: str, number: int, what: str, by: str, reason: str) -> None:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    for key, value in (("by", by), ("reason", reason), ("at", now)):
+        store.client().set_model_version_tag(name, str(number), f"{what}_{key}", value)
+
+
+def _number(version: ModelVersion | None) -> int | None:
+    """Return a version's number; some of MLflow's stores give it as text."""
+    return None if version is None else int(version.version)
+
+
+def _evidence(version: ModelVersion | None) -> Evidence | None:
+    """Return what a version's tags say; None without a version, or one that was registered by other means."""
+    if version is None or "ratio" not in version.tags:
+        return None
+    known = {key: value for key, value in version.tags.items() if key in Evidence.model_fields}
+    return Evidence.model_validate({"ci_low": None, "ci_high": None} | known)

@@ -1,0 +1,51 @@
+"""Automations on a real Prefect server: made once, and fired by an event."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from prefect import flow
+from prefect.client.orchestration import get_client
+
+from bife_core.config import preset
+from flows.automations import REACTIONS, register_automations
+from flows.evaluation import evaluation
+from flows.events import EVOLUTION_ENDED, announce
+from flows.promotion import promotion
+
+LIMIT_S = 90.0
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Any:
+    with get_client(sync_client=True) as client:
+        monkeypatch.setenv("PREFECT_API_URL", str(client.api_url))
+        for stage in (evaluation, promotion):
+            stage.to_deployment(stage.name).apply()
+        yield client
+
+
+@flow(name="announcing")
+def announcing(payload: dict[str, Any]) -> None:
+    """Announce the end of an evolution."""
+    announce(EVOLUTION_ENDED, "evolution.test", payload)
+
+
+def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(served):
+    register_automations(served)
+    register_automations(served)
+    made = [known for known in served.read_automations() if known.name.startswith("bife:")]
+    assert sorted(known.name for known in made) == sorted(reaction.name for reaction in REACTIONS)
+
+    config = preset("smoke").model_dump(mode="json")
+    rule = f"runs:/{'0' * 32}"
+    announcing({"rule": rule, "config": config})
+    deployment = served.read_deployment_by_name("evaluation/evaluation")
+    wanted = {"flow_runs": {"deployment_id": {"any_": [str(deployment.id)]}}}
+    deadline = time.monotonic() + LIMIT_S
+    while not (found := served.request("POST", "/flow_runs/filter", json=wanted).json()):
+        assert time.monotonic() < deadline, "no evaluation was started"
+        time.sleep(0.5)
+    assert found[0]["parameters"] == {"config": config, "rule": rule, "as_challenger": True}

@@ -1,0 +1,171 @@
+"""Approval and rollback on a real Prefect server, answered through its API as the page does."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from prefect.client.orchestration import get_client
+
+from bife_core.errors import BifeError, ConfigError
+from bife_core.rules import rule_sha
+from flows.promotion import promotion, rollback
+from tasks.champions import GATE, Decision, PromotionError, weigh
+from tasks.promotion import model_card
+from tasks.registry import CHALLENGER, CHAMPION, Evidence, by_alias, load_registered_rule, register_rule
+from tasks.tracking import store
+
+SOURCE = """def candidate_variable_score(variable_features) -> float:
+    return variable_features[20] * variable_features[21] + {}
+"""
+LIMIT_S = 120.0
+
+
+def evidence(number: int, **known: Any) -> Evidence:
+    run_id, _ = store.open_run(store.EVALUATION, uuid.uuid4().hex[:16], "an evaluation", {})
+    facts: dict[str, Any] = {
+        "sha": rule_sha(SOURCE.format(number)),
+        "benchmark": "toys",
+        "size": "test",
+        "ratio": 0.8,
+        "ci_low": 0.7,
+        "ci_high": 0.9,
+        "confidence": 0.95,
+        "baseline": "relpscost",
+        "instances": 20,
+        "seeds": 1,
+        "evaluation_run": run_id,
+        "test_digest": "digest",
+    }
+    return Evidence(**facts | known)
+
+
+@pytest.fixture
+def name() -> str:
+    return f"bife-test-{uuid.uuid4().hex[:8]}"
+
+
+def challenge(name: str, number: int, **known: Any) -> int:
+    source, given = SOURCE.format(number), evidence(number, **known)
+    return register_rule(name, source, given, model_card(name, source, given)).version
+
+
+def tags(name: str, version: int | None) -> dict[str, str]:
+    return dict(store.client().get_model_version(name, str(version)).tags)
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prefect's API as a server on this machine, known by its address."""
+    with get_client(sync_client=True) as client:
+        monkeypatch.setenv("PREFECT_API_URL", str(client.api_url))
+
+
+def paused(name: str) -> str:
+    """Wait until the promotion of `name` waits for an answer, and return its run's id."""
+    wanted = {
+        "flow_runs": {"name": {"any_": [f"promotion {name}"]}, "state": {"type": {"any_": ["PAUSED"]}}},
+    }
+    deadline = time.monotonic() + LIMIT_S
+    with get_client(sync_client=True) as client:
+        while time.monotonic() < deadline:
+            found = client.request("POST", "/flow_runs/filter", json=wanted).json()
+            if found:
+                return str(found[0]["id"])
+            time.sleep(0.2)
+    raise AssertionError(f"The promotion of {name} did not ask for approval.")
+
+
+def answer(run_id: str, given: dict[str, str]) -> dict[str, Any]:
+    with get_client(sync_client=True) as client:
+        reply = client.request("POST", f"/flow_runs/{run_id}/resume", json={"run_input": given})
+    return dict(reply.json())
+
+
+@pytest.fixture
+def asking(served: None) -> Callable[[str], Future[Decision]]:
+    """Start a promotion that asks a person, and return what it will end with."""
+    threads = ThreadPoolExecutor(1)
+
+    def start(name: str) -> Future[Decision]:
+        return threads.submit(promotion, name, "person", 0.1)
+
+    return start
+
+
+def test_an_approved_challenger_becomes_champion_and_goes_back(name, asking):
+    first = challenge(name, 0)
+    assert promotion(name, "gate").by == GATE
+    second = challenge(name, 1, ratio=0.6)
+    outcome = asking(name)
+    run_id = paused(name)
+    assert int(by_alias(name, CHAMPION).version) == first
+    refused = answer(run_id, {"decision": "perhaps", "reason": "?", "who": "Ada"})
+    assert refused["status"] == "REJECT"
+    answer(run_id, {"decision": "approve", "reason": "faster on our models", "who": "Ada"})
+    decision = outcome.result(LIMIT_S)
+    assert (decision.version, decision.champion, decision.by) == (second, True, "Ada")
+    assert load_registered_rule(f"models:/{name}@champion") == SOURCE.format(1)
+    known = tags(name, second)
+    assert (known["approved_by"], known["approved_reason"]) == ("Ada", "faster on our models")
+
+    back = rollback(name, "slow on the new models", "Grace")
+    assert back.version == first
+    assert load_registered_rule(f"models:/{name}@champion") == SOURCE.format(0)
+    assert tags(name, second)["rolled_back_by"] == "Grace"
+    with pytest.raises(PromotionError, match="replaced no other champion"):
+        rollback(name, "again", "Grace")
+
+
+def test_a_rejected_challenger_leaves_the_champion_alone(name, asking):
+    first = challenge(name, 0)
+    promotion(name, "gate")
+    second = challenge(name, 1, ratio=0.6)
+    outcome = asking(name)
+    answer(paused(name), {"decision": "reject", "reason": "reads too many features", "who": "Ada"})
+    assert not outcome.result(LIMIT_S).champion
+    assert int(by_alias(name, CHAMPION).version) == first
+    assert by_alias(name, CHALLENGER) is None
+    assert tags(name, second)["rejected_reason"] == "reads too many features"
+
+
+def test_nobody_is_asked_about_a_rule_that_fails_the_gate(name, served):
+    challenge(name, 0, ci_high=1.2)
+    decision = promotion(name, "person")
+    assert (decision.champion, decision.by) == (False, GATE)
+    assert "reaches 1.200" in decision.reason
+    assert by_alias(name, CHALLENGER) is not None
+    assert by_alias(name, CHAMPION) is None
+
+
+def test_without_a_server_nobody_can_be_asked(name):
+    challenge(name, 0)
+    with pytest.raises(ConfigError, match="bife up"):
+        promotion(name, "person")
+
+
+@pytest.mark.parametrize("approval", ["gate"])
+def test_there_must_be_a_challenger(name, approval):
+    with pytest.raises(BifeError, match="has no challenger"):
+        promotion(name, approval)
+
+
+@pytest.mark.parametrize(
+    ("known", "sentence"),
+    [
+        ({"baseline": "pscost"}, "compared with pscost"),
+        ({"mismatches": 1}, "which is a defect"),
+        ({"instances": 5}, "too few"),
+        ({"ci_low": None, "ci_high": None}, "no interval"),
+        ({"ci_high": 1.0}, "may be slower"),
+        ({"ratio": 0.85}, "no better than the champion's 0.800"),
+    ],
+)
+def test_the_gate_says_why_not(known, sentence):
+    verdict = weigh(evidence(1, **known), evidence(0))
+    assert not verdict.promote
+    assert sentence in verdict.reason
