@@ -16,6 +16,7 @@ from bife_core.benchmarks import Benchmark, Instance
 from bife_core.config import CollectionConfig, Settings
 from bife_core.decisions import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
+from bife_core.places import compiled_code
 from bife_core.sandbox import Note, WorkerFailure, WorkerPool, submit_repeated
 from bife_core.scip.solving import SolveSettings, versions
 
@@ -201,7 +202,19 @@ def _start(
         "config": config.model_dump(mode="json"),
     }
     limit_s = 2.0 * config.time_limit_s + _GRACE_S
-    return submit_repeated(pool, "bife_core.collection:work", arguments, limit_s=limit_s, note=note)
+    # No rule runs in this call, so it may add to the code compiled for all processes.
+    written = [part.parent, compiled_code()]
+    for directory in written:
+        directory.mkdir(parents=True, exist_ok=True)
+    return submit_repeated(
+        pool,
+        "bife_core.collection:work",
+        arguments,
+        limit_s=limit_s,
+        reads=[instance.path],
+        writes=written,
+        note=note,
+    )
 
 
 def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[str, Any]:

@@ -8,16 +8,16 @@ is therefore kept in a folder named after the content of every file that takes p
 from __future__ import annotations
 
 import hashlib
-import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
-import platformdirs
+
+from bife_core.places import compiled_code
 
 _PACKAGE = Path(__file__).parent
 _MARK = "bife_core.native"
@@ -28,22 +28,33 @@ _SHARED = ("features.py", "native.py")
 def cache_directory() -> Path:
     """Return the folder compiled code is kept in: below ``BIFE_CACHE_DIR``, or the user's cache directory.
 
-    Where neither can be written to, a folder below the system's temporary directory is used.
+    Where neither can be written to, a folder below the system's temporary directory is used, with links to what
+    they hold. So it is in a worker: what a worker compiles is executed by no other process.
     """
     content = hashlib.sha256(numba.__version__.encode())
     for path in sorted(_PACKAGE.rglob("*.py")):
         text = path.read_bytes()
         if path.name in _SHARED or _MARK.encode() in text:
             content.update(text)
-    configured = os.environ.get("BIFE_CACHE_DIR")
-    base = Path(configured) if configured else platformdirs.user_cache_path("bife")
-    folder = base / "native" / content.hexdigest()[:16]
+    folder = compiled_code() / content.hexdigest()[:16]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError:
-        return Path(tempfile.gettempdir()) / "bife-native" / content.hexdigest()[:16]
+        own = Path(tempfile.gettempdir()) / "bife-native" / content.hexdigest()[:16]
+        _mirror(folder, own)
+        return own
+
+
+def _mirror(folder: Path, own: Path) -> None:
+    """Fill `own` with links to the files below `folder`; numba replaces a file it writes, and so only the link."""
+    own.mkdir(parents=True, exist_ok=True)
+    for found in folder.rglob("*.nb[ic]"):
+        link = own / found.relative_to(folder)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            link.symlink_to(found)
 
 
 @contextmanager
@@ -61,6 +72,19 @@ def jit(function: Callable[..., Any]) -> Any:
     """Compile `function` on its first call, without Python objects and without checks of division and bounds."""
     with _our_cache():
         return numba.njit(cache=True, error_model="numpy")(function)
+
+
+def jit_for(*signatures: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile like `jit`, but at once, for the given numba signatures: for functions that workers call.
+
+    A worker cannot add to the cache, so the process that starts it has to, by importing the same module.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        with _our_cache():
+            return numba.njit(list(signatures), cache=True, error_model="numpy")(function)
+
+    return decorate
 
 
 def c_callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:

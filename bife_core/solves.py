@@ -146,8 +146,14 @@ def run_jobs(
         if stored is not None:
             outcomes[position] = stored
             continue
-        arguments = job.model_dump(mode="json")
-        future = submit_repeated(pool, "bife_core.solves:work", arguments, limit_s=job.limit_s, note=note)
+        future = submit_repeated(
+            pool,
+            "bife_core.solves:work",
+            job.model_dump(mode="json"),
+            limit_s=job.limit_s,
+            note=note,
+            reads=[job.path],
+        )
         waiting[future] = position
     for future in as_completed(waiting):
         position = waiting[future]

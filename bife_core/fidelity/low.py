@@ -14,25 +14,36 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
+from numba import types
 
 from bife_core.config import LowFidelityConfig, Settings
 from bife_core.decisions import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
-from bife_core.native import jit
+from bife_core.native import jit_for
 from bife_core.rules import Rejection, compile_rule
-from bife_core.rules.types import CompiledRule
+from bife_core.rules.interpreted import NotOneNumberError
+from bife_core.rules.types import CompiledRule, RejectionKind
 from bife_core.sandbox import WorkerFailure, WorkerPool, submit_repeated
 from bife_core.scip.callback import best_candidate
 from bife_core.scip.memory import call_scorer
 
 Ties = Literal["any", "first"]
 
+MEMORY_MB: Final = 2048.0
+"""Address space a rule may take while it is compiled and scored, beside what the recorded decisions take."""
+
+_ROOM_PER_BYTE: Final = 8.0
+"""Bytes in memory per byte of a compressed file of decisions, with room for a copy."""
+
+_READ_ONLY_ROWS: Final = types.Array(types.float64, 2, "C", readonly=True)
+_READ_ONLY_OFFSETS: Final = types.Array(types.int64, 1, "C", readonly=True)
+
 _BLOCK: Final = 256
 """Rows scored at a time: their features then stay in the processor's cache."""
 
 
-@jit
+@jit_for(types.boolean(types.int64, _READ_ONLY_ROWS, types.int64[::1], types.float64[::1]))
 def _score_native(scorer, columns, used, scores):
     """Score all rows, copying only the columns the rule reads into a block of full rows."""
     block = np.zeros((_BLOCK, N_FEATURES))
@@ -49,7 +60,7 @@ def _score_native(scorer, columns, used, scores):
     return True
 
 
-@jit
+@jit_for(types.int64(types.float64[::1], _READ_ONLY_OFFSETS, types.boolean[::1]))
 def _count_right(scores, offsets, right):
     """Count the decisions whose chosen row is marked right."""
     count = 0
@@ -87,7 +98,10 @@ def scores_of(rule: CompiledRule, decisions: Decisions) -> npt.NDArray[np.float6
     used = np.array(sorted(range(N_FEATURES) if rule.features is None else rule.features), dtype=np.int64)
     scores = np.empty(decisions.n_candidates)
     if not _score_native(rule.address, decisions.columns, used, scores):
-        raise RuleError(f"Rule {rule.name} raised an error while scoring recorded candidates.")
+        rule.score(decisions.matrix)  # raises too, and says on which candidate
+        raise RuleError(
+            f"The rule {rule.name!r} raised while scoring recorded candidates, but not a second time."
+        )
     return scores
 
 
@@ -115,7 +129,10 @@ def low_fidelity(rule: CompiledRule, decisions: Decisions, ties: Ties = "any") -
     """
     if len(decisions) == 0:
         raise DecisionsError("F_LF needs at least one recorded decision; the file holds none.")
-    scores = scores_of(rule, decisions)
+    return _agreement(scores_of(rule, decisions), decisions, ties)
+
+
+def _agreement(scores: npt.NDArray[np.float64], decisions: Decisions, ties: Ties) -> float:
     return float(_count_right(scores, decisions.offsets, _right_rows(decisions, ties)) / len(decisions))
 
 
@@ -124,50 +141,88 @@ class LowScore(Settings):
 
     Attributes
     ----------
+    kind : str or None
+        What is wrong with the rule, one of `bife_core.rules.types.RejectionKind`; None if nothing is.
     sha : str or None
         Hash of the rule; None if the source is no rule.
     native : bool
         Whether the rule ran as machine code.
     seconds : float
-        CPU seconds of compiling and scoring; of a rule that was stopped, its limit.
+        CPU seconds of compiling and scoring.
     """
 
     f_lf: float | None = None
     failure: str | None = None
+    kind: RejectionKind | None = None
     sha: str | None = None
     native: bool = False
     seconds: float = 0.0
 
 
 def score_low(source: str, decisions: Path, config: LowFidelityConfig, pool: WorkerPool) -> LowScore:
-    """Compile and score a rule in a worker process that is killed at the time limit."""
+    """Compile and score a rule in a worker process that is killed at the time limit.
+
+    A rule that has its worker killed twice, by a crash or for want of memory, has no score; once may have been the
+    machine's fault.
+
+    Raises
+    ------
+    DecisionsError
+        If there is no such file.
+    WorkerFailure
+        If the call failed for a reason that is not the rule's: the pool is closed, the file holds no decisions.
+    """
     arguments = {"source": source, "decisions": str(decisions), "ties": config.ties}
     try:
+        size = decisions.stat().st_size
+    except OSError as error:
+        raise DecisionsError(f"{decisions} cannot be read: {error.strerror or error}.") from error
+    try:
         answer = submit_repeated(
-            pool, "bife_core.fidelity.low:work", arguments, limit_s=config.time_limit_s
+            pool,
+            "bife_core.fidelity.low:work",
+            arguments,
+            limit_s=config.time_limit_s,
+            memory_mb=MEMORY_MB + _ROOM_PER_BYTE * size / 2**20,
+            reads=[decisions],
         ).result()
     except WorkerFailure as failure:
-        if failure.kind == "closed":
-            raise
-        seconds = config.time_limit_s if failure.kind == "timeout" else 0.0
-        return LowScore(failure=str(failure), seconds=seconds)
+        if failure.kind == "timeout":
+            why = f"The rule was stopped at its limit of {config.time_limit_s:g} s."
+            return LowScore(failure=why, kind="timeout", seconds=config.time_limit_s)
+        if failure.kind == "died":
+            return LowScore(failure=f"The rule ended its worker process twice: {failure}", kind="runtime")
+        raise
     return LowScore.model_validate(answer)
 
 
 def work(source: str, decisions: str, ties: Ties) -> dict[str, Any]:
     """Score a rule in this process; what `score_low` calls in a worker."""
+    recorded = _load(decisions)
     started = time.process_time()
+    try:
+        score = _scored(source, recorded, ties)
+    except Exception as error:  # noqa: BLE001 - the decisions are read: whatever happens now, the rule did it
+        what = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        score = LowScore(kind="runtime", failure=f"Scoring the rule failed ({what}).")
+    return score.model_copy(update={"seconds": time.process_time() - started}).model_dump()
+
+
+def _scored(source: str, decisions: Decisions, ties: Ties) -> LowScore:
     rule = compile_rule(source)
     if isinstance(rule, Rejection):
-        return LowScore(failure=rule.reason, seconds=time.process_time() - started).model_dump()
+        return LowScore(failure=rule.reason, kind=rule.kind)
+    known: dict[str, Any] = {"sha": rule.sha, "native": rule.native}
     try:
-        f_lf = low_fidelity(rule, _load(decisions), ties)
+        scores = scores_of(rule, decisions)
+    except NotOneNumberError as error:
+        return LowScore(failure=str(error), kind="type", **known)
     except RuleError as error:
-        seconds = time.process_time() - started
-        return LowScore(failure=str(error), sha=rule.sha, native=rule.native, seconds=seconds).model_dump()
-    return LowScore(
-        f_lf=f_lf, sha=rule.sha, native=rule.native, seconds=time.process_time() - started
-    ).model_dump()
+        return LowScore(failure=str(error), kind="runtime", **known)
+    if not np.any(scores > -np.inf):
+        why = "The rule chooses no candidate in any decision: every score is NaN or minus infinity."
+        return LowScore(failure=why, kind="runtime", **known)
+    return LowScore(f_lf=_agreement(scores, decisions, ties), **known)
 
 
 @lru_cache(maxsize=2)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bife_core.rules.canonical import canonical_functions
 from bife_core.rules.checking import check
 from bife_core.rules.flow import always_returns, may_be_unassigned
+from bife_core.rules.growth import check_growth
 from bife_core.rules.hashing import hash_functions
 from bife_core.rules.indices import features_read
 from bife_core.rules.language import FUNCTION_NAME, MAX_NODES
@@ -51,8 +52,10 @@ def check_source(source: str | bytes) -> CheckedRule | Rejection:
         return _checked(source)
     except Refusal as refusal:
         return refusal.rejection
-    except RecursionError:  # the caller's own stack was nearly full
+    except RecursionError:  # names that lead from one to the next, or the caller's own stack was nearly full
         return Rejection("forbidden", "The source is nested too deeply to be checked.")
+    except MemoryError:
+        return Rejection("forbidden", "The source needs more memory to be checked than there is.")
 
 
 def _checked(source: str | bytes) -> CheckedRule:
@@ -62,6 +65,7 @@ def _checked(source: str | bytes) -> CheckedRule:
     # Constants put in where they are used can make the tree larger than its text.
     if sum(count_nodes(function) for function in functions) > 2 * MAX_NODES:
         raise forbidden("The code is too large once its constants are put in.")
+    check_growth(functions)
     for function in functions:
         if not always_returns(function.body):
             what = (

@@ -87,6 +87,10 @@ def check(names: Names) -> None:
             # Imports and helpers at the top of a function were lifted out when names were collected.
             if not isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef):
                 checker.visit(statement)
+    for (
+        value
+    ) in names.constants.values():  # numbers only, but which operators and how large was not looked at
+        _Checker(names, names.functions[FUNCTION_NAME]).visit(value)
     _check_recursion(names)
 
 
@@ -260,11 +264,11 @@ class _Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
+        self.generic_visit(node)  # first: a literal too large to be printed is refused there
         if isinstance(node.op, ast.Pow):
             base, power = literal_number(node.left), literal_number(node.right)
             if isinstance(base, int) and isinstance(power, int) and base.bit_length() * abs(power) > 53:
                 raise forbidden(f"{base} ** {power} is too large for an integer; write it as a float", node)
-        self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
         if special_float(node) is not None and "float" not in self._locals:

@@ -11,7 +11,7 @@ import numpy as np
 from bife_core.errors import RuleError
 from bife_core.rules.cache import cache_directory, read_code, write_code
 from bife_core.rules.checked import CheckedRule, check_source
-from bife_core.rules.interpreted import InterpretedRule, NotOneNumberError, TooSlowError
+from bife_core.rules.interpreted import InterpretedRule, NotOneNumberError, TooSlowError, cause
 from bife_core.rules.lowering import lower
 from bife_core.rules.refusal import Refusal
 from bife_core.rules.types import CompiledRule, FloatArray, Rejection, Rule, as_feature_matrix
@@ -73,11 +73,15 @@ class NativeRule:
         matrix = as_feature_matrix(X)
         scores = np.empty(len(matrix))
         if not self._code.run(matrix, scores):
-            row = next(
-                i for i in range(len(matrix)) if not self._code.run(matrix[i : i + 1], scores[i : i + 1])
-            )
+            rows = (matrix[i : i + 1] for i in range(len(matrix)))
+            failed = (i for i, row in enumerate(rows) if not self._code.run(row, scores[i : i + 1]))
+            row = next(failed, None)
+            if row is None:
+                raise RuleError(f"The rule {self.name!r} failed for want of memory.")
             what = "an index out of range, or NaN, an infinity or an empty list where a number was needed"
-            raise RuleError(f"The rule {self.name!r} failed on candidate {row} ({what}).")
+            raise RuleError(
+                f"The rule {self.name!r} failed on candidate {row} ({cause(self.source, matrix[row]) or what})."
+            )
         return scores
 
 

@@ -12,6 +12,8 @@ from bife_core.rules.checking import parameters
 from bife_core.rules.refusal import forbidden
 
 _MAX_VALUES: Final = 500
+_LARGEST: Final = 2**31
+"""Larger integers are no index; following products of products would fill the memory with one number."""
 
 
 def features_read(functions: tuple[ast.FunctionDef, ...]) -> frozenset[int] | None:
@@ -33,12 +35,16 @@ def features_read(functions: tuple[ast.FunctionDef, ...]) -> frozenset[int] | No
     by_name = {function.name: function for function in functions}
     read: set[int] = set()
     known = True
-    pending = [(functions[0].name, frozenset(parameters(functions[0])))]
+    # A dict for its order; `bife_core.rules.growth` bounds how many ways there are to call a helper.
+    found = {(functions[0].name, frozenset(parameters(functions[0]))): None}
+    pending = list(found)
     for name, vectors in pending:  # grows while it is walked
         reader = _Reader(by_name[name], vectors, by_name)
         known &= reader.run()
         read |= reader.read
-        pending += [call for call in reader.calls if call not in pending]
+        new = dict.fromkeys(call for call in reader.calls if call not in found)
+        found |= new
+        pending += new
     return frozenset(read) if known else None
 
 
@@ -178,7 +184,8 @@ class _Reader:
             left, right = self._values(node.left), self._values(node.right)
             if left is None or right is None or len(left) * len(right) > _MAX_VALUES:
                 return None
-            return frozenset(_combine(node.op, a, b) for a, b in itertools.product(left, right))
+            values = frozenset(_combine(node.op, a, b) for a, b in itertools.product(left, right))
+            return values if all(abs(value) <= _LARGEST for value in values) else None
         if isinstance(node, ast.Name):
             return self._values_of_name(node.id)
         return None

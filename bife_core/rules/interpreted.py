@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import base64
 import copy
+import signal
 import threading
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final
 
@@ -25,6 +28,10 @@ SCORE_LIMIT_S: Final = 60.0
 """Wall seconds the worker gets for one call of `InterpretedRule.score`."""
 
 _CALL: Final = "bife_core.rules.interpreted:score_rows"
+_MEMORY_MB: Final = 2048.0
+_CAUSE_LIMIT_S: Final = 1.0
+_FILE_NAME: Final = "<rule>"
+_LONGEST_MESSAGE: Final = 200
 
 
 class NotOneNumberError(RuleError):
@@ -107,7 +114,7 @@ class InterpretedRule:
             "data": _pack(matrix if columns is None else matrix[:, columns]),
         }
         try:
-            answer = _worker().submit(_CALL, arguments, limit_s=self.limit_s).result()
+            answer = _worker().submit(_CALL, arguments, limit_s=self.limit_s, memory_mb=_MEMORY_MB).result()
         except WorkerFailure as failure:
             if failure.kind == "timeout":
                 reason = (
@@ -160,13 +167,62 @@ def _score(source: str, matrix: FloatArray) -> FloatArray:
             try:
                 score = function(row)
             except Exception as error:
-                what = f"{type(error).__name__}: {' '.join(str(error).split())}"
-                raise RuleError(f"The rule failed on candidate {i} ({what}).") from error
+                raise RuleError(f"The rule failed on candidate {i} ({_described(error)}).") from error
             if not isinstance(score, bool | int | float | np.bool_ | np.integer | np.floating):
                 found = type(score).__name__
                 raise NotOneNumberError(f"The function returns {found}; a score must be one number.")
             scores[i] = float(score)
     return scores
+
+
+def cause(source: str, row: FloatArray) -> str | None:
+    """Return what a compiled rule raises on a candidate, and on which line; compiled code does not tell.
+
+    Only in a worker, and only within a second: the rule is run again, by Python.
+
+    Parameters
+    ----------
+    source : str
+        Source of the rule.
+    row : (72,) float64
+        Features of the candidate.
+    """
+    if not in_worker() or threading.current_thread() is not threading.main_thread():
+        return None
+    try:
+        with _stopped_after(_CAUSE_LIMIT_S), np.errstate(all="ignore"):
+            _function(source)(row)
+    except Exception as error:  # noqa: BLE001 - what is raised is the answer
+        return None if isinstance(error, _StoppedError) else _described(error)
+    return None
+
+
+class _StoppedError(Exception):
+    """The time for finding a cause is over."""
+
+
+@contextmanager
+def _stopped_after(seconds: float) -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise _StoppedError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _described(error: Exception) -> str:
+    """Return an exception of a rule in a few words, with the rule's line where there is one."""
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _FILE_NAME
+    ]
+    message = " ".join(str(error).split())[:_LONGEST_MESSAGE]
+    what = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return f"line {lines[-1]}, {what}" if lines else what
 
 
 @lru_cache(maxsize=64)
@@ -185,7 +241,7 @@ def python_function(checked: CheckedRule) -> Callable[[FloatArray], Any]:
     body = [_Operators().visit(function) for function in lower(checked.functions)]
     module = ast.fix_missing_locations(ast.Module(body=copy.copy(body), type_ignores=[]))
     scope = namespace()
-    exec(compile(module, "<rule>", "exec"), scope)  # defines functions of checked source only
+    exec(compile(module, _FILE_NAME, "exec"), scope)  # defines functions of checked source only
     return scope[FUNCTION_NAME]  # type: ignore[no-any-return]
 
 

@@ -17,6 +17,11 @@ MAX_SOURCE_CHARACTERS: Final = 20_000
 MAX_NODES: Final = 3_000
 MAX_DEPTH: Final = 100
 MAX_FUNCTIONS: Final = 20
+MAX_LOOPS: Final = 8
+MAX_WRITTEN_OUT: Final = 10_000
+"""Syntax nodes of a rule whose helpers are written out wherever they are called."""
+MAX_TUPLE_LEAVES: Final = 300
+MAX_SEQUENCE_DEPTH: Final = 8
 MAX_INTEGER: Final = 2**53
 MAX_POWER: Final = 64
 """Largest literal exponent computed by repeated multiplication; larger ones are taken as floats."""

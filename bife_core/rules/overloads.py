@@ -23,7 +23,8 @@ _Typed = TypeVar("_Typed", bound=Callable[..., Any])
 
 def _compiled(helper: Callable[..., Any]) -> Callable[[_Typed], _Typed]:
     """Let numba take the function a decorated one returns, for the given types, in place of `helper`."""
-    return overload(helper)  # type: ignore[no-any-return, unused-ignore]
+    # numba does not hand a caller's bounds checks down: without its own, `at` would read beyond an array's end.
+    return overload(helper, jit_options={"boundscheck": True})  # type: ignore[no-any-return, unused-ignore]
 
 
 @_compiled(helpers.to_int)

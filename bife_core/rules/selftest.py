@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil  # type: ignore[import-untyped, unused-ignore]
 
 from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
@@ -30,4 +30,10 @@ def score_one(source: str, value: float) -> dict[str, Any]:
     if isinstance(rule, Rejection):
         raise RuleError(rule.reason)
     score = float(rule.score(np.full((1, N_FEATURES), value))[0])
-    return {"native": rule.native, "score": score, "children": len(psutil.Process().children())}
+    return {"native": rule.native, "score": score, "children": _children()}
+
+
+def _children() -> int:
+    # Not by way of psutil, which asks all processes; a worker may look at itself only.
+    lists = Path("/proc/self/task").glob("*/children")
+    return sum(len(children.read_text().split()) for children in lists)

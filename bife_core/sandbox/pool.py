@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache, partial
+from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Final, NamedTuple
@@ -18,6 +19,7 @@ from bife_core.sandbox.calls import well_formed
 from bife_core.sandbox.cores import CoreSlots
 from bife_core.sandbox.environment import usable_cores
 from bife_core.sandbox.failure import WorkerFailure
+from bife_core.sandbox.limits import MEASURES, Confinement, directories_of, memory_share_mb
 from bife_core.sandbox.process import WorkerProcess
 
 START_LIMIT_S: Final = 120.0
@@ -29,14 +31,17 @@ class _Task(NamedTuple):
     call: str
     arguments: dict[str, Any]
     limit_s: float
+    memory_mb: float | None
+    reads: frozenset[Path]
+    writes: frozenset[Path]
 
 
 class WorkerPool:
     """Runs functions of `bife_core` in child processes with a hard limit on wall time.
 
-    Processes start when first needed and serve many calls. One that overruns a limit, or dies, is killed
-    with its whole process group and replaced; the other workers do not notice. Results come back by future,
-    so calls may be submitted from several threads.
+    They stand behind the walls of `bife_core.sandbox.confinement`. Processes start when first needed and serve
+    many calls. One that overruns a limit, or dies, is killed with its whole process group and replaced; the other
+    workers do not notice. Results come back by future, so calls may be submitted from several threads.
 
     Parameters
     ----------
@@ -49,6 +54,8 @@ class WorkerPool:
     slots : CoreSlots, optional
         Where the cores are shared with other pools: each call waits for a core of its own, whose wait does not
         count against its limit, and runs there. Only with `pin`.
+    measures : tuple of str
+        What workers do to themselves (`bife_core.sandbox.limits.MEASURES`); tests leave some out.
 
     Examples
     --------
@@ -63,6 +70,7 @@ class WorkerPool:
         pin: bool = True,
         start_limit_s: float = START_LIMIT_S,
         slots: CoreSlots | None = None,
+        measures: tuple[str, ...] = MEASURES,
     ) -> None:
         cores = usable_cores()
         if workers is not None and workers < 1:
@@ -71,14 +79,26 @@ class WorkerPool:
         self._start_limit_s = start_limit_s
         self._slots = slots
         self._queue: SimpleQueue[tuple[_Task, ...] | None] = SimpleQueue()
-        self._state = _State()
+        self._state = _State(measures, memory_share_mb(self.workers))
         self._cores = [cores[i % len(cores)] if pin else None for i in range(self.workers)]
         self._threads: list[threading.Thread] = []
         # Holds only the state: a pool that is dropped or still open at exit must not leave processes behind.
         self._finalizer = weakref.finalize(self, _shut, self._state, self._queue, self.workers)
 
-    def submit(self, call: str, arguments: dict[str, Any], *, limit_s: float) -> Future[Any]:
+    def submit(
+        self,
+        call: str,
+        arguments: dict[str, Any],
+        *,
+        limit_s: float,
+        memory_mb: float | None = None,
+        reads: Iterable[Path] = (),
+        writes: Iterable[Path] = (),
+    ) -> Future[Any]:
         """Queue one call and return the future of its result.
+
+        A worker can read and write only where the calls it serves need it; one that may write more than a call
+        needs is replaced before that call.
 
         Parameters
         ----------
@@ -88,6 +108,10 @@ class WorkerPool:
             Keyword arguments; JSON must hold them. NaN and infinities pass.
         limit_s : float
             Wall seconds from the moment a worker takes up the call; waiting in the queue does not count.
+        memory_mb : float or None
+            Address space the call may take; None allows a worker's share of the machine's memory.
+        reads, writes : iterable of Path
+            Files or directories the call names. Reading a file or writing to it takes in its directory.
 
         Returns
         -------
@@ -100,10 +124,18 @@ class WorkerPool:
         WorkerFailure
             If the pool is closed, or the call could not be sent at all.
         """
-        return self.submit_in_turn(call, [arguments], limit_s=limit_s)[0]
+        allowed: dict[str, Any] = {"memory_mb": memory_mb, "reads": reads, "writes": writes}
+        return self.submit_in_turn(call, [arguments], limit_s=limit_s, **allowed)[0]
 
     def submit_in_turn(
-        self, call: str, arguments: Sequence[dict[str, Any]], *, limit_s: float
+        self,
+        call: str,
+        arguments: Sequence[dict[str, Any]],
+        *,
+        limit_s: float,
+        memory_mb: float | None = None,
+        reads: Iterable[Path] = (),
+        writes: Iterable[Path] = (),
     ) -> list[Future[Any]]:
         """Queue calls that one worker, on one core, makes one right after the other.
 
@@ -117,6 +149,8 @@ class WorkerPool:
             Keyword arguments of each call, in order.
         limit_s : float
             Wall seconds of each call.
+        memory_mb, reads, writes
+            As in `submit`, for each call.
 
         Raises
         ------
@@ -131,7 +165,8 @@ class WorkerPool:
             json.dumps(arguments)
         except (TypeError, ValueError, RecursionError) as error:
             raise WorkerFailure("error", f"The arguments of {call} must be plain JSON: {error}.") from error
-        tasks = tuple(_Task(Future(), call, each, limit_s) for each in arguments)
+        allowed = (limit_s, memory_mb, directories_of(tuple(reads)), directories_of(tuple(writes)))
+        tasks = tuple(_Task(Future(), call, each, *allowed) for each in arguments)
         with self._state.lock:
             if self._state.closed:
                 raise WorkerFailure("closed", f"{call} cannot run because its worker pool is closed.")
@@ -168,7 +203,10 @@ class WorkerPool:
 class _State:
     """What the threads of a pool share; it must not refer to the pool, which may be collected."""
 
-    def __init__(self) -> None:
+    def __init__(self, measures: tuple[str, ...], memory_mb: float) -> None:
+        self.measures = measures
+        self.memory_mb = memory_mb
+        self.readable: frozenset[Path] = frozenset()
         self.lock = threading.Lock()
         self.closed = False
         self.unfinished = 0
@@ -228,23 +266,26 @@ def _ask(
     """Make one call, in a new process if there is none; return the process for the next call, or None."""
     try:
         core = hold()
+        if process is not None and not _fits(process, task):
+            _release(state, process)
+            process = None
         if process is None:
-            process = WorkerProcess(core)
+            process = WorkerProcess(core, _confinement(state, task))
             _register(state, process)
             process.wait_ready(start_limit_s)
         elif core is not None:
             process.move(core)
-        return process, process.ask(task.call, task.arguments, task.limit_s), None
+        answer, failure = process.ask(task.call, task.arguments, task.limit_s, task.memory_mb), None
     except WorkerFailure as error:
-        failure = error
-    except (OSError, ValueError) as error:  # no descriptors or disk left, or an answer cut short
-        failure = WorkerFailure("died", f"The worker process for {task.call} failed: {error}.")
-    if process is not None and failure.kind != "error":
+        answer, failure = None, error
+    except Exception as error:  # noqa: BLE001 - no disk left, say; the caller must hear of it, whatever it is
+        answer, failure = None, WorkerFailure("died", f"The worker process for {task.call} failed: {error}.")
+    if process is not None and not process.clean:
         _release(state, process)
         process = None
-    if state.closed and failure.kind != "error":
+    if state.closed and failure is not None and failure.kind != "error":
         failure = WorkerFailure("closed", failure.reason, failure.detail)
-    return process, None, failure
+    return process, answer, failure
 
 
 def _core(slots: CoreSlots | None, core: int | None, state: _State) -> AbstractContextManager[int | None]:
@@ -252,6 +293,25 @@ def _core(slots: CoreSlots | None, core: int | None, state: _State) -> AbstractC
     if slots is None or core is None:
         return nullcontext(core)
     return slots.hold(core, lambda: state.closed)
+
+
+def _fits(process: WorkerProcess, task: _Task) -> bool:
+    """Tell whether a worker can take a call: it may read what the call does, and write nothing else."""
+    may = process.confinement
+    return task.reads <= set(may.readable) and task.writes == set(may.writable) and not process.has_spoken()
+
+
+def _confinement(state: _State, task: _Task) -> Confinement:
+    # What one call reads others will too, so a worker started now need not be replaced for those.
+    with state.lock:
+        state.readable |= task.reads
+        readable = state.readable
+    return Confinement(
+        measures=state.measures,
+        memory_mb=state.memory_mb,
+        readable=tuple(sorted(readable)),
+        writable=tuple(sorted(task.writes)),
+    )
 
 
 def _register(state: _State, process: WorkerProcess) -> None:

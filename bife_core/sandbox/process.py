@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import selectors
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import deque
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+import psutil  # type: ignore[import-untyped, unused-ignore]
 
 from bife_core.sandbox.environment import worker_environment
 from bife_core.sandbox.failure import WorkerFailure
+from bife_core.sandbox.limits import Confinement
+from bife_core.sandbox.scratch import Scratch
 
 _TAIL_BYTES: Final = 4000
 _LIVENESS_S: Final = 0.25
+
+MOST_OUTPUT_BYTES: Final = 64 * 2**20
+"""What a call may print before its worker is stopped; nobody reads more than the last lines."""
+
+MOST_ANSWER_BYTES: Final = 64 * 2**20
+"""How long an answer may be; a worker that sends without end must not fill its parent's memory."""
 
 
 class _Errand(NamedTuple):
@@ -39,6 +47,8 @@ class WorkerProcess:
     ----------
     core : int or None
         The core to pin it to.
+    confinement : Confinement
+        What it may do.
 
     Raises
     ------
@@ -46,12 +56,17 @@ class WorkerProcess:
         If the system cannot start a process.
     """
 
-    def __init__(self, core: int | None) -> None:
+    def __init__(self, core: int | None, confinement: Confinement) -> None:
         self._lock = threading.Lock()
         self._killed = False
         self._core = core
         self._buffer = b""
-        self.temporary = Path(tempfile.mkdtemp(prefix="bife-worker-"))
+        self._printed = 0
+        self.confinement = confinement
+        self.in_force: dict[str, str] = {}
+        self.clean = False
+        scratch = Scratch()
+        self._scratch = scratch
         child_requests, self._requests = os.pipe()
         self._responses, child_responses = os.pipe()
         child_lifeline, self._lifeline = os.pipe()
@@ -60,6 +75,7 @@ class WorkerProcess:
         command = [sys.executable, "-P", "-m", "bife_core.sandbox.worker"]
         for name, descriptor in zip(names, child_ends, strict=True):
             command += [name, str(descriptor)]
+        command += ["--parent", str(os.getpid()), "--confinement", confinement.model_dump_json()]
         if core is not None:
             command += ["--core", str(core)]
         try:
@@ -69,14 +85,14 @@ class WorkerProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 bufsize=0,
-                pass_fds=child_ends,
-                env=worker_environment(os.environ, self.temporary),
+                pass_fds=(*child_ends, scratch.lock),
+                env=worker_environment(os.environ, scratch.path),
                 start_new_session=True,
             )
         except OSError as error:
             for descriptor in (self._requests, self._responses, self._lifeline):
                 os.close(descriptor)
-            shutil.rmtree(self.temporary, ignore_errors=True)
+            scratch.remove()
             raise WorkerFailure("died", f"A worker process could not be started: {error}.") from error
         finally:
             for descriptor in child_ends:
@@ -109,24 +125,47 @@ class WorkerProcess:
             If it is not ready within `limit_s` wall seconds, or ended before.
         """
         overdue = f"A worker process was not ready {limit_s:g} s after its start; is the machine overloaded?"
-        self._read_line(_Errand("its start", time.monotonic() + limit_s, overdue))
+        errand = _Errand("its start", time.monotonic() + limit_s, overdue)
+        self.in_force = dict(self._understood(self._read_line(errand), errand, "in_force"))
+        self.clean = True
 
-    def ask(self, call: str, arguments: dict[str, Any], limit_s: float) -> Any:
+    def ask(
+        self, call: str, arguments: dict[str, Any], limit_s: float, memory_mb: float | None = None
+    ) -> Any:
         """Run one call and return its result.
+
+        Afterwards `clean` tells whether the worker can be asked again.
 
         Raises
         ------
         WorkerFailure
             If the limit passed, the process was lost (it must be killed and replaced in both cases), or the
-            call raised (`kind` is ``"error"``, and the process can go on).
+            call raised (`kind` is ``"error"``, and the process can go on if it is clean).
         """
         overdue = f"{call} was stopped at its limit of {limit_s:g} s."
         errand = _Errand(call, time.monotonic() + limit_s, overdue)
-        self._write(json.dumps({"call": call, "arguments": arguments}).encode() + b"\n", errand)
-        answer = json.loads(self._read_line(errand))
-        if answer["ok"]:
+        self._printed = 0
+        # What is sent cannot be known beforehand: an answer left by an earlier call is never taken for this one's.
+        ticket = secrets.token_hex(8)
+        facts = {"limit_s": limit_s, "memory_mb": memory_mb or self.confinement.memory_mb}
+        request = {"call": call, "arguments": arguments, "ticket": ticket, **facts}
+        self.clean = False
+        self._write(json.dumps(request).encode() + b"\n", errand)
+        line = self._read_line(errand)
+        if self._understood(line, errand, "ticket") != ticket:
+            raise WorkerFailure("died", f"The worker process answered what it was not asked during {call}.")
+        answer = json.loads(line)
+        self.clean = answer.get("clean") is True and not self._buffer
+        if answer.get("ok") is True and "result" in answer:
             return answer["result"]
-        raise WorkerFailure("error", answer["reason"], answer["detail"], answer["error_type"])
+        said = (str(answer.get(name, "")) for name in ("reason", "detail", "error_type"))
+        raise WorkerFailure("error", *said)
+
+    def has_spoken(self) -> bool:
+        """Tell whether the worker sent something nobody asked for, which makes it unfit for another call."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._responses, selectors.EVENT_READ)
+            return bool(selector.select(0))
 
     def kill(self) -> None:
         """End the process and its group, and wait until it is gone."""
@@ -134,17 +173,27 @@ class WorkerProcess:
             if self._killed:
                 return
             self._killed = True
+            strays = self._descendants()
             try:
                 os.killpg(self._process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass  # the whole group ended by itself
             except PermissionError:  # macOS answers so for a group of zombies
                 self._process.kill()
+            for stray in strays:  # one that left the group, where no filter of system calls kept it from that
+                with suppress(psutil.Error):
+                    stray.kill()
             self._process.wait()
             self._drain.join(timeout=1.0)
             if not self._drain.is_alive() and self._process.stdout is not None:
                 self._process.stdout.close()
-            shutil.rmtree(self.temporary, ignore_errors=True)
+            self._scratch.remove()
+
+    def _descendants(self) -> list[psutil.Process]:
+        try:
+            return list(psutil.Process(self._process.pid).children(recursive=True))
+        except psutil.Error:
+            return []
 
     def close(self) -> None:
         """Kill the process and release its pipes; only the thread that uses the worker may call this."""
@@ -164,8 +213,12 @@ class WorkerProcess:
                 raise self._lost(errand) from None
 
     def _read_line(self, errand: _Errand) -> bytes:
-        parts = [self._buffer]
+        parts, size = [self._buffer], len(self._buffer)
         while b"\n" not in parts[-1]:
+            if size > MOST_ANSWER_BYTES:
+                raise WorkerFailure(
+                    "died", f"The worker process sent more than an answer can hold during {errand.name}."
+                )
             self._wait(self._responses, selectors.EVENT_READ, errand)
             try:
                 part = os.read(self._responses, 1 << 20)
@@ -174,8 +227,17 @@ class WorkerProcess:
             if not part:
                 raise self._lost(errand)
             parts.append(part)
+            size += len(part)
         line, _, self._buffer = b"".join(parts).partition(b"\n")
         return line
+
+    def _understood(self, line: bytes, errand: _Errand, name: str) -> Any:
+        """Return one field of a message; whatever a broken worker sends, the parent only says so."""
+        try:
+            return json.loads(line)[name]
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            reason = f"The worker process sent something that is no answer during {errand.name}."
+            raise WorkerFailure("died", reason, self._tail()) from error
 
     def _wait(self, descriptor: int, event: int, errand: _Errand) -> None:
         with selectors.DefaultSelector() as selector:
@@ -186,6 +248,11 @@ class WorkerProcess:
                     raise WorkerFailure("timeout", errand.overdue, self._tail())
                 if selector.select(min(left, _LIVENESS_S)):
                     return
+                if self._printed > MOST_OUTPUT_BYTES:
+                    raise WorkerFailure(
+                        "died",
+                        f"{errand.name} was stopped because it printed more than {MOST_OUTPUT_BYTES >> 20} MB.",
+                    )
                 # A process the worker left behind can hold the pipe open, so its end is no sure sign.
                 if self._process.poll() is not None:
                     raise self._lost(errand)
@@ -212,6 +279,9 @@ class WorkerProcess:
         while part := stream.read(65536):
             self._output.append(part)
             size += len(part)
+            self._printed += len(part)
+            if self._printed > MOST_OUTPUT_BYTES:
+                time.sleep(0.01)  # its pipe is full now and then, until the thread that waits for it stops it
             while size - len(self._output[0]) > _TAIL_BYTES:
                 size -= len(self._output.popleft())
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from bife_core.sandbox.failure import WorkerFailure
@@ -18,7 +19,15 @@ Note = Callable[[str], None]
 
 
 def submit_repeated(
-    pool: WorkerPool, call: str, arguments: dict[str, Any], *, limit_s: float, note: Note | None = None
+    pool: WorkerPool,
+    call: str,
+    arguments: dict[str, Any],
+    *,
+    limit_s: float,
+    memory_mb: float | None = None,
+    reads: Sequence[Path] = (),
+    writes: Sequence[Path] = (),
+    note: Note | None = None,
 ) -> Future[Any]:
     """Queue a call like `WorkerPool.submit`, and once more if its process is lost without an answer.
 
@@ -27,13 +36,16 @@ def submit_repeated(
 
     Parameters
     ----------
+    memory_mb, reads, writes
+        As in `WorkerPool.submit`.
     note : callable, optional
         Told of each repetition.
     """
     promised: Future[Any] = Future()
 
     def send(repeats: int) -> None:
-        answer = pool.submit(call, arguments, limit_s=limit_s)
+        allowed: dict[str, Any] = {"memory_mb": memory_mb, "reads": reads, "writes": writes}
+        answer = pool.submit(call, arguments, limit_s=limit_s, **allowed)
         promised.add_done_callback(lambda _: answer.cancel() if promised.cancelled() else None)
         answer.add_done_callback(partial(arrived, repeats))
 

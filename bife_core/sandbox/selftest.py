@@ -14,6 +14,7 @@ import time
 from typing import Any
 
 from bife_core.errors import RuleError
+from bife_core.sandbox.confinement import in_force
 
 
 def echo(value: Any) -> Any:
@@ -22,7 +23,7 @@ def echo(value: Any) -> Any:
 
 
 def describe() -> dict[str, Any]:
-    """Return what the worker sees of the world: process id, cores, environment, temporary directory."""
+    """Return what the worker sees of the world: process id, cores, environment, directory, measures."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     return {
         "pid": os.getpid(),
@@ -30,6 +31,7 @@ def describe() -> dict[str, Any]:
         "cores": cores,
         "environment": dict(os.environ),
         "directory": os.getcwd(),  # noqa: PTH109 - compared as text with the parent's
+        "in_force": in_force(),
     }
 
 
@@ -81,9 +83,10 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def spawn_and_hang(pid_file: str) -> None:
-    """Start a process that sleeps, write its id to `pid_file`, then never return."""
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+def spawn_and_hang(pid_file: str, own_session: bool = False) -> None:
+    """Start a process that sleeps, perhaps outside this one's group, note its id, then never return."""
+    sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+    child = subprocess.Popen(sleep, start_new_session=own_session)
     with open(pid_file, "w", encoding="utf-8") as file:  # noqa: PTH123 - the name arrives as JSON text
         file.write(str(child.pid))
     while True:
@@ -93,3 +96,14 @@ def spawn_and_hang(pid_file: str) -> None:
 def unserialisable() -> Any:
     """Return what JSON cannot hold."""
     return {1, 2, 3}
+
+
+def run_unchecked(source: str) -> Any:
+    """Run any Python text and return what it leaves in `result`.
+
+    The tests' way past the first two walls: only here does text run that nothing has checked, and only the third
+    wall, the worker itself, stands in its way.
+    """
+    scope: dict[str, Any] = {"result": None}
+    exec(compile(source, "<unchecked>", "exec"), scope)
+    return scope["result"]

@@ -14,7 +14,8 @@ import threading
 from typing import Any, BinaryIO
 
 from bife_core.sandbox.calls import describe_exception, resolve
-from bife_core.sandbox.confinement import confine, end_process_group
+from bife_core.sandbox.confinement import confine, end_process_group, is_clean, limited
+from bife_core.sandbox.limits import Confinement
 
 
 def answer(line: bytes) -> dict[str, Any]:
@@ -23,22 +24,26 @@ def answer(line: bytes) -> dict[str, Any]:
     Parameters
     ----------
     line : bytes
-        JSON object with `call` and `arguments`.
+        JSON object with `call`, `arguments`, `ticket`, `limit_s` and `memory_mb`.
 
     Returns
     -------
     dict
-        ``{"ok": True, "result": ...}`` or ``{"ok": False, "reason": ..., "detail": ..., "error_type": ...}``.
+        ``{"ok": True, "result": ...}`` or ``{"ok": False, "reason": ..., "detail": ..., "error_type": ...}``, with
+        the `ticket` of the request and whether the worker is still `clean`.
     """
+    message: dict[str, Any] = {"ticket": None}
     try:
         request = json.loads(line)
-        result = resolve(request["call"])(**request["arguments"])
-    except KeyboardInterrupt:
-        raise
+        message["ticket"] = request["ticket"]
+        with limited(request["limit_s"], request["memory_mb"]):
+            result = resolve(request["call"])(**request["arguments"])
     except BaseException as error:  # noqa: BLE001 - a call may raise anything; all of it becomes the answer
         reason, detail = describe_exception(error)
-        return {"ok": False, "reason": reason, "detail": detail, "error_type": type(error).__name__}
-    return {"ok": True, "result": result}
+        message |= {"ok": False, "reason": reason, "detail": detail, "error_type": type(error).__name__}
+    else:
+        message |= {"ok": True, "result": result}
+    return message | {"clean": is_clean()}
 
 
 def encode(message: dict[str, Any]) -> bytes:
@@ -48,7 +53,8 @@ def encode(message: dict[str, Any]) -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         reason = f"The call returned something JSON cannot hold: {error}."
         failure = {"ok": False, "reason": reason, "detail": "", "error_type": type(error).__name__}
-        return json.dumps(failure).encode() + b"\n"
+        kept = {"ticket": message["ticket"], "clean": message["clean"]}
+        return json.dumps(failure | kept).encode() + b"\n"
 
 
 def _watch(requests: BinaryIO, inbox: queue.SimpleQueue[bytes]) -> None:
@@ -61,19 +67,20 @@ def _watch(requests: BinaryIO, inbox: queue.SimpleQueue[bytes]) -> None:
 def main() -> None:
     """Serve requests until the parent closes the pipe."""
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("requests", "responses", "lifeline"):
+    for name in ("requests", "responses", "lifeline", "parent"):
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--core", type=int, default=None)
+    parser.add_argument("--confinement", type=Confinement.model_validate_json, required=True)
     options = parser.parse_args()
     for descriptor in (options.requests, options.responses, options.lifeline):
         # A process the call leaves behind must not keep these pipes open.
         os.set_inheritable(descriptor, False)
-    confine(options.core, options.lifeline)
+    in_force = confine(options.core, options.lifeline, options.parent, options.confinement)
     requests = os.fdopen(options.requests, "rb")
     responses = os.fdopen(options.responses, "wb", buffering=0)
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_watch, args=(requests, inbox), daemon=True).start()
-    _send(responses, b'{"ready": true}\n')
+    _send(responses, json.dumps({"in_force": in_force}).encode() + b"\n")
     while True:
         _send(responses, encode(answer(inbox.get())))
 

@@ -14,7 +14,7 @@ from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule, interpret_rule
-from bife_core.sandbox import WorkerPool
+from bife_core.sandbox import WorkerFailure, WorkerPool
 
 HEADER = "import math\ndef candidate_variable_score(variable_features):\n    "
 
@@ -91,7 +91,7 @@ def test_native_and_interpreted_rules_agree(four_decisions: Decisions) -> None:
 def test_no_decision_and_a_raising_rule_are_errors(four_decisions: Decisions) -> None:
     with pytest.raises(DecisionsError, match="at least one"):
         low_fidelity(rule_of("return 1.0"), concatenate([]))
-    with pytest.raises(RuleError, match="raised"):
+    with pytest.raises(RuleError, match="failed on candidate 0"):
         low_fidelity(rule_of("return variable_features[int(variable_features[0]) + 500]"), four_decisions)
 
 
@@ -108,17 +108,41 @@ def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
 
     broken = score_low("def candidate_variable_score(f) return 1", path, config, pool)
     assert broken.f_lf is None
+    assert broken.kind == "syntax"
     assert "Line 1" in (broken.failure or "")
 
     raising = score_low(
         HEADER + "return variable_features[int(variable_features[0]) + 500]", path, config, pool
     )
     assert raising.f_lf is None
-    assert "raised" in (raising.failure or "")
+    assert raising.kind == "runtime"
+    assert raising.failure == (
+        f"The rule 'rule_{(raising.sha or '')[:8]}' failed on candidate 0 "
+        "(line 3, IndexError: index 501 is out of bounds for axis 0 with size 72)."
+    )
 
     endless = (
         HEADER + "x = 1.0\n    while x > 0.0:\n        x += variable_features[0] * 0.0 + 1.0\n    return x"
     )
     hanging = score_low(endless, path, LowFidelityConfig(time_limit_s=4), pool)
     assert hanging.f_lf is None
+    assert hanging.kind == "timeout"
     assert "4" in (hanging.failure or "")
+
+    silent = score_low(HEADER + "return math.nan", path, config, pool)
+    assert (silent.f_lf, silent.kind) == (None, "runtime")
+    assert "NaN" in (silent.failure or "")
+
+
+def test_what_is_not_the_rules_fault_is_not_its_failure(tmp_path: Path, pool: WorkerPool) -> None:
+    good = HEADER + "return variable_features[0]"
+    with pytest.raises(DecisionsError, match=r"missing.parquet cannot be read"):
+        score_low(good, tmp_path / "missing.parquet", LowFidelityConfig(), pool)
+    broken = tmp_path / "broken.parquet"
+    broken.write_text("no decisions")
+    with pytest.raises(WorkerFailure, match=r"broken.parquet"):
+        score_low(good, broken, LowFidelityConfig(), pool)
+    closed = WorkerPool(1)
+    closed.close()
+    with pytest.raises(WorkerFailure, match="pool is closed"):
+        score_low(good, broken, LowFidelityConfig(), closed)
