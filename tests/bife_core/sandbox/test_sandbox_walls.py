@@ -148,7 +148,7 @@ def test_files_are_read_only_where_a_call_names_them(pool, tmp_path):
     for source in (
         f"result = open({str(other)!r}).read()",
         by_way_of.replace("WAY", "symlink"),
-        by_way_of.replace("WAY", "link"),
+        by_way_of.replace("WAY", "link").replace("/x", "/y"),
     ):
         assert failure(pool, source, reads=[named]).error_type in ("PermissionError", "OSError"), source
 
@@ -217,12 +217,12 @@ CRASHES = {
     "exit": "import os; os._exit(0)",
     "kill": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "group": "import os, signal; os.killpg(0, signal.SIGKILL)",
-    "closed pipes": "import os; os.closerange(0, 200)",
-    "no answer to read": "import os, json\nfor fd in range(3, 20):\n"
+    "closed pipes": "import os; os.closerange(0, 250)",
+    "no answer to read": "import os, json\nfor fd in range(3, 250):\n"
     "    try: os.write(fd, b'[' * 100000 + b'\\n')\n    except OSError: pass",
-    "another's answer": "import os\nfor fd in range(3, 20):\n"
+    "another's answer": "import os\nfor fd in range(3, 250):\n"
     '    try: os.write(fd, b\'{"ok": true, "result": 7, "ticket": "0"}\\n\' * 3)\n    except OSError: pass',
-    "answer without end": "import os\nwhile True:\n    for fd in range(3, 20):\n"
+    "answer without end": "import os\nwhile True:\n    for fd in range(3, 250):\n"
     "        try: os.write(fd, b'x' * 65536)\n        except OSError: pass",
     "output without end": "import os\nwhile True: os.write(1, b'x' * 65536)",
 }
@@ -242,7 +242,6 @@ RAISED = {
     "generator": "raise GeneratorExit",
     "own": "class E(BaseException):\n    def __str__(self): raise SystemExit\nraise E",
     "recursion": "def f(): f()\nf()",
-    "recursion without limit": "import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()",
 }
 
 
