@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bife_core.rules import CompiledRule, Rejection, compile_rule, load_rule
     from bife_core.scip.branching import BranchingStats, attach
     from bife_core.scip.extractor import FeatureExtractor
+    from bife_core.scip.guard import Guard
     from bife_core.scip.solving import SolveResult, SolveSettings, solve
 
 _HOMES = {
@@ -24,6 +25,7 @@ _HOMES = {
     "BranchingStats": "bife_core.scip.branching",
     "CompiledRule": "bife_core.rules",
     "FeatureExtractor": "bife_core.scip.extractor",
+    "Guard": "bife_core.scip.guard",
     "Rejection": "bife_core.rules",
     "SolveResult": "bife_core.scip.solving",
     "SolveSettings": "bife_core.scip.solving",
@@ -40,6 +42,7 @@ __all__ = [
     "BranchingStats",
     "CompiledRule",
     "FeatureExtractor",
+    "Guard",
     "Rejection",
     "SolveResult",
     "SolveSettings",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
@@ -41,6 +41,8 @@ class CollectionSummary(Settings):
         One sentence per instance that could not be solved.
     cpu_s : float
         CPU seconds the solves took in which the decisions were recorded, whenever that was.
+    notes : tuple of str
+        A sentence on the instances that were solved and gave no decision, if there are any.
     """
 
     path: Path
@@ -51,6 +53,7 @@ class CollectionSummary(Settings):
     instances: tuple[str, ...]
     failures: tuple[str, ...]
     cpu_s: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 def _part_path(directory: Path, instance: Instance, config: CollectionConfig) -> Path:
@@ -65,6 +68,32 @@ def _part_path(directory: Path, instance: Instance, config: CollectionConfig) ->
     }
     key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
     return directory / "parts" / f"{key}.parquet"
+
+
+def _end_path(part: Path) -> Path:
+    """Return the file that tells how the solve behind a part went."""
+    return part.with_suffix(".json")
+
+
+def _end_of(part: Path) -> dict[str, Any]:
+    """Return what `work` wrote beside a part; nothing for parts of earlier versions."""
+    try:
+        return dict(json.loads(_end_path(part).read_text()))
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def _why_barren(end: dict[str, Any]) -> str:
+    """Return in a few words why a solve gave no decision."""
+    if end.get("unscored"):
+        return "LPs of strong branching could not be solved"
+    return f"{end.get('status', 'solved')} without a choice between two candidates"
+
+
+def _sentence(reasons: Sequence[str]) -> str:
+    """Return a sentence that counts instances by the reason they gave no decision for."""
+    counted = "; ".join(f"{count} {reason}" for reason, count in Counter(reasons).items())
+    return f"{len(reasons)} instances gave no decision ({counted})."
 
 
 def collect_decisions(
@@ -105,6 +134,7 @@ def collect_decisions(
     running: deque[tuple[Instance, Path, Future[Any] | None]] = deque()
     names: list[str] = []
     failures: list[str] = []
+    barren: list[str] = []
     parts: list[Decisions] = []
     total = 0
     cpu_s = 0.0
@@ -126,18 +156,22 @@ def collect_decisions(
                 raise
             failures.append(f"{instance.name}: {failure}")
             continue
+        end = _end_of(path)
+        if len(part) == 0:
+            barren.append(_why_barren(end))
         parts.append(part)
-        cpu_s += _effort(path)
+        cpu_s += float(end.get("cpu_s", 0.0))
         total += len(part)
         if progress is not None:
             progress(min(total, config.decisions), config.decisions)
     for _, _, future in running:
         if future is not None:
             future.cancel()
+    notes = (_sentence(barren),) if barren else ()
     if total == 0:
-        reasons = " ".join(failures) or "Every instance was solved without a choice between two candidates."
         raise DecisionsError(
-            f"No strong-branching decision came from {len(names)} collection instances. {reasons}"
+            f"No strong-branching decision came from {len(names)} collection instances. "
+            f"{' '.join([*failures, *notes])}"
         )
     decisions = concatenate(parts).take(config.decisions)
     merged = directory / f"decisions-{decisions.digest}.parquet"
@@ -152,19 +186,8 @@ def collect_decisions(
         instances=tuple(names),
         failures=tuple(failures),
         cpu_s=cpu_s,
+        notes=notes,
     )
-
-
-def _effort_path(part: Path) -> Path:
-    return part.with_suffix(".json")
-
-
-def _effort(part: Path) -> float:
-    """Return the CPU seconds a part took; 0 where nobody wrote them down."""
-    try:
-        return float(json.loads(_effort_path(part).read_text())["cpu_s"])
-    except FileNotFoundError:
-        return 0.0
 
 
 def _instances(benchmark: Benchmark, limit: int, step: int) -> Iterator[Instance]:
@@ -223,16 +246,20 @@ def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[st
 
     options = CollectionConfig.model_validate(config)
     began = time.process_time()
-    decisions, status = record_decisions(
+    recording = record_decisions(
         Path(path),
         instance,
         settings=SolveSettings(time_limit_s=options.time_limit_s, seed=options.seed),
         quota=options.decisions_per_instance,
         expert_probability=options.expert_probability,
     )
-    # Before the part itself: where there is a part, there is what it took.
-    effort = _effort_path(Path(part))
-    effort.parent.mkdir(parents=True, exist_ok=True)
-    effort.write_text(json.dumps({"cpu_s": time.process_time() - began}))
-    decisions.save(Path(part))
-    return {"decisions": len(decisions), "status": status}
+    end = {
+        "status": recording.status,
+        "unscored": recording.unscored,
+        "cpu_s": time.process_time() - began,
+    }
+    # Before the part itself: where there is a part, there is how it came about.
+    Path(part).parent.mkdir(parents=True, exist_ok=True)
+    _end_path(Path(part)).write_text(json.dumps(end))
+    recording.decisions.save(Path(part))
+    return end

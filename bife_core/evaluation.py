@@ -142,7 +142,8 @@ def disagree(a: SolveResult, b: SolveResult) -> bool:
     if not (a.finished and b.finished):
         return False
     if a.status != b.status:
-        return True
+        # SCIP may stop at "infeasible or unbounded", which contradicts neither.
+        return {a.status, b.status} not in ({"inforunbd", "infeasible"}, {"inforunbd", "unbounded"})
     if a.primal_bound is None or b.primal_bound is None:
         return a.primal_bound is not b.primal_bound
     scale = max(1.0, abs(a.primal_bound), abs(b.primal_bound))

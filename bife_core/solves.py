@@ -11,12 +11,12 @@ from typing import Any
 
 from bife_core.benchmarks import Instance
 from bife_core.config import Settings
-from bife_core.errors import RuleError
+from bife_core.errors import RuleError, SolverError
 from bife_core.files import write_whole
 from bife_core.rules import Rejection, compile_rule
 from bife_core.rules.types import CompiledRule
 from bife_core.sandbox import Note, WorkerFailure, WorkerPool, submit_repeated
-from bife_core.scip.solving import SolveResult, SolveSettings, solve, versions
+from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, solve, versions
 
 _GRACE_S = 30.0
 """Wall seconds beyond twice the CPU limit a worker may take: reading the model, presolving, a shared core."""
@@ -49,10 +49,17 @@ class Brancher(Settings):
 
 
 class SolveOutcome(Settings):
-    """Results of the solves of one job in order, or the reason there are none."""
+    """Results of the solves of one job in order, or the reason there are none.
+
+    Attributes
+    ----------
+    by_rule : bool
+        Whether the failure is an error of the rule, which no other brancher would have met.
+    """
 
     results: tuple[SolveResult, ...] = ()
     failure: str | None = None
+    by_rule: bool = False
 
 
 class SolveStore:
@@ -164,7 +171,7 @@ def run_jobs(
         except WorkerFailure as failure:
             if failure.kind == "closed":
                 raise
-            outcome = SolveOutcome(failure=str(failure))
+            outcome = SolveOutcome(failure=str(failure), by_rule=failure.error_type == RuleError.__name__)
         outcomes[position] = outcome
         if progress is not None:
             progress(len(outcomes), len(jobs))
@@ -183,5 +190,7 @@ def work(**job: Any) -> dict[str, Any]:
                 raise RuleError(compiled.reason)
             chosen = compiled
         result = solve(todo.path, chosen, settings=todo.settings)
+        if result.status in INTERRUPTED:
+            raise SolverError(f"The solve of {todo.instance} under {brancher.name} was interrupted.")
         results.append(result.model_copy(update={"instance": todo.instance}))
     return SolveOutcome(results=tuple(results)).model_dump(mode="json")

@@ -31,7 +31,7 @@ def collection(config: PipelineConfig) -> CollectionResult:
     observer().stage("collection", f"{config.collection.decisions} decisions on {config.instances.label}")
     summary = CollectionSummary.model_validate(collect(config.instances, config.collection, config.workers))
     run_id = track_collection(config.instances, config.collection, summary)
-    notes = summary.failures
+    notes = (*summary.failures, *summary.notes)
     if summary.decisions < config.collection.decisions:
         notes = (
             f"{summary.decisions} of {config.collection.decisions} decisions could be recorded on "

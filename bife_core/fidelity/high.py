@@ -9,14 +9,17 @@ from typing import Final
 
 from bife_core.benchmarks import Instance
 from bife_core.config import HighFidelityConfig, Settings
-from bife_core.errors import RuleError
+from bife_core.errors import RuleError, SolverError
 from bife_core.rules import rule_sha
 from bife_core.sandbox import Note, WorkerPool
-from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Brancher, SolveJob, SolveStore, run_jobs
+from bife_core.scip.solving import RPB, SolveResult, SolveSettings
+from bife_core.solves import Brancher, SolveJob, SolveOutcome, SolveStore, run_jobs
 
 UNFINISHED_FACTOR: Final = 10.0
 """Nodes and LP iterations of a solve cut off at its time limit count this often, or a slow rule would look lean."""
+
+MOST_UNDECIDED: Final = 0.5
+"""A rule that leaves more than this share of its branchings to SCIP would be scored for SCIP's work."""
 
 
 class HighScore(Settings):
@@ -26,21 +29,29 @@ class HighScore(Settings):
     ----------
     f_hf : float or None
         Minus the mean cost, in the cost's unit.
+    failure : str or None
+        What the rule did wrong; a fault of the solver is none of the rule's.
     results : tuple of SolveResult
-        One per design instance, in order.
+        One per design instance that could be solved, in order.
     cpu_s : float
         CPU seconds of all solves, reused ones included.
+    notes : tuple of str
+        Sentences on what the score leaves out, such as an instance on which SCIP fails whoever branches.
     """
 
     f_hf: float | None = None
     failure: str | None = None
     results: tuple[SolveResult, ...] = ()
     cpu_s: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 def cost_of(result: SolveResult, config: HighFidelityConfig) -> float:
     """Return what one solve costs under `config`, positive and lower is better."""
     cost = result.cost(config.cost)
+    if config.cost == "time" and not result.finished:
+        # SCIP may have given up early, out of memory say; that is not to look fast.
+        return max(cost, config.time_limit_s)
     if config.cost in {"nodes", "lp_iterations"} and not result.finished:
         return UNFINISHED_FACTOR * cost
     return cost
@@ -74,7 +85,13 @@ def score_high(
 ) -> HighScore:
     """Solve the design instances with a rule and return F_HF; solves done before are reused.
 
-    A rule that raises while branching, or whose worker had to be killed, has no F_HF.
+    A rule that raises while branching, leaves most branchings without a usable score, or ends a worker that RPB does
+    not end, has no F_HF. An instance on which RPB fails as well is set aside with a note.
+
+    Raises
+    ------
+    SolverError
+        If every instance had to be set aside.
     """
     try:
         sha = rule_sha(source)
@@ -82,18 +99,62 @@ def score_high(
         return HighScore(failure=str(error))
     brancher = Brancher(name=name, source=source, sha=sha)
     settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
+    store = SolveStore(solves_dir)
     jobs = [SolveJob.of(instance, [brancher], settings) for instance in instances]
-    outcomes = run_jobs(jobs, SolveStore(solves_dir), pool, progress, note)
+    outcomes = run_jobs(jobs, store, pool, progress, note)
     results = tuple(result for outcome in outcomes for result in outcome.results)
-    cpu_s = math.fsum(result.cpu_s for result in results)
-    for instance, outcome in zip(instances, outcomes, strict=True):
-        if outcome.failure is not None:
-            return HighScore(failure=f"{instance.name}: {outcome.failure}", results=results, cpu_s=cpu_s)
-        errors = sum(result.rule_errors for result in outcome.results)
-        if errors:
-            return HighScore(
-                failure=f"{instance.name}: the rule raised at {errors} branchings.",
-                results=results,
-                cpu_s=cpu_s,
-            )
-    return HighScore(f_hf=high_fidelity(results, config), results=results, cpu_s=cpu_s)
+    so_far = HighScore(results=results, cpu_s=math.fsum(result.cpu_s for result in results))
+    failed = [
+        (instance, outcome)
+        for instance, outcome in zip(instances, outcomes, strict=True)
+        if outcome.failure is not None
+    ]
+    notes, fault = _whose_fault(failed, settings, store, pool)
+    fault = fault or _misbehaviour(results)
+    if fault is not None:
+        return so_far.model_copy(update={"failure": fault, "notes": notes})
+    if not results:
+        raise SolverError(f"None of the {len(instances)} design instances can be solved. {' '.join(notes)}")
+    never = sum(result.calls == 0 for result in results)
+    if never:
+        notes += (
+            f"{never} of {len(results)} design instances needed no branching on an LP solution: "
+            "they are the same for every rule.",
+        )
+    return so_far.model_copy(update={"f_hf": high_fidelity(results, config), "notes": notes})
+
+
+def _whose_fault(
+    failed: Sequence[tuple[Instance, SolveOutcome]],
+    settings: SolveSettings,
+    store: SolveStore,
+    pool: WorkerPool,
+) -> tuple[tuple[str, ...], str | None]:
+    """Return notes on instances that fail under RPB too, and the first failure that is the rule's, if any."""
+    for instance, outcome in failed:
+        if outcome.by_rule:
+            return (), f"{instance.name}: {outcome.failure}"
+    baseline = Brancher(name=RPB)
+    jobs = [SolveJob.of(instance, [baseline], settings) for instance, _ in failed]
+    notes = []
+    fault = None
+    for (instance, outcome), other in zip(failed, run_jobs(jobs, store, pool), strict=True):
+        if other.failure is not None:
+            notes.append(f"{instance.name} is set aside, because RPB fails on it too: {other.failure}")
+        elif fault is None:
+            fault = f"{instance.name}: {outcome.failure} RPB does not fail there."
+    return tuple(notes), fault
+
+
+def _misbehaviour(results: Sequence[SolveResult]) -> str | None:
+    """Return what a rule did wrong in solves that came to an end, as a sentence."""
+    for result in results:
+        if result.rule_errors:
+            return f"{result.instance}: the rule raised at {result.rule_errors} branchings."
+    calls = sum(result.calls for result in results)
+    undecided = sum(result.undecided for result in results)
+    if undecided > MOST_UNDECIDED * calls:
+        return (
+            f"The rule gave no usable score at {undecided} of {calls} branchings, which SCIP decided instead."
+        )
+    return None

@@ -21,6 +21,8 @@ lp_cols = _external("SCIPgetLPColsData", int32(int64, int64, int64))
 infinity = _external("SCIPinfinity", float64(int64))
 epsilon = _external("SCIPepsilon", float64(int64))
 lp_rows = _external("SCIPgetLPRowsData", int32(int64, int64, int64))
+lp_status = _external("SCIPgetLPSolstat", int32(int64))
+solving_time = _external("SCIPgetSolvingTime", float64(int64))
 feas_frac = _external("SCIPfeasFrac", float64(int64, float64))
 n_runs = _external("SCIPgetNRuns", int32(int64))
 n_lps = _external("SCIPgetNLPs", int64(int64))
@@ -53,3 +55,7 @@ branchrule_data = _external("SCIPbranchruleGetData", int64(int64))
 
 DOWN: Final = 0
 UP: Final = 1
+
+LP_OPTIMAL: Final = 1
+LP_UNBOUNDED_RAY: Final = 3
+"""The two SCIP_LPSOLSTAT that give branching candidates."""

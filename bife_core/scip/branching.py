@@ -17,7 +17,9 @@ from bife_core.rules import load_rule
 from bife_core.rules.types import CompiledRule
 from bife_core.scip import callback, layout
 from bife_core.scip.extractor import FeatureExtractor
+from bife_core.scip.guard import Guard, as_guard
 from bife_core.scip.library import check, library, scip_address
+from bife_core.scip.lp_branchrule import LpBranchrule
 
 PLUGIN_NAME = "bife"
 _PRIORITY = 10_000_000
@@ -63,7 +65,10 @@ class BranchingStats:
 
     @property
     def undecided(self) -> int:
-        """Branchings handed to SCIP's next rule because no score was a number above minus infinity."""
+        """Branchings handed to SCIP's next rule because no score was usable.
+
+        Usable is a number above minus infinity; under a guard, a finite one.
+        """
         return self._word(layout.UNDECIDED)
 
     @property
@@ -71,27 +76,66 @@ class BranchingStats:
         """Branchings handed to SCIP's next rule because the rule raised."""
         return self._word(layout.RULE_ERRORS)
 
+    @property
+    def overtime(self) -> int:
+        """Branchings handed to RPB, the rule not being asked, because it had used up the guard's share of time."""
+        return self._word(layout.OVERTIME)
 
-class _InterpretedBranchrule(pyscipopt.Branchrule):  # type: ignore[misc]
+    @property
+    def featureless(self) -> int:
+        """Branchings handed to SCIP's next rule because the system had no memory for their features.
+
+        That is no fault of the rule, which was not asked.
+        """
+        return self._word(layout.FEATURELESS)
+
+    @property
+    def handed_over(self) -> int:
+        """All branchings on LP solutions that the rule did not decide."""
+        return self.undecided + self.rule_errors + self.overtime + self.featureless
+
+
+class _InterpretedBranchrule(LpBranchrule):
     """The slow way, for rules numba cannot compile: one call into the rule's worker process per branching."""
 
-    def __init__(self, rule: CompiledRule, state: npt.NDArray[np.int64]) -> None:
+    def __init__(self, rule: CompiledRule, state: npt.NDArray[np.int64], guard: Guard | None) -> None:
         self.rule = rule
         self.state = state
+        self.guard = guard
 
     def branchinitsol(self) -> None:
         self.extractor = FeatureExtractor(self.model, self.rule.features)
+        if self.model.getNRuns() <= 1:
+            self.began = time.perf_counter()
+            self.state[layout.SPENT_BEFORE] = self.state[layout.CALLBACK_NS]
+
+    def _over_budget(self) -> bool:
+        # The rule is waited for, which a CPU clock would not see, so this share is one of wall-clock time.
+        if self.guard is None:
+            return False
+        spent = int(self.state[layout.CALLBACK_NS] - self.state[layout.SPENT_BEFORE])
+        elapsed = time.perf_counter() - self.began
+        return bool(
+            callback.over_budget(spent, self.state[layout.GUARD_GRACE_NS], self.guard.max_share, elapsed)
+        )
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
+        state = self.state
+        if self._over_budget():
+            state[layout.OVERTIME] += 1
+            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         started = time.thread_time_ns()
-        _, features = self.extractor.extract()
+        try:
+            _, features = self.extractor.extract()
+        except SolverError:
+            state[layout.FEATURELESS] += 1
+            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         variables, _, _, _, n, _ = self.model.getLPBranchCands()
         extracted = time.thread_time_ns()
         waited = time.perf_counter_ns()
-        state = self.state
         best = -1
         try:
-            best = callback.best_candidate(self.rule.score(features[:n]))
+            best = callback.usable_candidate(self.rule.score(features[:n]), self.guard is not None)
             state[layout.UNDECIDED] += best < 0
         except RuleError:
             state[layout.RULE_ERRORS] += 1
@@ -108,12 +152,13 @@ class _InterpretedBranchrule(pyscipopt.Branchrule):  # type: ignore[misc]
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
 
 
-def attach(model: pyscipopt.Model, rule: CompiledRule | str) -> BranchingStats:
+def attach(model: pyscipopt.Model, rule: CompiledRule | str, guard: bool | Guard = False) -> BranchingStats:
     """Let `rule` choose the branching variable whenever an LP solution is branched on.
 
-    Where SCIP branches on something else (external candidates, pseudo solutions, constraints) and where the rule
-    gives no usable score, SCIP does what it does without the rule: its next branching rule takes over. Of
-    candidates with branching priorities set by the user, only those of the highest are scored.
+    Where SCIP branches on something else (nodes without an LP, nonlinear and special ordered set constraints) the
+    rule is not asked, and where it gives no usable score SCIP's next branching rule takes over. Of candidates with
+    branching priorities set by the user, only those of the highest are scored. `docs/solver-trouble.md` goes
+    through every case.
 
     Parameters
     ----------
@@ -121,6 +166,9 @@ def attach(model: pyscipopt.Model, rule: CompiledRule | str) -> BranchingStats:
         Any model, before `optimize`. One rule may be attached to it.
     rule : CompiledRule or str
         From `load_rule` or `compile_rule`, or what `load_rule` takes.
+    guard : bool or Guard
+        Whether RPB takes over where the rule gives no finite score or takes more than a share of the solving time;
+        `Guard` sets the share. With it, RPB (relpscost) gets the highest priority after the rule.
 
     Returns
     -------
@@ -148,9 +196,13 @@ def attach(model: pyscipopt.Model, rule: CompiledRule | str) -> BranchingStats:
         raise SolverError("This model already has a BiFE rule attached; attach another one to a fresh Model.")
     state = layout.new_state()
     stats = BranchingStats(state)
+    limits = as_guard(guard)
+    if limits is not None:
+        layout.set_guard(state, limits.max_share, limits.grace_s)
+        model.setParam("branching/relpscost/priority", _PRIORITY - 1)
     if not rule.native:
         model.includeBranchrule(
-            _InterpretedBranchrule(rule, state), PLUGIN_NAME, rule.name, _PRIORITY, -1, 1.0
+            _InterpretedBranchrule(rule, state, limits), PLUGIN_NAME, rule.name, _PRIORITY, -1, 1.0
         )
         return stats
     state[layout.SCORER] = rule.address

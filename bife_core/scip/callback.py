@@ -18,14 +18,18 @@ from bife_core.scip.layout import (
     CANDIDATES,
     CHOSEN,
     FEATURE_NS,
+    FEATURELESS,
+    GUARD_GRACE_NS,
+    GUARD_SHARE,
     MASK,
     MATRIX,
-    NO_MEMORY,
+    OVERTIME,
     RULE_ERRORS,
     RULE_NS,
     SCORER,
     SCORES,
     SCRATCH,
+    SPENT_BEFORE,
     STATE_WORDS,
     UNDECIDED,
 )
@@ -34,6 +38,7 @@ from bife_core.scip.memory import (
     cpu_nanoseconds,
     float64_view,
     int64_view,
+    load_float64,
     load_int64,
     store_int32,
 )
@@ -41,8 +46,6 @@ from bife_core.scip.memory import (
 _BRANCHED: Final = int(SCIP_RESULT.BRANCHED)
 _DIDNOTRUN: Final = int(SCIP_RESULT.DIDNOTRUN)
 _OKAY: Final = 1
-_ERROR: Final = 0
-_OUT_OF_MEMORY: Final = -1
 
 
 @jit
@@ -57,18 +60,47 @@ def best_candidate(scores):
     return best
 
 
+@jit
+def usable_candidate(scores, finite):
+    """Return `best_candidate`, or -1 if `finite` asks for a finite score and there is none."""
+    if finite:
+        c = 0
+        while c < len(scores) and not np.isfinite(scores[c]):
+            c += 1
+        if c == len(scores):
+            return -1
+    return best_candidate(scores)
+
+
+@jit
+def over_budget(spent_ns, grace_ns, share, elapsed_s):
+    """Whether a guarded rule has had its share of the `elapsed_s` seconds; with SCIP's clocks off nobody knows."""
+    return spent_ns > grace_ns and elapsed_s > 0.0 and spent_ns > share * elapsed_s * 1e9
+
+
 @c_callback(int32(int64, int64, int32, int64))
 def branch_on_lp(scip, branchrule, allow_constraints, result):
-    """Branch on the candidate the rule scores highest: SCIP's BRANCHEXECLP."""
+    """Branch on the candidate the rule scores highest: SCIP's BRANCHEXECLP.
+
+    Whatever goes wrong on our side is no reason to end the user's solve: SCIP's next branching rule takes over.
+    """
     state = int64_view(api.branchrule_data(branchrule), STATE_WORDS)
+    store_int32(result, _DIDNOTRUN)
+    share = load_float64(state.ctypes.data, GUARD_SHARE)
+    if share > 0.0:
+        spent = state[CALLBACK_NS] - state[SPENT_BEFORE]
+        if over_budget(spent, state[GUARD_GRACE_NS], share, api.solving_time(scip)):
+            state[OVERTIME] += 1
+            return _OKAY
     started = cpu_nanoseconds(state, SCRATCH)
     n, candidates = extract(scip, state, state[MASK], True)
     if n < 0:
-        return _OUT_OF_MEMORY if n == NO_MEMORY else _ERROR
+        state[FEATURELESS] += 1
+        return _OKAY
     extracted = cpu_nanoseconds(state, SCRATCH)
     failed = call_scorer(state[SCORER], state[MATRIX], n, state[SCORES])
     scored = cpu_nanoseconds(state, SCRATCH)
-    best = best_candidate(float64_view(state[SCORES], n))
+    best = usable_candidate(float64_view(state[SCORES], n), share > 0.0)
 
     state[CALLS] += 1
     state[CANDIDATES] += n
@@ -77,7 +109,6 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     code = _OKAY
     if failed != 0 or best < 0:
         state[RULE_ERRORS if failed != 0 else UNDECIDED] += 1
-        store_int32(result, _DIDNOTRUN)
     else:
         state[CHOSEN] = best
         code = api.branch_var(scip, load_int64(candidates, best), 0, 0, 0)
@@ -89,5 +120,8 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
 @c_callback(int32(int64, int64))
 def begin_solve(scip, branchrule):
     """Forget what belongs to an earlier solve of the same model: SCIP's BRANCHINITSOL."""
-    reset(int64_view(api.branchrule_data(branchrule), STATE_WORDS))
+    state = int64_view(api.branchrule_data(branchrule), STATE_WORDS)
+    reset(state)
+    if api.n_runs(scip) <= 1:  # not after a restart, where the solve goes on
+        state[SPENT_BEFORE] = state[CALLBACK_NS]
     return _OKAY

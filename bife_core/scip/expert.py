@@ -14,7 +14,8 @@ from bife_core.benchmarks.screening import read_model
 from bife_core.decisions import Decisions, concatenate
 from bife_core.errors import SolverError
 from bife_core.scip.extractor import FeatureExtractor
-from bife_core.scip.solving import SolveSettings, apply
+from bife_core.scip.lp_branchrule import LpBranchrule
+from bife_core.scip.solving import INTERRUPTED, SolveSettings, apply, optimize
 
 _PRIORITY: Final = 10_000_000
 _NO_LIMIT: Final = 2**31 - 1
@@ -66,6 +67,24 @@ def strong_branching_scores(
     return scores
 
 
+@dataclass(frozen=True)
+class Recording:
+    """What one model gave.
+
+    Attributes
+    ----------
+    decisions : Decisions
+    status : str
+        SCIP's word for how the solve ended.
+    unscored : int
+        Nodes on whose candidates strong branching failed; pseudocosts branched there and nothing was recorded.
+    """
+
+    decisions: Decisions
+    status: str
+    unscored: int
+
+
 @dataclass
 class _Record:
     features: list[npt.NDArray[np.float64]] = field(default_factory=list)
@@ -73,9 +92,10 @@ class _Record:
     scores: list[npt.NDArray[np.float64]] = field(default_factory=list)
     node: list[int] = field(default_factory=list)
     depth: list[int] = field(default_factory=list)
+    unscored: int = 0
 
 
-class _Expert(pyscipopt.Branchrule):  # type: ignore[misc]
+class _Expert(LpBranchrule):
     def __init__(
         self, record: _Record, quota: int | None, probability: float, rng: np.random.Generator
     ) -> None:
@@ -92,10 +112,13 @@ class _Expert(pyscipopt.Branchrule):  # type: ignore[misc]
         # The root always goes to the expert, so that every instance that branches gives a decision.
         if record.node and self.rng.random() >= self.probability:
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
-        probindex, features = self.extractor.extract()
-        variables, _, _, _, n, _ = model.getLPBranchCands()
-        scores = strong_branching_scores(model, variables[:n])
+        scores = None
+        if model.getLPSolstat() == pyscipopt.SCIP_LPSOLSTAT.OPTIMAL:  # an unbounded LP has candidates as well
+            probindex, features = self.extractor.extract()
+            variables, _, _, _, n, _ = model.getLPBranchCands()
+            scores = strong_branching_scores(model, variables[:n])
         if scores is None:
+            record.unscored += 1
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         if n > 1:
             node = model.getCurrentNode()
@@ -117,8 +140,8 @@ def record_decisions(
     settings: SolveSettings,
     quota: int | None,
     expert_probability: float,
-) -> tuple[Decisions, str]:
-    """Solve one model under the expert and return its decisions with SCIP's final status.
+) -> Recording:
+    """Solve one model under the expert and return its decisions and how the solve ended.
 
     Parameters
     ----------
@@ -142,7 +165,7 @@ def record_decisions(
     InstanceError
         If the model cannot be read.
     SolverError
-        If SCIP fails.
+        If SCIP fails, or a signal ended the solve before the quota was reached.
     """
     model, _, _ = read_model(path)
     apply(settings, model)
@@ -150,12 +173,16 @@ def record_decisions(
     expert = _Expert(record, quota, expert_probability, np.random.default_rng(settings.seed))
     model.includeBranchrule(expert, "expert", "strong branching, recorded", _PRIORITY, -1, 1.0)
     model.setParam("branching/pscost/priority", _PRIORITY - 1)
-    try:
-        model.optimize()
-    except Exception as error:  # PySCIPOpt raises bare Exception for SCIP's return codes
-        raise SolverError(f"SCIP failed while collecting decisions from {path.name}: {error}.") from error
+    optimize(model, f"collecting decisions from {path.name}")
+    status = model.getStatus()
+    if status in INTERRUPTED and (quota is None or len(record.node) < quota):
+        raise SolverError(f"Collecting decisions from {path.name} was interrupted.")
+    return Recording(_decisions(record, instance), status, record.unscored)
+
+
+def _decisions(record: _Record, instance: str) -> Decisions:
     if not record.node:
-        return concatenate([]), model.getStatus()
+        return concatenate([])
     sizes = [len(scores) for scores in record.scores]
     return Decisions(
         np.ascontiguousarray(np.concatenate(record.features).T),
@@ -165,4 +192,4 @@ def record_decisions(
         np.array(record.node, dtype=np.int64),
         np.array(record.depth, dtype=np.int64),
         (instance,) * len(record.node),
-    ), model.getStatus()
+    )

@@ -282,6 +282,10 @@ def extract(scip, state, mask, only_priority):
         Number of candidates (`NO_MEMORY` if the system has none left, `NO_LP` if there is no LP solution), and
         address of their SCIP_VAR* array.
     """
+    # SCIP complains on standard error when it is asked for candidates without an LP solution.
+    status = api.lp_status(scip)
+    if status != api.LP_OPTIMAL and status != api.LP_UNBOUNDED_RAY:
+        return NO_LP, int64(0)
     _restart_if_new_solve(scip, state)
     state[CALL] += 1
     needs_static = mask & (NEEDS_STATIC | NEEDS_DEGREE) != 0

@@ -65,7 +65,7 @@ FEATURE_NS: Final = 54
 RULE_NS: Final = 55
 CALLBACK_NS: Final = 56
 UNDECIDED: Final = 57
-"""Branchings handed to SCIP's next rule because no score was a number."""
+"""Branchings handed to SCIP's next rule because no score was usable."""
 RULE_ERRORS: Final = 58
 """Branchings handed to SCIP's next rule because the rule raised."""
 CHOSEN: Final = 59
@@ -80,6 +80,15 @@ PLACES_START: Final = 64
 PLACES_ROOM: Final = 66
 """How many entries in `PLACES` the column owns, at its index; 0 for a column not met yet."""
 PLACES_USED: Final = 68
+GUARD_SHARE: Final = 69
+"""Bits of the double that is the guard's share of solving time; 0 without a guard."""
+GUARD_GRACE_NS: Final = 70
+SPENT_BEFORE: Final = 71
+"""`CALLBACK_NS` when the present solve began."""
+OVERTIME: Final = 72
+"""Branchings handed to RPB because the rule had used up the guard's share of time."""
+FEATURELESS: Final = 73
+"""Branchings handed to SCIP's next rule because their features could not be taken."""
 STATE_WORDS: Final = 80
 
 BUFFERS: Final = (
@@ -146,6 +155,12 @@ def group_mask(groups: frozenset[Group]) -> int:
 def new_state() -> npt.NDArray[np.int64]:
     """Return an empty state: `STATE_WORDS` words, no buffer yet."""
     return np.zeros(STATE_WORDS, dtype=np.int64)
+
+
+def set_guard(state: npt.NDArray[np.int64], share: float, grace_s: float) -> None:
+    """Write a guard's settings where the callback reads them."""
+    state[GUARD_SHARE : GUARD_SHARE + 1].view(np.float64)[0] = share
+    state[GUARD_GRACE_NS] = round(grace_s * 1e9)
 
 
 def free_state(state: npt.NDArray[np.int64]) -> None:

@@ -18,10 +18,30 @@ from bife_core.rules.types import CompiledRule
 from bife_core.scip.bounds import BoundPoint, BoundTrace, known_bounds, primal_dual_integral, thinned
 from bife_core.scip.branching import BranchingStats, attach
 from bife_core.scip.effort import branching_effort
+from bife_core.scip.guard import Guard
 from bife_core.scip.library import library
 
 BUILTIN_BRANCHERS: Final = ("relpscost", "pscost", "mostinf", "fullstrong", "vanillafullstrong", "random")
 """SCIP's own branching rules that `solve` takes by name; relpscost is reliability pseudocost branching (RPB)."""
+
+RPB: Final = "relpscost"
+"""SCIP's default, reliability pseudocost branching: the baseline."""
+
+INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
+"""SCIP's words for a solve that a signal ended; such a solve says nothing about who branched."""
+
+COUNTERS: Final = (
+    "calls",
+    "candidates",
+    "feature_s",
+    "rule_s",
+    "callback_s",
+    "undecided",
+    "rule_errors",
+    "overtime",
+    "featureless",
+)
+"""What a `SolveResult` takes over from `BranchingStats`."""
 
 _MAX_PRIORITY: Final = 10_000_000
 _SEED_RANGE: Final = 2**31
@@ -37,6 +57,9 @@ class SolveSettings(Settings):
     cuts: Literal["root", "default"] = Field("root", description="Where cutting planes are separated.")
     restarts: bool = Field(False, description="Whether SCIP may restart.")
     clock: Literal["cpu", "wall"] = Field("cpu", description="Which clock limits and SCIP's times are on.")
+    guard: Guard | None = Field(
+        None, description="When a rule has to step aside for RPB; None lets it branch throughout."
+    )
     params: dict[str, bool | int | float | str] = Field(
         default_factory=dict, description="Further SCIP parameters, applied last."
     )
@@ -75,8 +98,9 @@ class SolveResult(Settings):
         Branchings a rule was asked for, and candidates it scored; 0 for a built-in brancher.
     feature_s, rule_s, callback_s : float
         CPU seconds spent in features, in the rule and in the whole callback.
-    undecided, rule_errors : int
-        Branchings handed to SCIP because the rule gave no number, or raised.
+    undecided, rule_errors, overtime, featureless : int
+        Branchings handed over because the rule gave no usable number, raised, had used up its guard's share of
+        time, or could not be given features; as in `BranchingStats`.
     """
 
     instance: str
@@ -103,12 +127,19 @@ class SolveResult(Settings):
     callback_s: float = 0.0
     undecided: int = 0
     rule_errors: int = 0
+    overtime: int = 0
+    featureless: int = 0
     versions: dict[str, str]
 
     @property
     def finished(self) -> bool:
         """Whether the solve ended with a proof rather than at a limit."""
         return self.status in {"optimal", "infeasible", "unbounded", "inforunbd"}
+
+    @property
+    def handed_over(self) -> int:
+        """Branchings on LP solutions that the rule did not decide."""
+        return self.undecided + self.rule_errors + self.overtime + self.featureless
 
     def cost(self, kind: Cost) -> float:
         """Return the cost of this solve, positive and lower is better.
@@ -175,12 +206,29 @@ def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
             raise SolverError(f"SCIP does not take {name} = {value!r}: {error}.") from error
 
 
-def choose_brancher(model: pyscipopt.Model, brancher: str | CompiledRule) -> BranchingStats | None:
+def choose_brancher(
+    model: pyscipopt.Model, brancher: str | CompiledRule, guard: Guard | None = None
+) -> BranchingStats | None:
     """Put a built-in brancher, a rule or the rule a reference names in charge of `model`."""
     if isinstance(brancher, str) and brancher in BUILTIN_BRANCHERS:
         model.setParam(f"branching/{brancher}/priority", _MAX_PRIORITY)
         return None
-    return attach(model, brancher)
+    return attach(model, brancher, guard or False)
+
+
+def optimize(model: pyscipopt.Model, doing: str) -> None:
+    """Call ``model.optimize()``.
+
+    Raises
+    ------
+    SolverError
+        If SCIP ends with an error code, with what it was `doing`, such as ``"solving lseu.mps"``.
+    """
+    try:
+        model.optimize()
+    except Exception as error:  # PySCIPOpt raises bare Exception for SCIP's return codes
+        reason = str(error).removeprefix("SCIP: ").rstrip("!. ")
+        raise SolverError(f"SCIP failed while {doing}: {reason}.") from error
 
 
 def _finite(model: pyscipopt.Model, value: float) -> float | None:
@@ -228,15 +276,13 @@ def solve(
     settings = SolveSettings(**{**(settings or SolveSettings()).model_dump(), **overrides})
     model, _, _ = read_model(Path(path))
     apply(settings, model)
-    stats = choose_brancher(model, brancher)
+    stats = choose_brancher(model, brancher, settings.guard)
     if show_log:
         model.hideOutput(False)
     known, trace = known_bounds(model), BoundTrace.attach(model)
+    name = brancher if isinstance(brancher, str) else brancher.name
     cpu, wall = time.thread_time(), time.perf_counter()
-    try:
-        model.optimize()
-    except Exception as error:  # PySCIPOpt raises bare Exception for SCIP's return codes
-        raise SolverError(f"SCIP failed while solving {Path(path).name}: {error}.") from error
+    optimize(model, f"solving {Path(path).name} under {name}")
     cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
 
     status = model.getStatus()
@@ -247,7 +293,7 @@ def solve(
     effort = branching_effort(model)
     return SolveResult(
         instance=Path(path).name,
-        brancher=brancher if isinstance(brancher, str) else brancher.name,
+        brancher=name,
         rule_sha=None if isinstance(brancher, str) else brancher.sha,
         seed=settings.seed,
         status=status,
@@ -269,5 +315,4 @@ def solve(
 
 
 def _counters(stats: BranchingStats) -> dict[str, Any]:
-    names = ("calls", "candidates", "feature_s", "rule_s", "callback_s", "undecided", "rule_errors")
-    return {name: getattr(stats, name) for name in names}
+    return {name: getattr(stats, name) for name in COUNTERS}

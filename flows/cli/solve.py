@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from bife_core.rules import CompiledRule
     from bife_core.scip.solving import SolveResult, SolveSettings
 
+HAND_OVERS = {
+    "no usable score": "undecided",
+    "rule raised": "rule_errors",
+    "out of time": "overtime",
+    "no features": "featureless",
+}
+"""Rows of the table for branchings the rule left to SCIP, and the fields of `SolveResult` they show."""
+
 
 def solve(
     model: Annotated[Path, typer.Argument(help="A .mps, .lp or .cip file, plain or gzipped.")],
@@ -45,6 +53,13 @@ def solve(
     cuts: Annotated[
         str, typer.Option(metavar="root|default", help="Where cutting planes are separated.")
     ] = "root",
+    guard: Annotated[
+        bool,
+        typer.Option(
+            "--guard/--no-guard",
+            help="Let RPB take over where the rule gives no finite score or takes a tenth of the time.",
+        ),
+    ] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print SCIP's log.")] = False,
     set_param: Annotated[
         list[str] | None,
@@ -57,7 +72,7 @@ def solve(
     from bife_core.benchmarks import screen
     from flows.cli.rules import brancher
 
-    settings = solve_settings(time_limit, seed, cuts, set_param or [])
+    settings = solve_settings(time_limit, seed, cuts, set_param or [], guard=guard)
     facts = screen(model)
     first, other = brancher(rule), None if versus is None else brancher(versus)
     console = standard_output()
@@ -77,7 +92,9 @@ def solve(
     conclude(model.name, results)
 
 
-def solve_settings(time_limit_s: float | None, seed: int, cuts: str, assignments: list[str]) -> SolveSettings:
+def solve_settings(
+    time_limit_s: float | None, seed: int, cuts: str, assignments: list[str], *, guard: bool
+) -> SolveSettings:
     """Return the settings the options name.
 
     Raises
@@ -91,12 +108,15 @@ def solve_settings(time_limit_s: float | None, seed: int, cuts: str, assignments
 
     from bife_core.config import describe
     from bife_core.errors import ConfigError
+    from bife_core.scip.guard import as_guard
     from bife_core.scip.solving import SolveSettings
 
     params: dict[str, Any] = dict(map(assignment, assignments))
     where: Literal["root", "default"] = cuts  # type: ignore[assignment]  # the model checks it
     try:
-        return SolveSettings(time_limit_s=time_limit_s, seed=seed, cuts=where, params=params)
+        return SolveSettings(
+            time_limit_s=time_limit_s, seed=seed, cuts=where, guard=as_guard(guard), params=params
+        )
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
 
@@ -145,10 +165,9 @@ def result_table(results: list[SolveResult]) -> Table:
         table.add_row(label, *(shown.format(value) for value in values), *ratio)
     table.add_row("rule asked", *(f"{r.calls} times" if r.rule_sha else "-" for r in results))
     table.add_row("in rule, s", *(f"{r.callback_s:.4f}" if r.rule_sha else "-" for r in results))
-    if any(result.rule_errors or result.undecided for result in results):
-        table.add_row(
-            "left to SCIP", *(f"{r.rule_errors + r.undecided} times" if r.rule_sha else "-" for r in results)
-        )
+    for label, name in HAND_OVERS.items():
+        if any(getattr(result, name) for result in results):
+            table.add_row(label, *(f"{getattr(r, name)} times" if r.rule_sha else "-" for r in results))
     return table
 
 

@@ -15,6 +15,7 @@ from bife_core.errors import DecisionsError
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.expert import record_decisions
 from bife_core.scip.solving import SolveSettings
+from tests.support import awkward
 
 CONFIG = CollectionConfig(decisions=25, decisions_per_instance=10, time_limit_s=60)
 
@@ -52,27 +53,29 @@ def test_the_expert_takes_the_largest_score_and_may_share_nodes_with_pseudocosts
     tiny_auctions: list[Instance],
 ) -> None:
     path = tiny_auctions[0].path
-    followed, status = record_decisions(
+    recording = record_decisions(
         path, "x", settings=SolveSettings(seed=1), quota=None, expert_probability=1.0
     )
-    assert status == "optimal"
+    assert (recording.status, recording.unscored) == ("optimal", 0)
+    followed = recording.decisions
     assert len(followed) > 3
     assert np.all(np.isfinite(followed.columns))
     assert np.all(followed.scores >= 0)
-    mixed, _ = record_decisions(path, "x", settings=SolveSettings(seed=1), quota=None, expert_probability=0.3)
+    settings = SolveSettings(seed=1)
+    mixed = record_decisions(path, "x", settings=settings, quota=None, expert_probability=0.3).decisions
     # Same root, then other nodes, because pseudocosts branched at some of them.
     np.testing.assert_array_equal(mixed.scores[: mixed.offsets[1]], followed.scores[: followed.offsets[1]])
     assert mixed.node.tolist() != followed.node.tolist()
-    again, _ = record_decisions(path, "x", settings=SolveSettings(seed=1), quota=None, expert_probability=0.3)
+    again = record_decisions(path, "x", settings=settings, quota=None, expert_probability=0.3).decisions
     assert again.digest == mixed.digest
 
 
 def test_a_quota_stops_the_solve(tiny_auctions: list[Instance]) -> None:
-    decisions, status = record_decisions(
+    recording = record_decisions(
         tiny_auctions[0].path, "x", settings=SolveSettings(), quota=2, expert_probability=1.0
     )
-    assert len(decisions) == 2
-    assert status == "userinterrupt"
+    assert len(recording.decisions) == 2
+    assert recording.status == "userinterrupt"
 
 
 class Counting:
@@ -114,7 +117,30 @@ class OneModel:
 def test_models_without_a_decision_are_an_error_with_the_reason(pool: WorkerPool, tmp_path: Path) -> None:
     path = tmp_path / "trivial.lp"
     path.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinary\n x y\nEnd\n")
-    with pytest.raises(DecisionsError, match="No strong-branching decision came from 1 collection instances"):
-        collect_decisions(OneModel(path), CONFIG, tmp_path / "d", pool)
+    expected = "No strong-branching decision came from 1 collection instances.*1 optimal without a choice"
+    for _ in range(2):  # the second time from disk
+        with pytest.raises(DecisionsError, match=expected):
+            collect_decisions(OneModel(path), CONFIG, tmp_path / "d", pool)
     with pytest.raises(DecisionsError, match="missing"):
         collect_decisions(OneModel(tmp_path / "missing.lp"), CONFIG, tmp_path / "e", pool)
+
+
+@pytest.mark.parametrize("name", ["nonconvex", "ordered_sets", "indicators", "zero_rows_and_columns"])
+def test_the_expert_meets_awkward_models(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.cip"
+    awkward.FEASIBLE[name]().writeProblem(str(path), verbose=False)
+    params = {"presolving/maxrounds": 0, "heuristics/rounding/freq": -1}
+    recording = record_decisions(
+        path, "x", settings=SolveSettings(params=params), quota=5, expert_probability=1.0
+    )
+    assert recording.unscored == 0
+    assert np.all(np.isfinite(recording.decisions.columns))
+    assert np.all(recording.decisions.scores >= 0)
+
+
+def test_no_lp_means_no_decision(tmp_path: Path) -> None:
+    path = tmp_path / "model.cip"
+    awkward.knapsacks().writeProblem(str(path), verbose=False)
+    settings = SolveSettings(params={"lp/solvefreq": -1})
+    recording = record_decisions(path, "x", settings=settings, quota=None, expert_probability=1.0)
+    assert (len(recording.decisions), recording.status, recording.unscored) == (0, "optimal", 0)

@@ -72,6 +72,10 @@ def test_without_a_pair_there_is_an_error_with_the_reason(pool: WorkerPool, tmp_
         (outcome("x", 1e9), outcome("x", 1e9 + 1.0), False),
         (outcome("x", None, "infeasible"), outcome("x", None, "infeasible"), False),
         (outcome("x", None, "infeasible"), outcome("x", 3.0), True),
+        (outcome("x", None, "infeasible"), outcome("x", None, "inforunbd"), False),
+        (outcome("x", None, "unbounded"), outcome("x", None, "inforunbd"), False),
+        (outcome("x", 3.0), outcome("x", None, "inforunbd"), True),
+        (outcome("x", None, "infeasible"), outcome("x", None, "unbounded"), True),
         (outcome("x", 9.0, "timelimit"), outcome("x", 3.0), False),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from bife_core.benchmarks import Instance
 from bife_core.config import HighFidelityConfig
+from bife_core.errors import SolverError
 from bife_core.fidelity.high import cost_of, high_fidelity, score_high
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerPool
@@ -37,6 +38,9 @@ def test_a_slow_rule_does_not_look_lean_by_being_cut_off() -> None:
     cut_off = result(10, 60.0, status="timelimit")
     assert cost_of(cut_off, NODES) == 100.0
     assert cost_of(cut_off, HighFidelityConfig(cost="time")) == 60.0
+    out_of_memory = result(10, 3.0, status="memlimit")
+    assert cost_of(out_of_memory, HighFidelityConfig(cost="time")) == 60.0
+    assert cost_of(out_of_memory, NODES) == 100.0
 
 
 def test_solves_in_workers_equal_solves_here_and_are_reused(
@@ -70,3 +74,54 @@ def test_a_rule_that_raises_has_no_score_but_a_reason(
     refused = score_high("import os", "bad", tiny_auctions, NODES, pool, tmp_path)
     assert refused.f_hf is None
     assert refused.failure
+
+
+def test_a_rule_that_leaves_its_branchings_to_scip_is_not_scored_for_scips_work(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    silent = "import math\ndef candidate_variable_score(f):\n    return math.nan\n"
+    score = score_high(silent, "silent", tiny_auctions, NODES, pool, tmp_path)
+    assert score.f_hf is None
+    assert "no usable score at" in (score.failure or "")
+    assert len(score.results) == 3
+
+
+def test_an_instance_that_fails_under_rpb_too_is_set_aside_and_no_rules_fault(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.mps"
+    broken.write_text("NAME broken\nROWS\n N obj\n")
+    lost = Instance("broken", broken, "f" * 16)
+    score = score_high(SOURCE, "rule", [lost, tiny_auctions[0]], NODES, pool, tmp_path / "solves")
+    alone = score_high(SOURCE, "rule", tiny_auctions[:1], NODES, pool, tmp_path / "solves")
+    assert (score.failure, score.f_hf) == (None, alone.f_hf)
+    assert len(score.results) == 1
+    assert score.notes[0].startswith(
+        "broken is set aside, because RPB fails on it too: broken.mps is cut off"
+    )
+    with pytest.raises(SolverError, match="None of the 1 design instances can be solved"):
+        score_high(SOURCE, "rule", [lost], NODES, pool, tmp_path / "solves")
+
+
+def test_a_rule_is_blamed_for_its_own_failure_alone(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.mps"
+    broken.write_text("NAME broken\nROWS\n N obj\n")
+    raising = "def candidate_variable_score(f):\n    return f[int(f[3]) + 1000]\n"
+    instances = [Instance("broken", broken, "f" * 16), tiny_auctions[0]]
+    score = score_high(raising, "raising", instances, NODES, pool, tmp_path / "solves")
+    assert score.f_hf is None
+    assert "raised at" in (score.failure or "")
+    assert "broken is set aside" in score.notes[0]
+
+
+def test_instances_without_branching_are_noted(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    path = tmp_path / "trivial.lp"
+    path.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinary\n x y\nEnd\n")
+    trivial = Instance("trivial", path, "e" * 16)
+    score = score_high(SOURCE, "rule", [trivial, tiny_auctions[0]], NODES, pool, tmp_path / "solves")
+    assert score.f_hf is not None
+    assert "1 of 2 design instances needed no branching" in score.notes[0]

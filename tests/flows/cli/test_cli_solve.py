@@ -65,6 +65,17 @@ def test_a_model_without_integer_variables_that_scip_branches_on_is_solved(bife)
     assert row(result.stdout, "objective") == ["1.1"]
 
 
+def test_a_rule_without_a_finite_score_is_guarded_unless_told_otherwise(bife, tmp_path):
+    rule = tmp_path / "infinite.py"
+    rule.write_text("import math\ndef candidate_variable_score(f):\n    return math.inf\n")
+    guarded = bife("solve", LSEU, "--rule", rule, "-q", "--versus", "relpscost")
+    assert row(guarded.stdout, "nodes")[2] == "1.000"
+    assert row(guarded.stdout, "no usable score")[0] == row(guarded.stdout, "rule asked")[0]
+    alone = bife("solve", LSEU, "--rule", rule, "-q", "--no-guard")
+    assert "no usable score" not in alone.stdout
+    assert row(alone.stdout, "objective") == ["1120"]
+
+
 def test_infeasible_and_unbounded_models_have_an_exit_code_of_their_own(bife, tmp_path):
     result = bife("solve", FOREIGN / "stein27_inf.lp", "--rule", "paper_ca", "-q", "--versus", "relpscost")
     assert result.exit_code == ExitCode.NO_OPTIMUM

@@ -1,0 +1,133 @@
+"""A guarded rule: RPB takes over where it gives no finite score or takes too much of the time."""
+
+from __future__ import annotations
+
+import pyscipopt
+import pytest
+from pydantic import ValidationError
+
+from bife_core import Guard, attach, compile_rule, solve
+from bife_core.benchmarks import Instance
+from bife_core.rules import Rejection, interpret_rule
+from bife_core.rules.types import CompiledRule
+from bife_core.scip.guard import as_guard
+from tests.bife_core.scip.test_branching import HEADER, paper_model, rule_of
+
+SLOW = (
+    "total = 0.0\n    for k in range(2000):\n        total = total + math.sin(k * variable_features[18])\n"
+    "    return total"
+)
+STRICT = Guard(max_share=0.02, grace_s=0.0)
+
+
+def interpreted(body: str) -> CompiledRule:
+    rule = interpret_rule(HEADER + body)
+    assert not isinstance(rule, Rejection), rule
+    return rule
+
+
+def tree(model: pyscipopt.Model) -> tuple[str, int, int]:
+    model.optimize()
+    return model.getStatus(), model.getNTotalNodes(), model.getNLPIterations()
+
+
+@pytest.mark.parametrize("body", ["return math.inf", "return 0.0 / 0.0", "return -1.0 / 0.0"])
+def test_without_a_finite_score_rpb_branches_whatever_else_the_user_prefers(
+    body: str, tiny_auctions: list[Instance]
+) -> None:
+    alone = tree(paper_model(tiny_auctions[0].path))
+    model = paper_model(tiny_auctions[0].path)
+    model.setParam("branching/mostinf/priority", 1_000_000)
+    stats = attach(model, rule_of(body), guard=True)
+    assert tree(model) == alone
+    assert stats.undecided == stats.handed_over == stats.calls > 0
+
+
+def test_without_a_guard_an_infinite_score_counts_and_scips_next_rule_is_the_users(
+    tiny_auctions: list[Instance],
+) -> None:
+    model = paper_model(tiny_auctions[0].path)
+    stats = attach(model, rule_of("return math.inf"))
+    model.optimize()
+    assert (stats.handed_over, stats.calls > 0) == (0, True)
+
+    alone = paper_model(tiny_auctions[0].path)
+    alone.setParam("branching/mostinf/priority", 1_000_000)
+    model = paper_model(tiny_auctions[0].path)
+    model.setParam("branching/mostinf/priority", 1_000_000)
+    attach(model, rule_of("return math.nan"))
+    assert tree(model) == tree(alone)
+
+
+def test_some_finite_score_is_enough(tiny_auctions: list[Instance]) -> None:
+    body = "return math.inf if variable_features[18] > 0.49 else variable_features[18]"
+    trees = []
+    for guard in (False, True):
+        model = paper_model(tiny_auctions[0].path)
+        stats = attach(model, rule_of(body), guard=guard)
+        trees.append(tree(model))
+        assert stats.calls > stats.undecided
+    assert trees[0][0] == trees[1][0] == "optimal"
+
+
+@pytest.mark.parametrize("make", [rule_of, interpreted])
+def test_a_slow_rule_is_asked_only_within_its_share(make: object, tiny_auctions: list[Instance]) -> None:
+    path = tiny_auctions[0].path
+    optimum = solve(path).primal_bound
+    model = paper_model(path)
+    stats = attach(model, make(SLOW), guard=STRICT)  # type: ignore[operator]
+    model.optimize()
+    assert stats.overtime > 0
+    assert stats.calls > 0
+    assert stats.handed_over == stats.overtime
+    assert model.getObjVal() == pytest.approx(optimum)
+
+
+def test_a_slow_rule_is_left_alone_within_its_grace(tiny_auctions: list[Instance]) -> None:
+    model = paper_model(tiny_auctions[0].path, node_limit=10)
+    stats = attach(model, rule_of(SLOW), guard=Guard(max_share=0.02, grace_s=1000))
+    model.optimize()
+    assert (stats.overtime, stats.calls > 0) == (0, True)
+
+
+def test_with_scips_clocks_off_no_share_is_known(tiny_auctions: list[Instance]) -> None:
+    model = paper_model(tiny_auctions[0].path, node_limit=10)
+    model.setParam("timing/enabled", False)
+    stats = attach(model, rule_of(SLOW), guard=STRICT)
+    model.optimize()
+    assert (stats.overtime, stats.calls > 0) == (0, True)
+
+
+def test_each_solve_of_a_model_has_a_share_of_its_own(tiny_auctions: list[Instance]) -> None:
+    model = paper_model(tiny_auctions[0].path)
+    stats = attach(model, rule_of(SLOW), guard=STRICT)
+    asked = []
+    for _ in range(2):
+        before = stats.calls
+        model.optimize()
+        asked.append(stats.calls - before)
+        model.freeTransform()
+    assert min(asked) > 0
+
+
+def test_a_guard_that_has_nothing_to_do_changes_nothing(tiny_auctions: list[Instance]) -> None:
+    plain = solve(tiny_auctions[0].path, "paper_ca")
+    guarded = solve(tiny_auctions[0].path, "paper_ca", guard=Guard(max_share=1.0))
+    assert (guarded.nodes, guarded.lp_iterations) == (plain.nodes, plain.lp_iterations)
+    assert guarded.handed_over == 0
+
+
+def test_a_solve_tells_what_the_guard_did(tiny_auctions: list[Instance]) -> None:
+    slow = compile_rule(HEADER + SLOW)
+    assert isinstance(slow, CompiledRule)
+    result = solve(tiny_auctions[0].path, slow, guard=STRICT)
+    assert result.overtime == result.handed_over > 0
+
+
+def test_settings() -> None:
+    assert as_guard(False) is None
+    assert as_guard(True) == Guard()
+    assert as_guard(STRICT) is STRICT
+    for wrong in ({"max_share": 0.0}, {"max_share": 1.5}, {"grace_s": -1.0}, {"share": 0.5}):
+        with pytest.raises(ValidationError):
+            Guard(**wrong)

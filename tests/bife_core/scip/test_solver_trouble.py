@@ -1,0 +1,147 @@
+"""Models that are awkward to branch on: same optimum as without a rule, and each fault counted as whose it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pyscipopt
+import pytest
+
+from bife_core import attach, load_rule, solve
+from bife_core.benchmarks import Instance
+from bife_core.errors import SolverError
+from bife_core.rules import interpret_rule
+from bife_core.rules.types import CompiledRule
+from bife_core.scip.branching import BranchingStats
+from bife_core.scip.extractor import FeatureExtractor
+from bife_core.scip.solving import SolveResult, SolveSettings, apply
+from tests.support import awkward
+
+RULE = "paper_mis"  # it reads pseudocosts, coefficients and rows
+
+OPEN_LP = "Maximize\n obj: x + y\nSubject To\n c: x - y <= 1\nGenerals\n x y\nEnd\n"
+
+
+def solved(model: pyscipopt.Model) -> tuple[str, float | None]:
+    apply(SolveSettings(time_limit_s=60), model)
+    model.optimize()
+    return model.getStatus(), model.getObjVal() if model.getNSols() else None
+
+
+def interpreted(name: str) -> CompiledRule:
+    rule = interpret_rule(load_rule(name).source)
+    assert isinstance(rule, CompiledRule)
+    return rule
+
+
+@pytest.mark.parametrize("name", awkward.FEASIBLE)
+def test_awkward_models_have_the_optimum_they_have_without_a_rule(name: str) -> None:
+    make = awkward.FEASIBLE[name]
+    expected = solved(make())
+    model = make()
+    stats = attach(model, RULE)
+    status, objective = solved(model)
+    assert (status, expected[0]) == ("optimal", "optimal")
+    assert objective == pytest.approx(expected[1], rel=1e-6)
+    assert stats.calls > 0
+    assert stats.handed_over == 0
+
+
+@pytest.mark.parametrize("name", awkward.UNASKED)
+def test_models_on_which_no_rule_is_asked_end_as_they_do_without_one(name: str) -> None:
+    make, status = awkward.UNASKED[name]
+    alone, model = make(), make()
+    stats = attach(model, RULE)
+    expected = solved(alone)
+    assert expected[0] == status
+    assert solved(model) == expected
+    assert model.getNTotalNodes() == alone.getNTotalNodes()
+    assert (stats.calls, stats.handed_over) == (0, 0)
+
+
+@pytest.mark.parametrize("guard", [False, True])
+def test_an_infeasible_model_is_proven_infeasible_by_branching(guard: bool) -> None:
+    model = awkward.infeasible()
+    stats = attach(model, RULE, guard=guard)
+    assert solved(model) == ("infeasible", None)
+    assert stats.calls > 10
+
+
+@pytest.mark.parametrize("make", [awkward.nonconvex, awkward.no_lp, awkward.lps_cut_short])
+def test_interpreted_rules_meet_awkward_models_like_native_ones(make: Callable[[], pyscipopt.Model]) -> None:
+    trees = []
+    for rule in (load_rule("pseudocost_product"), interpreted("pseudocost_product")):
+        model = make()
+        stats = attach(model, rule)
+        trees.append((*solved(model), model.getNTotalNodes(), stats.calls, stats.candidates))
+    assert trees[0] == trees[1]
+    status, objective = solved(make())
+    assert trees[0][0] == status == "optimal"
+    assert trees[0][1] == pytest.approx(objective)
+
+
+class AtPseudoSolutions(pyscipopt.Branchrule):  # type: ignore[misc]
+    """Asks for features where there is no LP."""
+
+    def __init__(self) -> None:
+        self.refusals: list[str] = []
+
+    def branchexecps(self, allowaddcons: bool) -> dict[str, int]:
+        try:
+            FeatureExtractor(self.model).extract()
+        except SolverError as error:
+            self.refusals.append(str(error))
+        return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+
+
+def test_there_are_no_features_without_an_lp(capfd: pytest.CaptureFixture[str]) -> None:
+    model = awkward.no_lp()
+    rule = AtPseudoSolutions()
+    model.includeBranchrule(rule, "pseudo", "", 20_000_000, -1, 1.0)
+    assert solved(model)[0] == "optimal"
+    assert {"The node has no LP solved to optimality, so there is nothing to branch on."} == set(
+        rule.refusals
+    )
+    assert capfd.readouterr().err == ""
+
+
+def counters(stats: BranchingStats) -> tuple[int, int]:
+    return stats.calls, stats.handed_over
+
+
+def test_an_error_code_of_scip_ends_the_solve_but_neither_process_nor_counters(
+    tiny_auctions: list[Instance], tmp_path: Path
+) -> None:
+    model = awkward.knapsacks()
+    stats = attach(model, RULE)
+    model.setParam("visual/vbcfilename", str(tmp_path / "no" / "such" / "tree.vbc"))
+    with pytest.raises(Exception, match="file"):
+        model.optimize()
+    assert counters(stats) == (0, 0)
+    with pytest.raises(
+        SolverError, match=r"SCIP failed while solving .* under relpscost: cannot create file\."
+    ):
+        solve(tiny_auctions[0].path, params={"visual/vbcfilename": str(tmp_path / "no" / "tree.vbc")})
+    assert solve(tiny_auctions[0].path, RULE).status == "optimal"
+
+
+def test_out_of_memory_is_an_end_like_a_limit(tiny_auctions: list[Instance]) -> None:
+    for brancher in ("relpscost", RULE):
+        result = solve(tiny_auctions[0].path, brancher, memory_limit_mb=1)
+        assert result.status == "memlimit"
+        assert not result.finished
+        assert (result.gap, result.primal_bound, result.calls) == (None, None, 0)
+        assert SolveResult.model_validate_json(result.model_dump_json()) == result
+
+
+def test_results_of_unbounded_models_hold_no_infinite_number(tmp_path: Path) -> None:
+    path = tmp_path / "open.lp"
+    path.write_text(OPEN_LP)
+    result = solve(path, RULE)
+    assert (result.status, result.finished) == ("unbounded", True)
+    assert (result.primal_bound, result.dual_bound, result.gap) == (None, None, 0.0)
+    costs = [result.cost(kind) for kind in ("time", "nodes", "lp_iterations", "gap", "primal_dual_integral")]
+    assert all(math.isfinite(cost) for cost in costs)
+    assert SolveResult.model_validate_json(result.model_dump_json()) == result
