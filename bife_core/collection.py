@@ -16,6 +16,7 @@ from bife_core.benchmarks import Benchmark, Instance
 from bife_core.config import CollectionConfig, Settings
 from bife_core.decisions import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
+from bife_core.files import write_whole
 from bife_core.places import compiled_code
 from bife_core.sandbox import Note, WorkerFailure, WorkerPool, submit_repeated
 from bife_core.scip.solving import SolveSettings, versions
@@ -259,7 +260,6 @@ def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[st
         "cpu_s": time.process_time() - began,
     }
     # Before the part itself: where there is a part, there is how it came about.
-    Path(part).parent.mkdir(parents=True, exist_ok=True)
-    _end_path(Path(part)).write_text(json.dumps(end))
+    write_whole(_end_path(Path(part)), json.dumps(end))
     recording.decisions.save(Path(part))
     return end

@@ -146,6 +146,7 @@ class _Evolution:
         mismatches = self.mismatches()
         notes = (
             *self.design.notes,
+            *self.solver_notes(),
             *(f"Proven optima differ, which is a defect: {mismatch}" for mismatch in mismatches),
             *self.tracker.notes,
         )
@@ -250,6 +251,11 @@ class _Evolution:
             answers.append(SolveAnswer(id=request.id, f_hf=score.f_hf, failure=score.failure))
             observer().progress(done, len(requests))
         return answers
+
+    def solver_notes(self) -> tuple[str, ...]:
+        """Return what scores of candidates leave out, such as instances on which SCIP fails, each once."""
+        notes = (note for record in self.records.values() if record.high for note in record.high.notes)
+        return tuple(dict.fromkeys(notes))
 
     def solves_of(self, candidate: str) -> tuple[SolveResult, ...]:
         """Return a candidate's solves of the design instances."""
