@@ -8,13 +8,15 @@ from bife_core.config import PipelineConfig
 from flows.collection import collection
 from flows.evaluation import evaluation
 from flows.evolution import evolution
+from flows.observer import observer
 from flows.pages import show_verdict
 from flows.registration import register_rule
-from flows.results import EvolutionResult, PipelineResult
+from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 from flows.verdicts import comparison, pipeline_verdict
 from tasks.origin import Origin, lineage
-from tasks.registry import FEWEST_INSTANCES
+from tasks.registry import FEWEST_INSTANCES, RegisteredRule
 from tasks.states import in_plain_words, told
+from tasks.tracking import TrackingError
 
 
 @flow(name="pipeline", flow_run_name="pipeline {config.instances.label}")
@@ -39,8 +41,14 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
         found_none = PipelineResult(collection=collected, evolution=evolved, notes=_once(notes))
         return told(found_none, evolved.sentence)
     evaluated = evaluation(config, str(evolved.best_rule))
-    registered = register_rule(config, evaluated, _origin(config, evolved))
     notes = (*notes, *evaluated.notes)
+    registered: RegisteredRule | None = None
+    try:
+        registered = _register(config, evolved, evaluated)
+    except TrackingError as error:
+        # All that was measured is on disk, so an unreachable registry must not take the result away.
+        notes = (*notes, f"The rule is not registered yet; the same command registers it. {error}")
+        observer().note(notes[-1])
     if evaluated.summary.faster and evaluated.summary.instances < FEWEST_INSTANCES:
         notes = (*notes, f"A champion needs at least {FEWEST_INSTANCES} held-out instances to be chosen on.")
     result = PipelineResult(
@@ -52,6 +60,12 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     )
     show_verdict(config.instances.label, "pipeline", pipeline_verdict(result))
     return told(result, f"{comparison(evaluated)}.")
+
+
+def _register(config: PipelineConfig, evolved: EvolutionResult, evaluated: EvaluationResult) -> RegisteredRule:
+    if not (evolved.run.run_id and evaluated.run.run_id):
+        raise TrackingError("A registered rule points to its runs in MLflow, which does not have them yet.")
+    return register_rule(config, evaluated, _origin(config, evolved))
 
 
 def _origin(config: PipelineConfig, evolved: EvolutionResult) -> Origin:

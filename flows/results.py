@@ -19,6 +19,8 @@ class TrackedRun(Settings):
 
     Attributes
     ----------
+    run_id : str
+        Empty while MLflow cannot be reached; the same command delivers the run later.
     url : str
         Its page: a whole address when MLflow is a server, else what follows the address of `bife ui`.
     """

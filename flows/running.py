@@ -24,6 +24,7 @@ from flows.embedded import install
 from flows.observer import Observer, SilentObserver, observing
 from tasks.home import project_home
 from tasks.locks import process_lock
+from tasks.tracking import deliver_waiting, require_store
 from tasks.tracking.evolution import mark_interrupted
 
 P = ParamSpec("P")
@@ -58,15 +59,20 @@ def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs
     """
     began = datetime.now(UTC) - timedelta(seconds=1)
     embedded = not os.environ.get("PREFECT_API_URL")
+    watcher = watcher or SilentObserver()
+    require_store()
     if embedded:
         start_embedded_api()
-    with observing(watcher or SilentObserver()), tags(process_tag(psutil.Process())):
+    with observing(watcher), tags(process_tag(psutil.Process())):
         try:
             result = stage(*args, **kwargs)
         except BifeError:
             if embedded:
                 settle(began, _AFTER_FAILURE_S)
             raise
+        undelivered = deliver_waiting()
+        if undelivered is not None:
+            watcher.note(undelivered)
         if embedded:
             settle(began)
         return result

@@ -49,6 +49,11 @@ class Home:
         return self._directory("runs")
 
     @property
+    def spool(self) -> Path:
+        """Records MLflow has not taken yet."""
+        return self._directory("spool")
+
+    @property
     def locks(self) -> Path:
         """Files that keep two processes from doing the same thing at once."""
         return self._directory("locks")
@@ -136,6 +141,10 @@ def _mlflow_defaults(home: Home) -> dict[str, str]:
         # A trace counts as stored when the call that stores it returns, not some time later.
         "MLFLOW_ENABLE_ASYNC_TRACE_LOGGING": "false",
         "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+        # A server that is away is tried again later; meanwhile the search waits for each attempt.
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+        "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+        "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
         "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
         "MLFLOW_LOGGING_LEVEL": "ERROR",
         "GIT_PYTHON_REFRESH": "quiet",

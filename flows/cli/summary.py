@@ -198,6 +198,9 @@ def show_tracked(
 ) -> None:
     """Print where a run is in MLflow, how to look at it, and `more` facts."""
     show_heading(console, "MLflow")
+    if not run.run_id:
+        show_facts(console, [("run", "not delivered yet; the same command delivers it"), *more])
+        return
     rows = [("run", run.run_id), *more]
     served = run.url.startswith(("http://", "https://"))
     address = "" if served else f"http://127.0.0.1:{MLFLOW_PORT}/"
@@ -214,7 +217,7 @@ def show_discovery(console: Console, config: PipelineConfig, result: PipelineRes
         return
     show_rule(console, result.rule, config, result.collection.summary)
     show_comparison(console, result.evaluation)
-    more = [("evaluation", result.evaluation.run.run_id)]
+    more = [("evaluation", result.evaluation.run.run_id or "not delivered yet")]
     if result.registered is not None:
         aliases = ", ".join(result.registered.aliases) or "no alias"
         more.append(

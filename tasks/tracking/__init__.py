@@ -1,5 +1,6 @@
 """What is written to MLflow, and how it is found again."""
 
+from tasks.tracking.spool import deliver_waiting
 from tasks.tracking.store import (
     COLLECTION,
     EVALUATION,
@@ -7,6 +8,7 @@ from tasks.tracking.store import (
     TrackingError,
     experiment_id,
     ranking_url,
+    require_store,
     run_url,
     tracking_uri,
 )
@@ -16,8 +18,10 @@ __all__ = [
     "EVALUATION",
     "EVOLUTION",
     "TrackingError",
+    "deliver_waiting",
     "experiment_id",
     "ranking_url",
+    "require_store",
     "run_url",
     "tracking_uri",
 ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -16,9 +16,11 @@ from bife_core.rules import complexity
 from tasks import reports
 from tasks.records import SampleRecord
 from tasks.tracking import prompts, store, views
+from tasks.tracking.spool import Spool
 from tasks.tracking.traces import TracedCall, store_traces
 
 _ENDED = ("FINISHED", "FAILED")
+_STOPPED = "stopped"
 _LONGEST_NOTE = 5000
 _open: WeakSet[EvolutionTracker] = WeakSet()
 
@@ -26,8 +28,8 @@ _open: WeakSet[EvolutionTracker] = WeakSet()
 class EvolutionTracker:
     """Writes an evolution to MLflow as it goes; telling it the same things again changes nothing.
 
-    A store that fails in the middle does not stop the search: the reason is kept in `notes`, and what was not
-    delivered is tried again with every later call.
+    A store that fails does not stop the search: what it has not taken is kept on disk, see `Spool`, and is
+    delivered when it answers again, or by a later run with the same key.
 
     Parameters
     ----------
@@ -38,62 +40,59 @@ class EvolutionTracker:
     params, tags : mapping
         What defines the evolution, and what it is found by.
 
-    Raises
-    ------
-    TrackingError
-        If the store cannot be reached.
+    Attributes
+    ----------
+    run_id : str
+        The parent run; empty until MLflow has been reached.
+    complete : bool
+        Whether MLflow has all of a search that came to its end.
     """
 
     def __init__(self, key: str, name: str, params: Mapping[str, Any], tags: Mapping[str, str]) -> None:
         self.key = key
-        self.notes: list[str] = []
-        self.run_id, self.complete = store.open_run(
-            store.EVOLUTION, key, name, {"kind": "evolution", "evolution_key": key, **tags}
-        )
+        self.run_id, self.complete = "", False
+        self._name, self._params, self._tags = name, params, tags
         self._children: dict[str, Run] = {}
         self._ended: set[str] = set()
         self._steps: set[int] = set()
-        if not self.complete:
-            store.client().update_run(self.run_id, status="RUNNING")
-            store.log(self.run_id, params=params)
-        self._recall()
+        kinds: dict[str, Callable[..., None]] = {
+            "opening": self._opening,
+            "description": self._describe,
+            "datasets": self._datasets,
+            "samples": self._samples,
+            "generation": self._generation,
+            "outcome": self._outcome,
+            "stop": self._stop,
+        }
+        self._spool = Spool(key, {kind: self._connected(deliver) for kind, deliver in kinds.items()})
+        # Whatever else there is to tell, the run is to be found as soon as the search begins.
+        self._spool.add("opening")
         _open.add(self)
 
-    def _recall(self) -> None:
-        """Learn what an earlier run with the same key has already delivered."""
-        for run in store.children(store.EVOLUTION, self.run_id):
-            name = run.data.tags.get("candidate_id", "")
-            self._children.setdefault(name, run)
-            if run.info.status in _ENDED:
-                self._ended.add(name)
-        history = store.client().get_metric_history(self.run_id, "samples")
-        self._steps = {metric.step for metric in history}
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person must know of records MLflow refused."""
+        return tuple(self._spool.rejections)
+
+    @property
+    def waiting(self) -> int:
+        """Records MLflow has not taken yet."""
+        return len(self._spool)
 
     def datasets(self, described: Sequence[Mapping[str, Any]]) -> None:
         """Record the data the evolution reads; see `store.log_dataset`."""
-        if self.complete:
-            return
-        with self._tolerating():
-            for dataset in described:
-                store.log_dataset(self.run_id, **dataset)
+        if not self.complete:
+            self._spool.add("datasets", described=[dict(dataset) for dataset in described])
 
     def describe(self, *, prompts_used: bool) -> None:
         """Save the view that shows the candidates best first, and note which prompt templates are in use."""
-        with self._tolerating():
-            views.save_view(self.run_id)
-            if prompts_used and not self.complete:
-                prompts.register_prompts(self.run_id)
+        self._spool.add("description", prompts_used=prompts_used)
 
     def samples(self, records: Sequence[SampleRecord]) -> None:
         """Deliver what is not yet there of samples of which nothing more will become known."""
         new = [record for record in records if record.request.id not in self._ended]
-        if not new:
-            return
-        with self._tolerating():
-            self._traces(new)
-            for record in new:
-                if record.candidate is not None:
-                    self._child(record)
+        if new:
+            self._spool.add("samples", records=[record.model_dump(mode="json") for record in new])
 
     def generation(
         self,
@@ -104,50 +103,121 @@ class EvolutionTracker:
         files: Sequence[Path],
     ) -> None:
         """Deliver a generation once: the curves' points, the table of candidates so far, and files."""
-        if step in self._steps:
-            return
-        with self._tolerating():
-            store.log_table(self.run_id, rows, reports.CANDIDATES)
-            for path in files:
-                store.log_file(self.run_id, path)
-            store.log(self.run_id, metrics=metrics, step=step, time_ms=_now_ms())
-            self._steps.add(step)
+        if step not in self._steps:
+            self._spool.add(
+                "generation",
+                step=step,
+                metrics=dict(metrics),
+                rows=[dict(row) for row in rows],
+                files=[str(path) for path in files],
+                time_ms=_now_ms(),
+            )
 
     def finish(
         self, files: Sequence[Path], metrics: Mapping[str, float | None], tags: Mapping[str, str]
     ) -> None:
         """Deliver the outcome and end the run."""
-        if self.complete:
-            return
-        with self._tolerating():
-            for path in files:
-                store.log_file(self.run_id, path)
-            store.log(self.run_id, metrics=metrics, tags=tags, time_ms=_now_ms())
-            store.client().set_terminated(self.run_id, "FINISHED")
-            self.complete = True
+        if not self.complete:
+            self._spool.add(
+                "outcome",
+                files=[str(path) for path in files],
+                metrics=dict(metrics),
+                tags=dict(tags),
+                time_ms=_now_ms(),
+            )
 
     def stop(self, reason: str) -> None:
         """Mark the run as ended early, to be taken up again."""
-        self._end_early(reason, "FAILED")
+        self._spool.add("stop", reason=reason)
 
     def interrupt(self, reason: str) -> None:
-        """Mark the run as stopped by a person, to be taken up again; one that has ended is left as it is."""
+        """Mark the run as stopped by a person, to be taken up again; one that has ended is left as it is.
+
+        Called while the process ends, so nothing is waited for and nothing is spooled: the next run with the same
+        key opens the run again.
+        """
+        if self.run_id and not self.complete and not self.waiting:
+            with suppress(*store.TRACKING_TROUBLE):
+                store.log(self.run_id, tags={_STOPPED: reason})
+                store.client().set_terminated(self.run_id, "KILLED")
+
+    def _connected(self, deliver: Callable[..., None]) -> Callable[..., None]:
+        def reached(**payload: Any) -> None:
+            if not self.run_id:
+                self._connect()
+            deliver(**payload)
+
+        return reached
+
+    def _connect(self) -> None:
+        """Find or make the parent run, and learn what an earlier process has already delivered."""
+        fixed = {"kind": "evolution", "evolution_key": self.key, **self._tags}
+        run_id, self.complete = store.open_run(store.EVOLUTION, self.key, self._name, fixed)
+        for run in store.children(store.EVOLUTION, run_id):
+            name = run.data.tags.get("candidate_id", "")
+            self._children.setdefault(name, run)
+            if run.info.status in _ENDED:
+                self._ended.add(name)
+        history = store.client().get_metric_history(run_id, "samples")
+        self._steps = {metric.step for metric in history}
         if not self.complete:
-            self._end_early(reason, "KILLED")
+            store.client().update_run(run_id, status="RUNNING")
+            store.log(run_id, params=self._params)
+            store.forget_tag(run_id, _STOPPED)
+        self.run_id = run_id
 
-    def _end_early(self, reason: str, status: str) -> None:
-        with self._tolerating():
-            store.log(self.run_id, tags={"stopped": reason})
-            store.client().set_terminated(self.run_id, status)
+    def _opening(self) -> None:
+        """Deliver the existence of the run, which being connected has done."""
 
-    @contextmanager
-    def _tolerating(self) -> Iterator[None]:
-        try:
-            yield
-        except (*store.TRACKING_TROUBLE, store.TrackingError) as error:
-            note = f"Not everything is in MLflow yet ({store.first_line(error)}); run again to deliver it."
-            if note not in self.notes:
-                self.notes.append(note)
+    def _describe(self, prompts_used: bool) -> None:
+        views.save_view(self.run_id)
+        if prompts_used and not self.complete:
+            prompts.register_prompts(self.run_id)
+
+    def _datasets(self, described: Sequence[Mapping[str, Any]]) -> None:
+        for dataset in described:
+            store.log_dataset(self.run_id, **dataset)
+
+    def _samples(self, records: Sequence[Mapping[str, Any]]) -> None:
+        known = [SampleRecord.model_validate(record) for record in records]
+        new = [record for record in known if record.request.id not in self._ended]
+        self._traces(new)
+        for record in new:
+            if record.candidate is not None:
+                self._child(record)
+
+    def _generation(
+        self,
+        step: int,
+        metrics: Mapping[str, float | None],
+        rows: Sequence[Mapping[str, Any]],
+        files: Sequence[str],
+        time_ms: int,
+    ) -> None:
+        if step in self._steps:
+            return
+        store.log_table(self.run_id, rows, reports.CANDIDATES)
+        store.log_files(self.run_id, files)
+        store.log(self.run_id, metrics=metrics, step=step, time_ms=time_ms)
+        self._steps.add(step)
+
+    def _outcome(
+        self,
+        files: Sequence[str],
+        metrics: Mapping[str, float | None],
+        tags: Mapping[str, str],
+        time_ms: int,
+    ) -> None:
+        if self.complete:
+            return
+        store.log_files(self.run_id, files)
+        store.log(self.run_id, metrics=metrics, tags=tags, time_ms=time_ms)
+        store.client().set_terminated(self.run_id, "FINISHED")
+        self.complete = True
+
+    def _stop(self, reason: str) -> None:
+        store.log(self.run_id, tags={_STOPPED: reason})
+        store.client().set_terminated(self.run_id, "FAILED")
 
     def _traces(self, records: Sequence[SampleRecord]) -> None:
         calls = [call for record in records for call in _calls(record)]

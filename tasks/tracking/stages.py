@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tasks.home import project_home
+from tasks.locks import process_lock
 from tasks.tracking import store
+from tasks.tracking.spool import Spool
 
 
 def track_stage(
@@ -33,28 +36,57 @@ def track_stage(
     tables : mapping
         Rows by the artifact's file name.
 
-    Raises
-    ------
-    TrackingError
-        If the store cannot be reached.
+    Returns
+    -------
+    str
+        Empty if MLflow cannot be reached now; the stage is kept on disk then and delivered later, see `Spool`.
     """
+    written: list[str] = []
+
+    def write(**payload: Any) -> None:
+        written.append(_write(experiment, key, name, **payload))
+
+    with process_lock(project_home().locks / f"stage-{key}.lock"):
+        spool = Spool(key, {"stage": write})
+        if not (len(spool) and spool.deliver()):
+            spool.add(
+                "stage",
+                params=dict(params),
+                metrics=dict(metrics),
+                tags=dict(tags),
+                datasets=[dict(dataset) for dataset in datasets],
+                tables={artifact: [dict(row) for row in rows] for artifact, rows in (tables or {}).items()},
+                files=[str(path) for path in files],
+                time_ms=int(time.time() * 1000),
+            )
+    return written[-1] if written else ""
+
+
+def _write(
+    experiment: str,
+    key: str,
+    name: str,
+    *,
+    params: Mapping[str, Any],
+    metrics: Mapping[str, float | None],
+    tags: Mapping[str, str],
+    datasets: Sequence[Mapping[str, Any]],
+    tables: Mapping[str, Sequence[Mapping[str, Any]]],
+    files: Sequence[str],
+    time_ms: int,
+) -> str:
     run_id, complete = store.open_run(experiment, key, name, tags)
-    if complete:
-        return run_id
-    try:
-        store.log(run_id, params=params, metrics=metrics, tags=tags, time_ms=int(time.time() * 1000))
+    # A registered rule's model is logged to its evaluation, which a kill in that moment leaves open: what was
+    # measured is known by then and must not be logged once more.
+    if not complete and not store.has_metrics(run_id):
+        store.log(run_id, params=params, metrics=metrics, tags=tags, time_ms=time_ms)
+    if not complete:
         for dataset in datasets:
             store.log_dataset(run_id, **dataset)
-        for artifact, rows in (tables or {}).items():
+        for artifact, rows in tables.items():
             store.log_table(run_id, rows, artifact)
-        for path in files:
-            store.log_file(run_id, path)
+        store.log_files(run_id, files)
         store.client().set_terminated(run_id, "FINISHED")
-    except store.TRACKING_TROUBLE as error:
-        raise store.TrackingError(
-            f"MLflow at {store.tracking_uri()} did not take the run {name!r} ({store.first_line(error)}); "
-            "run again once it is reachable: nothing is computed twice."
-        ) from error
     return run_id
 
 

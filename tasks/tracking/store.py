@@ -16,6 +16,7 @@ import pandas as pd
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from bife_core.errors import BifeError
@@ -60,12 +61,13 @@ def client() -> MlflowClient:
     TrackingError
         If the store cannot be reached.
     """
-    made = MlflowClient()
     home = project_home()
     home.mlflow.mkdir(parents=True, exist_ok=True)
     try:
         # Processes that meet a fresh SQLite file together break its migration, so one goes first.
         with process_lock(home.locks / "mlflow.lock"):
+            _make_database(tracking_uri())
+            made = MlflowClient()
             for name, description in DESCRIPTIONS.items():
                 if made.get_experiment_by_name(name) is None:
                     made.create_experiment(
@@ -79,6 +81,31 @@ def client() -> MlflowClient:
     return made
 
 
+def require_store() -> None:
+    """Make sure before anything is spent that the store can be used.
+
+    Raises
+    ------
+    TrackingError
+        If it cannot be reached.
+    """
+    client()
+
+
+def _make_database(uri: str) -> None:
+    """Make MLflow's SQLite database whole or not at all: one whose migration is killed half-way opens never again."""
+    address = make_url(uri) if uri.startswith("sqlite:") else None
+    if address is None or not address.database or Path(address.database).exists():
+        return
+    path = Path(address.database)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for left_behind in path.parent.glob(f".{path.name}.*"):
+        left_behind.unlink()
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    MlflowClient(tracking_uri=f"sqlite:///{partial}").search_experiments(max_results=1)
+    partial.replace(path)
+
+
 def _artifact_root() -> str | None:
     """Artifacts lie in the home beside a database of ours; a server knows its own place."""
     if tracking_uri().startswith("sqlite:"):
@@ -86,9 +113,21 @@ def _artifact_root() -> str | None:
     return None
 
 
+@cache
 def experiment_id(name: str) -> str:
-    """Return the id of one of our experiments."""
-    experiment = client().get_experiment_by_name(name)
+    """Return the id of one of our experiments, which this process asks for once.
+
+    Raises
+    ------
+    TrackingError
+        If the store cannot be reached, or somebody has deleted the experiment.
+    """
+    try:
+        experiment = client().get_experiment_by_name(name)
+    except TRACKING_TROUBLE as error:
+        raise TrackingError(
+            f"MLflow's store at {tracking_uri()} does not answer ({first_line(error)})."
+        ) from error
     if experiment is None or experiment.lifecycle_stage != "active":
         raise TrackingError(
             f"MLflow's experiment {name!r} was deleted; restore it with `mlflow experiments restore`."
@@ -182,6 +221,24 @@ def log_file(run_id: str, path: Path) -> None:
     client().log_artifact(run_id, str(path))
 
 
+def log_files(run_id: str, paths: Iterable[str]) -> None:
+    """Store files that are still there at the top of a run's artifacts."""
+    for path in map(Path, paths):
+        if path.is_file():
+            log_file(run_id, path)
+
+
+def has_metrics(run_id: str) -> bool:
+    """Whether anything was measured in a run."""
+    return bool(client().get_run(run_id).data.metrics)
+
+
+def forget_tag(run_id: str, tag: str) -> None:
+    """Remove a tag of a run, if it has it."""
+    if tag in client().get_run(run_id).data.tags:
+        client().delete_tag(run_id, tag)
+
+
 @contextmanager
 def artifact_file(run_id: str, name: str) -> Iterator[Path]:
     """Yield a path to write to; what was written becomes an artifact of the run."""
@@ -206,12 +263,22 @@ def log_dataset(
 
 
 def run_url(run_id: str, experiment: str) -> str:
-    """Return the page of a run: a whole address for a server, else the part after the UI's own address."""
+    """Return the page of a run: a whole address for a server, else the part after the UI's own address.
+
+    A run that MLflow has not taken yet has none.
+    """
+    if not run_id:
+        return ""
     return f"{ui_address()}#/experiments/{experiment_id(experiment)}/runs/{run_id}"
 
 
 def ranking_url(parent: str) -> str:
-    """Return the list of an evolution's candidates, filtered and sorted so that the best rule is row one."""
+    """Return the list of an evolution's candidates, filtered and sorted so that the best rule is row one.
+
+    An evolution that MLflow has not taken yet has none.
+    """
+    if not parent:
+        return ""
     chosen = quote(f"tags.kind = 'candidate' and tags.`{_PARENT}` = '{parent}'")
     order = quote("metrics.`f_hf`")
     return (

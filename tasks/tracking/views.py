@@ -94,13 +94,13 @@ def _chart(name: str, kind: str, **more: Any) -> dict[str, Any]:
 
 
 def table_url(parent: str) -> str:
-    """Return the address of an evolution's candidates as a table, best first."""
-    return f"{_runs()}?viewStateShareKey={parent}"
+    """Return the address of an evolution's candidates as a table, best first; none while MLflow has no such run."""
+    return f"{_runs()}?viewStateShareKey={parent}" if parent else ""
 
 
 def charts_url(parent: str) -> str:
     """Return the address of the same candidates as charts, parallel coordinates first."""
-    return f"{_runs()}?viewStateShareKey={parent}&compareRunsMode=CHART"
+    return f"{_runs()}?viewStateShareKey={parent}&compareRunsMode=CHART" if parent else ""
 
 
 def _runs() -> str:

@@ -7,9 +7,10 @@ import pytest
 
 from bife_core.generators import Attempt, Generation, Message
 from bife_core.search import Candidate, SampleRequest
+from tasks.progress import listening
 from tasks.records import SampleRecord
-from tasks.tracking import store
-from tasks.tracking.evolution import EvolutionTracker, outcome
+from tasks.tracking import deliver_waiting, spool, store
+from tasks.tracking.evolution import EvolutionTracker, mark_interrupted, outcome
 
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[18]\n"
 
@@ -182,20 +183,74 @@ def broken_store(home):
         rename("metrics_away", "metrics")
 
 
-def test_a_store_that_fails_for_a_while_loses_nothing(key, home):
-    tracker = opened(key)
-    with broken_store(home):
-        tracker.samples([GOOD])
-        tracker.samples([GOOD])
-    assert len(tracker.notes) == 1
-    assert "run again to deliver it" in tracker.notes[0]
-    tracker.samples([GOOD, BROKEN])
+@pytest.fixture
+def no_patience(monkeypatch):
+    """Try a store that failed again at once."""
+    monkeypatch.setattr(spool, "RETRY_S", 0.0)
+
+
+def test_a_store_that_fails_for_a_while_loses_and_doubles_nothing(key, home, no_patience):
+    heard = []
+    with listening(lambda done, total: None, heard.append):
+        tracker = opened(key)
+        with broken_store(home):
+            tracker.samples([GOOD])
+            tracker.generation(1, {"samples": 1.0}, rows=[{"id": "g01-c00"}], files=[])
+            assert tracker.waiting == 2
+            assert "2 records are kept in" in deliver_waiting()
+        tracker.samples([GOOD, BROKEN])
+    assert tracker.waiting == 0
+    assert deliver_waiting() is None
+    assert len(heard) == 2
+    assert "they are kept on disk until it does" in heard[0]
+    assert heard[1].endswith("takes records again.")
     runs = children(tracker)
     assert {name: run.info.status for name, run in runs.items()} == {
         "g01-c00": "FINISHED",
         "g01-c01": "FAILED",
     }
     assert runs["g01-c00"].data.metrics["f_lf"] == 0.5
+    assert len(traces(tracker)) == 2
+    assert len(store.client().get_metric_history(tracker.run_id, "samples")) == 1
+
+
+def test_records_of_a_process_that_was_killed_are_delivered_by_the_next_one_in_order(key, home, no_patience):
+    tracker = opened(key)
+    with broken_store(home):
+        for step in range(3):
+            tracker.generation(step, {"samples": float(step)}, rows=[], files=[])
+        tracker.finish([], {"final_f_hf": -2.0}, {"best_candidate": "g01-c00"})
+    del tracker
+    again = opened(key)
+    assert again.complete
+    assert again.waiting == 0
+    history = store.client().get_metric_history(again.run_id, "samples")
+    assert [(point.step, point.value) for point in history] == [(0, 0.0), (1, 1.0), (2, 2.0)]
+    assert [point.timestamp for point in history] == sorted(point.timestamp for point in history)
+    assert store.client().get_run(again.run_id).info.status == "FINISHED"
+
+
+def test_a_record_that_is_refused_does_not_hold_up_the_others(key):
+    tracker = opened(key)
+    tracker.finish([], {"a name/that:is, not§allowed": 1.0}, {})
+    tracker.generation(1, {"samples": 1.0}, rows=[], files=[])
+    assert tracker.waiting == 0
+    assert len(store.client().get_metric_history(tracker.run_id, "samples")) == 1
+    (note,) = tracker.notes
+    assert "MLflow refused a record" in note
+    assert len(list(tracker._spool.directory.glob("rejected/*.json"))) == 1
+
+
+def test_an_interrupted_evolution_says_so_and_is_taken_up_again(key):
+    tracker = opened(key)
+    mark_interrupted("Interrupted.")
+    stopped = store.client().get_run(tracker.run_id)
+    assert (stopped.info.status, stopped.data.tags["stopped"]) == ("KILLED", "Interrupted.")
+    again = opened(key)
+    assert again.run_id == tracker.run_id
+    taken_up = store.client().get_run(again.run_id)
+    assert taken_up.info.status == "RUNNING"
+    assert "stopped" not in taken_up.data.tags
 
 
 @pytest.mark.parametrize(

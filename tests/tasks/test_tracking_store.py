@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 
@@ -42,6 +43,25 @@ print(run)
     answers = [process.communicate()[0].strip() for process in started]
     assert [process.returncode for process in started] == [0, 0]
     assert len(set(answers)) == 1
+
+
+def test_a_database_whose_making_was_killed_is_made_anew(tmp_path):
+    """The migration takes a second or two, and what it leaves half-way could not be opened again."""
+    program = "from tasks.tracking import require_store; require_store()"
+    environment = os.environ | {
+        "BIFE_HOME": str(tmp_path),
+        "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow/mlflow.db",
+        "PYTHONPATH": str(REPOSITORY),
+    }
+    killed = subprocess.Popen([sys.executable, "-c", program], env=environment)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("mlflow/.mlflow.db.*")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    time.sleep(0.3)
+    killed.kill()
+    killed.wait()
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+    assert [path.name for path in (tmp_path / "mlflow").iterdir()] == ["mlflow.db"]
 
 
 def test_a_run_is_found_again_and_says_whether_it_ended(key):
