@@ -35,6 +35,7 @@ from flows.results import EvolutionResult, TrackedRun
 from flows.verdicts import evolution_verdict, links
 from tasks.collection import prepare_instances
 from tasks.evolution import (
+    alone_in_evolution,
     calls_directory,
     evolution_directory,
     evolution_key,
@@ -80,7 +81,9 @@ def evolution(config: PipelineConfig, decisions: CollectionSummary | None = None
     search = config.search
     observer().stage("evolution", f"{search.samples} samples by {config.generator.kind}")
     design = InstanceSet.model_validate(prepare_instances(config.instances, "design", config.high.instances))
-    result = _Evolution(config, decisions, design).run()
+    key = evolution_key(config, decisions, design)
+    with alone_in_evolution(key):
+        result = _Evolution(key, config, decisions, design).run()
     show_verdict(config.instances.label, "evolution", evolution_verdict(result))
     if result.best is not None and stands_alone():
         payload = {"rule": f"runs:/{result.run.run_id}", "config": config.model_dump(mode="json")}
@@ -91,11 +94,13 @@ def evolution(config: PipelineConfig, decisions: CollectionSummary | None = None
 class _Evolution:
     """One evolution under way: asks the search, has tasks find the answers, and tells."""
 
-    def __init__(self, config: PipelineConfig, decisions: CollectionSummary, design: InstanceSet) -> None:
+    def __init__(
+        self, key: str, config: PipelineConfig, decisions: CollectionSummary, design: InstanceSet
+    ) -> None:
         self.config = config
         self.decisions = decisions
         self.design = design
-        self.key = evolution_key(config, decisions, design)
+        self.key = key
         self.directory = evolution_directory(self.key)
         self.tracker = track(config, self.key, decisions, design)
         self.search: ReportingSearch = open_search(config.search)

@@ -13,6 +13,7 @@ from bife_core.benchmarks import Benchmark, Split, open_benchmark
 from bife_core.collection import CollectionSummary, collect_decisions
 from bife_core.config import CollectionConfig, InstancesConfig
 from tasks.home import project_home
+from tasks.locks import alone_at
 from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
 from tasks.progress import note_listener, progress_listener
 from tasks.records import InstanceRef, InstanceSet
@@ -60,10 +61,17 @@ def collect(instances: InstancesConfig, config: CollectionConfig, workers: int |
     DecisionsError
         If no instance gave a decision.
     """
-    directory = project_home().decisions / f"{instances.label}-{instances.fingerprint()}"
-    summary = collect_decisions(
-        benchmark(instances), config, directory, worker_pool(workers), progress_listener(), note_listener()
-    )
+    home, name = project_home(), f"{instances.label}-{instances.fingerprint()}"
+    lock = home.locks / f"collection-{name}.lock"
+    with alone_at(lock, f"the collection for {instances.label}", note_listener()):
+        summary = collect_decisions(
+            benchmark(instances),
+            config,
+            home.decisions / name,
+            worker_pool(workers),
+            progress_listener(),
+            note_listener(),
+        )
     return summary.model_dump(mode="json")
 
 

@@ -17,6 +17,7 @@ from bife_core.solves import Brancher
 from tasks import reports
 from tasks.collection import instances_dataset
 from tasks.home import project_home
+from tasks.locks import alone_at
 from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
 from tasks.progress import note_listener, progress_listener
 from tasks.records import InstanceSet
@@ -67,15 +68,18 @@ def evaluate(
     SolverError
         If no pair of solves could be finished.
     """
-    summary = _evaluate(
-        rule,
-        [reference.instance() for reference in instances.instances],
-        config,
-        worker_pool(workers),
-        project_home().solves,
-        progress_listener(),
-        note_listener(),
-    )
+    home = project_home()
+    lock = home.locks / f"evaluation-{rule.identity}-{instances.content}.lock"
+    with alone_at(lock, f"the evaluation of {rule.name}", note_listener()):
+        summary = _evaluate(
+            rule,
+            [reference.instance() for reference in instances.instances],
+            config,
+            worker_pool(workers),
+            home.solves,
+            progress_listener(),
+            note_listener(),
+        )
     return summary.model_dump(mode="json")
 
 

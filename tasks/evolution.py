@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,8 @@ from tasks import reports
 from tasks.collection import decisions_dataset, instances_dataset
 from tasks.generation import generator_identity
 from tasks.home import project_home
+from tasks.locks import alone_at
+from tasks.progress import note_listener
 from tasks.records import InstanceSet, SampleRecord, Spending
 from tasks.tracking.evolution import EvolutionTracker
 from tasks.tracking.stages import flat
@@ -48,6 +51,13 @@ def evolution_key(config: PipelineConfig, decisions: CollectionSummary, design: 
     """
     text = json.dumps({"version": _VERSION, **_facts(config, decisions, design)}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@contextmanager
+def alone_in_evolution(key: str) -> Iterator[None]:
+    """Keep other processes from running the same evolution at the same time: they wait, and then find it done."""
+    with alone_at(project_home().locks / f"evolution-{key}.lock", f"the evolution {key}", note_listener()):
+        yield
 
 
 def evolution_directory(key: str) -> Path:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Final
 
 from bife_core.errors import BifeError
+
+_AT_ONCE_S: Final = 0.5
+_LOOK_AGAIN_S: Final = 2.0
+
+
+class LockError(BifeError):
+    """The file of a lock cannot be used."""
 
 
 class LockTimeoutError(BifeError):
@@ -32,13 +40,51 @@ def process_lock(path: Path, timeout_s: float = 120.0) -> Iterator[None]:
     ------
     LockTimeoutError
         If the other holder keeps it longer.
+    LockError
+        If the file cannot be used.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(path, timeout=timeout_s, isolation_level=None)) as connection:
+    with ExitStack() as held:
         try:
-            connection.execute("BEGIN EXCLUSIVE")
+            connection = sqlite3.connect(path, timeout=timeout_s, isolation_level=None)
+            held.enter_context(closing(connection)).execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
-            raise LockTimeoutError(
-                f"{path} has been locked by another process for over {timeout_s:g} s; wait for it to end."
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                raise LockTimeoutError(
+                    f"{path} has been locked by another process for over {timeout_s:g} s; wait for it to end."
+                ) from error
+            raise LockError(
+                f"The lock {path} cannot be used ({error}); is the disk full, or not to be written to?"
             ) from error
+        yield
+
+
+@contextmanager
+def alone_at(path: Path, work: str, waiting: Callable[[str], None] | None) -> Iterator[None]:
+    """Hold the lock of a piece of work, waiting without limit while another process is at the very same.
+
+    Both would pay for it otherwise. Who waits finds the other's results, or goes on where it was killed.
+
+    Parameters
+    ----------
+    path : Path
+        File of the lock.
+    work : str
+        What is being done, for the sentence a person reads.
+    waiting : callable or None
+        Told, once, that somebody else is at it.
+    """
+    with ExitStack() as held:
+        patience_s, told = _AT_ONCE_S, False
+        while True:
+            try:
+                held.enter_context(process_lock(path, patience_s))
+            except LockTimeoutError:
+                if waiting is not None and not told:
+                    waiting(
+                        f"Another process is at {work}; this one waits for it and then uses what it found."
+                    )
+                patience_s, told = _LOOK_AGAIN_S, True
+            else:
+                break
         yield

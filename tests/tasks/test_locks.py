@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.locks import LockTimeoutError, process_lock
+from tasks.locks import LockError, LockTimeoutError, alone_at, process_lock
 
 REPOSITORY = Path(__file__).parents[2]
 HOLDER = """
@@ -77,3 +77,27 @@ def test_threads_exclude_one_another(tmp_path):
     for thread in threads:
         thread.join()
     assert most == 1
+
+
+def test_a_lock_that_cannot_be_written_is_told_from_one_that_is_held(tmp_path):
+    (tmp_path / "a.lock").mkdir()
+    with pytest.raises(LockError, match="cannot be used"), process_lock(tmp_path / "a.lock", timeout_s=0.2):
+        pass
+
+
+def test_who_meets_the_same_work_says_so_once_and_waits_until_its_holder_dies(holder):
+    path, process = holder
+    told = []
+    threading.Timer(4.0, process.kill).start()
+    with alone_at(path, "the evolution abc", told.append):
+        pass
+    assert told == [
+        "Another process is at the evolution abc; this one waits for it and then uses what it found."
+    ]
+
+
+def test_work_nobody_else_is_at_begins_at_once(tmp_path):
+    told = []
+    with alone_at(tmp_path / "a.lock", "the evolution abc", told.append):
+        pass
+    assert told == []
