@@ -62,7 +62,9 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     return told(result, f"{comparison(evaluated)}.")
 
 
-def _register(config: PipelineConfig, evolved: EvolutionResult, evaluated: EvaluationResult) -> RegisteredRule:
+def _register(
+    config: PipelineConfig, evolved: EvolutionResult, evaluated: EvaluationResult
+) -> RegisteredRule:
     if not (evolved.run.run_id and evaluated.run.run_id):
         raise TrackingError("A registered rule points to its runs in MLflow, which does not have them yet.")
     return register_rule(config, evaluated, _origin(config, evolved))

@@ -1,9 +1,11 @@
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
 import uuid
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,26 +25,45 @@ def run_id(key):
     return store.open_run(store.EVALUATION, key, "a run", {})[0]
 
 
-def test_processes_meeting_a_fresh_database_share_one_run(tmp_path):
-    program = """
+EIGHT_WRITERS = """
+import os, sys
 from tasks.tracking import store
-for n in range(3):
-    run, _ = store.open_run(store.EVOLUTION, "same", "shared", {"kind": "evolution"})
-    store.log(run, metrics={"x": n}, step=n, time_ms=1)
-print(run)
+
+writers = []
+for writer in range(8):
+    child = os.fork()
+    if child == 0:
+        run, _ = store.open_run(store.EVOLUTION, "same", "shared", {"kind": "evolution"})
+        for n in range(5):
+            made = store.create_child(store.EVOLUTION, run, f"w{writer}-{n}", {"candidate_id": f"w{writer}-{n}"})
+            store.log(made.info.run_id, params={"n": n}, metrics={"f_lf": n}, tags={"writer": str(writer)})
+            store.client().log_text(made.info.run_id, "text", "rule.py")
+            store.client().set_terminated(made.info.run_id)
+        os._exit(0)
+    writers.append(child)
+sys.exit(sum(os.waitpid(child, 0)[1] != 0 for child in writers))
 """
+
+
+def test_eight_writers_that_meet_a_fresh_database_share_one_run_and_lose_no_row(tmp_path):
+    database = tmp_path / "mlflow" / "mlflow.db"
     environment = os.environ | {
         "BIFE_HOME": str(tmp_path),
-        "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow/mlflow.db",
+        "MLFLOW_TRACKING_URI": f"sqlite:///{database}",
         "PYTHONPATH": str(REPOSITORY),
     }
-    started = [
-        subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    answers = [process.communicate()[0].strip() for process in started]
-    assert [process.returncode for process in started] == [0, 0]
-    assert len(set(answers)) == 1
+    done = subprocess.run([sys.executable, "-c", EIGHT_WRITERS], env=environment, check=False, timeout=280)
+    assert done.returncode == 0
+    with closing(sqlite3.connect(database)) as connection:
+        counts = {
+            table: connection.execute(f"select count(*) from {table}").fetchone()[0]
+            for table in ("runs", "params", "metrics", "experiments")
+        }
+        ended = connection.execute("select count(*) from runs where status = 'FINISHED'").fetchone()[0]
+        intact = connection.execute("pragma integrity_check").fetchone()[0]
+    assert counts == {"runs": 1 + 40, "params": 40, "metrics": 40, "experiments": 4}
+    assert (ended, intact) == (40, "ok")
+    assert len(list((tmp_path / "mlflow" / "artifacts").rglob("rule.py"))) == 40
 
 
 def test_a_database_whose_making_was_killed_is_made_anew(tmp_path):
