@@ -7,6 +7,7 @@ come through).
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import math
 import os
@@ -39,6 +40,9 @@ READABLE_VARIABLE: Final = "BIFE_SANDBOX_READABLE"
 """Environment variable: more directories a worker may read, for an installation in an unusual place."""
 
 _CPU_GRACE_S: Final = 10.0
+
+MOST_KEPT_MB: Final = 1000.0
+"""Resident memory with which a worker is replaced after a call: twice what solving and scoring need at rest."""
 
 _in_force: dict[str, str] = {}
 
@@ -119,8 +123,23 @@ def limited(limit_s: float, memory_mb: float) -> Iterator[None]:
 
 
 def is_clean() -> bool:
-    """Tell whether the last call left nothing behind that runs: no thread of Python's but the worker's two."""
-    return threading.active_count() <= 2
+    """Tell whether the worker can be asked again after its last call.
+
+    The call must have left nothing behind that runs, no thread of Python's but the worker's two, and the worker must
+    not have grown fat: every compiled rule stays in its process, and large models leave the heap in pieces.
+    """
+    return threading.active_count() <= 2 and _memory_mb() <= MOST_KEPT_MB
+
+
+def _memory_mb() -> float:
+    """Return the resident memory of this process; 0 on systems without Linux's account of it."""
+    if sys.platform != "linux":
+        return 0.0
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not every C library on Linux has it
+    if trim is not None:
+        trim(0)
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def _pin(core: int | None) -> None:

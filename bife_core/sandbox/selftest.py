@@ -65,6 +65,15 @@ def shout(megabytes: int) -> int:
     return megabytes
 
 
+_kept: list[bytearray] = []
+
+
+def hoard(megabytes: int) -> int:
+    """Keep memory after the call, as compiled rules and a heap in pieces do."""
+    _kept.append(bytearray(b"x") * (megabytes << 20))
+    return megabytes
+
+
 def fail(message: str, known: bool = False) -> None:
     """Raise a `RuleError` (known) or a ValueError with the message."""
     if known:

@@ -79,3 +79,14 @@ def test_a_call_nobody_waits_for_any_more_can_be_cancelled(alone: WorkerPool) ->
     assert busy.result() == 0.4
     assert alone.submit(CALL + "echo", {"value": 2}, limit_s=60).result() == 2
     assert queued.cancelled()
+
+
+def test_a_worker_that_has_grown_fat_is_replaced_between_calls(alone: WorkerPool) -> None:
+    def pid() -> int:
+        return int(alone.submit(CALL + "describe", {}, limit_s=60).result()["pid"])
+
+    first = pid()
+    assert alone.submit(CALL + "hoard", {"megabytes": 100}, limit_s=60).result() == 100
+    assert pid() == first
+    assert alone.submit(CALL + "hoard", {"megabytes": 1000}, limit_s=60).result() == 1000
+    assert pid() != first
