@@ -4,13 +4,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint bench chaos clean
 
 help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
 	@echo "make test    run the tests"
 	@echo "make lint    check style and types"
 	@echo "make bench   measure features, low fidelity, overhead, and reference rules against SCIP's default"
+	@echo "make chaos   kill pipelines at 25 random moments and count what was lost or paid twice"
 	@echo "make setup   only make the virtual environment $(VENV)"
 	@echo "make clean   remove the virtual environment and caches of tools (not your results)"
 
@@ -41,6 +42,9 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.low_fidelity
 	$(BIN)/python -m bench.overhead
 	$(BIN)/python -m bench.rule_vs_rpb
+
+chaos: $(STAMP)
+	$(BIN)/python -m tests.chaos
 
 clean:
 	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build *.egg-info

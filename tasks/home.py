@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,9 +117,11 @@ def prepare_environment() -> Home:
         if not os.environ.get(name):
             os.environ[name] = value
     # Prefect makes its own directory below, but not the one above it. A home that cannot be made is reported
-    # by the first use of one of its directories, not by an import.
-    with suppress(OSError):
-        home.root.mkdir(parents=True, exist_ok=True)
+    # by the first use of one of its directories, not by an import, and not by Prefect in its own words.
+    try:
+        home.prefect.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        warnings.filterwarnings("ignore", message="Failed to create the Prefect home directory")
     return home
 
 

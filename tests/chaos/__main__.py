@@ -10,8 +10,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.chaos.campaign import Tally, disturbed, undisturbed
+from tests.chaos.campaign import Tally, compare, disturbed, undisturbed
 from tests.chaos.program import STARTING
+from tests.chaos.together import started_together
 
 _ROUND = (
     "collection",
@@ -52,11 +53,17 @@ def main() -> None:
         reference = undisturbed(Path(directory), command, options.seed)
         print(f"undisturbed: {reference.durations_s}", file=sys.stderr, flush=True)
         for stages in rounds(options.kills):
-            disturbed(stages, reference, command, rng, tally)
+            with tempfile.TemporaryDirectory(prefix="bife-chaos-") as home:
+                left = disturbed(stages, reference.durations_s, command, rng, tally, Path(home))
+            if left is not None:
+                compare(left, reference.remains, tally)
             print(tally.as_json(), file=sys.stderr, flush=True)
-    print(json.dumps(tally.as_json() | {"seed": options.seed, "wall_s": round(time.monotonic() - began_s)}))
+        together = started_together(reference, command, options.seed)
+    facts = tally.as_json() | {"started_together": together}
+    print(json.dumps(facts | {"seed": options.seed, "wall_s": round(time.monotonic() - began_s)}))
     failed = tally.paid_twice + tally.solves_repeated + tally.runs_doubled + tally.versions_doubled
-    sys.exit(1 if failed + tally.lost + tally.different else 0)
+    failed += tally.lost + tally.different + together["calls_paid_twice"] + together["runs_doubled"]
+    sys.exit(1 if failed or together["ended_well"] < 3 or not together["population_identical"] else 0)
 
 
 if __name__ == "__main__":

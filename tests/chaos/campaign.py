@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -73,28 +72,31 @@ def undisturbed(home: Path, command: Sequence[str], seed: int) -> Reference:
 
 def disturbed(
     stages: Sequence[str],
-    reference: Reference,
+    durations_s: Mapping[str, float],
     command: Sequence[str],
     rng: random.Random,
     tally: Tally,
-    home: Path | None = None,
-) -> None:
-    """Run the pipeline, kill it once in each of `stages`, run it to its end, and enter all into the tally.
+    home: Path,
+) -> remains.Remains | None:
+    """Run the pipeline, kill it once in each of `stages`, run it to its end, and return what it left.
 
     Parameters
     ----------
     stages : sequence of str
         In their order of time; a name may come several times.
+    durations_s : mapping
+        How long each stage takes undisturbed: the kill comes that long after its beginning at most.
+    tally : Tally
+        Gets all that can be told without comparing.
     """
-    with tempfile.TemporaryDirectory(prefix="bife-chaos-") as directory, PaidApi(rng.randrange(2**31)) as api:
-        home = home or Path(directory)
+    with PaidApi(rng.randrange(2**31)) as api:
         kills_unix_s: list[float] = []
         paid: dict[Path, tuple[int, int]] = {}
         for stage in stages:
             program = Program(command, home, api.environment)
             if not program.wait_for(stage, LIMIT_S) and program.ended:
                 break  # there is nothing of that stage left to do
-            time.sleep(rng.uniform(0.0, reference.durations_s[stage]))
+            time.sleep(rng.uniform(0.0, durations_s[stage]))
             if program.ended:
                 break
             kills_unix_s.append(time.time())
@@ -111,8 +113,8 @@ def disturbed(
         if code != 0:
             tally.lost += 1
             tally.reasons.append(f"exit code {code}: " + " | ".join(program.output[-8:]))
-            return
-        _compare(remains.read(home), reference.remains, tally)
+            return None
+    return remains.read(home)
 
 
 def _changed(before: dict[Path, tuple[int, int]], home: Path) -> int:
@@ -120,7 +122,8 @@ def _changed(before: dict[Path, tuple[int, int]], home: Path) -> int:
     return sum(now.get(path) != identity for path, identity in before.items())
 
 
-def _compare(left: remains.Remains, wanted: remains.Remains, tally: Tally) -> None:
+def compare(left: remains.Remains, wanted: remains.Remains, tally: Tally) -> None:
+    """Enter into the tally how a disturbed run differs from an undisturbed one."""
     same = left.population == wanted.population and left.best_rule == wanted.best_rule
     tally.identical += same
     tally.different += not same

@@ -19,6 +19,8 @@ class Remains:
 
     Attributes
     ----------
+    key : str
+        The evolution's, which names its directory.
     population : list
         All candidates, best first, without anything that depends on time.
     best_rule : str
@@ -31,6 +33,7 @@ class Remains:
         Metric values that were logged more than once for a step.
     """
 
+    key: str
     population: list[dict[str, Any]]
     best_rule: str
     runs: Counter[tuple[str, str, str]]
@@ -38,9 +41,9 @@ class Remains:
     doubled_points: int
 
 
-def read(home: Path) -> Remains:
-    """Read what one finished pipeline left in a home."""
-    (directory,) = [path.parent for path in home.glob("runs/*/candidates.json")]
+def read(home: Path, key: str = "*") -> Remains:
+    """Read what one finished pipeline left in a home; where there are several, the evolution with that key."""
+    (directory,) = [path.parent for path in home.glob(f"runs/{key}/candidates.json")]
     rows = json.loads((directory / "candidates.json").read_text())
     with closing(sqlite3.connect(f"file:{home / 'mlflow' / 'mlflow.db'}?mode=ro", uri=True)) as database:
         runs = Counter(
@@ -54,12 +57,24 @@ def read(home: Path) -> Remains:
             "select count(*) from (select 1 from metrics group by run_uuid, key, step having count(*) > 1)"
         ).fetchone()
     return Remains(
+        key=directory.name,
         population=[{name: row[name] for name in _COMPARED} for row in rows],
         best_rule=(directory / "best_rule.py").read_text(),
         runs=runs,
         versions=versions,
         doubled_points=doubled,
     )
+
+
+def tracked(home: Path, key: str) -> Counter[str]:
+    """Return how many runs MLflow has of each part of an evolution: its parent under "", candidates by their id."""
+    with closing(sqlite3.connect(f"file:{home / 'mlflow' / 'mlflow.db'}?mode=ro", uri=True)) as database:
+        rows = database.execute(
+            "select coalesce(c.value, '') from tags k left join tags c on c.run_uuid = k.run_uuid "
+            "and c.key = 'candidate_id' where k.key = 'evolution_key' and k.value = ?",
+            (key,),
+        )
+        return Counter(str(name) for (name,) in rows)
 
 
 def paid(home: Path) -> dict[Path, tuple[int, int]]:

@@ -1,0 +1,54 @@
+"""Several runs started together on one fresh home: two of the same evolution, and one of another benchmark."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.chaos import remains
+from tests.chaos.api import PaidApi
+from tests.chaos.campaign import LIMIT_S, Reference
+from tests.chaos.program import Program
+
+WAITS = "this one waits for it"
+
+
+def started_together(reference: Reference, command: Sequence[str], seed: int) -> dict[str, Any]:
+    """Start three runs at once and return what became of them; all counts but `ended_well` should be 0.
+
+    Parameters
+    ----------
+    reference : Reference
+        The same evolution, alone.
+    command : sequence of str
+        Arguments of the command line.
+    """
+    other = (*command, "--benchmark", "set_covering")
+    with tempfile.TemporaryDirectory(prefix="bife-chaos-") as directory, PaidApi(seed) as api:
+        home = Path(directory)
+        programs = [Program(arguments, home, api.environment) for arguments in (command, command, other)]
+        codes = [program.wait(LIMIT_S) for program in programs]
+        outputs = ["\n".join(program.output) for program in programs]
+        keys = [path.parent.name for path in home.glob("runs/*/candidates.json")]
+        runs: Counter[str] = Counter()
+        for key in keys:
+            runs.update({f"{key} {name}": count for name, count in remains.tracked(home, key).items()})
+        same = remains.read(home, reference.remains.key) if reference.remains.key in keys else None
+        wanted = reference.remains
+        return {
+            "ended_well": codes.count(0),
+            "said_that_it_waits": sum(WAITS in output for output in outputs),
+            "evolutions": len(keys),
+            "population_identical": same is not None and same.population == wanted.population,
+            "calls_paid_twice": len(api.again()) if len(keys) < 2 else _again_within_one(api),
+            "runs_doubled": sum(count - 1 for count in runs.values()),
+            "reasons": [output[-600:] for code, output in zip(codes, outputs, strict=True) if code != 0],
+        }
+
+
+def _again_within_one(api: PaidApi) -> int:
+    """Two evolutions ask for samples of the same name, so each may be answered twice and none three times."""
+    return sum(len(times) > 2 for times in api.again().values())
