@@ -16,6 +16,8 @@ from typing import Any, Final
 from prefect.server.api.server import SubprocessASGIServer
 from prefect.settings import get_current_settings
 
+from tasks.home import project_home
+
 _LONGEST_STOP_S: Final = 5.0
 
 
@@ -25,12 +27,18 @@ class EmbeddedApi(SubprocessASGIServer):
     def _run_uvicorn_command(self) -> subprocess.Popen[Any]:
         settings = get_current_settings().to_environment_variables(exclude_unset=True)
         own = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
-        return subprocess.Popen(
-            [sys.executable, "-m", "flows.embedded", str(self.port)],
-            env={**os.environ, **own, **settings, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            stdin=subprocess.PIPE,  # closed by the system when this process ends, however it ends
-            start_new_session=True,
-        )
+        # What it prints is for whoever looks into its troubles; on the terminal it would bury the run's own words.
+        log = project_home().root / "logs" / "prefect-embedded.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as output:
+            return subprocess.Popen(
+                [sys.executable, "-m", "flows.embedded", str(self.port)],
+                env={**os.environ, **own, **settings, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                stdin=subprocess.PIPE,  # closed by the system when this process ends, however it ends
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
 
 def install() -> None:

@@ -60,6 +60,7 @@ def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs
     began = datetime.now(UTC) - timedelta(seconds=1)
     embedded = not os.environ.get("PREFECT_API_URL")
     watcher = watcher or SilentObserver()
+    project_home().require_room()
     require_store()
     if embedded:
         start_embedded_api()

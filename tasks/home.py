@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,9 @@ import platformdirs
 from dotenv import dotenv_values
 
 from bife_core.errors import ConfigError
+
+LEAST_FREE_MB = 100.0
+"""Megabytes on disk below which no run begins: the databases of Prefect and MLflow take some tens when they are new."""
 
 SETTINGS_FILE = "mlflow.env"
 """Name of a settings file: lines of NAME=value."""
@@ -72,6 +76,27 @@ class Home:
     def mlflow(self) -> Path:
         """MLflow's database and artifacts."""
         return self.root / "mlflow"
+
+    @property
+    def free_mb(self) -> float:
+        """Megabytes that are free where the home lies, which must exist."""
+        return shutil.disk_usage(self.root).free / 1e6
+
+    def require_room(self) -> None:
+        """Make sure before anything is spent that results can be kept.
+
+        Raises
+        ------
+        ConfigError
+            If the home cannot be written to, or its disk is all but full.
+        """
+        _ = self.runs
+        free_mb = self.free_mb
+        if free_mb < LEAST_FREE_MB:
+            raise ConfigError(
+                f"Only {free_mb:.0f} MB are free where BiFE's home {self.root} lies, and a run needs "
+                f"{LEAST_FREE_MB:.0f} MB to begin; make room, or set BIFE_HOME to another disk."
+            )
 
     def _directory(self, name: str) -> Path:
         path = self.root / name

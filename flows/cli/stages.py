@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
     from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 
+_FULL_MB = 5.0
+"""Free megabytes below which trouble of Prefect's database is laid to the disk."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -141,6 +144,7 @@ def run_flow(
     from flows.cli.watching import watching
     from flows.running import report_interruption, run
     from tasks.collection import benchmark
+    from tasks.home import project_home
 
     try:
         # Opened before Prefect starts, so that a folder that cannot be used is reported at once.
@@ -153,6 +157,11 @@ def run_flow(
     except (HTTPError, PrefectException, RuntimeError) as error:
         if not raised_in(error, "prefect"):
             raise
+        if project_home().free_mb < _FULL_MB:
+            full = (
+                f"The disk that holds {project_home().root} is full; make room, and the same command goes on."
+            )
+            raise CommandEnd(full, ExitCode.ERROR) from error
         address = os.environ.get("PREFECT_API_URL")
         which = f"Prefect's API at {address}" if address else "Prefect's embedded API"
         advice = (

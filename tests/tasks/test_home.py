@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bife_core.errors import ConfigError
+from tasks import home as home_module
 from tasks.home import Home, prepare_environment, project_home
 
 REPOSITORY = Path(__file__).parents[2]
@@ -132,3 +133,10 @@ print(json.dumps([str(settings.home), str(settings.results.local_storage_path), 
         f"sqlite:///{home}/mlflow/mlflow.db",
     ]
     assert done.stderr == ""
+
+
+def test_a_disk_without_room_is_found_out_before_a_run_begins(tmp_path, monkeypatch):
+    Home(tmp_path).require_room()
+    monkeypatch.setattr(home_module, "LEAST_FREE_MB", 1e12)
+    with pytest.raises(ConfigError, match=r"Only \d+ MB are free .*; make room"):
+        Home(tmp_path).require_room()
