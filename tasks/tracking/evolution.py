@@ -54,6 +54,7 @@ class EvolutionTracker:
         self._name, self._params, self._tags = name, params, tags
         self._children: dict[str, Run] = {}
         self._ended: set[str] = set()
+        self._told: set[str] = set()
         self._steps: set[int] = set()
         kinds: dict[str, Callable[..., None]] = {
             "opening": self._opening,
@@ -90,9 +91,11 @@ class EvolutionTracker:
 
     def samples(self, records: Sequence[SampleRecord]) -> None:
         """Deliver what is not yet there of samples of which nothing more will become known."""
-        new = [record for record in records if record.request.id not in self._ended]
+        known = self._ended | self._told
+        new = [record for record in records if record.request.id not in known]
         if new:
             self._spool.add("samples", records=[record.model_dump(mode="json") for record in new])
+            self._told.update(record.request.id for record in new if record.candidate is not None)
 
     def generation(
         self,

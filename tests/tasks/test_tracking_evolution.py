@@ -194,7 +194,8 @@ def test_a_store_that_fails_for_a_while_loses_and_doubles_nothing(key, home, no_
     with listening(lambda done, total: None, heard.append):
         tracker = opened(key)
         with broken_store(home):
-            tracker.samples([GOOD])
+            for _ in range(3):
+                tracker.samples([GOOD])
             tracker.generation(1, {"samples": 1.0}, rows=[{"id": "g01-c00"}], files=[])
             assert tracker.waiting == 2
             assert "2 records are kept in" in deliver_waiting()
