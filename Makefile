@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test lint bench chaos clean
+.PHONY: help setup demo test lint bench chaos hostile clean
 
 help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
@@ -12,6 +12,7 @@ help:
 	@echo "make lint    check style and types"
 	@echo "make bench   measure features, low fidelity, overhead, and reference rules against SCIP's default"
 	@echo "make chaos   kill pipelines at 25 random moments and count what was lost or paid twice"
+	@echo "make hostile let the corpus of hostile rules loose (CORPUS=DIR: another one)"
 	@echo "make setup   only make the virtual environment $(VENV)"
 	@echo "make clean   remove the virtual environment and caches of tools (not your results)"
 
@@ -45,6 +46,8 @@ bench: $(STAMP)
 
 chaos: $(STAMP)
 	$(BIN)/python -m tests.chaos
+hostile: $(STAMP)
+	@$(BIN)/python -m tests.hostile $(CORPUS)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build *.egg-info

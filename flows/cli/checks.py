@@ -149,6 +149,17 @@ def _worker() -> Finding:
 _RULE = "def candidate_variable_score(variable_features):\n    return variable_features[24]\n"
 
 
+@_check("walls")
+def _walls() -> Finding:
+    from bife_core.sandbox import WorkerPool
+
+    with WorkerPool(1) as pool:
+        facts = pool.submit("bife_core.sandbox.selftest:describe", {}, limit_s=60).result()
+    missing = [name for name, found in facts["in_force"].items() if found.startswith("no:")]
+    text = "; ".join(f"{name}: {found}" for name, found in facts["in_force"].items())
+    return Finding("warn" if missing else "ok", text)
+
+
 @_check("MLflow")
 def _mlflow() -> Finding:
     from tasks.tracking import EVOLUTION, experiment_id, tracking_uri

@@ -1,3 +1,6 @@
+import hashlib
+import os
+import pickle
 import uuid
 import warnings
 from pathlib import Path
@@ -146,6 +149,37 @@ def test_an_altered_rule_is_refused(name):
         load_registered_rule(registered.reference)
     with pytest.raises(RuleError, match="it has been altered"):
         mlflow.pyfunc.load_model(registered.reference)
+
+
+def test_a_hostile_text_is_refused_even_where_every_hash_was_changed_with_it(name):
+    registered = register(name)
+    version = store.client().get_model_version(name, str(registered.version))
+    folder = Path(mlflow.artifacts.download_artifacts(version.source))
+    hostile = "import os\n" + SOURCE.format(9)
+    (folder / "artifacts" / "rule.py").write_text(hostile)
+    described = folder / "MLmodel"
+    sha = hashlib.sha256(hostile.encode()).hexdigest()
+    described.write_text(described.read_text().replace(registered.tags["sha"], sha))
+    store.client().set_model_version_tag(name, version.version, "sha", sha)
+    for load in (load_registered_rule, bife_core.rules.load_rule, mlflow.pyfunc.load_model):
+        with pytest.raises(RuleError, match="numpy and math only, not os"):
+            load(registered.reference)
+
+
+class _Trap:
+    def __reduce__(self):
+        return Path.touch, (Path(os.environ["BIFE_HOME"], "unpickled"),)
+
+
+def test_a_pickle_beside_the_rule_is_never_read(name, home):
+    registered = register(name)
+    version = store.client().get_model_version(name, str(registered.version))
+    folder = Path(mlflow.artifacts.download_artifacts(version.source))
+    for place in ("python_model.pkl", "model.pkl", "artifacts/rule.pkl", "artifacts/rule.py.pkl"):
+        (folder / place).write_bytes(pickle.dumps(_Trap()))
+    assert load_registered_rule(registered.reference) == SOURCE.format(0)
+    mlflow.pyfunc.load_model(registered.reference)
+    assert not (home / "unpickled").exists()
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ def test_everything_a_run_needs_works_here(bife):
         "SCIP",
         "rule",
         "worker",
+        "walls",
         "MLflow",
         "Prefect",
         "Ecole",

@@ -1,0 +1,76 @@
+"""The corpus: one rule a file, with its expected outcome in a header (tests/hostile/README.md)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+RULES: Final = Path(__file__).with_name("rules")
+
+_DIRECTIVE: Final = re.compile(rb"#\s*(expect|solve|about|repeat|pad)\s*:\s*(.*?)\s*")
+_KINDS: Final = frozenset({"no_code", "syntax", "signature", "forbidden", "type"})
+
+
+@dataclass(frozen=True)
+class Case:
+    """One file of a corpus.
+
+    Attributes
+    ----------
+    name : str
+        File name without suffix.
+    source : bytes
+        The rule: the file without its header, enlarged as the header says.
+    expect : tuple of str
+        Outcomes of scoring that are right: ``scored``, ``runtime``, ``timeout``, ``rejected``,
+        ``rejected/<kind>``; empty if any is.
+    solve : tuple of str
+        Outcomes of a solve with the rule that are right: ``solved``, ``runtime``, ``timeout``; empty if any is.
+    """
+
+    name: str
+    source: bytes
+    expect: tuple[str, ...]
+    solve: tuple[str, ...]
+
+    def accepts(self, outcome: str) -> bool:
+        """Whether an outcome of scoring is an expected one."""
+        return not self.expect or outcome in self.expect or outcome.partition("/")[0] in self.expect
+
+
+def read_case(path: Path) -> Case:
+    """Read one file; a file without header is expected to be contained, whatever that takes."""
+    lines = path.read_bytes().split(b"\n")
+    directives: dict[str, str] = {}
+    while lines and (match := _DIRECTIVE.fullmatch(lines[0].removesuffix(b"\r"))):
+        directives[match[1].decode()] = match[2].decode()
+        lines.pop(0)
+    source = b"\n".join(lines)
+    if "repeat" in directives:
+        *head, last = source.rstrip(b"\n").split(b"\n")
+        source = b"\n".join([*head, *[last] * int(directives["repeat"])]) + b"\n"
+    if "pad" in directives:
+        source += b"#" * (int(directives["pad"]) - len(source))
+    return Case(path.stem, source, _words(directives.get("expect", "")), _words(directives.get("solve", "")))
+
+
+def read_corpus(directory: Path) -> list[Case]:
+    """Read all files of a directory and its sub-directories, in the order of their names."""
+    return [
+        read_case(path)
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and path.suffix in (".py", ".txt")
+    ]
+
+
+def outcome_of(kind: str | None) -> str:
+    """Return the outcome a kind of rejection belongs to."""
+    if kind is None:
+        return "scored"
+    return f"rejected/{kind}" if kind in _KINDS else kind
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split("|") if word.strip())

@@ -1,0 +1,5 @@
+# about: a larger row
+# expect: rejected/forbidden
+def candidate_variable_score(variable_features):
+    variable_features.resize(10**9)
+    return 1.0

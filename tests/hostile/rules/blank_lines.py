@@ -1,0 +1,5 @@
+# about: white space only
+# expect: rejected/no_code
+
+   
+	

@@ -1,0 +1,4 @@
+# about: arrays that do not fit
+# expect: runtime
+def candidate_variable_score(variable_features):
+    return (variable_features[0:3] + variable_features[0:50]).sum()

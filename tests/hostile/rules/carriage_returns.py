@@ -1,0 +1,3 @@
+# about: lines end as on an old Mac
+# expect: scored
+def candidate_variable_score(variable_features):    return variable_features[18]

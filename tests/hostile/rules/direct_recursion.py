@@ -1,0 +1,4 @@
+# about: a function that calls itself
+# expect: rejected/forbidden
+def candidate_variable_score(variable_features):
+    return candidate_variable_score(variable_features)

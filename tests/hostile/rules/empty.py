@@ -1,0 +1,2 @@
+# about: nothing at all
+# expect: rejected/no_code

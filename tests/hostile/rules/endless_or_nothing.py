@@ -1,0 +1,8 @@
+# about: a loop that is never left by return
+# expect: rejected/type
+def candidate_variable_score(variable_features):
+    x = [1.0]
+    while True:
+        x = x + x
+        if len(x) > 10:
+            break

@@ -1,0 +1,5 @@
+# about: a pool
+# expect: rejected/forbidden
+import multiprocessing
+def candidate_variable_score(variable_features):
+    return variable_features[18]

@@ -1,0 +1,5 @@
+# about: a temporary file
+# expect: rejected/forbidden
+import tempfile
+def candidate_variable_score(variable_features):
+    return variable_features[18]

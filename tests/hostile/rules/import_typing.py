@@ -1,0 +1,5 @@
+# about: harmless, and not needed
+# expect: rejected/forbidden
+from typing import List
+def candidate_variable_score(variable_features):
+    return variable_features[18]

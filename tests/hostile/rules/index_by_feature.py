@@ -1,0 +1,4 @@
+# about: a feature as an index
+# expect: runtime
+def candidate_variable_score(variable_features):
+    return variable_features[int(variable_features[0] * 1e6) + 72]

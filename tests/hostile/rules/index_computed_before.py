@@ -1,0 +1,4 @@
+# about: before the first feature
+# expect: runtime
+def candidate_variable_score(variable_features):
+    return variable_features[int(variable_features[20] * 0.0) - 500]

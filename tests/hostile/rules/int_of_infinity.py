@@ -1,0 +1,4 @@
+# about: int(inf)
+# expect: runtime
+def candidate_variable_score(variable_features):
+    return int(np.inf + variable_features[20])

@@ -1,0 +1,9 @@
+# about: a list that doubles
+# expect: runtime | timeout
+def candidate_variable_score(variable_features):
+    x = [variable_features[18]]
+    while len(x) > 0:
+        x = x + x
+        if len(x) < 0:
+            return 1.0
+    return 2.0

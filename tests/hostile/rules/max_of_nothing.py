@@ -1,0 +1,4 @@
+# about: the largest of no number
+# expect: runtime
+def candidate_variable_score(variable_features):
+    return max(variable_features[5:5])

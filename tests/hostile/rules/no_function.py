@@ -1,0 +1,3 @@
+# about: constants only
+# expect: rejected/signature
+WEIGHT = 0.5

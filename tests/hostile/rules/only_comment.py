@@ -1,0 +1,3 @@
+# about: a comment is no rule
+# expect: rejected/signature
+# I cannot help with that.

@@ -1,0 +1,4 @@
+# about: a list
+# expect: rejected/type
+def candidate_variable_score(variable_features):
+    return [variable_features[20]]

@@ -1,0 +1,4 @@
+# about: a word
+# expect: rejected/forbidden
+def candidate_variable_score(variable_features):
+    return 'high'

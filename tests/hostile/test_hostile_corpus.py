@@ -1,0 +1,119 @@
+"""The corpus as far as it is quick: every static refusal, and a sample of what has to run to be stopped."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bife_core.rules.checked import check_source
+from bife_core.rules.types import Rejection
+from tests.hostile.__main__ import complaint
+from tests.hostile.arena import Arena, Verdict
+from tests.hostile.corpus import RULES, Case, outcome_of, read_case, read_corpus
+
+CASES = {case.name: case for case in read_corpus(RULES)}
+STATIC = {"rejected/no_code", "rejected/syntax", "rejected/signature", "rejected/forbidden"}
+SAMPLE = (
+    "endless_true",
+    "endless_unassigned",
+    "fancy_index_beyond",
+    "good_with_everything",
+    "leaks_then_raises",
+    "list_times_wraps",
+    "most_negative_by_minus_one",
+    "number_or_tuple",
+    "returns_array",
+    "solve_raises_on_integers",
+    "where_of_two_lengths",
+)
+
+
+def text(case: Case) -> str:
+    return case.source.decode("utf-8", "surrogateescape")
+
+
+def test_the_corpus_is_large_and_every_file_has_an_expectation():
+    assert len(CASES) >= 200
+    assert [case.name for case in CASES.values() if not case.expect] == []
+
+
+def test_every_static_refusal_is_one_sentence_of_the_expected_kind():
+    wrong, refused = [], 0
+    for case in CASES.values():
+        found = check_source(text(case))
+        if not isinstance(found, Rejection):
+            continue
+        refused += 1
+        sentence = re.fullmatch(r"[A-Z][^\n]{5,350}\.", found.reason)
+        if not case.accepts(outcome_of(found.kind)) or sentence is None:
+            wrong.append(f"{case.name}: {found}")
+    assert wrong == []
+    assert refused >= 200
+
+
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory):
+    with Arena(tmp_path_factory.mktemp("arena"), limit_s=6.0) as arena:
+        yield arena
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_rule_that_has_to_run_to_be_stopped_is_stopped(arena, name):
+    verdict = arena.face(CASES[name])
+    assert verdict.escapes == ()
+    assert CASES[name].accepts(verdict.outcome), verdict
+    assert verdict.outcome == "scored" or verdict.reason.endswith((".", ")"))
+    assert not CASES[name].solve or verdict.solve in CASES[name].solve, verdict
+
+
+def test_a_header_is_taken_off_and_enlarges_the_rule(tmp_path):
+    path = tmp_path / "x.py"
+    path.write_bytes(
+        b"# about: x\r\n# expect: timeout | rejected\n# repeat: 3\n# a comment of the rule\nx = 1\n"
+    )
+    case = read_case(path)
+    assert case.source == b"# a comment of the rule\nx = 1\nx = 1\nx = 1\n"
+    assert case.accepts("timeout")
+    assert case.accepts("rejected/type")
+    assert not case.accepts("scored")
+    path.write_bytes(b"# pad: 100\nx = 1\n")
+    assert len(read_case(path).source) == 100
+
+
+def test_what_is_wrong_with_a_verdict_is_said():
+    case = Case("x", b"", ("timeout",), ("solved",))
+    good = Verdict("x", "timeout", "", "Too slow.", -1.0, ())
+    assert complaint(case, good) == ""
+    for wrong in (
+        Verdict("x", "scored", "", "", -1.0, ()),
+        Verdict("x", "timeout", "", "", -1.0, ()),
+        Verdict("x", "timeout", "", "Too slow.", 2.5, ()),
+        Verdict("x", "timeout", "", "Too slow.", -1.0, ("a file was made",)),
+        Verdict("x", "timeout", "runtime", "Raised.", -1.0, ()),
+    ):
+        assert complaint(case, wrong).startswith("x: ")
+
+
+def test_another_corpus_is_run_from_the_command_line(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "unmarked.txt").write_text("import os\n")
+    (tmp_path / "deep" / "wrong.py").write_text("# expect: scored\nimport os\n")
+    root = Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-m", "tests.hostile", str(tmp_path), "--limit-s", "20"]
+    run = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert run.returncode == 1, run.stderr
+    (line,) = run.stdout.splitlines()
+    summary = json.loads(line)
+    assert summary["rules"] == 2
+    assert summary["outcomes"] == {"rejected/signature": 2} or summary["outcomes"] == {
+        "rejected/forbidden": 2
+    }
+    assert summary["escapes"] == summary["honest_disturbed"] == 0
+    assert summary["honest"] > 0
+    assert len(summary["failed"]) == summary["unexpected"] == 1
+    assert "wrong: rejected/" in summary["failed"][0]
