@@ -46,6 +46,7 @@ bench: $(STAMP)
 
 chaos: $(STAMP)
 	$(BIN)/python -m tests.chaos
+
 hostile: $(STAMP)
 	@$(BIN)/python -m tests.hostile $(CORPUS)
 

@@ -176,6 +176,8 @@ class _Renamed(ast.NodeTransformer):
 
 def _spoken(found: types.Type) -> str:
     kinds = ((types.Array, "an array"), (types.BaseTuple, "a tuple"), (types.List, "a list"))
+    if isinstance(found, types.NoneType):
+        return "nothing, as no path leads to a return"
     return next((text for kind, text in kinds if isinstance(found, kind)), str(found))
 
 

@@ -1,5 +1,5 @@
 # about: the same for Python, as types do not settle
-# expect: timeout
+# expect: timeout | rejected/type
 def candidate_variable_score(variable_features):
     x = 1.0
     if variable_features[18] > 1e300:
