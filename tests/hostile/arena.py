@@ -124,6 +124,7 @@ class Arena:
     def face(self, case: Case) -> Verdict:
         """Score a rule, and solve with it if it got a score."""
         self.warm_up()
+        self._traps.arm()
         source = case.source.decode("utf-8", "surrogateescape")
         began = time.monotonic()
         score = score_low(source, self.decisions, LowFidelityConfig(time_limit_s=self.limit_s), self.pool)
@@ -166,7 +167,7 @@ class Traps:
         self._places = (Path.cwd(), Path.home(), Path("/tmp"))
         self._before = self._files()
         self._own = (np.sqrt, np.exp, np.load, math.sqrt, builtins.open, builtins.print, os.system)
-        self._environment = dict(os.environ)
+        self._environment: dict[str, str] = {}
         self._listener: socket.socket | None
         try:
             self._listener = socket.create_server(("127.0.0.1", PORT))
@@ -174,8 +175,12 @@ class Traps:
         except OSError:  # another arena of this process listens
             self._listener = None
 
+    def arm(self) -> None:
+        """Remember how things are before a rule comes."""
+        self._environment = dict(os.environ)
+
     def sprung(self, text: str) -> tuple[str, ...]:
-        """Return what was caught since the last call; `text` is all the rule could make known."""
+        """Return what was caught since the traps were armed; `text` is all the rule could make known."""
         found = []
         if SECRET in text:
             found.append("a secret of the parent was read")
