@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bife_core.benchmarks import Benchmark, Instance
+from bife_core.benchmarks.ecole import import_ecole
 from bife_core.config import CollectionConfig, Settings
 from bife_core.decisions import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
@@ -64,6 +65,7 @@ def _part_path(directory: Path, instance: Instance, config: CollectionConfig) ->
         "probability": config.expert_probability,
         "time_limit_s": config.time_limit_s,
         "seed": config.seed,
+        "features": config.features,
         "schema": SCHEMA_VERSION,
         "scip": versions()["scip"],
     }
@@ -126,11 +128,15 @@ def collect_decisions(
 
     Raises
     ------
+    ConfigError
+        If Ecole is to extract the features and cannot be imported.
     DecisionsError
         If no instance gave a decision, with the reasons.
     WorkerFailure
         If the pool is closed meanwhile.
     """
+    if config.features == "ecole":
+        import_ecole()
     waiting = _instances(benchmark, config.max_instances, pool.workers)
     running: deque[tuple[Instance, Path, Future[Any] | None]] = deque()
     names: list[str] = []
@@ -253,6 +259,7 @@ def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[st
         settings=SolveSettings(time_limit_s=options.time_limit_s, seed=options.seed),
         quota=options.decisions_per_instance,
         expert_probability=options.expert_probability,
+        features=options.features,
     )
     end = {
         "status": recording.status,

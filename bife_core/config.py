@@ -45,11 +45,16 @@ class InstancesConfig(Settings):
         None, description="Directory of .mps/.lp/.cip models when benchmark='folder'."
     )
     seed: int = Field(0, ge=0, description="Seed all instances and the split of a folder are derived from.")
+    drawn_by: Literal["bife", "ecole"] = Field(
+        "bife", description="Whose generators draw a family's models; 'ecole' needs the optional package."
+    )
 
     @model_validator(mode="after")
     def _folder_goes_with_folder(self) -> InstancesConfig:
         if (self.benchmark == "folder") != (self.folder is not None):
             raise ValueError("'folder' and benchmark='folder' go together: give both or neither")
+        if self.folder is not None and self.drawn_by != "bife":
+            raise ValueError("drawn_by='ecole' goes with a family, not with a folder of models")
         return self
 
     @property
@@ -71,6 +76,9 @@ class CollectionConfig(Settings):
     )
     time_limit_s: float = Field(600.0, gt=0, description="CPU seconds spent on one instance at most.")
     seed: int = Field(0, ge=0, description="Seed of the choice of expert nodes and of the solver.")
+    features: Literal["bife", "ecole"] = Field(
+        "bife", description="Who extracts the features that are recorded; 'ecole' needs the optional package."
+    )
 
 
 class LowFidelityConfig(Settings):

@@ -7,6 +7,7 @@ from typing import Final
 
 from bife_core.benchmarks import combinatorial_auction, facility_location, independent_set, set_covering
 from bife_core.benchmarks.base import Benchmark, Family
+from bife_core.benchmarks.ecole import EcoleBenchmark
 from bife_core.benchmarks.folder import open_folder
 from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.config import InstancesConfig
@@ -38,7 +39,7 @@ def open_benchmark(config: InstancesConfig, cache_dir: Path) -> Benchmark:
     Raises
     ------
     ConfigError
-        If there is no such family or size.
+        If there is no such family or size, or Ecole is to draw it and cannot.
     InstanceError
         If a folder holds no usable model.
     """
@@ -51,4 +52,6 @@ def open_benchmark(config: InstancesConfig, cache_dir: Path) -> Benchmark:
     if config.size not in family.sizes:
         known = ", ".join(family.sizes)
         raise ConfigError(f"{family.name} has no size {config.size!r}; choose one of {known}.")
+    if config.drawn_by == "ecole":
+        return EcoleBenchmark(family, config.size, config.seed, cache_dir.absolute())
     return GeneratedBenchmark(family, config.size, config.seed, cache_dir.absolute())

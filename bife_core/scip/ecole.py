@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyscipopt
 
-from bife_core.errors import SolverError
+from bife_core.benchmarks.ecole import import_ecole
 from bife_core.scip.extractor import FeatureExtractor
 
 SLIPS = frozenset({9, 10, 14, 15, 17, 51, 57, 63, 69})
@@ -25,17 +25,12 @@ class EcoleExtractor:
 
     Raises
     ------
-    SolverError
+    ConfigError
         If Ecole cannot be imported.
     """
 
     def __init__(self, model: pyscipopt.Model) -> None:
-        try:
-            import ecole
-        except ImportError as error:
-            raise SolverError(
-                f"Ecole cannot be imported ({error}); install it from conda-forge, or use FeatureExtractor."
-            ) from error
+        ecole = import_ecole()
         self._model: Any = ecole.scip.Model.from_pyscipopt(model)
         self._observation: Any = ecole.observation.Khalil2016(pseudo_candidates=False)
         self._observation.before_reset(self._model)

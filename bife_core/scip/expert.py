@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ import pyscipopt
 from bife_core.benchmarks.screening import read_model
 from bife_core.decisions import Decisions, concatenate
 from bife_core.errors import SolverError
+from bife_core.scip.ecole import EcoleExtractor
 from bife_core.scip.extractor import FeatureExtractor
 from bife_core.scip.lp_branchrule import LpBranchrule
 from bife_core.scip.solving import INTERRUPTED, SolveSettings, apply, optimize
@@ -97,15 +99,21 @@ class _Record:
 
 class _Expert(LpBranchrule):
     def __init__(
-        self, record: _Record, quota: int | None, probability: float, rng: np.random.Generator
+        self,
+        record: _Record,
+        quota: int | None,
+        probability: float,
+        rng: np.random.Generator,
+        extractor: Callable[[pyscipopt.Model], FeatureExtractor | EcoleExtractor],
     ) -> None:
+        self.extractor_of = extractor
         self.record = record
         self.quota = quota
         self.probability = probability
         self.rng = rng
 
     def branchinitsol(self) -> None:
-        self.extractor = FeatureExtractor(self.model)
+        self.extractor = self.extractor_of(self.model)
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
         model, record = self.model, self.record
@@ -140,6 +148,7 @@ def record_decisions(
     settings: SolveSettings,
     quota: int | None,
     expert_probability: float,
+    features: Literal["bife", "ecole"] = "bife",
 ) -> Recording:
     """Solve one model under the expert and return its decisions and how the solve ended.
 
@@ -155,6 +164,8 @@ def record_decisions(
         Decisions after which the solve is stopped.
     expert_probability : float
         Chance that the expert is asked at a node; the other nodes follow pseudocosts. The root is always asked.
+    features : {"bife", "ecole"}
+        Who extracts the features that are recorded.
 
     Notes
     -----
@@ -170,7 +181,9 @@ def record_decisions(
     model, _, _ = read_model(path)
     apply(settings, model)
     record = _Record()
-    expert = _Expert(record, quota, expert_probability, np.random.default_rng(settings.seed))
+    rng = np.random.default_rng(settings.seed)
+    extractor = EcoleExtractor if features == "ecole" else FeatureExtractor
+    expert = _Expert(record, quota, expert_probability, rng, extractor)
     model.includeBranchrule(expert, "expert", "strong branching, recorded", _PRIORITY, -1, 1.0)
     model.setParam("branching/pscost/priority", _PRIORITY - 1)
     optimize(model, f"collecting decisions from {path.name}")

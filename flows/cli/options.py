@@ -96,7 +96,17 @@ def resolve(
         typer.Option(
             metavar="DIR",
             rich_help_panel=_WHAT,
-            help="Folder of your own .mps, .lp or .cip models, instead of a family.",
+            help="Folder of your own .mps, .lp or .cip models, instead of a family; "
+            "or the word ecole, to have the family drawn by Ecole.",
+        ),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            metavar="bife|ecole",
+            rich_help_panel=_HOW,
+            show_default="bife",
+            help="Who extracts the features of recorded decisions; ecole needs the optional package.",
         ),
     ] = None,
     generator: Annotated[
@@ -154,6 +164,9 @@ def resolve(
     overrides: dict[str, Any] = {}
     if config is not None:
         overrides |= dict(_flat(_read_json(config)))
+    if instances == Path("ecole") and not instances.is_dir():
+        overrides["instances.drawn_by"] = "ecole"
+        instances = None
     if instances is not None:
         if benchmark is not None or size is not None:
             raise typer.BadParameter(
@@ -166,6 +179,7 @@ def resolve(
         generator = "replay"
     given = {
         "instances.size": size,
+        "collection.features": features,
         "generator.kind": generator,
         "generator.model": model,
         "generator.replay_from": replay_from,
