@@ -19,7 +19,7 @@ from bife_core.decisions import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.files import write_whole
 from bife_core.places import compiled_code
-from bife_core.sandbox import Note, WorkerFailure, WorkerPool, submit_repeated
+from bife_core.sandbox import Note, WorkerFailure, Workers, submit_repeated
 from bife_core.scip.solving import SolveSettings, versions
 
 _GRACE_S = 60.0
@@ -103,7 +103,7 @@ def collect_decisions(
     benchmark: Benchmark,
     config: CollectionConfig,
     directory: Path,
-    pool: WorkerPool,
+    pool: Workers,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
 ) -> CollectionSummary:
@@ -120,7 +120,7 @@ def collect_decisions(
     config : CollectionConfig
     directory : Path
         Parts and the merged file go here.
-    pool : WorkerPool
+    pool : Workers
     progress : callable, optional
         Called with (decisions so far, decisions wanted).
     note : callable, optional
@@ -223,7 +223,7 @@ def _known(part: Path, note: Note | None) -> bool:
 
 
 def _start(
-    pool: WorkerPool, instance: Instance, part: Path, config: CollectionConfig, note: Note | None
+    pool: Workers, instance: Instance, part: Path, config: CollectionConfig, note: Note | None
 ) -> Future[Any]:
     arguments = {
         "path": str(instance.path),

@@ -160,6 +160,26 @@ class EvaluationConfig(Settings):
     confidence: float = Field(0.95, gt=0, lt=1, description="Level of the bootstrap interval of the ratio.")
 
 
+class RunnerConfig(Settings):
+    """Where solves and scores run; the rules found do not depend on it."""
+
+    kind: Literal["thread", "process", "dask", "ray"] = Field(
+        "thread",
+        description="'thread' and 'process' use this machine, 'dask' and 'ray' a cluster; 'process' passes "
+        "everything on as a cluster would.",
+    )
+    address: str | None = Field(
+        None,
+        description="Address of the cluster, such as tcp://head:8786 or ray://head:10001; None starts one here.",
+    )
+
+    @model_validator(mode="after")
+    def _only_clusters_have_addresses(self) -> RunnerConfig:
+        if self.address is not None and self.kind not in ("dask", "ray"):
+            raise ValueError(f"an address goes with kind='dask' or kind='ray', not with {self.kind!r}")
+        return self
+
+
 class PipelineConfig(Settings):
     """Everything one run from instances to a registered rule needs."""
 
@@ -174,6 +194,7 @@ class PipelineConfig(Settings):
         "gate",
         description="Who makes a registered rule champion: the statistical gate alone, or a person after it.",
     )
+    runner: RunnerConfig = RunnerConfig()
     workers: int | None = Field(
         None, ge=1, description="Solver processes, one pinned per core; None uses all cores."
     )

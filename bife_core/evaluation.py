@@ -12,7 +12,7 @@ import numpy as np
 from bife_core.benchmarks import Instance
 from bife_core.config import EvaluationConfig, Settings
 from bife_core.errors import SolverError
-from bife_core.sandbox import Note, WorkerPool
+from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Brancher, SolveJob, SolveStore, run_jobs
 from bife_core.stats import RatioInterval, ratio_interval
@@ -69,7 +69,7 @@ def evaluate(
     rule: Brancher,
     instances: Sequence[Instance],
     config: EvaluationConfig,
-    pool: WorkerPool,
+    pool: Workers,
     solves_dir: Path,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,

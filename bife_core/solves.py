@@ -15,7 +15,7 @@ from bife_core.errors import RuleError, SolverError
 from bife_core.files import write_whole
 from bife_core.rules import Rejection, compile_rule
 from bife_core.rules.types import CompiledRule
-from bife_core.sandbox import Note, WorkerFailure, WorkerPool, submit_repeated
+from bife_core.sandbox import Note, WorkerFailure, Workers, submit_repeated
 from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, solve, versions
 
 _GRACE_S = 30.0
@@ -130,7 +130,7 @@ class SolveJob(Settings):
 def run_jobs(
     jobs: Sequence[SolveJob],
     store: SolveStore,
-    pool: WorkerPool,
+    pool: Workers,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
 ) -> list[SolveOutcome]:

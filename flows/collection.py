@@ -29,7 +29,8 @@ def collection(config: PipelineConfig) -> CollectionResult:
         If the instances cannot be used or gave no decision.
     """
     observer().stage("collection", f"{config.collection.decisions} decisions on {config.instances.label}")
-    summary = CollectionSummary.model_validate(collect(config.instances, config.collection, config.workers))
+    collected = collect(config.instances, config.collection, config.workers, config.runner)
+    summary = CollectionSummary.model_validate(collected)
     run_id = track_collection(config.instances, config.collection, summary)
     notes = (*summary.failures, *summary.notes)
     if summary.decisions < config.collection.decisions:

@@ -43,7 +43,9 @@ def evaluation(config: PipelineConfig, rule: str, as_challenger: bool = False) -
     observer().stage("evaluation", f"{settings.instances} held-out instances, {seeds}")
     chosen = brancher(rule)
     instances = InstanceSet.model_validate(prepare_instances(config.instances, "test", settings.instances))
-    summary = EvaluationSummary.model_validate(evaluate(chosen, instances, settings, config.workers))
+    summary = EvaluationSummary.model_validate(
+        evaluate(chosen, instances, settings, config.workers, config.runner)
+    )
     run_id = track_evaluation(config.instances, settings, chosen, instances, summary)
     notes = (
         *instances.notes,

@@ -205,6 +205,7 @@ class _Evolution:
                     self.decisions.digest,
                     config.low,
                     config.workers,
+                    config.runner,
                 )
             )
         if stopped is not None:
@@ -245,6 +246,7 @@ class _Evolution:
                 config.high,
                 self.key,
                 config.workers,
+                config.runner,
             )
             for request in requests
         ]

@@ -11,7 +11,7 @@ from prefect import task
 
 from bife_core.benchmarks import Benchmark, Split, open_benchmark
 from bife_core.collection import CollectionSummary, collect_decisions
-from bife_core.config import CollectionConfig, InstancesConfig
+from bife_core.config import CollectionConfig, InstancesConfig, RunnerConfig
 from tasks.home import project_home
 from tasks.locks import alone_at
 from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
@@ -20,6 +20,8 @@ from tasks.records import InstanceRef, InstanceSet
 from tasks.tracking import store
 from tasks.tracking.stages import flat, track_stage
 from tasks.workers import worker_pool
+
+_HERE = RunnerConfig()
 
 
 @lru_cache(maxsize=8)
@@ -51,7 +53,12 @@ def prepare_instances(config: InstancesConfig, split: Split, count: int) -> dict
     retry_delay_seconds=RETRY_DELAYS_S,
     retry_condition_fn=is_infrastructure,
 )
-def collect(instances: InstancesConfig, config: CollectionConfig, workers: int | None) -> dict[str, Any]:
+def collect(
+    instances: InstancesConfig,
+    config: CollectionConfig,
+    workers: int | None,
+    runner: RunnerConfig = _HERE,
+) -> dict[str, Any]:
     """Record strong-branching decisions and return a `CollectionSummary` as JSON.
 
     What an instance gave is on disk before it is used, so running this again solves only what is missing.
@@ -68,7 +75,7 @@ def collect(instances: InstancesConfig, config: CollectionConfig, workers: int |
             benchmark(instances),
             config,
             home.decisions / name,
-            worker_pool(workers),
+            worker_pool(workers, runner),
             progress_listener(),
             note_listener(),
         )

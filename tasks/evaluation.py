@@ -9,7 +9,7 @@ from typing import Any
 
 from prefect import task
 
-from bife_core.config import EvaluationConfig, InstancesConfig
+from bife_core.config import EvaluationConfig, InstancesConfig, RunnerConfig
 from bife_core.evaluation import EvaluationSummary
 from bife_core.evaluation import evaluate as _evaluate
 from bife_core.rules import CompiledRule, load_rule
@@ -24,6 +24,8 @@ from tasks.records import InstanceSet
 from tasks.tracking import store
 from tasks.tracking.stages import flat, track_stage
 from tasks.workers import worker_pool
+
+_HERE = RunnerConfig()
 
 
 def evaluation_key(
@@ -57,7 +59,11 @@ def brancher(reference: str) -> Brancher:
     retry_condition_fn=is_infrastructure,
 )
 def evaluate(
-    rule: Brancher, instances: InstanceSet, config: EvaluationConfig, workers: int | None
+    rule: Brancher,
+    instances: InstanceSet,
+    config: EvaluationConfig,
+    workers: int | None,
+    runner: RunnerConfig = _HERE,
 ) -> dict[str, Any]:
     """Solve the instances with rule and baseline and return an `EvaluationSummary` as JSON.
 
@@ -75,7 +81,7 @@ def evaluate(
             rule,
             [reference.instance() for reference in instances.instances],
             config,
-            worker_pool(workers),
+            worker_pool(workers, runner),
             home.solves,
             progress_listener(),
             note_listener(),

@@ -7,7 +7,7 @@ from typing import Any
 
 from prefect import task
 
-from bife_core.config import HighFidelityConfig, LowFidelityConfig
+from bife_core.config import HighFidelityConfig, LowFidelityConfig, RunnerConfig
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.high import score_high as _score_high
 from bife_core.fidelity.low import LowScore
@@ -19,6 +19,8 @@ from tasks.progress import note_listener
 from tasks.records import InstanceSet
 from tasks.states import REJECTED, told
 from tasks.workers import worker_pool
+
+_HERE = RunnerConfig()
 
 
 def _low_parts(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -56,6 +58,7 @@ def score_low(
     decisions_digest: str,
     config: LowFidelityConfig,
     workers: int | None,
+    runner: RunnerConfig = _HERE,
 ) -> dict[str, Any]:
     """Score what a generator wrote and return a `LowScore` as JSON.
 
@@ -70,7 +73,7 @@ def score_low(
     if written.source is None:
         score = LowScore(failure=written.failure or "The generator gave no rule.")
     else:
-        score = _score_low(written.source, decisions, config, worker_pool(workers))
+        score = _score_low(written.source, decisions, config, worker_pool(workers, runner))
     return _judged(score, f"F_LF {score.f_lf:.4f}" if score.f_lf is not None else "")
 
 
@@ -91,6 +94,7 @@ def score_high(
     config: HighFidelityConfig,
     evolution: str,
     workers: int | None,
+    runner: RunnerConfig = _HERE,
 ) -> dict[str, Any]:
     """Solve the design instances with a rule and return a `HighScore` as JSON.
 
@@ -105,7 +109,7 @@ def score_high(
         candidate,
         [reference.instance() for reference in instances.instances],
         config,
-        worker_pool(workers),
+        worker_pool(workers, runner),
         project_home().solves,
         note=note_listener(),
     )

@@ -5,14 +5,16 @@ from __future__ import annotations
 import atexit
 import threading
 
-from bife_core.sandbox import CoreSlots, WorkerPool
+from bife_core.config import RunnerConfig
+from bife_core.sandbox import CoreSlots, WorkerPool, Workers
 from tasks.home import project_home
 
 _lock = threading.Lock()
-_pools: dict[int | None, WorkerPool] = {}
+_pools: dict[tuple[RunnerConfig, int | None], Workers] = {}
+_HERE = RunnerConfig()
 
 
-def worker_pool(workers: int | None = None) -> WorkerPool:
+def worker_pool(workers: int | None = None, runner: RunnerConfig = _HERE) -> Workers:
     """Return the pool of that many workers, opened on first use and closed when the process ends.
 
     One pool for all tasks, and one slot per core for all processes that share a home, keep solves apart: never
@@ -21,12 +23,27 @@ def worker_pool(workers: int | None = None) -> WorkerPool:
     Parameters
     ----------
     workers : int or None
-        Processes; None takes one per usable core.
+        Processes; None takes one per usable core. A cluster that runs already has its own number.
+    runner : RunnerConfig
+        Where they are.
+
+    Raises
+    ------
+    ConfigError
+        If the runner's package is missing, or its cluster cannot be reached.
     """
     with _lock:
-        if workers not in _pools:
-            _pools[workers] = WorkerPool(workers, slots=CoreSlots(project_home().locks))
-        return _pools[workers]
+        if (runner, workers) not in _pools:
+            _pools[runner, workers] = _open(workers, runner)
+        return _pools[runner, workers]
+
+
+def _open(workers: int | None, runner: RunnerConfig) -> Workers:
+    if runner.kind == "thread":
+        return WorkerPool(workers, slots=CoreSlots(project_home().locks))
+    from tasks.engines import EnginePool, open_engine  # which import this module, on their machines
+
+    return EnginePool(open_engine(runner, workers))
 
 
 def close_workers() -> None:

@@ -11,7 +11,7 @@ from bife_core.benchmarks import Instance
 from bife_core.config import HighFidelityConfig, Settings
 from bife_core.errors import RuleError, SolverError
 from bife_core.rules import rule_sha
-from bife_core.sandbox import Note, WorkerPool
+from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import RPB, SolveResult, SolveSettings
 from bife_core.solves import Brancher, SolveJob, SolveOutcome, SolveStore, run_jobs
 
@@ -78,7 +78,7 @@ def score_high(
     name: str,
     instances: Sequence[Instance],
     config: HighFidelityConfig,
-    pool: WorkerPool,
+    pool: Workers,
     solves_dir: Path,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
@@ -128,7 +128,7 @@ def _whose_fault(
     failed: Sequence[tuple[Instance, SolveOutcome]],
     settings: SolveSettings,
     store: SolveStore,
-    pool: WorkerPool,
+    pool: Workers,
 ) -> tuple[tuple[str, ...], str | None]:
     """Return notes on instances that fail under RPB too, and the first failure that is the rule's, if any."""
     for instance, outcome in failed:

@@ -24,7 +24,7 @@ from bife_core.native import jit_for
 from bife_core.rules import Rejection, compile_rule
 from bife_core.rules.interpreted import NotOneNumberError
 from bife_core.rules.types import CompiledRule, RejectionKind
-from bife_core.sandbox import WorkerFailure, WorkerPool, submit_repeated
+from bife_core.sandbox import WorkerFailure, Workers, submit_repeated
 from bife_core.scip.callback import best_candidate
 from bife_core.scip.memory import call_scorer
 
@@ -159,7 +159,7 @@ class LowScore(Settings):
     seconds: float = 0.0
 
 
-def score_low(source: str, decisions: Path, config: LowFidelityConfig, pool: WorkerPool) -> LowScore:
+def score_low(source: str, decisions: Path, config: LowFidelityConfig, pool: Workers) -> LowScore:
     """Compile and score a rule in a worker process that is killed at the time limit.
 
     A rule that has its worker killed twice, by a crash or for want of memory, has no score; once may have been the

@@ -9,6 +9,7 @@ from bife_core.sandbox.environment import in_worker, usable_cores
 from bife_core.sandbox.failure import FailureKind, WorkerFailure
 from bife_core.sandbox.pool import WorkerPool
 from bife_core.sandbox.repeating import Note, submit_repeated
+from bife_core.sandbox.workers import Workers
 
 __all__ = [
     "CoreSlots",
@@ -16,6 +17,7 @@ __all__ = [
     "Note",
     "WorkerFailure",
     "WorkerPool",
+    "Workers",
     "in_worker",
     "submit_repeated",
     "usable_cores",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bife_core.sandbox.failure import WorkerFailure
-from bife_core.sandbox.pool import WorkerPool
+from bife_core.sandbox.workers import Workers
 
 REPEATS: Final = 1
 """How often a call is repeated whose process was lost: once is an accident, twice is the call's own doing."""
@@ -19,7 +19,7 @@ Note = Callable[[str], None]
 
 
 def submit_repeated(
-    pool: WorkerPool,
+    pool: Workers,
     call: str,
     arguments: dict[str, Any],
     *,

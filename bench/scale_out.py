@@ -1,0 +1,121 @@
+"""Whether a run gives the same rules wherever its solves run, also when a worker is killed in the middle.
+
+Runs the pipeline of the smoke preset, whose costs are nodes, once per runner, each in a home of its own with two
+workers. With --kill, one worker process of the runner gets SIGKILL while rules are solved with; the thread runner,
+whose workers are solver processes, loses one of these. One JSON object a run: {runner, killed, digest, best, f_hf,
+node_ratio, wall_s, notes}, then {identical}. `digest` covers decisions, every candidate with both fidelities, and
+the nodes of every held-out solve. Wall seconds hold the start of Prefect's embedded API and of the cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import Any
+
+import psutil
+
+RUNNERS = ("thread", "process", "dask", "ray")
+WORKERS = 2
+_PROCESS_OF = {
+    "thread": "bife_core.sandbox.worker",
+    "process": "spawn_main",
+    "dask": "spawn_main",
+    "ray": "ray::perform",
+}
+_KILL_AFTER_S = 1.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runners", nargs="+", choices=RUNNERS, default=list(RUNNERS))
+    parser.add_argument("--kill", action="store_true", help="kill a worker in the middle of each run")
+    parser.add_argument("--inside", choices=RUNNERS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        print(json.dumps(once(options.inside, options.kill)), flush=True)
+        return
+    digests = set()
+    for runner in options.runners:
+        found = in_own_home(runner, options.kill)
+        digests.add(found["digest"])
+        print(json.dumps(found), flush=True)
+    print(json.dumps({"identical": len(digests) == 1}), flush=True)
+    if len(digests) > 1:
+        sys.exit("The runners found different rules.")
+
+
+def in_own_home(runner: str, kill: bool) -> dict[str, Any]:
+    """Run the pipeline in a process and a home of its own and return what it found."""
+    with tempfile.TemporaryDirectory(prefix="bife-scale-") as home:
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("MLFLOW_")}
+        environment |= {"BIFE_HOME": home, "RAY_USAGE_STATS_ENABLED": "0"}
+        command = [sys.executable, "-m", "bench.scale_out", "--inside", runner, *(["--kill"] if kill else [])]
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def once(runner: str, kill: bool) -> dict[str, Any]:
+    """Run the pipeline here."""
+    from bife_core.config import preset, with_overrides
+    from flows.observer import SilentObserver
+    from flows.pipeline import pipeline
+    from flows.running import run
+    from tasks.workers import close_workers
+
+    killed: list[int] = []
+
+    class Killer(SilentObserver):
+        def activity(self, text: str) -> None:
+            if kill and text.startswith("solving") and not killed:
+                killed.append(0)
+                threading.Timer(_KILL_AFTER_S, lambda: killed.append(kill_one(runner))).start()
+
+    config = with_overrides(preset("smoke"), {"runner.kind": runner, "workers": WORKERS})
+    began = time.monotonic()
+    result = run(Killer(), pipeline, config)
+    wall_s = time.monotonic() - began
+    close_workers()
+    evolved, evaluated = result.evolution, result.evaluation
+    assert evolved.best is not None
+    assert evaluated is not None
+    candidates = json.loads((evolved.directory / "candidates.json").read_text())
+    facts = {
+        "decisions": evolved.decisions.digest,
+        "candidates": [[row[name] for name in ("id", "sha", "f_lf", "f_hf")] for row in candidates],
+        "nodes": [[row["instance"], row["brancher"], row["nodes"]] for row in evaluated.summary.rows],
+    }
+    return {
+        "runner": runner,
+        "killed": bool(killed),
+        "digest": hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16],
+        "best": evolved.best.id,
+        "f_hf": evolved.best.f_hf,
+        "node_ratio": round(evaluated.summary.node_ratio, 4),
+        "wall_s": round(wall_s, 1),
+        "notes": len(result.notes),
+    }
+
+
+def kill_one(runner: str) -> int:
+    """Kill one worker process and return its id."""
+    for process in reversed(psutil.Process().children(recursive=True)):
+        if _PROCESS_OF[runner] in " ".join(process.cmdline()):
+            os.kill(process.pid, signal.SIGKILL)
+            return process.pid
+    raise AssertionError(f"No worker process of {runner} was found.")
+
+
+if __name__ == "__main__":
+    main()

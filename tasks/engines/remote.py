@@ -1,0 +1,49 @@
+"""What runs on an engine's machine: calls in a killable worker there, with the files they read and write."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+from bife_core.sandbox import WorkerFailure
+from tasks.storage import arrive, arrive_allowed, depart
+from tasks.workers import worker_pool
+
+
+def perform(
+    call: str, arguments: list[dict[str, Any]], allowed: dict[str, Any], root: str
+) -> list[dict[str, Any]]:
+    """Make calls one right after the other in one worker of this machine, and return their answers as JSON.
+
+    Parameters
+    ----------
+    allowed : dict
+        Limits of each call, and where it may read and write, as `WorkerPool.submit` takes them.
+    root : str
+        Storage all machines reach, where `tasks.storage` put the files the arguments name; empty for a file
+        system they share.
+
+    Returns
+    -------
+    list of dict
+        ``{"result": ..., "files": [...]}`` with the keys of written files, or ``{"failure": [...]}`` with the
+        arguments of a `WorkerFailure`.
+    """
+    try:
+        local = [arrive(each, root) for each in arguments]
+        futures = worker_pool().submit_in_turn(call, local, **arrive_allowed(allowed, root))
+    except (OSError, WorkerFailure) as error:
+        return [_failure(error)] * len(arguments)
+    answers: list[dict[str, Any]] = []
+    for given, mine, future in zip(arguments, local, futures, strict=True):
+        try:
+            answers.append({"result": future.result(), "files": depart(given, mine, root)})
+        except (OSError, WorkerFailure) as error:
+            answers.append(_failure(error))
+    return answers
+
+
+def _failure(error: OSError | WorkerFailure) -> dict[str, Any]:
+    if isinstance(error, WorkerFailure):
+        return {"failure": [error.kind, error.reason, error.detail, error.error_type]}
+    return {"failure": ["died", f"{socket.gethostname()} could not reach its files: {error}.", "", ""]}
