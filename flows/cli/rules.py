@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -91,6 +92,25 @@ def show(
         show_heading(console, "Features it reads")
         read = [FEATURES[index] for index in sorted(rule.features)]
         show_facts(console, [(f"{item.index:>2}  {item.name}", item.meaning) for item in read])
+
+
+@app.command("rollback")
+def rollback(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Registered model, such as bife-combinatorial_auction.")
+    ],
+    reason: Annotated[str, typer.Option(help="Why; kept in the registry.")],
+    who: Annotated[
+        str | None, typer.Option(show_default="your login name", help="Who decides; kept in the registry.")
+    ] = None,
+) -> None:
+    """Make the former champion of a registered model champion again."""
+    console = standard_output()
+    with console.status("Starting ..."):
+        from tasks.champions import Decision, roll_back
+
+    decision = Decision.model_validate(roll_back.fn(name, who or getpass.getuser(), reason))
+    console.print(f"Version {decision.version} of {name} is champion again.", markup=False)
 
 
 def load(reference: str) -> CompiledRule:

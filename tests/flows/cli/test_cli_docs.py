@@ -17,6 +17,7 @@ COMMANDS = (
     "solve",
     "rules list",
     "rules show",
+    "rules rollback",
     "ui",
     "config",
     "doctor",

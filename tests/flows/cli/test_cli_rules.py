@@ -83,3 +83,9 @@ def test_completion_offers_rules_files_and_branchers(tmp_path, monkeypatch):
     assert [name for name, _ in rule_references("sub/")] == ["sub/mine.py"]
     assert [name for name, _ in rule_references(f"{tmp_path}/sub/m")] == [f"{tmp_path}/sub/mine.py"]
     assert [name for name, _ in branchers("relp")] == ["relpscost"]
+
+
+def test_without_a_champion_there_is_nothing_to_roll_back(bife):
+    done = bife("rules", "rollback", "bife-none", "--reason", "slow")
+    assert done.exit_code == 1
+    assert sentence(done.stderr).startswith("Error: bife-none has no champion to roll back")
