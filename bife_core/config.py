@@ -25,10 +25,34 @@ Operator = Literal["i1", "e1", "e2", "m1", "m2"]
 PresetName = Literal["smoke", "quick", "paper"]
 
 
+def _title(name: str, _: Any) -> str:
+    """Return what a form calls a field: ``time_limit_s`` is "Time limit (s)"."""
+    words = name.removesuffix("_s").replace("_", " ")
+    return words[:1].upper() + words[1:] + (" (s)" if name.endswith("_s") else "")
+
+
+def _offer_families(schema: dict[str, Any]) -> None:
+    from bife_core.benchmarks import FAMILIES  # which import this module
+
+    schema["enum"] = [*FAMILIES, "folder"]
+
+
+def _offer_sizes(schema: dict[str, Any]) -> None:
+    from bife_core.benchmarks import FAMILIES
+
+    schema["enum"] = list(dict.fromkeys(size for family in FAMILIES.values() for size in family.sizes))
+
+
+def _offer_branchers(schema: dict[str, Any]) -> None:
+    from bife_core.scip.solving import BUILTIN_BRANCHERS
+
+    schema["enum"] = list(BUILTIN_BRANCHERS)
+
+
 class Settings(BaseModel):
     """Base of all configuration models: immutable, and strict about keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", field_title_generator=_title)
 
     def fingerprint(self) -> str:
         """Return a hash of the resolved values, equal for equal configurations."""
@@ -39,8 +63,16 @@ class Settings(BaseModel):
 class InstancesConfig(Settings):
     """Which models are solved."""
 
-    benchmark: str = Field("combinatorial_auction", description="Registered family, or 'folder'.")
-    size: str = Field("test", description="A size the family names, such as 'test' or 'transfer'.")
+    benchmark: str = Field(
+        "combinatorial_auction",
+        description="Registered family, or 'folder'.",
+        json_schema_extra=_offer_families,
+    )
+    size: str = Field(
+        "test",
+        description="A size the family names, such as 'test' or 'transfer'.",
+        json_schema_extra=_offer_sizes,
+    )
     folder: Path | None = Field(
         None, description="Directory of .mps/.lp/.cip models when benchmark='folder'."
     )
@@ -156,7 +188,11 @@ class EvaluationConfig(Settings):
     instances: int = Field(20, ge=1, description="Held-out test instances.")
     seeds: tuple[int, ...] = Field((0, 1, 2, 3, 4), min_length=1, description="SCIP seeds per instance.")
     time_limit_s: float = Field(1000.0, gt=0, description="CPU seconds one solve may take.")
-    baseline: str = Field("relpscost", description="Branching the rule is compared with; relpscost is RPB.")
+    baseline: str = Field(
+        "relpscost",
+        description="Branching the rule is compared with; relpscost is RPB.",
+        json_schema_extra=_offer_branchers,
+    )
     confidence: float = Field(0.95, gt=0, lt=1, description="Level of the bootstrap interval of the ratio.")
 
 

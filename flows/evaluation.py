@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from prefect import flow
+from pydantic import Field
 
 from bife_core.config import PipelineConfig
 from bife_core.evaluation import EvaluationSummary
@@ -18,10 +21,22 @@ from tasks.records import InstanceSet
 from tasks.states import in_plain_words, told
 from tasks.tracking import EVALUATION, run_url
 
+RuleReference = Annotated[
+    str,
+    Field(
+        min_length=1,
+        # As an extra, since Prefect drops a plain description from the form.
+        json_schema_extra={
+            "description": "A file on the worker's machine, a reference rule such as paper_ca, or models:/NAME@ALIAS."
+        },
+    ),
+]
+"""What names a rule, described for the form on Prefect's page."""
+
 
 @flow(name="evaluation", flow_run_name="evaluation {config.instances.label}")
 @in_plain_words
-def evaluation(config: PipelineConfig, rule: str, as_challenger: bool = False) -> EvaluationResult:
+def evaluation(config: PipelineConfig, rule: RuleReference, as_challenger: bool = False) -> EvaluationResult:
     """Compare a rule with the baseline; solves done in an earlier run are reused.
 
     Parameters

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from prefect import flow
 from prefect.futures import wait
 from prefect.task_runners import ThreadPoolTaskRunner
+from pydantic.json_schema import SkipJsonSchema
 
 from bife_core.collection import CollectionSummary
 from bife_core.config import PipelineConfig
@@ -61,7 +62,11 @@ CONCURRENT_TASKS = 16
     task_runner=ThreadPoolTaskRunner(max_workers=CONCURRENT_TASKS),  # type: ignore[arg-type]
 )
 @in_plain_words
-def evolution(config: PipelineConfig, decisions: CollectionSummary | None = None) -> EvolutionResult:
+def evolution(
+    config: PipelineConfig,
+    # Left out of the form on Prefect's page: only another flow has one to hand over.
+    decisions: SkipJsonSchema[CollectionSummary | None] = None,
+) -> EvolutionResult:
     """Search for a rule; run it again with the same settings to go on where it stopped.
 
     Parameters

@@ -21,7 +21,14 @@ HOME = Path(tempfile.mkdtemp(prefix="bife-tests-"))
 # user's own home or servers.
 os.environ["BIFE_HOME"] = str(HOME)
 os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{HOME / 'mlflow' / 'mlflow.db'}"
-for _name in ("BIFE_ENV_FILE", "MLFLOW_REGISTRY_URI", "PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_HOME"):
+for _name in (
+    "BIFE_ENV_FILE",
+    "MLFLOW_REGISTRY_URI",
+    "PREFECT_API_URL",
+    "PREFECT_PROFILE",
+    "PREFECT_HOME",
+    "BIFE_SERVER_AUTH",
+):
     os.environ.pop(_name, None)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import config, demo, doctor, rules, solve, stages, ui
+from flows.cli import config, demo, doctor, rules, solve, stages, ui, up
 from flows.cli.outcome import EXIT_CODES, ReportingGroup
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
 
 _DISCOVER = "Discover"
 _USE = "Use"
+_OPERATE = "Operate"
 _LOOK = "Look around"
 
 app.command("demo", rich_help_panel=_DISCOVER)(demo.demo)
@@ -33,6 +34,9 @@ app.command("evolve", rich_help_panel=_DISCOVER)(stages.evolve)
 app.command("evaluate", rich_help_panel=_DISCOVER)(stages.evaluate)
 app.command("solve", rich_help_panel=_USE)(solve.solve)
 app.add_typer(rules.app, name="rules", rich_help_panel=_USE)
+app.command("up", rich_help_panel=_OPERATE)(up.up)
+app.command("down", rich_help_panel=_OPERATE)(up.down)
+app.command("status", rich_help_panel=_OPERATE)(up.status)
 app.command("ui", rich_help_panel=_LOOK)(ui.ui)
 app.command("config", rich_help_panel=_LOOK)(config.config)
 app.command("doctor", rich_help_panel=_LOOK)(doctor.doctor)

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 from urllib.error import URLError
@@ -21,6 +22,10 @@ LOOPBACK: Final = "127.0.0.1"
 MLFLOW_PORT: Final = 5000
 PREFECT_PORT: Final = 4200
 
+_PORTS_TRIED: Final = 10
+_LARGEST_LOG: Final = 10_000_000
+"""Bytes; a larger log is put aside when its server starts, and the one put aside before is dropped."""
+_TAIL: Final = 20_000
 _START_LIMIT_S: Final = 180.0
 """Wall seconds; the first start on a slow disk prepares a database."""
 _STOP_LIMIT_S: Final = 10.0
@@ -31,17 +36,37 @@ class ServerError(BifeError):
     """A server did not start or stopped by itself."""
 
 
-def free_port(preferred: int) -> int:
-    """Return `preferred` if nobody listens there, else a port the system chooses."""
-    for port in (preferred, 0):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((LOOPBACK, port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
+def free_port(preferred: int, host: str = LOOPBACK) -> int:
+    """Return `preferred` if nobody listens there, else one of the next, else a port the system chooses."""
+    following = range(preferred + 1, preferred + _PORTS_TRIED) if preferred else ()
+    for port in (preferred, *following, 0):
+        found = _bindable(host, port)
+        if found is not None:
+            return found
     raise ServerError("No port is free on this machine; close a program that holds many connections.")
+
+
+def required_port(port: int, host: str = LOOPBACK) -> int:
+    """Return `port`.
+
+    Raises
+    ------
+    ServerError
+        If somebody listens there, or it may not be used.
+    """
+    if _bindable(host, port) is None:
+        raise ServerError(f"Port {port} of {host} cannot be used: another program has it; name another one.")
+    return port
+
+
+def _bindable(host: str, port: int) -> int | None:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return None
+        return int(probe.getsockname()[1])
 
 
 class Server:
@@ -58,7 +83,7 @@ class Server:
     health : str
         Address that answers once it serves.
     log : Path
-        What it prints goes there.
+        What it prints is added there.
     """
 
     def __init__(
@@ -69,7 +94,10 @@ class Server:
         self.log = log
         variables = {k: v for k, v in (os.environ | dict(environment)).items() if v or k not in environment}
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as output:
+        if log.exists() and log.stat().st_size > _LARGEST_LOG:
+            log.replace(log.with_name(f"{log.name}.1"))
+        with log.open("ab") as output:
+            self._begin = output.tell()
             self._process = subprocess.Popen(
                 command,
                 env=variables,
@@ -106,14 +134,22 @@ class Server:
         """
         code = self._process.poll()
         if code is not None:
-            lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
-            said = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
-            raise ServerError(f"{self.name} ended with code {code}; its last line in {self.log} is: {said}")
+            raise ServerError(
+                f"{self.name} ended with code {code}; its last line in {self.log} is: {self._said()}"
+            )
+
+    @property
+    def pid(self) -> int:
+        """Process id, also the id of the process group."""
+        return self._process.pid
 
     def stop(self) -> None:
         """End the server and all its descendants, by force if they do not go."""
         family = self._family()
         self._signal_group(signal.SIGTERM)
+        for process in family[1:]:  # some have a process group of their own
+            with suppress(psutil.NoSuchProcess):
+                process.terminate()
         _, stubborn = psutil.wait_procs(family, timeout=_STOP_LIMIT_S)
         self._signal_group(getattr(signal, "SIGKILL", signal.SIGTERM))
         for process in stubborn:
@@ -121,6 +157,13 @@ class Server:
                 process.kill()
         psutil.wait_procs(stubborn, timeout=_STOP_LIMIT_S)
         self._process.wait()
+
+    def _said(self) -> str:
+        """Return the last line this process printed."""
+        with self.log.open("rb") as printed:
+            printed.seek(max(self._begin, self.log.stat().st_size - _TAIL))
+            lines = printed.read().decode("utf-8", "replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
 
     def _family(self) -> list[psutil.Process]:
         try:
@@ -136,10 +179,15 @@ class Server:
             return
 
     def _answers(self) -> bool:
-        # A proxy set for the outside world has no business on the loopback.
-        opener = build_opener(ProxyHandler({}))
-        try:
-            with opener.open(self.health, timeout=2.0) as reply:
-                return bool(reply.status == 200)
-        except (URLError, OSError):
-            return False
+        return answers(self.health)
+
+
+def answers(health: str, limit_s: float = 2.0) -> bool:
+    """Whether a server of this machine answers at an address, and well."""
+    # A proxy set for the outside world has no business on the loopback.
+    opener = build_opener(ProxyHandler({}))
+    try:
+        with opener.open(health, timeout=limit_s) as reply:
+            return bool(reply.status == 200)
+    except (URLError, OSError):
+        return False

@@ -287,9 +287,15 @@ def ranking_url(parent: str) -> str:
     )
 
 
+def experiment_url(name: str) -> str:
+    """Return the list of an experiment's runs."""
+    return f"{ui_address()}#/experiments/{experiment_id(name)}/runs"
+
+
 def ui_address() -> str:
     """Return where MLflow's pages are: a server's address with a slash, or nothing for a database of ours."""
-    uri = tracking_uri()
+    # Runs of `bife up` write to the database directly, which is faster, while a server shows it.
+    uri = os.environ.get("BIFE_MLFLOW_UI") or tracking_uri()
     return f"{uri.rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
 
 

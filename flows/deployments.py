@@ -1,0 +1,231 @@
+"""The stages as Prefect deployments: what a person can start, schedule and limit on Prefect's pages.
+
+`prefect.yaml` describes the same deployments to `prefect deploy`; a test keeps both equal.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final
+
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.actions import DeploymentScheduleCreate, DeploymentUpdate, WorkPoolCreate
+from prefect.client.schemas.objects import ConcurrencyLimitStrategy, ConcurrencyOptions
+from prefect.client.schemas.schedules import CronSchedule
+from prefect.exceptions import ObjectNotFound
+from prefect.flows import Flow
+from prefect.workers.process import ProcessWorker
+from pydantic import ValidationError
+
+from bife_core.config import PipelineConfig, describe, preset
+from flows.automations import register_automations
+from flows.collection import collection
+from flows.evaluation import evaluation
+from flows.evolution import evolution
+from flows.pipeline import pipeline
+from flows.promotion import promotion, rollback
+from tasks.tracking import COLLECTION, EVALUATION, EVOLUTION, experiment_url
+
+WORK_POOL: Final = "bife"
+"""Name of the pool the deployments' runs wait in and workers take them from."""
+
+NIGHTLY: Final = "0 2 * * *"
+"""Cron of the schedule the pipeline comes with, switched off: two o'clock UTC every night."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A flow that is deployed.
+
+    Attributes
+    ----------
+    experiment : str or None
+        The MLflow experiment its runs are found in.
+    at_once : int or None
+        Runs of it that may go on at the same time; others wait. None sets no limit.
+    parameters : mapping
+        What the form on Prefect's page is filled with.
+    nightly : bool
+        Whether it gets a schedule, switched off, to be switched on or changed on the page.
+    """
+
+    flow: Flow[..., Any]
+    about: str
+    experiment: str | None = None
+    at_once: int | None = 1
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    nightly: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name of flow and deployment alike, such as ``evolution``."""
+        return self.flow.name
+
+    @property
+    def tags(self) -> list[str]:
+        """What the deployment and its runs are found by."""
+        return ["bife", self.name]
+
+    @property
+    def entrypoint(self) -> str:
+        """The flow as a module path: it is imported, wherever the package lies."""
+        return f"{self.flow.fn.__module__}.{self.flow.fn.__name__}"
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """JSON schema of the flow's parameters: Prefect's page makes a form of it and refuses what does not fit."""
+        return self.flow.parameters.model_dump(exclude_unset=True)
+
+    @property
+    def description(self) -> str:
+        """Markdown shown on the deployment's page, with a link to the runs in MLflow."""
+        if self.experiment is None:
+            return self.about
+        return f"{self.about}\n\nRuns in MLflow: [{self.experiment}]({experiment_url(self.experiment)})"
+
+
+def _quick() -> dict[str, Any]:
+    return {"config": preset("quick").model_dump(mode="json")}
+
+
+STAGES: Final[tuple[Stage, ...]] = (
+    Stage(
+        collection,
+        "Record strong-branching decisions. Instances done before are not solved again.",
+        COLLECTION,
+        parameters=_quick(),
+    ),
+    Stage(
+        evolution,
+        "Search for a branching rule. Run it again with the same parameters to go on where it stopped.",
+        EVOLUTION,
+        parameters=_quick(),
+    ),
+    Stage(
+        evaluation,
+        "Compare a rule with a SCIP brancher on held-out instances.",
+        EVALUATION,
+        parameters=_quick(),
+    ),
+    Stage(
+        pipeline,
+        "From instances to a registered rule: collection, evolution, evaluation, registration.",
+        EVOLUTION,
+        parameters=_quick(),
+        nightly=True,
+    ),
+    Stage(
+        promotion,
+        "Weigh a challenger against RPB and the champion, ask a person on this page, and promote it or not.",
+        at_once=None,
+    ),
+    Stage(rollback, "Make the former champion of a registered model champion again.", at_once=None),
+)
+"""All deployments, in the order a reader meets them; one line more registers another flow."""
+
+
+def register(client: SyncPrefectClient, stages: Sequence[Stage] = STAGES) -> list[str]:
+    """Tell Prefect of all stages and return a sentence for each thing that was changed against a person's will.
+
+    What a person may change on the page (parameters, schedules, limits, tags, whether it is paused) is set when
+    a deployment is made and left alone afterwards; what belongs to the code (form, version, description) is
+    renewed. Parameters the code no longer takes are replaced.
+    """
+    try:
+        client.read_work_pool(WORK_POOL)
+    except ObjectNotFound:
+        template = ProcessWorker.get_default_base_job_template()
+        client.create_work_pool(WorkPoolCreate(name=WORK_POOL, type="process", base_job_template=template))
+    notes = []
+    for stage in stages:
+        try:
+            present = client.read_deployment_by_name(f"{stage.name}/{stage.name}")
+        except ObjectNotFound:
+            _create(client, stage)
+            continue
+        update = DeploymentUpdate(
+            version=code_version(),
+            description=stage.description,
+            entrypoint=stage.entrypoint,
+            path=None,
+            pull_steps=[],
+            work_pool_name=WORK_POOL,
+            enforce_parameter_schema=True,
+            parameter_openapi_schema=stage.form,
+        )
+        reason = _refusal(present.parameters)
+        if reason is not None:
+            notes.append(f"The parameters of {stage.name} no longer fit and were set anew: {reason}")
+            update = update.model_copy(update={"parameters": dict(stage.parameters)})
+        client.update_deployment(present.id, update)
+    register_automations(client)
+    return notes
+
+
+def _create(client: SyncPrefectClient, stage: Stage) -> None:
+    nightly = DeploymentScheduleCreate(
+        schedule=CronSchedule(cron=NIGHTLY, timezone="UTC"), active=False, slug="nightly"
+    )
+    client.create_deployment(
+        flow_id=client.create_flow_from_name(stage.name),
+        name=stage.name,
+        version=code_version(),
+        description=stage.description,
+        tags=stage.tags,
+        entrypoint=stage.entrypoint,
+        pull_steps=[],
+        work_pool_name=WORK_POOL,
+        parameters=dict(stage.parameters),
+        parameter_openapi_schema=stage.form,
+        enforce_parameter_schema=True,
+        schedules=[nightly] if stage.nightly else None,
+        concurrency_limit=stage.at_once,
+        concurrency_options=(
+            ConcurrencyOptions(collision_strategy=ConcurrencyLimitStrategy.ENQUEUE) if stage.at_once else None
+        ),
+    )
+
+
+def _refusal(parameters: Mapping[str, Any]) -> str | None:
+    """Return why stored parameters cannot be used any more, or None."""
+    if "config" not in parameters:
+        return None
+    try:
+        PipelineConfig.model_validate(parameters["config"])
+    except ValidationError as error:
+        return describe(error)
+    return None
+
+
+@cache
+def code_version() -> str:
+    """Return the package's version, and which commit it is where the code is a git checkout.
+
+    Examples
+    --------
+    >>> code_version()  # doctest: +SKIP
+    '0.1.0+g4095f76'
+    """
+    try:
+        number = version("bife")
+    except PackageNotFoundError:
+        number = "unreleased"
+    root = Path(__file__).resolve().parents[1]
+    if not (root / ".git").exists():
+        return number
+    try:
+        commit = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude", "*"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return number  # without git, or in somebody else's checkout, the number alone is known
+    return f"{number}+g{commit.stdout.strip()}"

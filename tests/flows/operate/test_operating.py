@@ -1,0 +1,175 @@
+"""`bife up` as its users meet it: pages, forms, runs, schedules, a lost machine, and strangers at the door."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+
+from bife_core.benchmarks import FAMILIES
+from bife_core.config import preset
+from flows.deployments import STAGES, WORK_POOL
+from flows.serving import GONE
+from tests.flows.operate.conftest import AUTH, FINAL, until
+
+# A machine that is busy takes minutes for what takes seconds on an idle one.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+def smoke(**changed):
+    """Return the parameters of a run that takes seconds, some settings changed."""
+    config = preset("smoke").model_dump(mode="json")
+    for dotted, value in changed.items():
+        section, _, name = dotted.partition("__")
+        config[section][name] = value
+    return config
+
+
+def test_all_parts_answer_and_a_second_start_is_refused(operated):
+    status = operated.status()
+    assert status["healthy"]
+    assert [part["name"] for part in status["parts"]] == ["Prefect", "MLflow", "worker"]
+    assert status["home"] == str(operated.home.root)
+    again = operated.bife("up")
+    assert again.returncode == 1
+    assert again.stderr.startswith(f"Error: BiFE is already up in {operated.home.root} with Prefect at")
+    shown = operated.bife("ui")
+    assert shown.stdout.split() == ["Prefect", operated.prefect, "MLflow", operated.mlflow]
+
+
+@pytest.mark.parametrize("path", ["prefect/api/flow_runs/count", "mlflow/api/2.0/mlflow/experiments/get"])
+def test_strangers_are_turned_away(operated, path):
+    which, _, rest = path.partition("/")
+    address = f"{operated.prefect if which == 'prefect' else operated.mlflow}/{rest}"
+    with httpx.Client(trust_env=False, timeout=30) as browser:
+        assert browser.post(address, json={}).status_code in (401, 403)
+        assert browser.get(address).status_code in (401, 405)
+        evil = {"Origin": "http://evil.example.org"}
+        answer = browser.post(address, json={}, auth=AUTH, headers=evil)
+        assert answer.status_code == 403
+        assert answer.headers.get("access-control-allow-origin") is None
+        asked = browser.options(address, headers=evil | {"Access-Control-Request-Method": "POST"})
+        assert asked.headers.get("access-control-allow-origin") is None
+
+
+def test_each_stage_has_a_form_of_the_settings(operated):
+    for stage in STAGES:
+        found = operated.page.deployment(stage.name)
+        assert found["enforce_parameter_schema"]
+        assert found["tags"] == ["bife", stage.name]
+        assert found["work_pool_name"] == WORK_POOL
+        assert found["version"]
+        limit = found["global_concurrency_limit"]
+        assert (limit and limit["limit"]) == stage.at_once
+        schema = found["parameter_openapi_schema"]
+        if "config" not in schema["properties"]:
+            continue
+        form = schema["definitions"]["InstancesConfig"]["properties"]
+        assert form["benchmark"]["enum"] == [*FAMILIES, "folder"]
+        settings = [
+            field
+            for definition in schema["definitions"].values()
+            for field in definition.get("properties", {}).values()
+            if "$ref" not in field
+        ]
+        assert all(field["description"] and field["title"] for field in settings)
+        assert (
+            schema["definitions"]["CollectionConfig"]["properties"]["time_limit_s"]["title"]
+            == "Time limit (s)"
+        )
+    assert "CollectionSummary" not in json.dumps(operated.page.deployment("evolution"))
+    assert f"{operated.mlflow}/#/experiments/" in operated.page.deployment("evolution")["description"]
+    nightly = operated.page.deployment("pipeline")["schedules"]
+    assert [(entry["schedule"]["cron"], entry["active"]) for entry in nightly] == [("0 2 * * *", False)]
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"collection__decisions": 0}, "config.collection.decisions'. Failure reason: 0 is less than"),
+        (
+            {"instances__benchmark": "sudoku"},
+            "config.instances.benchmark'. Failure reason: 'sudoku' is not one of",
+        ),
+        ({"search__operators": ["e9"]}, "config.search.operators"),
+        ({"search__wings": 2}, "config.search'. Failure reason: Additional properties are not allowed"),
+        ({"generator__temperature": "hot"}, "config.generator.temperature"),
+    ],
+)
+def test_a_form_refuses_what_does_not_fit(operated, changed, sentence):
+    answer = operated.page.start("pipeline", config=smoke(**changed))
+    assert answer.status_code == 409
+    assert sentence in answer.json()["detail"]
+
+
+def test_a_rule_to_evaluate_must_be_named(operated):
+    answer = operated.page.start("evaluation", config=smoke())
+    assert answer.status_code == 409
+    assert "'rule' is a required property" in answer.json()["detail"]
+
+
+def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated):
+    started = operated.page.start("pipeline", config=smoke()).raise_for_status().json()
+    scores = operated.home.task_results.glob
+    until(
+        lambda: [*scores("score-low-*")] or operated.page.run(started["id"])["state_type"] in FINAL, "a score"
+    )
+    run = operated.page.run(started["id"])
+    assert run["state_type"] == "RUNNING", run["state"]
+    worker = next(part for part in operated.status()["parts"] if part["name"] == "worker")
+    os.kill(worker["pid"], signal.SIGKILL)
+    os.kill(int(run["infrastructure_pid"].rpartition(":")[2]), signal.SIGKILL)
+    paid = {path: path.stat().st_mtime_ns for path in scores("propose-*")}
+
+    lost = operated.page.end_of(started["id"])
+    assert (lost["state_type"], lost["state"]["message"]) == ("CRASHED", GONE)
+    below = operated.page.runs(flow_runs={"parent_flow_run_id": {"any_": [started["id"]]}})
+    assert {run["state_type"] for run in below} == {"COMPLETED", "CRASHED"}
+    replaced = until(
+        lambda: (found := operated.status())["healthy"] and found["parts"][2], "a new worker to answer"
+    )
+    assert replaced["pid"] != worker["pid"]
+    assert replaced["restarts"] == 1
+
+    assert operated.page.retry(started["id"])["status"] == "ACCEPT"
+    ended = operated.page.end_of(started["id"])
+    assert (ended["state_type"], ended["run_count"]) == ("COMPLETED", 2), ended["state"]
+    assert {path: path.stat().st_mtime_ns for path in paid} == paid
+    samples = smoke()["search"]["samples"]
+    assert len([*scores("propose-*")]) == samples
+    runs = httpx.post(
+        f"{operated.mlflow}/api/2.0/mlflow/runs/search",
+        json={"experiment_ids": ["1", "2", "3"], "max_results": 1000},
+        auth=AUTH,
+        trust_env=False,
+    ).json()["runs"]
+    kinds = [tag["value"] for run in runs for tag in run["data"]["tags"] if tag["key"] == "kind"]
+    assert kinds.count("collection") == kinds.count("evaluation") == 1
+    assert kinds.count("candidate") <= samples
+
+
+def test_a_schedule_starts_runs_by_itself(operated):
+    page, deployment = operated.page, operated.page.deployment("collection")
+    schedule = {
+        "schedule": {
+            "interval": 3600.0,
+            "anchor_date": (datetime.now(UTC) + timedelta(seconds=3)).isoformat(),
+        },
+        "active": True,
+        "parameters": {"config": smoke()},
+        "max_scheduled_runs": 2,
+    }
+    made = page.client.post(f"/deployments/{deployment['id']}/schedules", json=[schedule]).raise_for_status()
+    chosen = {"flow_runs": {"deployment_id": {"any_": [deployment["id"]]}}}
+    try:
+        until(
+            lambda: [run for run in page.runs(**chosen) if run["state_type"] == "COMPLETED"],
+            "a scheduled run to end well",
+        )
+        assert all(run["auto_scheduled"] for run in page.runs(**chosen))
+    finally:
+        page.client.delete(f"/deployments/{deployment['id']}/schedules/{made.json()[0]['id']}")
