@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument(
         "directory", nargs="?", type=Path, default=RULES, help="corpus; BiFE's own by default"
     )
-    parser.add_argument("--limit-s", type=float, default=2.0, help="wall seconds a rule gets (default: 2)")
+    parser.add_argument("--limit-s", type=float, default=3.0, help="wall seconds a rule gets (default: 3)")
     parser.add_argument("--workers", type=int, default=2, help="hostile rules at the same time (default: 2)")
     parser.add_argument("--verbose", action="store_true", help="print every verdict to standard error")
     options = parser.parse_args()

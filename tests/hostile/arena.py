@@ -35,6 +35,7 @@ MARK: Final = "bife-escaped"
 """A file whose name starts so, in the working, the temporary or the home directory, is an escape."""
 
 GRACE_S: Final = 2.0
+HONEST_LIMIT_S: Final = 60.0
 
 _EASY: Final = "def candidate_variable_score(variable_features):\n    return variable_features[18]\n"
 
@@ -136,14 +137,16 @@ class Arena:
         if outcome == "scored":
             self.warm_up()
             began = time.monotonic()
-            solve, why = self._solve(source)
-            overdue_s = max(overdue_s, time.monotonic() - began - self.limit_s)
+            # An honest rule is given the time a busy machine needs.
+            limit_s = HONEST_LIMIT_S if case.solve and "timeout" not in case.solve else self.limit_s
+            solve, why = self._solve(source, limit_s)
+            overdue_s = max(overdue_s, time.monotonic() - began - limit_s)
             reason = reason or why
         return Verdict(
             case.name, outcome, solve, reason, overdue_s, self._traps.sprung(f"{score!r} {reason}")
         )
 
-    def _solve(self, source: str) -> tuple[str, str]:
+    def _solve(self, source: str, limit_s: float) -> tuple[str, str]:
         settings = SolveSettings(time_limit_s=600.0, node_limit=200)
         job = SolveJob.of(self.model, [Brancher(name="hostile", source=source, sha="hostile")], settings)
         arguments = job.model_dump(mode="json")

@@ -1,9 +1,8 @@
-# about: gigabytes in a real model only
+# about: wants gigabytes in a real model only
 # expect: scored
-# solve: runtime | solved
+# solve: runtime
 def candidate_variable_score(variable_features):
-    n = 1
-    if variable_features[1] == math.floor(variable_features[1]) and variable_features[2] == math.floor(variable_features[2]):
-        n = 9007199254740992
+    whole = sum([1.0 for x in variable_features if x > 0.0 and x == math.floor(x)])
+    n = 9007199254740992 if whole >= 3.0 else 1
     x = [variable_features[18]] * n
     return x[0]

@@ -2,7 +2,5 @@
 # expect: scored
 # solve: solved
 def candidate_variable_score(variable_features):
-    x = variable_features[18]
-    if variable_features[1] == math.floor(variable_features[1]) and variable_features[2] == math.floor(variable_features[2]):
-        x = math.nan
-    return x
+    whole = sum([1.0 for x in variable_features if x > 0.0 and x == math.floor(x)])
+    return math.nan if whole >= 3.0 else variable_features[18]

@@ -1,8 +1,6 @@
 # about: raises in a real model only
 # expect: scored
-# solve: runtime | solved
+# solve: runtime
 def candidate_variable_score(variable_features):
-    i = 0
-    if variable_features[1] == math.floor(variable_features[1]) and variable_features[2] == math.floor(variable_features[2]):
-        i = 5000
-    return variable_features[i] + variable_features[18]
+    whole = sum([1.0 for x in variable_features if x > 0.0 and x == math.floor(x)])
+    return variable_features[5000 if whole >= 3.0 else 18]

@@ -1,9 +1,11 @@
 # about: well behaved on recorded features, endless on those of a real model
 # expect: scored
-# solve: timeout | solved
+# solve: timeout
 def candidate_variable_score(variable_features):
-    x = variable_features[24] + variable_features[25]
-    here = x > 0.0 and x == x * 1.0 and variable_features[0] == math.floor(variable_features[0])
-    while here and variable_features[1] == math.floor(variable_features[1]):
-        x = x + 0.0
+    whole = sum([1.0 for x in variable_features if x > 0.0 and x == math.floor(x)])
+    x = variable_features[18]
+    while whole >= 3.0:
+        x = x * 0.5 + 1.0
+        if x < 0.0:
+            return x
     return x
