@@ -76,6 +76,7 @@ class Operated:
     home: Home
     prefect: str
     mlflow: str
+    auth: tuple[str, str]
     page: PrefectPage
 
     def bife(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -107,7 +108,7 @@ def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operated]:
         assert prefect in started.stdout
         assert mlflow in started.stdout
         page = PrefectPage(prefect)
-        yield Operated(home, prefect, mlflow, page)
+        yield Operated(home, prefect, mlflow, AUTH, page)
         page.client.close()
         mark = read_state(home).mark
         stopped = _bife(home.root, "down")

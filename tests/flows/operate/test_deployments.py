@@ -13,7 +13,6 @@ from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary
 from bife_core.config import PipelineConfig, preset
 from flows.deployments import NIGHTLY, STAGES, WORK_POOL, code_version, register
 from tests.flows.cli.conftest import REPOSITORY
-from tests.flows.operate.conftest import AUTH
 
 
 def test_the_file_for_prefect_deploy_says_what_the_table_says():
@@ -43,7 +42,7 @@ def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(opera
     stages = tuple(
         replace(stage, flow=stage.flow.with_options(name=f"{stage.name}-again")) for stage in STAGES
     )
-    server = {PREFECT_API_URL: f"{operated.prefect}/api", PREFECT_API_AUTH_STRING: ":".join(AUTH)}
+    server = {PREFECT_API_URL: f"{operated.prefect}/api", PREFECT_API_AUTH_STRING: ":".join(operated.auth)}
     with temporary_settings(server), get_client(sync_client=True) as client:
         assert register(client, stages) == []
         made = client.read_deployment_by_name("pipeline-again/pipeline-again")

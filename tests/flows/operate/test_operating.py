@@ -14,7 +14,7 @@ from bife_core.benchmarks import FAMILIES
 from bife_core.config import preset
 from flows.deployments import STAGES, WORK_POOL
 from flows.serving import GONE
-from tests.flows.operate.conftest import AUTH, FINAL, until
+from tests.flows.operate.conftest import FINAL, until
 
 # A machine that is busy takes minutes for what takes seconds on an idle one.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -49,7 +49,7 @@ def test_strangers_are_turned_away(operated, path):
         assert browser.post(address, json={}).status_code in (401, 403)
         assert browser.get(address).status_code in (401, 405)
         evil = {"Origin": "http://evil.example.org"}
-        answer = browser.post(address, json={}, auth=AUTH, headers=evil)
+        answer = browser.post(address, json={}, auth=operated.auth, headers=evil)
         assert answer.status_code == 403
         assert answer.headers.get("access-control-allow-origin") is None
         asked = browser.options(address, headers=evil | {"Access-Control-Request-Method": "POST"})
@@ -144,7 +144,7 @@ def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated):
     runs = httpx.post(
         f"{operated.mlflow}/api/2.0/mlflow/runs/search",
         json={"experiment_ids": ["1", "2", "3"], "max_results": 1000},
-        auth=AUTH,
+        auth=operated.auth,
         trust_env=False,
     ).json()["runs"]
     kinds = [tag["value"] for run in runs for tag in run["data"]["tags"] if tag["key"] == "kind"]
