@@ -21,9 +21,10 @@ IN_FLIGHT_S: Final = 0.25
 
 @dataclass
 class Tally:
-    """What the kills did; all but `kills`, `identical` and `in_flight` should stay 0."""
+    """What the kills did; all but `kills`, `answered`, `in_flight` and `identical` should stay 0."""
 
     kills: Counter[str] = field(default_factory=Counter)
+    answered: int = 0
     paid_twice: int = 0
     in_flight: int = 0
     solves_repeated: int = 0
@@ -39,6 +40,7 @@ class Tally:
         """Return the tally as one flat object."""
         return {
             "kills": dict(self.kills),
+            "calls_answered": self.answered,
             "calls_paid_twice": self.paid_twice,
             "answers_in_flight_at_a_kill": self.in_flight,
             "solves_repeated": self.solves_repeated,
@@ -106,6 +108,7 @@ def disturbed(
         program = Program(command, home, api.environment)
         code = program.wait(LIMIT_S)
         tally.solves_repeated += _changed(paid, home)
+        tally.answered += len(api.answered)
         for times in api.again().values():
             lost = any(0.0 <= kill - times[0] < IN_FLIGHT_S for kill in kills_unix_s)
             tally.in_flight += lost
