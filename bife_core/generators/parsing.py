@@ -9,6 +9,8 @@ import warnings
 from dataclasses import dataclass
 from typing import Final
 
+from bife_core.syntax import syntax_tree
+
 FUNCTION_NAME: Final = "candidate_variable_score"
 
 _FENCE: Final = re.compile(
@@ -35,7 +37,7 @@ def parse_python(code: str) -> ast.Module:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(code)
+        return syntax_tree(code)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from importlib.resources.abc import Traversable
 from typing import Final
 
 from bife_core.errors import RuleError
+from bife_core.syntax import syntax_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def read_header(name: str, source: str) -> ReferenceRule:
     RuleError
         If there is no docstring, or it names no origin.
     """
-    text = ast.get_docstring(ast.parse(source)) or ""
+    text = ast.get_docstring(syntax_tree(source)) or ""
     paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
     fields = {
         key: paragraph.removeprefix(f"{key}:").strip()

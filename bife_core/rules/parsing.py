@@ -7,6 +7,7 @@ import warnings
 
 from bife_core.rules.language import MAX_DEPTH, MAX_NODES, MAX_SOURCE_CHARACTERS
 from bife_core.rules.refusal import Refusal, forbidden
+from bife_core.syntax import syntax_tree
 
 
 def parse(source: str | bytes) -> ast.Module:
@@ -30,7 +31,7 @@ def parse(source: str | bytes) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as a stray backslash in a docstring
-            tree = ast.parse(source.removeprefix("\ufeff"))
+            tree = syntax_tree(source.removeprefix("\ufeff"))
     except SyntaxError as error:
         where = f"Line {error.lineno}: " if error.lineno else ""
         raise Refusal("syntax", f"{where}not valid Python: {error.msg}") from error
