@@ -25,6 +25,7 @@ MARK: Final = "BIFE_UP"
 _RESTARTS: Final = 5
 _RESTARTS_WITHIN_S: Final = 600.0
 _STOP_LIMIT_S: Final = 10.0
+_PASSES: Final = 3
 
 
 class Part(Settings):
@@ -132,23 +133,35 @@ def alone(home: Home) -> Iterator[None]:
 
 
 def end_marked(mark: str) -> int:
-    """End all processes that carry a mark, wherever they were handed to, and return how many there were."""
+    """End all processes that carry a mark, wherever they were handed to, and return how many there were.
+
+    Looked for again after the first are gone: one in charge may just have started another.
+    """
+    count = 0
+    for _ in range(_PASSES):
+        found = _marked(mark)
+        count += len(found)
+        for process in found:
+            _send(process.terminate)
+        _, stubborn = psutil.wait_procs(found, timeout=_STOP_LIMIT_S)
+        for process in stubborn:
+            _send(process.kill)
+        psutil.wait_procs(stubborn, timeout=_STOP_LIMIT_S)
+    return count
+
+
+def _marked(mark: str) -> list[psutil.Process]:
     own = psutil.Process()
     spared = {own.pid, *(parent.pid for parent in own.parents())}
     found = []
     for process in psutil.process_iter():
         try:
-            if process.pid not in spared and process.environ().get(MARK) == mark:
+            alive = process.pid not in spared and process.status() != psutil.STATUS_ZOMBIE
+            if alive and process.environ().get(MARK) == mark:
                 found.append(process)
         except (psutil.Error, OSError):  # another user's, or gone meanwhile
             continue
-    for process in found:
-        _send(process.terminate)
-    _, stubborn = psutil.wait_procs(found, timeout=_STOP_LIMIT_S)
-    for process in stubborn:
-        _send(process.kill)
-    psutil.wait_procs(stubborn, timeout=_STOP_LIMIT_S)
-    return len(found)
+    return found
 
 
 def _send(signal: Callable[[], None]) -> None:
