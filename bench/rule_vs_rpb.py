@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.options import benchmark_of, parse
 from bife_core.config import EvaluationConfig
-from bife_core.evaluation import evaluate
+from bife_core.evaluation import Setting, evaluate
 from bife_core.rules import BENCHMARK_RULES, load_rule
 from bife_core.sandbox import WorkerPool
 from bife_core.solves import Brancher
@@ -26,8 +26,8 @@ def main() -> None:
         for family in options.families:
             rule = load_rule(options.rule or BENCHMARK_RULES[family])
             summary = evaluate(
-                Brancher.of(rule),
-                benchmark_of(family, options).instances("test", options.instances),
+                [Brancher.of(rule)],
+                [Setting(family, tuple(benchmark_of(family, options).instances("test", options.instances)))],
                 EvaluationConfig(
                     instances=options.instances, seeds=tuple(options.seeds), time_limit_s=options.time_limit
                 ),

@@ -24,6 +24,9 @@ Operator = Literal["i1", "e1", "e2", "m1", "m2"]
 
 PresetName = Literal["smoke", "quick", "paper"]
 
+ProtocolName = Literal["paper", "quick", "custom"]
+"""Named evaluation protocols; `custom` is whatever preset, file and options say."""
+
 
 def _title(name: str, _: Any) -> str:
     """Return what a form calls a field: ``time_limit_s`` is "Time limit (s)"."""
@@ -182,18 +185,51 @@ class GeneratorConfig(Settings):
         return self
 
 
-class EvaluationConfig(Settings):
-    """How the final rule is compared with a baseline on instances it never saw."""
+class ValidationConfig(Settings):
+    """How the final rule is chosen: the best few by F_HF are solved with again, on instances of their own.
 
-    instances: int = Field(20, ge=1, description="Held-out test instances.")
+    The greatest of many noisy F_HF flatters its rule; a second look on other instances does not.
+    """
+
+    candidates: int = Field(
+        5, ge=1, description="Rules with the best F_HF to choose among; 1 takes the best."
+    )
+    instances: int = Field(20, ge=1, description="Validation instances, apart from design and test.")
+    seeds: tuple[int, ...] = Field((0,), min_length=1, description="SCIP seeds per instance.")
+
+
+class EvaluationConfig(Settings):
+    """How methods are compared with a baseline on instances they never saw."""
+
+    instances: int = Field(20, ge=1, description="Held-out test instances of each size.")
     seeds: tuple[int, ...] = Field((0, 1, 2, 3, 4), min_length=1, description="SCIP seeds per instance.")
+    sizes: tuple[str, ...] = Field(
+        (), description="Sizes of the family to evaluate on, in order; empty is the size of the models."
+    )
     time_limit_s: float = Field(1000.0, gt=0, description="CPU seconds one solve may take.")
     baseline: str = Field(
         "relpscost",
         description="Branching the rule is compared with; relpscost is RPB.",
         json_schema_extra=_offer_branchers,
     )
-    confidence: float = Field(0.95, gt=0, lt=1, description="Level of the bootstrap interval of the ratio.")
+    metric: Cost = Field("time", description="What methods are compared by.")
+    confidence: float = Field(0.95, gt=0, lt=1, description="Level of intervals and tests.")
+    warm_up_s: float = Field(
+        2.0, ge=0, description="CPU seconds each solver process spends on an unmeasured solve first."
+    )
+    reuse_baseline: bool = Field(
+        False, description="Whether earlier solves of SCIP's own branchers on this machine may be reused."
+    )
+
+    @property
+    def protocol(self) -> ProtocolName:
+        """Name of the protocol these settings are, whatever they were made from."""
+        same = ("instances", "seeds", "sizes", "time_limit_s", "baseline", "warm_up_s")
+        for name in ("paper", "quick"):
+            named = protocol(name)
+            if all(getattr(self, field) == getattr(named, field) for field in same):
+                return name
+        return "custom"
 
 
 class RunnerConfig(Settings):
@@ -225,6 +261,7 @@ class PipelineConfig(Settings):
     low: LowFidelityConfig = LowFidelityConfig()
     high: HighFidelityConfig = HighFidelityConfig()
     generator: GeneratorConfig = GeneratorConfig()
+    validation: ValidationConfig = ValidationConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
     approval: Literal["gate", "person"] = Field(
         "gate",
@@ -251,6 +288,7 @@ def preset(name: PresetName) -> PipelineConfig:
             collection=CollectionConfig(decisions=150, decisions_per_instance=25),
             search=SearchConfig(samples=32),
             high=HighFidelityConfig(instances=6),
+            validation=ValidationConfig(candidates=3, instances=6),
             evaluation=EvaluationConfig(instances=16, seeds=(0,)),
         )
     if name == "smoke":
@@ -259,9 +297,25 @@ def preset(name: PresetName) -> PipelineConfig:
             collection=CollectionConfig(decisions=20, time_limit_s=20),
             search=SearchConfig(samples=8, initial=4, population=3),
             high=HighFidelityConfig(instances=2, cost="nodes", time_limit_s=10),
-            evaluation=EvaluationConfig(instances=2, seeds=(0,), time_limit_s=10),
+            validation=ValidationConfig(candidates=2, instances=1),
+            evaluation=EvaluationConfig(instances=2, seeds=(0,), time_limit_s=10, warm_up_s=0),
         )
     raise ConfigError(f"There is no preset {name!r}; choose one of smoke, quick, paper.")
+
+
+def protocol(name: ProtocolName) -> EvaluationConfig:
+    """Return a named evaluation protocol: `paper` as published, `quick` for a first answer in minutes to an hour.
+
+    Raises
+    ------
+    ConfigError
+        If no protocol has that name.
+    """
+    if name == "paper":
+        return EvaluationConfig(sizes=("test", "transfer"))
+    if name == "quick":
+        return EvaluationConfig(seeds=(0, 1), sizes=("test",), time_limit_s=300.0)
+    raise ConfigError(f"There is no protocol {name!r} with settings of its own; choose one of paper, quick.")
 
 
 def with_overrides(config: PipelineConfig, overrides: dict[str, Any]) -> PipelineConfig:

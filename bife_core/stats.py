@@ -113,6 +113,23 @@ def geometric_mean(values: ArrayLike) -> float:
     return float(scipy.stats.gmean(_positive(values, "geometric mean")))
 
 
+def shifted_geometric_mean(values: ArrayLike, shift: float = 1.0) -> float:
+    """Return gmean(value + shift) - shift, which small values move less than the plain geometric mean.
+
+    Raises
+    ------
+    ValueError
+        If there is no value, or one that is not above -shift and finite.
+
+    Examples
+    --------
+    >>> round(shifted_geometric_mean([0, 3]), 12)
+    1.0
+    """
+    shifted = np.asarray(values, dtype=np.float64) + shift
+    return float(scipy.stats.gmean(_positive(shifted, "shifted geometric mean"))) - shift
+
+
 def geometric_std(values: ArrayLike) -> float:
     """Return the geometric standard deviation, a factor of at least 1, with n - 1 degrees of freedom.
 

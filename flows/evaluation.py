@@ -1,21 +1,34 @@
-"""The third stage: a rule against the baseline on instances nothing was chosen on."""
+"""The third stage: a rule, and whatever it is to be compared with, on instances nothing was chosen on."""
 
 from __future__ import annotations
 
+import json
+import shlex
+from collections.abc import Sequence
 from typing import Annotated
 
 from prefect import flow
 from pydantic import Field
 
-from bife_core.config import PipelineConfig
+from bife_core.config import InstancesConfig, PipelineConfig, protocol
 from bife_core.evaluation import EvaluationSummary
+from bife_core.report import Story
+from bife_core.scip.solving import BUILTIN_BRANCHERS
 from flows.observer import observer
 from flows.pages import show_verdict
-from flows.registration import register_rule
+from flows.registration import present_champion, register_rule
 from flows.results import EvaluationResult, TrackedRun
 from flows.verdicts import comparison, evaluation_verdict
 from tasks.collection import prepare_instances
-from tasks.evaluation import brancher, evaluate, evaluation_directory, evaluation_key, track_evaluation
+from tasks.evaluation import (
+    brancher,
+    evaluate,
+    evaluation_directory,
+    evaluation_key,
+    setting_name,
+    track_evaluation,
+)
+from tasks.evaluation_files import search_behind
 from tasks.origin import origin_of
 from tasks.records import InstanceSet
 from tasks.states import in_plain_words, told
@@ -36,34 +49,63 @@ RuleReference = Annotated[
 
 @flow(name="evaluation", flow_run_name="evaluation {config.instances.label}")
 @in_plain_words
-def evaluation(config: PipelineConfig, rule: RuleReference, as_challenger: bool = False) -> EvaluationResult:
-    """Compare a rule with the baseline; solves done in an earlier run are reused.
+def evaluation(
+    config: PipelineConfig,
+    rule: RuleReference,
+    as_challenger: bool = False,
+    others: tuple[str, ...] = (),
+    chosen: str = "",
+) -> EvaluationResult:
+    """Compare a rule and other methods with the baseline; an evaluation that was interrupted goes on.
 
     Parameters
     ----------
     config : PipelineConfig
         Its `instances`, `evaluation` and `workers` are read.
     rule : str
-        A file, the name of a reference rule, or ``models:/<name>@<alias>``.
+        The leading method: a file, the name of a reference rule, ``models:/<name>@<alias>``, ``runs:/<run id>``,
+        or a brancher of SCIP.
     as_challenger : bool
-        Whether the rule becomes its benchmark's challenger in the registry.
+        Whether the rule becomes its benchmark's challenger in the registry; it is then measured beside the champion.
+    others : tuple of str
+        Further methods.
+    chosen : str
+        How the rule was chosen, for the report.
 
     Raises
     ------
     BifeError
-        If rule or instances cannot be used, or no pair of solves could be finished.
+        If a method or instances cannot be used, or no pair of solves could be finished.
     """
     settings = config.evaluation
+    references = (rule, *others, *(present_champion(config) if as_challenger else ()))
+    methods = [brancher(reference) for reference in references]
+    groups: dict[str, InstanceSet] = {}
+    for size in settings.sizes or (config.instances.size,):
+        instances = config.instances.model_copy(update={"size": size}) if _sized(config) else config.instances
+        groups.setdefault(
+            setting_name(instances),
+            InstanceSet.model_validate(prepare_instances(instances, "test", settings.instances)),
+        )
+    count = sum(len(group.instances) for group in groups.values())
     seeds = "1 seed" if len(settings.seeds) == 1 else f"{len(settings.seeds)} seeds"
-    observer().stage("evaluation", f"{settings.instances} held-out instances, {seeds}")
-    chosen = brancher(rule)
-    instances = InstanceSet.model_validate(prepare_instances(config.instances, "test", settings.instances))
+    observer().stage("evaluation", f"{count} held-out instances, {seeds}")
     summary = EvaluationSummary.model_validate(
-        evaluate(chosen, instances, settings, config.workers, config.runner)
+        evaluate(methods, groups, settings, config.workers, config.runner)
     )
-    run_id = track_evaluation(config.instances, settings, chosen, instances, summary)
+    every = tuple(groups.values())
+    notes = tuple(dict.fromkeys(note for group in every for note in group.notes))
+    story = Story(
+        commands=(repeat_command(config, references),),
+        searches=tuple(
+            search.model_copy(update={"chosen": chosen if number == 0 else ""})
+            for number, search in enumerate(filter(None, map(search_behind, references)))
+        ),
+        notes=notes,
+    )
+    run_id = track_evaluation(config.instances, settings, methods, every, summary, story)
     notes = (
-        *instances.notes,
+        *notes,
         *summary.failures,
         *(f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches),
         *([summary.note] if summary.note else []),
@@ -72,10 +114,10 @@ def evaluation(config: PipelineConfig, rule: RuleReference, as_challenger: bool 
         observer().note(note)
     result = EvaluationResult(
         summary=summary,
-        source=chosen.source or "",
-        sha=chosen.identity,
-        test_digest=instances.content,
-        directory=evaluation_directory(evaluation_key(chosen, instances, settings, summary)),
+        source=methods[0].source or "",
+        sha=methods[0].identity,
+        test_digest=every[0].content,
+        directory=evaluation_directory(evaluation_key(methods, every, settings, summary)),
         run=TrackedRun(experiment=EVALUATION, run_id=run_id, url=run_url(run_id, EVALUATION)),
         notes=notes,
     )
@@ -83,3 +125,41 @@ def evaluation(config: PipelineConfig, rule: RuleReference, as_challenger: bool 
         register_rule(config, result, origin_of(rule))
     show_verdict(config.instances.label, "evaluation", evaluation_verdict(result))
     return told(result, f"{comparison(result)}.")
+
+
+def _sized(config: PipelineConfig) -> bool:
+    """Whether the models come in sizes, which those of a folder do not."""
+    return config.instances.folder is None
+
+
+def repeat_command(config: PipelineConfig, references: Sequence[str]) -> str:
+    """Return the command that makes the same evaluation, whatever made this one.
+
+    Examples
+    --------
+    >>> repeat_command(PipelineConfig(), ["paper_ca", "pscost"])
+    'bife evaluate --preset paper --benchmark combinatorial_auction --rule paper_ca --method pscost'
+    """
+    words = ["bife", "evaluate", "--preset", "paper"]
+    models = config.instances
+    if models.folder is not None:
+        words += ["--instances", str(models.folder)]
+    else:
+        words += ["--benchmark", models.benchmark]
+        words += ["--size", models.size] if models.size != InstancesConfig().size else []
+    for reference in references:
+        words += ["--method" if reference in BUILTIN_BRANCHERS else "--rule", reference]
+    if models.seed:
+        words += ["--set", f"instances.seed={models.seed}"]
+    settings = config.evaluation
+    usual = PipelineConfig().evaluation if settings.protocol == "custom" else protocol(settings.protocol)
+    words += [] if settings.protocol == "custom" else ["--protocol", settings.protocol]
+    words += ["--reuse-baseline"] if settings.reuse_baseline else []
+    defaults = usual.model_dump(mode="json") | {"reuse_baseline": settings.reuse_baseline}
+    for name, value in settings.model_dump(mode="json").items():
+        if value != defaults[name]:
+            text = value if isinstance(value, str) else json.dumps(value)
+            words += ["--set", f"evaluation.{name}={text}"]
+    if config.workers is not None:
+        words += ["--workers", str(config.workers)]
+    return shlex.join(words)

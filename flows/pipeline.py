@@ -1,17 +1,19 @@
-"""All stages in order: decisions, a search for a rule, its evaluation, its registration."""
+"""All stages in order: decisions, a search, the choice of its final rule, its evaluation, its registration."""
 
 from __future__ import annotations
 
 from prefect import flow
 
 from bife_core.config import PipelineConfig
+from bife_core.search import Candidate
 from flows.collection import collection
 from flows.evaluation import evaluation
 from flows.evolution import evolution
 from flows.observer import observer
 from flows.pages import show_verdict
-from flows.registration import register_rule
+from flows.registration import present_champion, register_rule
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
+from flows.validation import choose_final
 from flows.verdicts import comparison, pipeline_verdict
 from tasks.origin import Origin, lineage
 from tasks.registry import FEWEST_INSTANCES, RegisteredRule
@@ -40,11 +42,13 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     if evolved.best is None:
         found_none = PipelineResult(collection=collected, evolution=evolved, notes=_once(notes))
         return told(found_none, evolved.sentence)
-    evaluated = evaluation(config, str(evolved.best_rule))
+    final, path, choice = choose_final(config, evolved)
+    how = choice.sentence if choice is not None else ""
+    evaluated = evaluation(config, str(path), others=present_champion(config), chosen=how)
     notes = (*notes, *evaluated.notes)
     registered: RegisteredRule | None = None
     try:
-        registered = _register(config, evolved, evaluated)
+        registered = _register(config, evolved, final, evaluated)
     except TrackingError as error:
         # All that was measured is on disk, so an unreachable registry must not take the result away.
         notes = (*notes, f"The rule is not registered yet; the same command registers it. {error}")
@@ -54,6 +58,8 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     result = PipelineResult(
         collection=collected,
         evolution=evolved,
+        final=final,
+        choice=choice,
         evaluation=evaluated,
         registered=registered,
         notes=_once(notes),
@@ -63,23 +69,22 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
 
 
 def _register(
-    config: PipelineConfig, evolved: EvolutionResult, evaluated: EvaluationResult
+    config: PipelineConfig, evolved: EvolutionResult, final: Candidate, evaluated: EvaluationResult
 ) -> RegisteredRule:
     if not (evolved.run.run_id and evaluated.run.run_id):
         raise TrackingError("A registered rule points to its runs in MLflow, which does not have them yet.")
-    return register_rule(config, evaluated, _origin(config, evolved))
+    return register_rule(config, evaluated, _origin(config, evolved, final))
 
 
-def _origin(config: PipelineConfig, evolved: EvolutionResult) -> Origin:
-    best = evolved.best
+def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Candidate) -> Origin:
     return Origin(
         evolution_key=evolved.key,
         evolution_run=evolved.run.run_id,
-        f_lf=best.f_lf if best else None,
-        f_hf=best.f_hf if best else None,
+        f_lf=final.f_lf,
+        f_hf=final.f_hf,
         cost=config.high.cost,
         decisions_digest=evolved.decisions.digest,
-        lineage=lineage(best),
+        lineage=lineage(final),
     )
 
 

@@ -8,7 +8,8 @@ from flows.observer import observer
 from flows.results import EvaluationResult
 from tasks.origin import Origin
 from tasks.promotion import register
-from tasks.registry import CHAMPION, Evidence, RegisteredRule
+from tasks.registry import CHAMPION, Evidence, RegisteredRule, champion_of, registered_name
+from tasks.tracking import TrackingError
 
 
 def register_rule(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> RegisteredRule:
@@ -38,6 +39,10 @@ def register_rule(config: PipelineConfig, evaluated: EvaluationResult, origin: O
 def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> Evidence:
     """Return what is known of a rule after its evaluation."""
     summary = evaluated.summary
+    champion = champion_of(registered_name(config.instances))
+    champion_sha = "" if champion is None else champion.tags.get("sha", "")
+    label = summary.label_of(champion_sha)
+    beside = summary.versus(label) if label is not None and label != summary.rule else None
     return Evidence(
         sha=evaluated.sha,
         benchmark=config.instances.label,
@@ -58,4 +63,22 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
         evaluation_run=evaluated.run.run_id,
         decisions_digest=origin.decisions_digest,
         test_digest=evaluated.test_digest,
+        champion_sha=champion_sha if beside is not None else "",
+        champion_ratio=beside.ratio if beside is not None else None,
+        champion_ci_low=beside.ci_low if beside is not None else None,
+        champion_ci_high=beside.ci_high if beside is not None else None,
     )
+
+
+def present_champion(config: PipelineConfig) -> tuple[str, ...]:
+    """Return the reference of the champion a rule is to be measured beside, if there is one.
+
+    Only what was measured on the same instances at the same time tells which of the two is faster. Without a
+    registry to ask there is none, and a rule measured without it is not promoted later by mistake.
+    """
+    try:
+        champion = champion_of(registered_name(config.instances))
+    except TrackingError as error:
+        observer().note(f"The rule is not measured beside the champion. {error}")
+        return ()
+    return () if champion is None else (champion.reference,)

@@ -8,6 +8,7 @@ from typing import Any
 from bife_core.collection import CollectionSummary
 from bife_core.config import Settings
 from bife_core.evaluation import EvaluationSummary
+from bife_core.evaluation.choosing import Choice
 from bife_core.scip.solving import SolveResult
 from bife_core.search import Candidate, SearchCost
 from tasks.records import Spending
@@ -111,9 +112,11 @@ class EvaluationResult(Settings):
 
     @property
     def optima(self) -> tuple[dict[str, Any], ...]:
-        """One row per instance and seed: what rule and baseline ended with, and whether they agree."""
+        """One row per instance and seed that both solved: what rule and baseline ended with."""
         pairs: dict[tuple[str, int], dict[str, Any]] = {}
         for row in self.summary.rows:
+            if row["brancher"] not in (self.summary.rule, self.summary.baseline):
+                continue
             pair = pairs.setdefault(
                 (row["instance"], row["seed"]), {"instance": row["instance"], "seed": row["seed"]}
             )
@@ -124,22 +127,32 @@ class EvaluationResult(Settings):
                 f"{who}_s": row["cpu_s"],
                 f"{who}_nodes": row["nodes"],
             }
-        return tuple(pairs.values())
+        return tuple(p for p in pairs.values() if {"rule_status", "baseline_status"} <= p.keys())
 
 
 class PipelineResult(Settings):
-    """One run from instances to a registered rule; without a rule the last two parts are None."""
+    """One run from instances to a registered rule; without a rule the last parts are None.
+
+    Attributes
+    ----------
+    final : Candidate or None
+        The rule that was evaluated and registered.
+    choice : Choice or None
+        How it was chosen on validation instances; None where there was nothing to choose.
+    """
 
     collection: CollectionResult
     evolution: EvolutionResult
+    final: Candidate | None = None
+    choice: Choice | None = None
     evaluation: EvaluationResult | None = None
     registered: RegisteredRule | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def rule(self) -> Candidate | None:
-        """The rule the search ended with: source, thought, F_LF and F_HF."""
-        return self.evolution.best
+        """The final rule: source, thought, F_LF and F_HF; the search's best where nothing else was chosen."""
+        return self.final or self.evolution.best
 
     @property
     def ratio(self) -> float | None:

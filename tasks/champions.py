@@ -74,7 +74,8 @@ class Decision(Settings):
 def weigh(challenger: Evidence, champion: Evidence | None) -> Verdict:
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
-    It must beat RPB on held-out instances, its whole interval below 1, by more than the present champion does.
+    It must beat RPB on held-out instances, and the present champion on the same ones in the same evaluation, its
+    whole interval below 1 both times: two ratios to RPB from two evaluations do not tell which rule is faster.
 
     Examples
     --------
@@ -101,13 +102,20 @@ def weigh(challenger: Evidence, champion: Evidence | None) -> Verdict:
             f"The interval of its time ratio reaches {challenger.ci_high:.3f}, so it may be slower than RPB."
         )
         return Verdict(promote=False, reason=slow)
-    if champion is not None and challenger.ratio >= champion.ratio:
-        worse = (
-            f"Its time ratio {challenger.ratio:.3f} is no better than the champion's {champion.ratio:.3f}."
-        )
-        return Verdict(promote=False, reason=worse)
-    than = "there is no champion yet" if champion is None else f"the champion takes {champion.ratio:.3f}"
-    return Verdict(promote=True, reason=f"It takes {challenger.ratio:.3f} of RPB's CPU time; {than}.")
+    faster = f"It takes {challenger.ratio:.3f} of RPB's CPU time"
+    if champion is None:
+        return Verdict(promote=True, reason=f"{faster}; there is no champion yet.")
+    if champion.sha == challenger.sha:
+        return Verdict(promote=True, reason=f"{faster}; the champion is the same rule.")
+    if challenger.champion_sha != champion.sha or challenger.champion_ratio is None:
+        unknown = "It was not measured side by side with the present champion; evaluate it once more."
+        return Verdict(promote=False, reason=unknown)
+    low, high = challenger.champion_ci_low, challenger.champion_ci_high
+    interval = "without interval" if low is None or high is None else f"interval {low:.3f} to {high:.3f}"
+    ratio = f"{challenger.champion_ratio:.3f} of the champion's ({interval})"
+    if not challenger.beats(champion.sha):
+        return Verdict(promote=False, reason=f"{faster}, but {ratio}: it may be slower than the champion.")
+    return Verdict(promote=True, reason=f"{faster} and {ratio}.")
 
 
 def crown(registered: RegisteredRule, evidence: Evidence) -> RegisteredRule:

@@ -1,20 +1,24 @@
-"""Tasks that compare a rule with a baseline on held-out instances and write the comparison to MLflow."""
+"""Tasks that compare methods with a baseline on held-out instances and write the comparison to MLflow."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from prefect import task
 
+from bife_core.benchmarks import FAMILIES
 from bife_core.config import EvaluationConfig, InstancesConfig, RunnerConfig
-from bife_core.evaluation import EvaluationSummary
+from bife_core.evaluation import EvaluationSummary, Setting
 from bife_core.evaluation import evaluate as _evaluate
+from bife_core.report import Story
 from bife_core.rules import CompiledRule, load_rule
+from bife_core.scip.solving import BUILTIN_BRANCHERS
 from bife_core.solves import Brancher
-from tasks import reports
+from tasks import evaluation_files, run_rules
 from tasks.collection import instances_dataset
 from tasks.home import project_home
 from tasks.locks import alone_at
@@ -25,68 +29,103 @@ from tasks.tracking import store
 from tasks.tracking.stages import flat, track_stage
 from tasks.workers import worker_pool
 
+run_rules.register()
+
 _HERE = RunnerConfig()
 
 
 def evaluation_key(
-    rule: Brancher, instances: InstanceSet, config: EvaluationConfig, summary: EvaluationSummary
+    methods: Sequence[Brancher],
+    instances: Sequence[InstanceSet],
+    config: EvaluationConfig,
+    summary: EvaluationSummary,
 ) -> str:
-    """Return the identity of an evaluation: the same rule, instances and settings give the same.
+    """Return the identity of an evaluation: the same methods, instances, settings and machine give the same.
 
-    One that misses some pairs of solves is another than the one that a later run completes.
+    One that misses some solves is another than the one that a later run completes.
     """
-    facts = [rule.identity, instances.content, config.model_dump(mode="json"), len(summary.failures)]
+    facts = [
+        [method.identity for method in methods],
+        [chosen.content for chosen in instances],
+        config.model_dump(mode="json"),
+        summary.machine.digest if summary.machine is not None else "",
+        len(summary.failures),
+    ]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def brancher(reference: str) -> Brancher:
-    """Return the rule a reference names: a file, a reference rule, or ``models:/…``.
+    """Return the method a reference names: a brancher of SCIP, a file, a reference rule, ``models:/…``, ``runs:/…``.
 
     Raises
     ------
     RuleError
         If there is no such rule, or it is not usable.
     """
+    if reference in BUILTIN_BRANCHERS:
+        return Brancher(name=reference)
     rule: CompiledRule = load_rule(reference)
     return Brancher.of(rule)
 
 
+def setting_name(config: InstancesConfig) -> str:
+    """Return what tables call the instances of a configuration.
+
+    Examples
+    --------
+    >>> setting_name(InstancesConfig(size="transfer"))
+    'CA transfer'
+    """
+    family = FAMILIES.get(config.benchmark)
+    return config.label if family is None else f"{family.label} {config.size}"
+
+
 @task(
     name="evaluate",
-    task_run_name="evaluate {rule.name} against {config.baseline}",
+    task_run_name="evaluate {methods[0].name} against {config.baseline}",
     retries=RETRIES,
     retry_delay_seconds=RETRY_DELAYS_S,
     retry_condition_fn=is_infrastructure,
 )
 def evaluate(
-    rule: Brancher,
-    instances: InstanceSet,
+    methods: Sequence[Brancher],
+    settings: dict[str, InstanceSet],
     config: EvaluationConfig,
     workers: int | None,
     runner: RunnerConfig = _HERE,
 ) -> dict[str, Any]:
-    """Solve the instances with rule and baseline and return an `EvaluationSummary` as JSON.
+    """Solve the instances of all settings with all methods and return an `EvaluationSummary` as JSON.
 
-    Solves done before are reused.
+    Solves done before by the same evaluation are reused.
+
+    Parameters
+    ----------
+    settings : dict
+        Instances by the name of their setting.
 
     Raises
     ------
     SolverError
-        If no pair of solves could be finished.
+        If the leading method shares no finished solve with the baseline.
     """
     home = project_home()
-    lock = home.locks / f"evaluation-{rule.identity}-{instances.content}.lock"
-    with alone_at(lock, f"the evaluation of {rule.name}", note_listener()):
+    content = hashlib.sha256("".join(chosen.content for chosen in settings.values()).encode()).hexdigest()
+    lock = home.locks / f"evaluation-{methods[0].identity}-{content[:16]}.lock"
+    with alone_at(lock, f"the evaluation of {methods[0].name}", note_listener()):
         summary = _evaluate(
-            rule,
-            [reference.instance() for reference in instances.instances],
+            methods,
+            [
+                Setting(name, tuple(reference.instance() for reference in chosen.instances))
+                for name, chosen in settings.items()
+            ],
             config,
             worker_pool(workers, runner),
             home.solves,
             progress_listener(),
             note_listener(),
         )
-    return summary.model_dump(mode="json")
+    directory = evaluation_directory(evaluation_key(methods, list(settings.values()), config, summary))
+    return evaluation_files.as_first_measured(directory, summary).model_dump(mode="json")
 
 
 @task(
@@ -99,17 +138,22 @@ def evaluate(
 def track_evaluation(
     instances_config: InstancesConfig,
     config: EvaluationConfig,
-    rule: Brancher,
-    instances: InstanceSet,
+    methods: Sequence[Brancher],
+    instances: Sequence[InstanceSet],
     summary: EvaluationSummary,
+    story: Story,
 ) -> str:
-    """Write an evaluation to disk and to MLflow, and return the id of its run."""
-    key = evaluation_key(rule, instances, config, summary)
+    """Write an evaluation with its report to disk and to MLflow, and return the id of its run.
+
+    Parameters
+    ----------
+    story : Story
+        What the report tells beside the solves: the command, and the search that led to the rule.
+    """
+    lead = methods[0]
+    key = evaluation_key(methods, instances, config, summary)
     directory = evaluation_directory(key)
-    directory.mkdir(parents=True, exist_ok=True)
-    rule_file = directory / "rule.py"
-    rule_file.write_text(rule.source or "", encoding="utf-8")
-    files = [rule_file, *reports.write_evaluation(directory, summary.rows, cpu_seconds(summary))]
+    files = evaluation_files.write_evaluation(directory, summary, lead.source or "", story)
     settings = {
         "instances": instances_config.model_dump(mode="json"),
         "evaluation": config.model_dump(mode="json"),
@@ -118,12 +162,14 @@ def track_evaluation(
         store.EVALUATION,
         key,
         f"{instances_config.label} {summary.rule} vs {summary.baseline}",
-        params=flat(settings) | {"rule": summary.rule, "rule_sha": rule.identity},
+        params=flat(settings)
+        | {"rule": summary.rule, "rule_sha": lead.identity, "methods": " ".join(summary.methods)},
         metrics={
             "ratio": summary.ratio,
             "ci_low": summary.ci_low,
             "ci_high": summary.ci_high,
             "node_ratio": summary.node_ratio,
+            "p_value": summary.comparisons[0].p_adjusted if summary.comparisons else None,
             "wins": float(summary.wins),
             "losses": float(summary.losses),
             "failures": float(len(summary.failures)),
@@ -132,11 +178,15 @@ def track_evaluation(
         tags={
             "kind": "evaluation",
             "benchmark": instances_config.label,
-            "rule_sha": rule.identity,
+            "rule_sha": lead.identity,
             "verdict": "faster" if summary.faster else "not faster",
+            "mlflow.note.content": evaluation_files.abstract(summary),
         },
-        datasets=[instances_dataset(instances)],
-        tables={"solves_table.json": [solve_row(row) for row in summary.rows]},
+        datasets=[instances_dataset(chosen) for chosen in instances],
+        tables={
+            "solves_table.json": [solve_row(row) for row in summary.rows],
+            "comparisons_table.json": [comparison.model_dump() for comparison in summary.comparisons],
+        },
         files=files,
     )
 
@@ -146,23 +196,17 @@ def evaluation_directory(key: str) -> Path:
     return project_home().runs / f"evaluation-{key}"
 
 
-def cpu_seconds(summary: EvaluationSummary) -> dict[str, dict[str, list[float]]]:
-    """Return CPU seconds by method, the rule first, then by instance, one per seed."""
-    costs: dict[str, dict[str, list[float]]] = {summary.rule: {}, summary.baseline: {}}
-    for row in summary.rows:
-        costs[row["brancher"]].setdefault(row["instance"], []).append(max(float(row["cpu_s"]), 1e-6))
-    return costs
-
-
 def solve_row(row: dict[str, Any]) -> dict[str, Any]:
     """Return the columns of one solve that a reader looks at first."""
     columns = (
+        "setting",
         "instance",
         "seed",
         "brancher",
         "status",
         "cpu_s",
         "nodes",
+        "fair_nodes",
         "lp_iterations",
         "primal_bound",
         "gap",

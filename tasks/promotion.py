@@ -57,6 +57,7 @@ def model_card(name: str, source: str, evidence: Evidence, **more: Any) -> str:
             f"{evidence.ratio:.3f} ({interval} at {evidence.confidence:.0%}; below 1 is faster; "
             f"{evidence.instances} held-out instances, {evidence.seeds} seeds each)"
         ),
+        "CPU time relative to the champion before": _beside(evidence),
         "F_LF": "unknown" if evidence.f_lf is None else f"{evidence.f_lf:.4f}",
         "F_HF": "unknown" if evidence.f_hf is None else f"{evidence.f_hf:.4g} ({evidence.cost})",
         "Decisions": evidence.decisions_digest,
@@ -67,3 +68,11 @@ def model_card(name: str, source: str, evidence: Evidence, **more: Any) -> str:
     } | {key.replace("_", " ").capitalize(): str(value) for key, value in more.items()}
     lines = [f"- **{key}**: {value}" for key, value in facts.items() if value]
     return "\n".join([f"## {name}", "", *lines, "", "```python", source.rstrip(), "```", ""])
+
+
+def _beside(evidence: Evidence) -> str:
+    if evidence.champion_ratio is None:
+        return ""
+    low, high = evidence.champion_ci_low, evidence.champion_ci_high
+    interval = "no interval" if low is None or high is None else f"{low:.3f} to {high:.3f}"
+    return f"{evidence.champion_ratio:.3f} ({interval}; the champion's hash is {evidence.champion_sha})"

@@ -60,12 +60,25 @@ class Evidence(Settings):
     evaluation_run: str
     decisions_digest: str = ""
     test_digest: str
+    champion_sha: str = ""
+    champion_ratio: float | None = None
+    champion_ci_low: float | None = None
+    champion_ci_high: float | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether there are enough instances to choose on, and all optima are alike."""
+        return self.instances >= FEWEST_INSTANCES and self.mismatches == 0
 
     @property
     def beats_rpb(self) -> bool:
         """Whether the interval of the ratio to RPB lies below 1, on enough instances and with all optima alike."""
-        sound = self.instances >= FEWEST_INSTANCES and self.mismatches == 0
-        return sound and self.baseline == RPB and self.ci_high is not None and self.ci_high < 1.0
+        return self.sound and self.baseline == RPB and self.ci_high is not None and self.ci_high < 1.0
+
+    def beats(self, champion: str) -> bool:
+        """Whether the interval of the ratio to the champion of that hash lies below 1, measured side by side."""
+        high = self.champion_ci_high if self.champion_sha == champion else None
+        return self.sound and high is not None and high < 1.0
 
 
 class RegisteredRule(Settings):
@@ -130,6 +143,37 @@ def register_rule(name: str, source: str, evidence: Evidence, card: str) -> Regi
         raise unreachable(error) from error
 
 
+def champion_of(name: str) -> RegisteredRule | None:
+    """Return the version that holds the alias ``champion``, or None.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    try:
+        found = by_alias(name, CHAMPION)
+    except store.TRACKING_TROUBLE as error:
+        raise unreachable(error) from error
+    return None if found is None else registered_rule(found)
+
+
+def registered(reference: str) -> RegisteredRule:
+    """Return the version a reference means, with its evidence.
+
+    Raises
+    ------
+    RuleError
+        If there is no such version.
+    TrackingError
+        If the registry cannot be reached.
+    """
+    try:
+        return registered_rule(_version_of(reference))
+    except store.TRACKING_TROUBLE as error:
+        raise unreachable(error) from error
+
+
 def load_registered_rule(reference: str) -> str:
     """Return the source of a registered rule; only text is read, and its hash must be the registered one.
 
@@ -145,18 +189,9 @@ def load_registered_rule(reference: str) -> str:
     TrackingError
         If the registry cannot be reached.
     """
-    match = _REFERENCE.fullmatch(reference)
-    if match is None:
-        raise RuleError(
-            f"{reference!r} names no registered rule; expected models:/<name>@<alias> or "
-            "models:/<name>/<version>."
-        )
-    name = match["name"]
     try:
-        found = by_alias(name, match["alias"]) if match["alias"] else _by_version(name, match["version"])
-        if found is None:
-            raise RuleError(f"The registry holds no {reference}; `bife rules list` shows what it holds.")
-        source = mlflow.artifacts.load_text(f"{SCHEME}:/{name}/{found.version}/artifacts/rule.py")
+        found = _version_of(reference)
+        source = mlflow.artifacts.load_text(f"{SCHEME}:/{found.name}/{found.version}/artifacts/rule.py")
     except store.TRACKING_TROUBLE as error:
         raise unreachable(error) from error
     sha, expected = rule_sha(source), found.tags.get("sha")
@@ -258,6 +293,20 @@ def by_alias(name: str, alias: str) -> ModelVersion | None:
 
 def _by_version(name: str, version: str) -> ModelVersion | None:
     return _if_any(lambda: store.client().get_model_version(name, version))
+
+
+def _version_of(reference: str) -> ModelVersion:
+    match = _REFERENCE.fullmatch(reference)
+    if match is None:
+        raise RuleError(
+            f"{reference!r} names no registered rule; expected models:/<name>@<alias> or "
+            "models:/<name>/<version>."
+        )
+    name = match["name"]
+    found = by_alias(name, match["alias"]) if match["alias"] else _by_version(name, match["version"])
+    if found is None:
+        raise RuleError(f"The registry holds no {reference}; `bife rules list` shows what it holds.")
+    return found
 
 
 def _if_any(find: Callable[[], ModelVersion]) -> ModelVersion | None:

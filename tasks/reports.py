@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -136,27 +136,6 @@ def difference(parent: Candidate, child: Candidate) -> str:
             tofile=f"{child.id}.py",
         )
     )
-
-
-def write_evaluation(
-    directory: Path, rows: Sequence[Mapping[str, Any]], costs: Mapping[str, Mapping[str, Sequence[float]]]
-) -> list[Path]:
-    """Write every solve of an evaluation and the figure of costs by instance; return the files.
-
-    Parameters
-    ----------
-    costs : mapping
-        By method, "rule" first and the baseline second, then by instance: CPU seconds of each seed.
-    """
-    files = [_write(directory / "solves.json", json.dumps(list(rows), indent=1))]
-    if all(costs.values()):
-        (rule_label, rule), (baseline_label, baseline) = costs.items()
-        path = directory / "costs.png"
-        plots.instance_costs(rule, baseline, rule_label=rule_label, baseline_label=baseline_label).savefig(
-            path
-        )
-        files.append(path)
-    return files
 
 
 def _write(path: Path, text: str) -> Path:

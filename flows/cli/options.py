@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 PRESETS = {"smoke": "seconds, for tests", "quick": "minutes", "paper": "the paper's budget"}
+PROTOCOLS = {
+    "quick": "20 instances, 2 seeds, 300 s",
+    "paper": "20 instances of two sizes, 5 seeds, 1,000 s",
+    "custom": "as preset and settings say",
+}
 GENERATORS = {
     "offline": "a grammar, no model needed",
     "openai": "a model behind an OpenAI-compatible API",
@@ -30,6 +35,10 @@ _SETTINGS = "Settings"
 
 def _presets() -> list[tuple[str, str]]:
     return list(PRESETS.items())
+
+
+def _protocols() -> list[tuple[str, str]]:
+    return list(PROTOCOLS.items())
 
 
 def _generators() -> list[tuple[str, str]]:
@@ -50,6 +59,18 @@ PresetOption = Annotated[
         rich_help_panel=_SETTINGS,
         help="Budget to start from: "
         + "; ".join(f"{name}: {about}" for name, about in PRESETS.items())
+        + ".",
+    ),
+]
+ProtocolOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="|".join(PROTOCOLS),
+        autocompletion=_protocols,
+        rich_help_panel=_SETTINGS,
+        show_default="custom",
+        help="How rules are evaluated: "
+        + "; ".join(f"{name}: {about}" for name, about in PROTOCOLS.items())
         + ".",
     ),
 ]
@@ -138,6 +159,7 @@ def resolve(
         ),
     ] = None,
     preset: PresetOption = "quick",
+    protocol: ProtocolOption = None,
     workers: WorkersOption = None,
     config: Annotated[
         Path | None,
@@ -149,7 +171,7 @@ def resolve(
     ] = None,
     settings: SetOption = None,
 ) -> PipelineConfig:
-    """Return the configuration the options name: the preset, then the file, then options, then --set.
+    """Return the configuration the options name: preset, then protocol, file, options, --set.
 
     Raises
     ------
@@ -159,6 +181,7 @@ def resolve(
         If a setting does not exist or a value does not fit.
     """
     from bife_core.config import preset as named
+    from bife_core.config import protocol as named_protocol
     from bife_core.config import with_overrides
 
     overrides: dict[str, Any] = {}
@@ -188,13 +211,23 @@ def resolve(
     }
     overrides |= {key: value for key, value in given.items() if value is not None}
     overrides |= dict(map(assignment, settings or ()))
-    resolved = with_overrides(named(preset), overrides)  # type: ignore[arg-type]
+    begun = named(preset)  # type: ignore[arg-type]
+    if protocol is not None and protocol != "custom":
+        begun = begun.model_copy(update={"evaluation": named_protocol(protocol)})  # type: ignore[arg-type]
+        overrides = _without_sizes_of_a_folder(overrides)
+    resolved = with_overrides(begun, overrides)
     kind = resolved.generator.kind
     if model is not None and kind != "openai":
         raise typer.BadParameter(f"--model goes with --generator openai, not with {kind}.")
     if replay_from is not None and kind != "replay":
         raise typer.BadParameter(f"--replay-from goes with --generator replay, not with {kind}.")
     return resolved
+
+
+def _without_sizes_of_a_folder(overrides: dict[str, Any]) -> dict[str, Any]:
+    """Return overrides under which a protocol made for families evaluates a user's models as they are."""
+    alone = overrides.get("instances.folder") is not None or "instances.size" in overrides
+    return {"evaluation.sizes": ()} | overrides if alone else overrides
 
 
 def with_configuration(command: Command) -> Command:

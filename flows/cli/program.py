@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import config, demo, doctor, rules, solve, stages, ui, up
+from flows.cli import config, demo, doctor, report, rules, solve, stages, ui, up
 from flows.cli.outcome import EXIT_CODES, ReportingGroup
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ app.command("run", rich_help_panel=_DISCOVER)(stages.run)
 app.command("collect", rich_help_panel=_DISCOVER)(stages.collect)
 app.command("evolve", rich_help_panel=_DISCOVER)(stages.evolve)
 app.command("evaluate", rich_help_panel=_DISCOVER)(stages.evaluate)
+app.command("report", rich_help_panel=_DISCOVER)(report.report)
 app.command("solve", rich_help_panel=_USE)(solve.solve)
 app.add_typer(rules.app, name="rules", rich_help_panel=_USE)
 app.command("up", rich_help_panel=_OPERATE)(up.up)

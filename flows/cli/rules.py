@@ -125,6 +125,10 @@ def load(reference: str) -> CompiledRule:
 
     if reference.startswith("models:"):
         import tasks.registry  # noqa: F401  (registers the resolver; MLflow is slow to import)
+    elif reference.startswith("runs:"):
+        from tasks import run_rules
+
+        run_rules.register()
     return load_rule(reference)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
 
 import typer
 
-from flows.cli.completion import rule_references
+from flows.cli.completion import branchers, rule_references
 from flows.cli.consoles import standard_output
 from flows.cli.interrupt import GO_ON, ending_at_once
 from flows.cli.options import with_configuration
@@ -67,26 +67,48 @@ def evaluate(
     *,
     config: PipelineConfig,
     rule: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             metavar="REF",
             autocompletion=rule_references,
-            help="A Python file, a reference rule (`bife rules list`), or models:/NAME@ALIAS.",
+            help="A Python file, a reference rule (`bife rules list`), models:/NAME@ALIAS, or runs:/ID for the best "
+            "rule of an evolution; may be repeated, the first leads.",
         ),
-    ],
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BRANCHER",
+            autocompletion=branchers,
+            help="A brancher of SCIP to compare too, such as relpscost or pscost; may be repeated.",
+        ),
+    ] = None,
+    reuse_baseline: Annotated[
+        bool,
+        typer.Option(
+            "--reuse-baseline", help="Reuse earlier solves of SCIP's own branchers on this machine, if any."
+        ),
+    ] = False,
 ) -> None:
-    """Compare a rule with a SCIP brancher on held-out models."""
+    """Compare rules with a SCIP brancher on held-out models, and write the report."""
+    references = [*(rule or ()), *(method or ())]
+    if not references:
+        raise typer.BadParameter("There is nothing to evaluate: give --rule, or --method.")
+    if reuse_baseline:
+        settings = config.evaluation.model_copy(update={"reuse_baseline": True})
+        config = config.model_copy(update={"evaluation": settings})
     console = standard_output()
     with console.status(STARTING):
         from flows.cli import summary
-        from flows.cli.rules import brancher, load
+        from flows.cli.rules import brancher
         from flows.evaluation import evaluation
 
-        load(rule)
-        brancher(config.evaluation.baseline)
-    result = run_flow(console, config, evaluation, config, rule)
+        for reference in (*references, config.evaluation.baseline):
+            brancher(reference)
+    lead, *others = references
+    result = run_flow(console, config, evaluation, config, lead, others=tuple(others))
     summary.show_comparison(console, result)
-    summary.show_tracked(console, result.run)
+    summary.show_tracked(console, result.run, more=[("report", str(result.directory / "report.html"))])
     finish(console, config, result)
 
 

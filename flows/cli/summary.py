@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from bife_core.stats import geometric_mean
+from bife_core.evaluation import METRICS, method_table, solve_frame
 from flows.cli.consoles import duration, full_name, number, plain_table, show_code, show_facts, show_heading
 from flows.cli.servers import MLFLOW_PORT
 
@@ -97,42 +96,48 @@ def no_rule(result: EvolutionResult) -> str:
 
 
 def show_comparison(console: Console, result: EvaluationResult) -> None:
-    """Print rule and baseline side by side on held-out models, and the time ratio with all that qualifies it."""
+    """Print all methods side by side on held-out models, the verdict, and the ratio with all that qualifies it."""
     compared = result.summary
     models = "model" if compared.instances == 1 else "models"
     show_heading(console, f"Against {full_name(compared.baseline)} on {compared.instances} held-out {models}")
-    table = plain_table("brancher", "solved", "mean CPU s", "mean nodes", "mean LP iterations")
-    for brancher in (compared.rule, compared.baseline):
-        rows = [row for row in compared.rows if row["brancher"] == brancher]
-        solved = sum(Counter(row["status"] for row in rows)[status] for status in _PROVEN)
-        means = (
-            geometric_mean([max(float(row[kind]), least) for row in rows])
-            for kind, least in (("cpu_s", 1e-6), ("nodes", 1.0), ("lp_iterations", 1.0))
+    several = len(compared.settings) > 1
+    first = ("models", "brancher") if several else ("brancher",)
+    table = plain_table(*first, "solved", "CPU s", "nodes", "LP iterations", "in branching")
+    entries = method_table(solve_frame(compared.rows), compared.protocol.metric)
+    for (setting, method), entry in zip(entries.index, entries.to_dict("records"), strict=True):
+        table.add_row(
+            *((setting,) if several else ()),
+            full_name(method),
+            f"{entry['solved']} of {entry['solves']}",
+            *(number(entry[name]) for name in ("time", "nodes", "lp_iterations")),
+            f"{entry['inference_share']:.1%}",
         )
-        table.add_row(full_name(brancher), f"{solved} of {len(rows)}", *map(number, means))
     console.print(table)
-    console.print("means are geometric", style="dim")
+    console.print("CPU s, nodes and LP iterations are geometric means over all solves", style="dim")
     console.print()
     interval = (
         "no interval"
         if compared.ci_low is None or compared.ci_high is None
         else f"{compared.confidence:.0%} interval {compared.ci_low:.3f} to {compared.ci_high:.3f}"
     )
-    speed = f"{abs(1.0 - compared.ratio):.0%} {'less' if compared.ratio < 1 else 'more'} CPU time"
+    what = METRICS[compared.protocol.metric].words
+    change = f"{abs(1.0 - compared.ratio):.0%} {'less' if compared.ratio < 1 else 'more'} {what}"
     even = compared.instances - compared.wins - compared.losses
     seeds = "1 seed" if len(compared.seeds) == 1 else f"{len(compared.seeds)} seeds"
-    show_facts(
-        console,
-        [
-            ("time ratio", f"{compared.ratio:.3f} ({interval}): the rule takes {speed}"),
-            ("node ratio", f"{compared.node_ratio:.3f}"),
-            (
-                "models",
-                f"{compared.wins} faster, {compared.losses} slower" + (f", {even} even" if even else ""),
-            ),
-            ("pairs", f"{len(compared.rows) // 2}, {seeds} a model, both solves of a pair on the same core"),
-        ],
-    )
+    kind = "time" if compared.protocol.metric == "time" else what
+    better, worse = ("faster", "slower") if kind == "time" else ("better", "worse")
+    rows = [
+        (f"{kind} ratio", f"{compared.ratio:.3f} ({interval}): the rule takes {change}"),
+        ("node ratio", f"{compared.node_ratio:.3f}"),
+        (
+            "models",
+            f"{compared.wins} {better}, {compared.losses} {worse}" + (f", {even} even" if even else ""),
+        ),
+        ("solves", f"{len(compared.rows)}, {seeds} a model, all methods of a model in turn on the same core"),
+    ]
+    if compared.comparisons:
+        rows.append(("verdict", compared.verdict))
+    show_facts(console, rows)
 
 
 def show_optima(console: Console, compared: EvaluationResult | None, design: Sequence[SolveResult]) -> None:
@@ -216,6 +221,8 @@ def show_discovery(console: Console, config: PipelineConfig, result: PipelineRes
     if result.rule is None or result.evaluation is None:
         return
     show_rule(console, result.rule, config, result.collection.summary)
+    if result.choice is not None:
+        console.print(result.choice.sentence, markup=False, soft_wrap=True)
     show_comparison(console, result.evaluation)
     more = [("evaluation", result.evaluation.run.run_id or "not delivered yet")]
     if result.registered is not None:
@@ -223,5 +230,6 @@ def show_discovery(console: Console, config: PipelineConfig, result: PipelineRes
         more.append(
             ("registered", f"{result.registered.name} version {result.registered.version} ({aliases})")
         )
+    more.append(("report", str(result.evaluation.directory / "report.html")))
     more.append(("files", str(result.evolution.directory)))
     show_tracked(console, result.evolution.run, result.evolution.ranking_url, more)

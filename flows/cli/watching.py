@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol
 
@@ -44,12 +44,28 @@ def watching(console: Console) -> Iterator[Watcher]:
         yield watcher
 
 
+class Pace:
+    """How fast a step goes, from what is reported of it; what was done before the first report counts for nothing."""
+
+    def __init__(self) -> None:
+        self._first: tuple[float, int] | None = None
+
+    def left_s(self, done: int, total: int) -> float | None:
+        """Return a guess at the seconds to come, or None as long as there is nothing to guess from."""
+        now = time.monotonic()
+        if self._first is None or done < self._first[1]:
+            self._first = (now, done)
+        began_s, before = self._first
+        return (now - began_s) / (done - before) * (total - done) if done > before else None
+
+
 class PlainWatcher:
     """Writes a line when a stage begins, when a generation is complete, and now and then in between."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._name = self._step = ""
+        self._pace = Pace()
         self._spoke_s = time.monotonic()
         self._notes: set[str] = set()
 
@@ -57,16 +73,19 @@ class PlainWatcher:
         """Name the stage that begins."""
         self._step = name
         self._name = name
+        self._pace = Pace()
         self._say(f"{name}: {about}")
 
     def progress(self, done: int, total: int) -> None:
-        """Say how far the stage is, if nothing has been said for a while."""
+        """Say how far the stage is and how long it may still take, if nothing has been said for a while."""
+        left = self._pace.left_s(done, total)
         if time.monotonic() - self._spoke_s >= _PLAIN_EVERY_S:
-            self._say(f"{self._step}: {done} of {total}")
+            self._say(f"{self._step}: {done} of {total}" + (f", about {duration(left)} left" if left else ""))
 
     def activity(self, text: str) -> None:
         """Keep it for the next line on progress."""
         self._step = f"{self._name}, {text}"
+        self._pace = Pace()
 
     def generation(self, state: EvolutionState) -> None:
         """Write the table's row as a line."""
@@ -102,6 +121,8 @@ class _Stage:
     total: int | None = None
     activity: str = ""
     took_s: float | None = None
+    left_s: float | None = None
+    pace: Pace = field(default_factory=Pace)
 
 
 class LiveWatcher:
@@ -137,11 +158,14 @@ class LiveWatcher:
 
     def progress(self, done: int, total: int) -> None:
         """Move the present bar."""
-        self._stages[-1].done, self._stages[-1].total = done, total
+        stage = self._stages[-1]
+        stage.done, stage.total, stage.left_s = done, total, stage.pace.left_s(done, total)
 
     def activity(self, text: str) -> None:
         """Name the present step and give it the bar."""
-        self._stages[-1].activity, self._stages[-1].done, self._stages[-1].total = text, 0, None
+        stage = self._stages[-1]
+        stage.activity, stage.done, stage.total = text, 0, None
+        stage.left_s, stage.pace = None, Pace()
 
     def generation(self, state: EvolutionState) -> None:
         """Add a row to the table."""
@@ -178,7 +202,8 @@ class LiveWatcher:
         took = Text(duration(time.monotonic() - stage.began_s), justify="right")
         if stage.total is None:
             return self._spinner, name, took, Text(stage.activity, style="dim")
-        step = Text(f"{stage.done}/{stage.total} {stage.activity}".rstrip(), style="dim")
+        left = f", {duration(stage.left_s)} left" if stage.left_s else ""
+        step = Text(f"{stage.done}/{stage.total} {stage.activity}".rstrip() + left, style="dim")
         bar = Table.grid(padding=(0, 1))
         bar.add_row(ProgressBar(stage.total, stage.done, width=20), step)
         return self._spinner, name, took, bar

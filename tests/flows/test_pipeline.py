@@ -11,6 +11,7 @@ from bife_core.search import SearchCost
 from flows.evaluation import evaluation
 from flows.pipeline import pipeline
 from flows.running import run
+from tasks.evaluation_files import load_report
 from tasks.registry import list_rules
 from tests.flows.conftest import Diary
 
@@ -43,12 +44,14 @@ def files(directory: Path):
 
 def test_a_rule_is_found_compared_and_registered(smoke):
     result = smoke.result
-    assert result.rule.f_hf == max(
+    assert result.evolution.best.f_hf == max(
         candidate.data.metrics["f_hf"]
         for candidate in children(result.evolution.run.run_id)
         if "f_hf" in candidate.data.metrics
     )
     assert 0 <= result.rule.f_lf <= 1
+    assert result.choice.scores[result.rule.id] == max(result.choice.scores.values())
+    assert result.rule.id in result.choice.sentence
     assert result.ratio > 0
     assert result.evaluation.source == result.rule.source
     assert result.registered.name == "bife-combinatorial_auction-tiny"
@@ -128,17 +131,17 @@ def test_the_offline_grammar_passes_for_no_model(smoke):
 
 def test_the_observer_sees_stages_progress_and_generations(smoke):
     diary = smoke.diary
-    assert diary.stages == ["collection", "evolution", "evaluation", "registration"]
+    assert diary.stages == ["collection", "evolution", "validation", "evaluation", "registration"]
     assert (20, 20) in diary.steps
     assert [state.samples for state in diary.states] == [4, 8]
-    assert diary.states[-1].best_f_hf == smoke.result.rule.f_hf
+    assert diary.states[-1].best_f_hf == smoke.result.evolution.best.f_hf
     assert diary.states[-1].remaining_s == 0
 
 
 def test_running_again_redoes_and_doubles_nothing(smoke, home):
     before, solves, results = everything_in_mlflow(), files(home / "solves"), files(home / "results")
     again = run(Diary(), pipeline, smoke.config)
-    for part in ("collection", "evaluation", "registered", "notes"):
+    for part in ("collection", "final", "choice", "evaluation", "registered", "notes"):
         assert getattr(again, part) == getattr(smoke.result, part)
     timeless = {"seconds"}
     assert again.evolution.model_dump(exclude=timeless) == smoke.result.evolution.model_dump(exclude=timeless)
@@ -159,7 +162,48 @@ def test_a_reference_rule_is_evaluated_alone(smoke):
     result = run(None, evaluation, smoke.config, "pseudocost_product")
     assert result.summary.rule == "pseudocost_product"
     assert tracked(result.run.run_id).data.metrics["ratio"] == pytest.approx(result.summary.ratio)
-    assert {"solves.json", "costs.png", "rule.py", "solves_table.json"} <= artifacts(result.run.run_id)
+    assert {
+        "evaluation.json",
+        "story.json",
+        "report.html",
+        "tables.md",
+        "tables.tex",
+        "costs.png",
+        "rule.py",
+        "solves_table.json",
+        "comparisons_table.json",
+    } <= artifacts(result.run.run_id)
+
+
+def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_methods(smoke):
+    reference = f"runs:/{smoke.result.evolution.run.run_id}"
+    result = run(None, evaluation, smoke.config, reference, ("pscost", "paper_ca"))
+    assert result.sha == smoke.result.evolution.best.sha
+    assert list(result.summary.methods)[1:] == ["pscost", "paper_ca", "relpscost"]
+    assert {c.method for c in result.summary.comparisons} == set(result.summary.methods) - {"relpscost"}
+    page = (result.directory / "report.html").read_text()
+    assert "Rule-design time" in page
+    assert f"--rule {reference} --rule paper_ca --method pscost" in page or reference in page
+    told, _ = load_report([result.run.run_id])
+    assert told.evaluations == (result.summary,)
+    assert told.searches[0].best == smoke.result.evolution.best.id
+
+
+@pytest.mark.parametrize(
+    ("reference", "sentence"),
+    [
+        ("runs:/nonsense", "names no rule of a run"),
+        (f"runs:/{'0' * 32}", "holds no run"),
+    ],
+)
+def test_a_run_without_a_rule_is_one_sentence(smoke, reference, sentence):
+    with pytest.raises(RuleError, match=sentence):
+        run(None, evaluation, smoke.config, reference)
+
+
+def test_a_collection_holds_no_rule(smoke):
+    with pytest.raises(RuleError, match=r"holds no best_rule.py or rule.py"):
+        load_rule(f"runs:/{smoke.result.collection.run.run_id}")
 
 
 def test_an_unknown_rule_is_one_sentence(smoke):

@@ -24,6 +24,14 @@ SOURCE = """def candidate_variable_score(variable_features) -> float:
 """
 LIMIT_S = 120.0
 
+BESIDE = {
+    "champion_sha": rule_sha(SOURCE.format(0)),
+    "champion_ratio": 0.75,
+    "champion_ci_low": 0.7,
+    "champion_ci_high": 0.8,
+}
+"""What a rule is known by that was measured beside the champion, rule 0, and beats it."""
+
 
 def evidence(number: int, **known: Any) -> Evidence:
     run_id, _ = store.open_run(store.EVALUATION, uuid.uuid4().hex[:16], "an evaluation", {})
@@ -100,7 +108,7 @@ def asking(served: None) -> Callable[[str], Future[Decision]]:
 def test_an_approved_challenger_becomes_champion_and_goes_back(name, asking):
     first = challenge(name, 0)
     assert promotion(name, "gate").by == GATE
-    second = challenge(name, 1, ratio=0.6)
+    second = challenge(name, 1, ratio=0.6, **BESIDE)
     outcome = asking(name)
     run_id = paused(name)
     assert int(by_alias(name, CHAMPION).version) == first
@@ -124,7 +132,7 @@ def test_an_approved_challenger_becomes_champion_and_goes_back(name, asking):
 def test_a_rejected_challenger_leaves_the_champion_alone(name, asking):
     first = challenge(name, 0)
     promotion(name, "gate")
-    second = challenge(name, 1, ratio=0.6)
+    second = challenge(name, 1, ratio=0.6, **BESIDE)
     outcome = asking(name)
     answer(paused(name), {"decision": "reject", "reason": "reads too many features", "who": "Ada"})
     assert not outcome.result(LIMIT_S).champion
@@ -162,10 +170,24 @@ def test_there_must_be_a_challenger(name, approval):
         ({"instances": 5}, "too few"),
         ({"ci_low": None, "ci_high": None}, "no interval"),
         ({"ci_high": 1.0}, "may be slower"),
-        ({"ratio": 0.85}, "no better than the champion's 0.800"),
+        ({"ratio": 0.5}, "not measured side by side"),
+        (BESIDE | {"champion_sha": "another"}, "not measured side by side"),
+        (
+            BESIDE | {"champion_ci_high": 1.01},
+            "0.750 of the champion's (interval 0.700 to 1.010): it may be slower",
+        ),
+        (BESIDE | {"champion_ci_low": None, "champion_ci_high": None}, "without interval"),
     ],
 )
 def test_the_gate_says_why_not(known, sentence):
     verdict = weigh(evidence(1, **known), evidence(0))
     assert not verdict.promote
     assert sentence in verdict.reason
+
+
+def test_the_gate_opens_to_a_rule_that_beats_rpb_and_the_champion_beside_it():
+    assert weigh(evidence(1), None).promote
+    assert weigh(evidence(0), evidence(0)).promote, "the same rule, registered again"
+    verdict = weigh(evidence(1, ratio=0.9, **BESIDE), evidence(0, ratio=0.7))
+    assert verdict.promote, "two ratios from two evaluations do not count"
+    assert "0.750 of the champion's (interval 0.700 to 0.800)" in verdict.reason

@@ -135,8 +135,10 @@ def test_what_is_not_proven_faster_than_rpb_is_a_challenger_only(name, known):
 
 def test_a_champion_falls_only_to_a_better_one(name):
     assert "champion" in register(name, 0, ratio=0.8).aliases
-    assert register(name, 1, ratio=0.85).aliases == ("challenger",)
-    assert register(name, 2, ratio=0.7).aliases == ("challenger", "champion")
+    beside = {"champion_sha": rule_sha(SOURCE.format(0)), "champion_ratio": 0.9, "champion_ci_low": 0.8}
+    assert register(name, 1, ratio=0.7).aliases == ("challenger",)
+    assert register(name, 1, ratio=0.7, **beside, champion_ci_high=1.0).aliases == ("challenger",)
+    assert register(name, 2, ratio=0.7, **beside, champion_ci_high=0.99).aliases == ("challenger", "champion")
     assert load_registered_rule(f"models:/{name}@champion") == SOURCE.format(2)
 
 

@@ -52,9 +52,3 @@ def test_the_best_rule_comes_with_its_differences_and_figures(tmp_path):
 def test_a_best_rule_without_parents_has_an_empty_difference(tmp_path):
     files = {path.name: path for path in reports.write_best(tmp_path, FOUND[1], FOUND, SUMMARIES)}
     assert files["best.diff"].read_text() == ""
-
-
-def test_an_evaluation_draws_costs_by_instance(tmp_path):
-    costs = {"rule": {"a": [1.0], "b": [2.0]}, "relpscost": {"a": [2.0], "b": [2.5]}}
-    names = {path.name for path in reports.write_evaluation(tmp_path, [{"instance": "a"}], costs)}
-    assert names == {"solves.json", "costs.png"}

@@ -14,6 +14,7 @@ COMMANDS = (
     "collect",
     "evolve",
     "evaluate",
+    "report",
     "solve",
     "rules list",
     "rules show",

@@ -63,11 +63,39 @@ def test_the_stages_can_be_run_one_by_one(smoke, bife):
     evolved = bife("evolve", "--preset", "smoke")
     assert evolved.exit_code == 0
     assert smoke.result.evolution.run.run_id in evolved.stdout
-    assert f"The rule ({smoke.result.rule.id} by {smoke.result.rule.operator}" in evolved.stdout
-    evaluated = bife("evaluate", "--preset", "smoke", "--rule", smoke.result.evolution.best_rule)
+    best = smoke.result.evolution.best
+    assert f"The rule ({best.id} by {best.operator}" in evolved.stdout
+    final = smoke.result.evolution.directory / f"{smoke.result.rule.id}.py"
+    evaluated = bife("evaluate", "--preset", "smoke", "--rule", final)
     assert evaluated.exit_code == 0
     assert smoke.result.evaluation.run.run_id in evaluated.stdout
     assert f"time ratio  {smoke.result.ratio:.3f}" in evaluated.stdout
+
+
+def test_an_evaluation_of_nothing_is_a_usage_error(bife):
+    assert bife("evaluate", "--preset", "smoke").exit_code == ExitCode.USAGE
+
+
+def test_the_report_of_an_evaluation_is_written_anew_and_joined_with_others(smoke, bife, tmp_path):
+    run_id = smoke.result.evaluation.run.run_id
+    told = bife("report", run_id, "--to", tmp_path / "page", "--figures")
+    assert told.exit_code == 0, told.output
+    assert smoke.result.evaluation.summary.verdict in told.stdout
+    page = (tmp_path / "page" / "report.html").read_text()
+    assert smoke.result.choice.sentence in page
+    kinds = {path.suffix for path in (tmp_path / "page" / "figures").iterdir()}
+    assert kinds == {".png", ".svg", ".pdf"}
+    assert r"\toprule" in (tmp_path / "page" / "tables.tex").read_text()
+
+    joined = bife("report", run_id, smoke.result.evaluation.directory, "--to", tmp_path / "both")
+    assert joined.exit_code == 0
+    assert "Holm over 2" in (tmp_path / "both" / "report.html").read_text()
+
+
+def test_a_report_of_nothing_is_one_sentence(bife, tmp_path):
+    missing = bife("report", tmp_path)
+    assert missing.exit_code == 1
+    assert "evaluation.json is missing" in sentence(missing.stderr)
 
 
 def test_a_registered_rule_is_listed_shown_and_solved_with(smoke, bife):

@@ -1,0 +1,105 @@
+"""The choice among the best few rules of a search, on instances apart from design and test.
+
+A search ends with the greatest of many noisy F_HF, and the greatest of noisy numbers is too great: its rule was
+good or lucky. Measuring the best few again, on other instances, tells the two apart without touching the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bife_core.config import EvaluationConfig, HighFidelityConfig, Settings, ValidationConfig
+from bife_core.errors import SolverError
+from bife_core.evaluation.machine import this_machine
+from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
+from bife_core.fidelity.high import high_fidelity
+from bife_core.sandbox import Note, Workers
+from bife_core.solves import Brancher, SolveStore
+
+
+class Choice(Settings):
+    """Which rule was chosen, and by what.
+
+    Attributes
+    ----------
+    chosen : str
+        Name of the rule.
+    scores : dict of (float or None)
+        F_HF on the validation instances by name, in the order of the candidates; None for a rule that failed there.
+    instances, seeds : int
+        Validation instances, and solves of each.
+    """
+
+    chosen: str
+    scores: dict[str, float | None]
+    instances: int
+    seeds: int
+
+    @property
+    def sentence(self) -> str:
+        """Say how the choice was made."""
+        others = len(self.scores) - 1
+        first = next(iter(self.scores))
+        kept = (
+            "which had also the best F_HF"
+            if self.chosen == first
+            else f"instead of {first}, which had the best F_HF"
+        )
+        return f"{self.chosen} was chosen on {self.instances} validation instances among {others + 1} rules, {kept}."
+
+
+def choose(
+    candidates: Sequence[Brancher],
+    setting: Setting,
+    config: ValidationConfig,
+    high: HighFidelityConfig,
+    pool: Workers,
+    solves_dir: Path,
+    progress: Callable[[int, int], None] | None = None,
+    note: Note | None = None,
+) -> Choice:
+    """Solve validation instances with all candidates and choose the one with the best F_HF there.
+
+    Candidates are interleaved as in an evaluation. Among equals the first is chosen, so give the best first.
+
+    Parameters
+    ----------
+    candidates : sequence of Brancher
+        Rules with distinct names, best F_HF first.
+    high : HighFidelityConfig
+        Cost, mean and time limit of F_HF.
+
+    Raises
+    ------
+    SolverError
+        If every candidate failed on some instance, with the reasons.
+    """
+    protocol = EvaluationConfig(
+        instances=config.instances,
+        seeds=config.seeds,
+        time_limit_s=high.time_limit_s,
+        metric=high.cost,
+        warm_up_s=0.0,
+    )
+    groups = protocol_solves(labelled(candidates), [setting], protocol, this_machine())
+    measured = measure(groups, protocol, pool, SolveStore(solves_dir), progress, note)
+    scores = {
+        label: _score([one for one in measured if one.solve.method == label], high)
+        for label in labelled(candidates)
+    }
+    known = {label: score for label, score in scores.items() if score is not None}
+    if not known:
+        reasons = " ".join(one.failure for one in measured if one.failure is not None)
+        raise SolverError(f"No candidate solved all validation instances. {reasons}".strip())
+    return Choice(
+        chosen=max(known, key=lambda label: known[label]),
+        scores=scores,
+        instances=len(setting.instances),
+        seeds=len(config.seeds),
+    )
+
+
+def _score(solves: Sequence[Measured], high: HighFidelityConfig) -> float | None:
+    results = [one.result for one in solves if one.result is not None and not one.result.rule_errors]
+    return high_fidelity(results, high) if len(results) == len(solves) else None

@@ -1,0 +1,147 @@
+"""Each method against the baseline on each setting: ratios with intervals, exact tests, wins (appendix E)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pandas as pd
+
+from bife_core.config import Cost, EvaluationConfig, Settings
+from bife_core.evaluation.metrics import METRICS, Metric, metric_of
+from bife_core.stats import holm, ratio_interval, signed_rank_test, win_tie_loss
+
+Finding = Literal["better", "worse", "undecided"]
+
+
+class Comparison(Settings):
+    """One method against the baseline on one setting, by the metric of the evaluation.
+
+    Attributes
+    ----------
+    ratio, ci_low, ci_high : float
+        Geometric mean over instances of the method's cost over the baseline's, with its bootstrap interval
+        (None where the data give none); below 1 the method is better.
+    node_ratio, per_node_ratio : float
+        The same for nodes, and for CPU seconds a node; their product is the ratio of CPU times.
+    instances, solves : int
+        Instances, and pairs of solves, that both have.
+    p_value, p_adjusted : float
+        Exact two-sided Wilcoxon signed-rank test on instances, and its Holm adjustment over `family` tests.
+    wins, ties, losses : int
+        Instances on which the method is cheaper, as cheap, dearer, seeds collapsed.
+    note : str
+        What limits the statement; empty if nothing does.
+    """
+
+    setting: str
+    method: str
+    baseline: str
+    metric: Cost
+    ratio: float
+    ci_low: float | None
+    ci_high: float | None
+    confidence: float
+    node_ratio: float
+    per_node_ratio: float
+    instances: int
+    solves: int
+    p_value: float
+    p_adjusted: float
+    family: int
+    wins: int
+    ties: int
+    losses: int
+    note: str = ""
+
+    @property
+    def finding(self) -> Finding:
+        """Better or worse only if interval and adjusted test agree that there is a difference."""
+        if self.ci_low is None or self.ci_high is None or self.p_adjusted >= 1 - self.confidence:
+            return "undecided"
+        if self.ci_high < 1:
+            return "better"
+        return "worse" if self.ci_low > 1 else "undecided"
+
+
+def compare(
+    frame: pd.DataFrame, methods: tuple[str, ...], baseline: str, config: EvaluationConfig
+) -> tuple[Comparison, ...]:
+    """Compare each method with the baseline on each setting, methods in the given order within a setting.
+
+    Only pairs of solves of the same instance and seed count. Settings on which a method shares none with the
+    baseline give no comparison.
+
+    Parameters
+    ----------
+    frame : pd.DataFrame
+        From `solve_frame`.
+    """
+    found = [
+        compared
+        for setting in frame["setting"].unique()
+        for method in methods
+        if method != baseline
+        and (compared := compare_pair(frame[frame["setting"] == setting], method, baseline, config))
+        is not None
+    ]
+    return adjusted(found)
+
+
+def adjusted(comparisons: list[Comparison]) -> tuple[Comparison, ...]:
+    """Return comparisons with their p-values adjusted over all of them (Holm)."""
+    values = holm([comparison.p_value for comparison in comparisons])
+    return tuple(
+        comparison.model_copy(update={"p_adjusted": value, "family": len(comparisons)})
+        for comparison, value in zip(comparisons, values, strict=True)
+    )
+
+
+def paired_costs(
+    frame: pd.DataFrame, method: str, baseline: str, metric: Metric
+) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Return the costs of two methods by instance digest, one per seed that both have."""
+    pair = frame[frame["brancher"].isin([method, baseline])]
+    valued = pair.assign(cost=metric.of(pair))
+    table = valued.pivot_table(index=["digest", "seed"], columns="brancher", values="cost", sort=False)
+    if not {method, baseline} <= set(table.columns):
+        return {}, {}
+    grouped = table.dropna().groupby(level="digest", sort=False)
+    ours, theirs = (
+        {str(digest): costs.tolist() for digest, costs in grouped[name]} for name in (method, baseline)
+    )
+    return ours, theirs
+
+
+def compare_pair(
+    frame: pd.DataFrame, method: str, baseline: str, config: EvaluationConfig
+) -> Comparison | None:
+    """Compare two methods on the solves of one setting; None if they share none."""
+    ours, theirs = paired_costs(frame, method, baseline, metric_of(config.metric))
+    if not ours:
+        return None
+    interval = ratio_interval(ours, theirs, confidence=config.confidence, rng=0)
+    test = signed_rank_test(ours, theirs)
+    counts = win_tie_loss(ours, theirs)
+    nodes = ratio_interval(*paired_costs(frame, method, baseline, METRICS["nodes"])).ratio
+    time = ratio_interval(*paired_costs(frame, method, baseline, METRICS["time"])).ratio
+    return Comparison(
+        setting=str(frame["setting"].iloc[0]),
+        method=method,
+        baseline=baseline,
+        metric=config.metric,
+        ratio=interval.ratio,
+        ci_low=interval.low,
+        ci_high=interval.high,
+        confidence=config.confidence,
+        node_ratio=nodes,
+        per_node_ratio=time / nodes,
+        instances=interval.instances,
+        solves=sum(map(len, ours.values())),
+        p_value=test.p_value,
+        p_adjusted=test.p_value,
+        family=1,
+        wins=counts.wins,
+        ties=counts.ties,
+        losses=counts.losses,
+        note=interval.note,
+    )

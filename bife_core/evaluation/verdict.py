@@ -1,0 +1,112 @@
+"""The sentence an evaluation comes down to, and nothing in it that the numbers do not say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bife_core.evaluation.comparing import Comparison
+from bife_core.evaluation.metrics import metric_of
+
+NAMES = {"relpscost": "RPB"}
+"""Branchers that the literature knows by another name."""
+
+
+def known_as(method: str) -> str:
+    """Return what the literature calls a method."""
+    return NAMES.get(method, method)
+
+
+def p_text(value: float) -> str:
+    """Return a p-value as it is printed.
+
+    Examples
+    --------
+    >>> p_text(0.01234), p_text(2e-6), p_text(1.0)
+    ('p = 0.012', 'p < 0.001', 'p = 1')
+    """
+    return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
+
+
+def change_text(comparison: Comparison) -> str:
+    """Return a ratio in words, such as ``35 % less CPU time``."""
+    words = metric_of(comparison.metric).words
+    percent = f"{abs(1 - comparison.ratio):.0%}".replace("%", " %")
+    if percent == "0 %":
+        return f"the same {words} within 1 %"
+    return f"{percent} {'less' if comparison.ratio < 1 else 'more'} {words}"
+
+
+def evidence_text(comparison: Comparison) -> str:
+    """Return the numbers behind a statement: ratio, interval, p-value, instances."""
+    interval = (
+        "no interval"
+        if comparison.ci_low is None or comparison.ci_high is None
+        else f"{comparison.confidence:.0%} interval {comparison.ci_low:.3f} to {comparison.ci_high:.3f}"
+    ).replace("%", " %")
+    over = f" after Holm over {comparison.family} tests" if comparison.family > 1 else ""
+    count = "1 instance" if comparison.instances == 1 else f"{comparison.instances} instances"
+    return f"ratio {comparison.ratio:.3f}, {interval}, {p_text(comparison.p_adjusted)}{over}, {count}"
+
+
+def statement(comparison: Comparison) -> str:
+    """Return the sentence on one comparison."""
+    method, baseline = known_as(comparison.method), known_as(comparison.baseline)
+    evidence = evidence_text(comparison)
+    if comparison.finding == "undecided":
+        return (
+            f"On {comparison.setting}, no difference between {method} and {baseline} is significant: {method} "
+            f"took {change_text(comparison)} ({evidence})."
+        )
+    verb = _VERBS[comparison.finding] if comparison.metric == "time" else _WORDS[comparison.finding]
+    return f"On {comparison.setting}, {method} {verb} {baseline}: it takes {change_text(comparison)} ({evidence})."
+
+
+_VERBS = {"better": "is faster than", "worse": "is slower than"}
+_WORDS = {"better": "does better than", "worse": "does worse than"}
+
+
+def verdict(comparisons: Sequence[Comparison]) -> str:
+    """Return one sentence on the leading method, the first compared, over all settings.
+
+    Raises
+    ------
+    ValueError
+        If there is no comparison.
+
+    Notes
+    -----
+    On several settings it counts how often the method is significantly better, significantly worse and neither,
+    each with its ratios; it never averages over settings.
+    """
+    if not comparisons:
+        raise ValueError("There is nothing to judge: no method shares a solve with the baseline.")
+    leading = [c for c in comparisons if c.method == comparisons[0].method]
+    if len(leading) == 1:
+        return statement(leading[0])
+    method, baseline = known_as(leading[0].method), known_as(leading[0].baseline)
+    better, worse = ("faster", "slower") if leading[0].metric == "time" else ("better", "worse")
+    parts = []
+    for finding, words in (
+        ("better", better),
+        ("worse", worse),
+        ("undecided", "not significantly different"),
+    ):
+        of_kind = [c for c in leading if c.finding == finding]
+        if of_kind:
+            listed = ", ".join(f"{c.setting} ({change_text(c)}, {_short(c)})" for c in of_kind)
+            parts.append(f"{words} on {len(of_kind)} of {len(leading)} settings: {listed}")
+    return f"Compared with {baseline}, {method} is {'; '.join(parts)}."
+
+
+def _short(comparison: Comparison) -> str:
+    interval = (
+        "no interval"
+        if comparison.ci_low is None or comparison.ci_high is None
+        else f"interval {comparison.ci_low:.2f} to {comparison.ci_high:.2f}"
+    )
+    return f"{interval}, {p_text(comparison.p_adjusted)}"
+
+
+def not_significant(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    """Return a sentence per comparison that found no significant difference."""
+    return tuple(statement(c) for c in comparisons if c.finding == "undecided")

@@ -1,0 +1,123 @@
+"""What solves cost: instance by instance, and method by method with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from bife_core.plots.style import BLUE, GREEN, GREY, MARKERS, ORANGE, SERIES, new_figure, readable_log, tidy
+from bife_core.stats import Costs, collapse_seeds, geometric_mean, log_ratios, ratio_interval
+
+NAMED_INSTANCES: Final = 60
+"""Above this many instances their names would overlap."""
+
+
+def instance_costs(
+    rule: Costs,
+    baseline: Costs,
+    names: Sequence[str] | None = None,
+    *,
+    rule_label: str = "rule",
+    baseline_label: str = "RPB",
+    unit: str = "CPU seconds",
+) -> Figure:
+    """Draw what each instance cost with the rule and with the baseline, on a logarithmic scale.
+
+    Instances are ordered by their ratio, the greatest saving on top. Seeds are collapsed by geometric mean.
+
+    Parameters
+    ----------
+    rule, baseline : Costs
+        Positive costs of the same instances, as in `bife_core.stats`.
+    names : sequence of str or None
+        Names of the instances when costs are arrays; a mapping brings its own.
+
+    Raises
+    ------
+    ValueError
+        If the costs do not pair up or are not positive, or the names are too many or too few.
+    """
+    logs = log_ratios(rule, baseline)
+    ours, theirs = collapse_seeds(rule), collapse_seeds(baseline)
+    labels = list(names) if names is not None else _names(rule, len(ours))
+    if len(labels) != len(ours):
+        raise ValueError(f"Expected {len(ours)} instance names, found {len(labels)}.")
+    order = np.argsort(-logs, kind="stable")
+    rows = np.arange(len(order))
+    few = len(order) <= NAMED_INSTANCES
+    figure = new_figure(7.0, max(2.4, 0.24 * len(order) + 1.2) if few else 7.0)
+    axes = figure.subplots()
+    cheaper = logs[order] < 0
+    axes.hlines(
+        rows, ours[order], theirs[order], colors=np.where(cheaper, GREEN, GREY).tolist(), linewidth=1.6
+    )
+    size = 30 if few else 9
+    axes.scatter(theirs[order], rows, s=size, color=ORANGE, marker="s", label=baseline_label, zorder=3)
+    axes.scatter(ours[order], rows, s=size, color=BLUE, marker="o", label=rule_label, zorder=3)
+    readable_log(axes)
+    axes.set_xlabel(unit)
+    if few:
+        axes.set_yticks(rows, [labels[k] for k in order], fontsize=8)
+    else:
+        axes.set_yticks([])
+        axes.set_ylabel(f"{len(order)} instances")
+    axes.set_title(f"{rule_label} / {baseline_label} = {geometric_mean(np.exp(logs)):.2f} (geometric mean)")
+    tidy(axes)
+    axes.legend(frameon=False, fontsize=9, loc="best")
+    return figure
+
+
+def method_costs(
+    costs: Mapping[str, Mapping[str, Costs]], *, unit: str = "CPU seconds", confidence: float = 0.95
+) -> Figure:
+    """Draw the geometric mean of each method's costs with its bootstrap interval over instances, by setting.
+
+    Parameters
+    ----------
+    costs : mapping
+        Setting to method to costs by instance, as in `bife_core.stats`.
+    confidence : float
+        Level of the intervals.
+    """
+    settings = list(costs)
+    methods = list(dict.fromkeys(method for by_method in costs.values() for method in by_method))
+    figure = new_figure(max(5.0, 3.4 * len(settings) + 1.0), 0.42 * len(methods) + 1.5)
+    panels = np.atleast_1d(figure.subplots(1, len(settings), sharey=True))
+    for axes, setting in zip(panels, settings, strict=True):
+        for row, method in enumerate(methods):
+            if method not in costs[setting]:
+                continue
+            logs = np.log(collapse_seeds(costs[setting][method]))
+            found = ratio_interval(np.exp(logs), np.ones_like(logs), confidence=confidence)
+            low, high = found.low or found.ratio, found.high or found.ratio
+            axes.plot([low, high], [row, row], color=SERIES[row % len(SERIES)], linewidth=2.4)
+            axes.plot(
+                found.ratio,
+                row,
+                color=SERIES[row % len(SERIES)],
+                marker=MARKERS[row % len(MARKERS)],
+                markersize=7,
+            )
+            axes.annotate(
+                f"{found.ratio:.3g}",
+                (found.ratio, row),
+                xytext=(0, 7),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8,
+            )
+        axes.margins(x=0.15, y=0.2)
+        readable_log(axes)
+        axes.set_xlabel(unit)
+        axes.set_title(setting)
+        tidy(axes, grid="x")
+    panels[0].set_yticks(range(len(methods)), methods)
+    panels[0].invert_yaxis()
+    return figure
+
+
+def _names(costs: Costs, count: int) -> list[str]:
+    return sorted(costs) if isinstance(costs, Mapping) else [str(k) for k in range(count)]

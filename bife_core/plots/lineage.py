@@ -1,0 +1,86 @@
+"""Where a rule came from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bife_core.plots.style import BLUE, CARD, GREY, ORANGE, WARM, new_figure
+from bife_core.search.types import Candidate
+
+
+def lineage(candidates: Sequence[Candidate], rule: str) -> Figure:
+    """Draw the ancestors of one rule, oldest generation on top.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        All candidates of the search; parents missing here are drawn nowhere.
+    rule : str
+        Id of the rule, usually the best.
+
+    Raises
+    ------
+    ValueError
+        If no candidate has that id.
+    """
+    known = {candidate.id: candidate for candidate in candidates}
+    if rule not in known:
+        raise ValueError(f"There is no candidate {rule!r} among the {len(known)} given.")
+    family = _ancestry(known, rule)
+    layers: dict[int, list[str]] = defaultdict(list)
+    for name in family:
+        layers[known[name].generation].append(name)
+    depth = {generation: row for row, generation in enumerate(sorted(layers))}
+    width = max(len(names) for names in layers.values())
+    place = {
+        name: ((k + 0.5) / len(names) * width, -float(depth[generation]))
+        for generation, names in layers.items()
+        for k, name in enumerate(names)
+    }
+    figure = new_figure(max(4.5, 1.7 * width + 1.2), max(2.2, 1.1 * len(layers) + 0.8))
+    axes = figure.subplots()
+    for name in family:
+        for parent in dict.fromkeys(known[name].parents):
+            if parent in place:
+                arrow = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 17, "shrinkB": 17, "linewidth": 1.1}
+                axes.annotate("", xy=place[name], xytext=place[parent], arrowprops=arrow)
+    for name in family:
+        _box(axes, known[name], place[name], chosen=name == rule)
+    axes.set_xlim(0, width)
+    axes.set_ylim(-len(layers) + 0.4, 0.6)
+    axes.set_yticks([-float(row) for row in depth.values()], [f"generation {g}" for g in depth])
+    axes.set_xticks([])
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    axes.set_title(f"Lineage of {rule}")
+    return figure
+
+
+def _ancestry(known: dict[str, Candidate], rule: str) -> list[str]:
+    family: dict[str, None] = {}
+    waiting = [rule]
+    while waiting:
+        name = waiting.pop(0)
+        if name in known and name not in family:
+            family[name] = None
+            waiting.extend(known[name].parents)
+    return [name for name in known if name in family]
+
+
+def _box(axes: Axes, candidate: Candidate, place: tuple[float, float], *, chosen: bool) -> None:
+    lines = [f"{candidate.id} · {candidate.operator}"]
+    if candidate.f_lf is not None:
+        lines.append(f"F_LF {candidate.f_lf:.3f}")
+    if candidate.f_hf is not None:
+        lines.append(f"F_HF {candidate.f_hf:.4g}")
+    box = {
+        "boxstyle": "round,pad=0.4",
+        "facecolor": WARM if chosen else CARD,
+        "edgecolor": ORANGE if chosen else BLUE if candidate.f_hf is not None else GREY,
+        "linewidth": 1.8 if chosen else 1.1,
+    }
+    axes.text(*place, "\n".join(lines), ha="center", va="center", fontsize=8, bbox=box, zorder=3)

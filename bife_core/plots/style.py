@@ -1,0 +1,146 @@
+"""How all figures look, and how they are written: on screen, in print, and within a page that may be dark.
+
+Colours are those of Okabe and Ito, told apart with any colour vision; each series has its own marker or line.
+Nothing is shown or kept in global state.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from pathlib import Path
+from typing import Final
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+BLUE: Final = "#0072B2"
+ORANGE: Final = "#D55E00"
+GREEN: Final = "#009E73"
+YELLOW: Final = "#E69F00"
+PURPLE: Final = "#CC79A7"
+SKY: Final = "#56B4E9"
+GREY: Final = "#6E6E6E"
+INK: Final = "#1B1B1B"
+GRID: Final = "#E5E5E5"
+CARD: Final = "#FFFFFF"
+WARM: Final = "#FBE9DD"
+
+SERIES: Final = (BLUE, ORANGE, GREEN, YELLOW, PURPLE, SKY, GREY)
+"""Colours of series, in order; they start over after the last."""
+
+MARKERS: Final = ("o", "s", "D", "^", "v", "P", "X")
+
+_VARIABLES: Final = {
+    INK: "--ink",
+    GRID: "--grid",
+    CARD: "--card",
+    WARM: "--warm",
+    GREY: "--muted",
+    BLUE: "--blue",
+    ORANGE: "--orange",
+    GREEN: "--green",
+    YELLOW: "--yellow",
+    PURPLE: "--purple",
+    SKY: "--sky",
+}
+"""Variables a page may set to give a figure the colours of its theme."""
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of a size in inches, apart from pyplot's."""
+    figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def tidy(axes: Axes, *, grid: str = "both") -> None:
+    """Take away what carries no information, and put a pale grid behind the data."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(visible=True, axis=grid, color=GRID, linewidth=0.8)  # type: ignore[arg-type]
+    axes.set_axisbelow(True)
+
+
+def readable_log(axes: Axes) -> None:
+    """Make the x axis logarithmic with ticks a person reads, whether it spans decades or a part of one."""
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    wide = high / low > 12
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if wide else MaxNLocator(4, prune=None))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _inked(figure: Figure) -> None:
+    """Give all text and lines of a finished figure colours that a page can replace."""
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        texts = [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts]
+        texts += [*axes.get_xticklabels(), *axes.get_yticklabels()]
+        texts += legend.get_texts() if legend is not None else []
+        for text in texts:
+            text.set_color(INK)
+        for spine in axes.spines.values():
+            if spine.get_edgecolor()[:3] == (0.0, 0.0, 0.0):
+                spine.set_color(GREY)
+        axes.tick_params(color=GREY, which="both")
+
+
+def number(value: float | None) -> float:
+    """Return a number, NaN for None, which figures leave out."""
+    return math.nan if value is None else value
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def save(
+    figure: Figure, directory: Path, stem: str, formats: tuple[str, ...] = ("png", "svg", "pdf")
+) -> list[Path]:
+    """Write a figure in each format and return the files; equal figures give equal files."""
+    directory.mkdir(parents=True, exist_ok=True)
+    files = []
+    with rc_context({"svg.hashsalt": stem}):
+        for kind in formats:
+            path = directory / f"{stem}.{kind}"
+            stamps = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+            figure.savefig(path, metadata=stamps.get(kind))
+            files.append(path)
+    return files
+
+
+def inline_svg(figure: Figure, name: str, description: str) -> str:
+    """Return a figure as SVG to stand within a page: text as text, no background, colours as CSS variables.
+
+    Parameters
+    ----------
+    name : str
+        Distinguishes the figure's internal ids from those of other figures on the page.
+    description : str
+        What a reader who cannot see it is told.
+    """
+    buffer = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        _inked(figure)
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)
+    for colour, variable in _VARIABLES.items():
+        svg = re.sub(colour, f"var({variable}, {colour})", svg, flags=re.IGNORECASE)
+    # The page gives the width; the view box keeps the proportions.
+    label = description.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    return re.sub(
+        r'<svg [^>]*?(viewBox="[^"]+")[^>]*>',
+        rf'<svg xmlns="http://www.w3.org/2000/svg" '
+        rf'xmlns:xlink="http://www.w3.org/1999/xlink" \1 role="img" aria-label="{label}">',
+        svg,
+        count=1,
+    )

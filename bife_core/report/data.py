@@ -1,0 +1,138 @@
+"""What a report is made of: one evaluation or several, and the searches that led to the rules."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import pandas as pd
+from pydantic import Field
+
+from bife_core.config import Settings
+from bife_core.evaluation import Comparison, EvaluationSummary, adjusted, solve_frame, verdict
+from bife_core.search import Candidate
+from bife_core.search.cost import SearchCost
+
+
+class SearchRecord(Settings):
+    """A search as a reader wants to see it; what is not known stays empty.
+
+    Attributes
+    ----------
+    best : str
+        Id of the rule it ended with.
+    chosen : str
+        Why that rule, where more than F_HF decided; empty otherwise.
+    """
+
+    name: str
+    best: str
+    candidates: tuple[Candidate, ...] = ()
+    cost: SearchCost | None = None
+    chosen: str = ""
+
+
+class Story(Settings):
+    """What an evaluation's solves do not tell.
+
+    Attributes
+    ----------
+    commands : tuple of str
+        What to type to repeat it.
+    searches : tuple of SearchRecord
+        The searches behind its rules.
+    notes : tuple of str
+        Sentences on how far the result reaches.
+    """
+
+    commands: tuple[str, ...] = ()
+    searches: tuple[SearchRecord, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Report(Settings):
+    """Everything on a page.
+
+    Attributes
+    ----------
+    evaluations : tuple of EvaluationSummary
+        One at least. Tests are adjusted over the comparisons of all of them.
+    """
+
+    evaluations: tuple[EvaluationSummary, ...] = Field(min_length=1)
+    stories: tuple[Story, ...] = ()
+
+    @cached_property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """All comparisons, adjusted together."""
+        return adjusted([c for evaluation in self.evaluations for c in evaluation.comparisons])
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """All solves; of a setting that several evaluations hold, the later one counts."""
+        frames = [
+            solve_frame(evaluation.rows).assign(evaluation=number)
+            for number, evaluation in enumerate(self.evaluations)
+        ]
+        joined = pd.concat(frames, ignore_index=True)
+        return joined.drop_duplicates(["setting", "digest", "seed", "brancher"], keep="last")
+
+    @property
+    def verdict(self) -> str:
+        """The sentence the page begins with."""
+        return verdict(self.comparisons)
+
+    @property
+    def lead(self) -> Comparison:
+        """The first comparison: the leading method on the first setting."""
+        return self.comparisons[0]
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Commands of all stories."""
+        return tuple(dict.fromkeys(command for story in self.stories for command in story.commands))
+
+    @property
+    def searches(self) -> tuple[SearchRecord, ...]:
+        """Searches of all stories."""
+        return tuple(search for story in self.stories for search in story.searches)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What limits the result, in sentences: missing solves, unlike conditions, short samples."""
+        found = [note for story in self.stories for note in story.notes]
+        for evaluation in self.evaluations:
+            found += evaluation.failures
+            found += [f"Proven optima differ, which is a defect: {one}" for one in evaluation.mismatches]
+            found += _conditions(evaluation)
+        found += [f"{c.method} on {c.setting}: {c.note}." for c in self.comparisons if c.note]
+        return tuple(dict.fromkeys(found))
+
+
+def _conditions(evaluation: EvaluationSummary) -> list[str]:
+    """Return sentences on the conditions of a measurement that a reader should weigh."""
+    found = []
+    machine = evaluation.machine
+    if machine is not None and evaluation.workers > machine.physical_cores:
+        found.append(
+            f"{evaluation.workers} solves ran at once on {machine.physical_cores} physical cores: hyper-threads "
+            "shared caches and execution units."
+        )
+    frame = solve_frame(evaluation.rows)
+    waited = float((frame["wall_s"] / frame["cpu_s"].clip(lower=1e-3)).median())
+    if waited > 1.1:
+        found.append(
+            f"The machine did other work too: in the median a solve took {waited:.1f} times its CPU time by the "
+            "clock on the wall. CPU times are compared, but caches and memory were shared."
+        )
+    limits = frame[frame["hit_limit"]]
+    if len(limits):
+        found.append(
+            f"{len(limits)} of {len(frame)} solves were cut off at {evaluation.protocol.time_limit_s:g} s and "
+            "count with what they had taken by then, which flatters the slower method."
+        )
+    if evaluation.reused and evaluation.protocol.reuse_baseline:
+        found.append(f"{evaluation.reused} solves are reused from earlier evaluations on this machine.")
+    errors = int((pd.to_numeric(frame["rule_errors"]) + pd.to_numeric(frame["undecided"])).gt(0).sum())
+    if errors:
+        found.append(f"In {errors} solves a rule left some branchings to SCIP.")
+    return found

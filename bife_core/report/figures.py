@@ -1,0 +1,208 @@
+"""The figures of a report, each with the caption that says what to see in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bife_core import plots
+from bife_core.errors import RuleError
+from bife_core.evaluation import known_as, metric_of
+from bife_core.evaluation.comparing import paired_costs
+from bife_core.report.data import Report, SearchRecord
+from bife_core.rules import complexity
+from bife_core.scip.bounds import BoundPoint
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A figure on a page.
+
+    Attributes
+    ----------
+    name : str
+        File name without suffix.
+    section : str
+        ``results`` or ``search``.
+    """
+
+    name: str
+    section: str
+    title: str
+    caption: str
+    figure: Figure
+
+
+def report_figures(report: Report) -> tuple[ReportFigure, ...]:
+    """Return all figures the data allow, in the order of the page."""
+    return (*_results(report), *_rules(report), *_searches(report))
+
+
+def _results(report: Report) -> Iterator[ReportFigure]:
+    frame, cost = report.frame, report.lead.metric
+    metric = metric_of(cost)
+    unit = metric.unit or metric.words
+    confidence = report.lead.confidence
+    yield ReportFigure(
+        "method-costs",
+        "results",
+        f"{metric.words[0].upper()}{metric.words[1:]} by method",
+        f"Geometric mean over instances, seeds collapsed first, with its {confidence:.0%} bootstrap interval.",
+        plots.method_costs(_costs(frame, cost), unit=unit, confidence=confidence),
+    )
+    for setting in frame["setting"].unique():
+        part = frame[frame["setting"] == setting]
+        ours, theirs = paired_costs(part, report.lead.method, report.lead.baseline, metric)
+        if ours:
+            names = part.drop_duplicates("digest").set_index("digest")["instance"]
+            yield ReportFigure(
+                f"instances-{_slug(setting)}",
+                "results",
+                f"Instance by instance, {setting}",
+                "The greatest saving stands on top; a long grey line is an instance the rule lost.",
+                plots.instance_costs(
+                    {str(names[d]): v for d, v in ours.items()},
+                    {str(names[d]): v for d, v in theirs.items()},
+                    rule_label=known_as(report.lead.method),
+                    baseline_label=known_as(report.lead.baseline),
+                    unit=unit,
+                ),
+            )
+    if frame["brancher"].nunique() > 1:
+        yield ReportFigure(
+            "profile",
+            "results",
+            "Performance profile",
+            "Left end: how often a method was the fastest. Height: how many solves it finished within that factor.",
+            plots.performance_profile(_profile(frame)),
+        )
+    known = frame.dropna(subset=["branching_s"])
+    if len(known):
+        means = known.groupby("brancher", sort=False)[["branching_s", "cpu_s"]].mean()
+        yield ReportFigure(
+            "inference",
+            "results",
+            "Time spent in deciding",
+            "Seconds inside branching out of all CPU seconds. A cheap decision may cost more nodes and still win.",
+            plots.inference_share(
+                {
+                    known_as(str(name)): (float(row["branching_s"]), float(row["cpu_s"]))
+                    for name, row in means.iterrows()
+                }
+            ),
+        )
+    yield from _bounds(frame)
+
+
+def _bounds(frame: pd.DataFrame) -> Iterator[ReportFigure]:
+    traced = frame[frame["bounds"].map(len) > 1] if "bounds" in frame else frame.iloc[:0]
+    if traced.empty:
+        return
+    # The instance on which the slowest method took longest shows most.
+    hardest = traced.sort_values("cpu_s", kind="stable").iloc[-1]
+    chosen = traced[(traced["digest"] == hardest["digest"]) & (traced["seed"] == hardest["seed"])]
+    traces = {
+        known_as(str(row["brancher"])): ([BoundPoint(*point) for point in row["bounds"]], float(row["cpu_s"]))
+        for _, row in chosen.iterrows()
+    }
+    yield ReportFigure(
+        "bounds",
+        "results",
+        "Bounds over time",
+        "The instance that took longest. A solve ends where its two lines meet.",
+        plots.bounds_over_time(traces, str(hardest["instance"])),
+    )
+
+
+def _rules(report: Report) -> Iterator[ReportFigure]:
+    measured = {}
+    for evaluation in report.evaluations:
+        for label, method in evaluation.methods.items():
+            if method.source is not None:
+                try:
+                    measured[label] = complexity(method.source)
+                except RuleError:
+                    continue  # what cannot be measured has no place among those that can
+    if measured:
+        yield ReportFigure(
+            "complexity",
+            "search",
+            "Complexity",
+            "Five measures of the rules' source; each axis ends at the greatest value among them.",
+            plots.complexity_radar(measured),
+        )
+
+
+def _searches(report: Report) -> Iterator[ReportFigure]:
+    costs = [search.cost for search in report.searches if search.cost is not None]
+    if costs:
+        yield ReportFigure(
+            "design-time",
+            "search",
+            "Rule-design time",
+            "Seconds of work, added up as if done one after the other; recording decisions is counted once.",
+            plots.design_time(costs),
+        )
+    if any(cost.curve for cost in costs):
+        yield ReportFigure(
+            "anytime",
+            "search",
+            "Quality against effort",
+            "Each step is a rule better than all before.",
+            plots.anytime_curves(costs),
+        )
+    for number, search in enumerate(report.searches):
+        yield from _search(search, f"-{number + 1}" if len(report.searches) > 1 else "")
+
+
+def _search(search: SearchRecord, suffix: str) -> Iterator[ReportFigure]:
+    both = [c for c in search.candidates if c.f_lf is not None and c.f_hf is not None]
+    if len(both) > 1:
+        drop = plots.fidelity_drop(both)
+        lost = (
+            ""
+            if drop is None
+            else f" A search on F_LF alone would have ended {drop:.0%} above the best cost."
+        )
+        yield ReportFigure(
+            f"fidelities{suffix}",
+            "search",
+            f"What cheap scores tell, {search.name}",
+            f"Rules that were solved with, by both fidelities.{lost}",
+            plots.fidelity_scatter(both),
+        )
+    if any(candidate.id == search.best for candidate in search.candidates):
+        yield ReportFigure(
+            f"lineage{suffix}",
+            "search",
+            f"Where the rule came from, {search.name}",
+            "Its ancestors, oldest on top.",
+            plots.lineage(search.candidates, search.best),
+        )
+
+
+def _costs(frame: pd.DataFrame, cost: str) -> dict[str, dict[str, dict[str, list[float]]]]:
+    metric = metric_of(cost)  # type: ignore[arg-type]
+    valued = frame.assign(cost=metric.of(frame)).dropna(subset=["cost"])
+    found: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for (setting, method, digest), solves in valued.groupby(["setting", "brancher", "digest"], sort=False):
+        by_method = found.setdefault(str(setting), {})
+        by_method.setdefault(known_as(str(method)), {})[str(digest)] = solves["cost"].tolist()
+    return found
+
+
+def _profile(frame: pd.DataFrame) -> dict[str, list[float | None]]:
+    timed = frame.assign(cost=frame["cpu_s"].clip(lower=1e-6).where(frame["solved"]))
+    table = timed.set_index(["setting", "digest", "seed", "brancher"])["cost"].unstack("brancher")
+    methods = [method for method in frame["brancher"].unique() if method in table.columns]
+    return {
+        known_as(method): [None if pd.isna(value) else float(value) for value in table[method]]
+        for method in methods
+    }
+
+
+def _slug(text: str) -> str:
+    return "".join(character if character.isalnum() else "-" for character in text.lower())

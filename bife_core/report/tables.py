@@ -1,0 +1,235 @@
+"""Tables in the paper's layout: methods down, benchmarks across, one table a size, in Markdown and in LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pandas as pd
+
+from bife_core.config import Cost
+from bife_core.evaluation import METRICS, Comparison, known_as, method_table, metric_of
+from bife_core.evaluation.verdict import p_text
+
+STAR: Final = "*"
+"""Stands behind a number whose solves were cut off at the time limit now and then."""
+
+CAPTION: Final = (
+    "Geometric mean (geometric standard deviation) over all solves; bold is the best, * marks methods of which "
+    "some solve was cut off at the time limit."
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table.
+
+    Attributes
+    ----------
+    mean, spread : float
+        Geometric mean and geometric standard deviation; NaN where unknown.
+    best : bool
+        Whether no other method has a smaller mean.
+    star : bool
+        Whether some solve hit the time limit.
+    """
+
+    mean: float
+    spread: float
+    best: bool = False
+    star: bool = False
+
+    def text(self) -> str:
+        """Return the number as it is printed, without marks."""
+        return "-" if self.mean != self.mean else f"{_printed(self.mean)} ({self.spread:.2f})"
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """One size: methods by name, each with two cells a benchmark.
+
+    Attributes
+    ----------
+    title : str
+        Such as ``Test instances``.
+    benchmarks : tuple of str
+        Across.
+    columns : tuple of str
+        What stands under each benchmark, such as ``Nodes`` and ``Time``.
+    rows : dict
+        Method to its cells: benchmark by benchmark, column by column.
+    """
+
+    title: str
+    benchmarks: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: Mapping[str, tuple[Cell, ...]]
+
+
+def split_setting(name: str) -> tuple[str, str]:
+    """Return benchmark and size of a setting's name.
+
+    Examples
+    --------
+    >>> split_setting("CA test"), split_setting("my models")
+    (('CA', 'test'), ('my models', ''))
+    """
+    benchmark, _, size = name.rpartition(" ")
+    return (benchmark, size) if size in ("tiny", "test", "transfer") else (name, "")
+
+
+def paper_tables(frame: pd.DataFrame, cost: Cost = "time") -> tuple[PaperTable, ...]:
+    """Return one table a size: nodes and time, or primal-dual integral and gap where one of these is compared.
+
+    Parameters
+    ----------
+    frame : pd.DataFrame
+        From `solve_frame`.
+    cost : str
+        The metric methods are compared by; its best is set in bold.
+    """
+    pair = ("primal_dual_integral", "gap") if cost in ("primal_dual_integral", "gap") else ("nodes", cost)
+    names = tuple(dict.fromkeys(pair))
+    table = method_table(frame, cost)
+    settings = list(dict.fromkeys(table.index.get_level_values("setting")))
+    methods = list(dict.fromkeys(table.index.get_level_values("method")))
+    sizes = list(dict.fromkeys(split_setting(setting)[1] for setting in settings))
+    tables = []
+    for size in sizes:
+        chosen = [setting for setting in settings if split_setting(setting)[1] == size]
+        rows: dict[str, list[Cell]] = {method: [] for method in methods}
+        for setting in chosen:
+            entries = table.loc[setting]
+            for name in names:
+                means = {method: _value(entries, method, name) for method in methods}
+                best = best_of(means) if name == cost else set()
+                for method in methods:
+                    star = name == names[0] and _value(entries, method, "hit_limit") > 0
+                    spread = _value(entries, method, f"{name}_spread")
+                    rows[method].append(Cell(means[method], spread, method in best, star))
+        tables.append(
+            PaperTable(
+                title=f"{size.capitalize()} instances" if size else "Instances",
+                benchmarks=tuple(split_setting(setting)[0] for setting in chosen),
+                columns=tuple(METRICS[name].label for name in names),
+                rows={known_as(method): tuple(cells) for method, cells in rows.items()},
+            )
+        )
+    return tuple(tables)
+
+
+def best_of(means: Mapping[str, float]) -> set[str]:
+    """Return who has the smallest value, all that are equal to it as printed; NaN never wins."""
+    known = {name: value for name, value in means.items() if value == value}
+    least = min(known.values(), default=0.0)
+    return {name for name, value in known.items() if _printed(value) == _printed(least)}
+
+
+def paper_markdown(tables: Sequence[PaperTable]) -> str:
+    """Return tables in Markdown."""
+    parts = []
+    for table in tables:
+        heads = [f"{b} {column}" for b in table.benchmarks for column in table.columns]
+        lines = [f"**{table.title}**", "", f"| Method | {' | '.join(heads)} |"]
+        lines.append(f"|---|{'---:|' * len(heads)}")
+        for method, cells in table.rows.items():
+            shown = [f"**{c.text()}**" if c.best else c.text() + ("\\*" if c.star else "") for c in cells]
+            lines.append(f"| {method} | {' | '.join(shown)} |")
+        parts.append("\n".join(lines))
+    return "\n\n".join([*parts, CAPTION]) + "\n"
+
+
+def paper_latex(tables: Sequence[PaperTable], label: str = "tab:results") -> str:
+    """Return tables in LaTeX, as one float that needs booktabs."""
+    parts = [
+        r"\begin{table*}[t]",
+        rf"\caption{{{_tex_caption()}}}",
+        rf"\label{{{label}}}",
+        r"\centering",
+        r"\small",
+    ]
+    for table in tables:
+        width = len(table.columns)
+        parts += [rf"\textbf{{{table.title}}}\par\smallskip"]
+        parts += [rf"\begin{{tabular}}{{l{'c' * width * len(table.benchmarks)}}}", r"\toprule"]
+        spans = " & ".join(rf"\multicolumn{{{width}}}{{c}}{{{_tex(name)}}}" for name in table.benchmarks)
+        parts += [rf"Method & {spans} \\"]
+        ends = [(2 + width * k, 1 + width * (k + 1)) for k in range(len(table.benchmarks))]
+        parts += [" ".join(rf"\cmidrule(lr){{{first}-{last}}}" for first, last in ends)]
+        parts += [" & ".join(["", *map(_tex, table.columns * len(table.benchmarks))]) + r" \\ \midrule"]
+        for method, cells in table.rows.items():
+            parts += [" & ".join([_tex(method), *map(_tex_cell, cells)]) + r" \\"]
+        parts += [r"\bottomrule", r"\end{tabular}", r"\medskip", ""]
+    return "\n".join([*parts, r"\end{table*}", ""])
+
+
+def comparison_markdown(comparisons: Sequence[Comparison]) -> str:
+    """Return the comparisons with the baseline as a Markdown table."""
+    lines = [
+        "| Setting | Method | Ratio | Interval | Adjusted p | Win/tie/loss | Nodes, ratio | Time a node, ratio |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for c in comparisons:
+        interval = "-" if c.ci_low is None or c.ci_high is None else f"{c.ci_low:.3f} to {c.ci_high:.3f}"
+        p = p_text(c.p_adjusted).removeprefix("p ").removeprefix("= ")
+        significant = c.finding != "undecided"
+        lines.append(
+            f"| {c.setting} | {known_as(c.method)} | {c.ratio:.3f} | {interval} | {f'**{p}**' if significant else p} "
+            f"| {c.wins}/{c.ties}/{c.losses} | {c.node_ratio:.2f} | {c.per_node_ratio:.3f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def comparison_latex(comparisons: Sequence[Comparison], label: str = "tab:tests") -> str:
+    """Return the tests as a LaTeX table in the layout of the paper's Wilcoxon table."""
+    metric = metric_of(comparisons[0].metric).words if comparisons else "cost"
+    parts = [
+        r"\begin{table}[t]",
+        rf"\caption{{Exact two-sided Wilcoxon signed-rank tests on instance-level geometric means of {metric}; "
+        r"Holm-adjusted over all rows, \textbf{bold} where interval and test agree.}",
+        rf"\label{{{label}}}",
+        r"\centering",
+        r"\small",
+        r"\begin{tabular}{llccc}",
+        r"\toprule",
+        r"Setting & Method & Ratio & Holm-adjusted $p$ & Win/tie/loss \\ \midrule",
+    ]
+    for c in comparisons:
+        p = r"\textless 0.001" if c.p_adjusted < 0.001 else f"{c.p_adjusted:.4f}"
+        shown = p if c.finding == "undecided" else rf"\textbf{{{p}}}"
+        counts = f"{c.wins}/{c.ties}/{c.losses}"
+        parts.append(
+            rf"{_tex(c.setting)} & {_tex(known_as(c.method))} & {c.ratio:.3f} & {shown} & {counts} \\"
+        )
+    return "\n".join([*parts, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+
+
+def _value(entries: pd.DataFrame, method: str, column: str) -> float:
+    if method not in entries.index or column not in entries.columns:
+        return float("nan")
+    return float(entries[column][method])
+
+
+def _printed(value: float) -> str:
+    """Return a number as the paper prints it: two decimals, fewer where it is large, more where it is tiny."""
+    if value < 0.1:
+        return f"{value:.2g}"
+    return f"{value:.2f}" if value < 1000 else f"{value:.1f}" if value < 10_000 else f"{value:.0f}"
+
+
+def _tex_cell(cell: Cell) -> str:
+    if cell.mean != cell.mean:
+        return "--"
+    mean = rf"\mathbf{{{_printed(cell.mean)}}}" if cell.best else _printed(cell.mean)
+    star = r"^\star" if cell.star else ""
+    return rf"${mean}{star} ({cell.spread:.2f})$"
+
+
+def _tex_caption() -> str:
+    return CAPTION.replace("*", r"$\star$")
+
+
+def _tex(text: str) -> str:
+    return re.sub(r"([&%$#_{}])", r"\\\1", text.replace("\\", r"\textbackslash "))

@@ -1,0 +1,58 @@
+"""Between search and evaluation: the final rule is chosen on instances that are neither design nor test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bife_core.config import PipelineConfig
+from bife_core.evaluation.choosing import Choice
+from bife_core.search import Candidate
+from flows.observer import observer
+from flows.results import EvolutionResult
+from tasks.collection import prepare_instances
+from tasks.evaluation_files import search_record
+from tasks.records import InstanceSet
+from tasks.validation import finalists, validate
+
+
+def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Candidate, Path, Choice | None]:
+    """Return the final rule of a search, its file, and how it was chosen.
+
+    A search that measured no F_HF, or of only one rule, has nothing to choose among: its best rule is the final one
+    and there is no `Choice`. The same holds where the validation models are those of the design.
+
+    Raises
+    ------
+    BifeError
+        If validation instances cannot be had, or every finalist failed on them.
+    ValueError
+        If the search found no rule.
+    """
+    best = evolved.best
+    if best is None:
+        raise ValueError("A search without a rule has no final one.")
+    record = search_record(evolved.directory)
+    few = finalists(record.candidates if record is not None else (), config.validation.candidates)
+    if best.f_hf is None or len(few) < 2:
+        return best, _file(evolved, best), None
+    instances = InstanceSet.model_validate(
+        prepare_instances(config.instances, "validation", config.validation.instances)
+    )
+    design = InstanceSet.model_validate(prepare_instances(config.instances, "design", config.high.instances))
+    known = {instance.content for instance in design.instances}
+    if all(instance.content in known for instance in instances.instances):
+        return best, _file(evolved, best), None
+    observer().stage("validation", f"{len(few)} rules on {len(instances.instances)} instances of their own")
+    sources = {candidate.id: candidate.source or "" for candidate in few}
+    choice = Choice.model_validate(
+        validate(sources, instances, config.validation, config.high, config.workers, config.runner)
+    )
+    chosen = next(candidate for candidate in few if candidate.id == choice.chosen)
+    return chosen, _file(evolved, chosen), choice
+
+
+def _file(evolved: EvolutionResult, final: Candidate) -> Path:
+    """Write the final rule under its id, by which reports will call it, and return the file."""
+    path = evolved.directory / f"{final.id}.py"
+    path.write_text(final.source or "", encoding="utf-8")
+    return path

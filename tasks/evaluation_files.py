@@ -1,0 +1,211 @@
+"""Files an evaluation leaves for its reader, and how they are found again: solves, page, tables, the search behind."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import mlflow
+from mlflow.exceptions import MlflowException
+
+from bife_core import plots
+from bife_core.errors import BifeError
+from bife_core.evaluation import EvaluationSummary
+from bife_core.evaluation.comparing import paired_costs
+from bife_core.evaluation.metrics import METRICS, solve_frame
+from bife_core.report import (
+    Report,
+    SearchRecord,
+    Story,
+    comparison_markdown,
+    paper_latex,
+    paper_markdown,
+    paper_tables,
+    render_page,
+)
+from bife_core.report.tables import comparison_latex
+from bife_core.search import Candidate
+from tasks import reports
+from tasks.home import project_home
+from tasks.tracking import store
+
+RECORD: Final = "evaluation.json"
+STORY: Final = "story.json"
+PAGE: Final = "report.html"
+TABLES: Final = ("tables.md", "tables.tex")
+
+_RUN: Final = re.compile(r"(?:runs:/)?([0-9a-f]{32})")
+
+
+def write_evaluation(directory: Path, summary: EvaluationSummary, source: str, story: Story) -> list[Path]:
+    """Write the record of an evaluation, its page, its tables and the figure of costs; return the files.
+
+    Parameters
+    ----------
+    source : str
+        The leading rule; empty for a brancher of SCIP.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    report = Report(evaluations=(summary,), stories=(story,))
+    files = [
+        _write(directory / RECORD, summary.model_dump_json()),
+        _write(directory / STORY, story.model_dump_json()),
+        _write(directory / "rule.py", source),
+        *write_report(directory, report),
+    ]
+    ours, theirs = paired_costs(
+        solve_frame(summary.rows), summary.rule, summary.baseline, METRICS[summary.protocol.metric]
+    )
+    if ours:
+        figure = plots.instance_costs(ours, theirs, rule_label=summary.rule, baseline_label=summary.baseline)
+        files += plots.save(figure, directory, "costs", formats=("png",))
+    return files
+
+
+def write_report(directory: Path, report: Report) -> list[Path]:
+    """Write page and tables of one evaluation, or of several together; return the files."""
+    directory.mkdir(parents=True, exist_ok=True)
+    tables = paper_tables(report.frame, report.lead.metric)
+    markdown = f"{report.verdict}\n\n{paper_markdown(tables)}\n{comparison_markdown(report.comparisons)}"
+    return [
+        _write(directory / PAGE, render_page(report)),
+        _write(directory / TABLES[0], markdown),
+        _write(directory / TABLES[1], f"{paper_latex(tables)}\n{comparison_latex(report.comparisons)}"),
+    ]
+
+
+def as_first_measured(directory: Path, summary: EvaluationSummary) -> EvaluationSummary:
+    """Return a summary with day and duration of the run that did its solves, if that run wrote them down."""
+    path = directory / RECORD
+    if not path.is_file():
+        return summary
+    first = EvaluationSummary.model_validate_json(path.read_text(encoding="utf-8"))
+    if first.rows != summary.rows:
+        return summary
+    kept = ("measured_at", "seconds", "reused", "workers")
+    return summary.model_copy(update={name: getattr(first, name) for name in kept})
+
+
+def abstract(summary: EvaluationSummary) -> str:
+    """Return what stands on the page of the run in MLflow."""
+    return f"{summary.verdict}\n\n{comparison_markdown(summary.comparisons)}\nThe whole report: {PAGE}"
+
+
+def search_record(directory: Path) -> SearchRecord | None:
+    """Return the search whose files lie in a directory, or None if there is none."""
+    path = directory / reports.CANDIDATES
+    if not path.is_file():
+        return None
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    candidates = tuple(_candidate(row) for row in rows)
+    cost = reports.read_cost(directory)
+    best = next((c.id for c in reports.ranked(candidates) if c.failure is None), "")
+    return SearchRecord(
+        name=cost.search if cost is not None else "search", best=best, candidates=candidates, cost=cost
+    )
+
+
+def _candidate(row: dict[str, Any]) -> Candidate:
+    known = {name: row[name] for name in Candidate.model_fields if name in row}
+    return Candidate.model_validate(known | {"parents": tuple(str(row.get("parents") or "").split())})
+
+
+def search_behind(reference: str) -> SearchRecord | None:
+    """Return the search a rule came from: by its file's folder, its MLflow run, or its registered version.
+
+    Raises
+    ------
+    TrackingError
+        If MLflow cannot be asked about a reference it holds.
+    """
+    if reference.startswith("runs:/"):
+        key = _tag_of_run(reference.removeprefix("runs:/").partition("/")[0], "evolution_key")
+        return search_record(project_home().runs / key) if key else None
+    if reference.startswith("models:/"):
+        from tasks.registry import registered
+
+        key = registered(reference).tags.get("evolution_key", "")
+        return search_record(project_home().runs / key) if key else None
+    path = Path(reference)
+    record = search_record(path.parent) if path.suffix == ".py" else None
+    if record is not None and any(candidate.id == path.stem for candidate in record.candidates):
+        return record.model_copy(update={"best": path.stem})
+    return record
+
+
+def load_report(references: Sequence[str]) -> tuple[Report, Path]:
+    """Return the report on evaluations, and the directory of the last; without references on the newest one.
+
+    Parameters
+    ----------
+    references : sequence of str
+        Ids of MLflow runs, directories, or ``evaluation.json`` files.
+
+    Raises
+    ------
+    BifeError
+        If there is no such evaluation, or it cannot be read.
+    """
+    directories = [_directory(reference) for reference in references] or [_newest()]
+    try:
+        evaluations = tuple(
+            EvaluationSummary.model_validate_json((place / RECORD).read_text(encoding="utf-8"))
+            for place in directories
+        )
+        stories = tuple(
+            Story.model_validate_json((place / STORY).read_text(encoding="utf-8"))
+            for place in directories
+            if (place / STORY).is_file()
+        )
+    except FileNotFoundError as error:
+        raise BifeError(f"{error.filename} is missing; give the id of an evaluation's run.") from error
+    except ValueError as error:
+        raise BifeError(
+            f"A record of an evaluation cannot be read, expected one of `bife evaluate`: {error}"
+        ) from error
+    return Report(evaluations=evaluations, stories=stories), directories[-1]
+
+
+def _directory(reference: str) -> Path:
+    match = _RUN.fullmatch(reference)
+    if match is None:
+        path = Path(reference)
+        return path.parent if path.is_file() else path
+    key = _tag_of_run(match[1], "bife.key")
+    local = project_home().runs / f"evaluation-{key}"
+    if (local / RECORD).is_file():
+        return local
+    try:
+        return Path(mlflow.artifacts.download_artifacts(run_id=match[1], dst_path=str(local)))
+    except (MlflowException, OSError) as error:
+        raise store.TrackingError(
+            f"The files of run {match[1]} cannot be had ({store.first_line(error)})."
+        ) from error
+
+
+def _newest() -> Path:
+    found = sorted(
+        project_home().runs.glob(f"evaluation-*/{RECORD}"), key=lambda path: path.stat().st_mtime_ns
+    )
+    if not found:
+        raise BifeError("No evaluation has been made yet; `bife evaluate --rule REF` makes one.")
+    return found[-1].parent
+
+
+def _tag_of_run(run_id: str, tag: str) -> str:
+    try:
+        return str(store.client().get_run(run_id).data.tags.get(tag, ""))
+    except MlflowException as error:
+        if error.error_code == "RESOURCE_DOES_NOT_EXIST":
+            raise BifeError(f"MLflow at {store.tracking_uri()} holds no run {run_id}.") from error
+        raise store.TrackingError(
+            f"MLflow at {store.tracking_uri()} cannot be asked for run {run_id} ({store.first_line(error)})."
+        ) from error
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path

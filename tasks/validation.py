@@ -1,0 +1,72 @@
+"""The task that chooses a search's final rule on validation instances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from prefect import task
+
+from bife_core.config import HighFidelityConfig, RunnerConfig, ValidationConfig
+from bife_core.evaluation import Setting
+from bife_core.evaluation.choosing import choose
+from bife_core.rules import rule_sha
+from bife_core.search import Candidate
+from bife_core.solves import Brancher
+from tasks.home import project_home
+from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
+from tasks.progress import note_listener, progress_listener
+from tasks.records import InstanceSet
+from tasks.workers import worker_pool
+
+_HERE = RunnerConfig()
+
+
+def finalists(candidates: Sequence[Candidate], count: int) -> tuple[Candidate, ...]:
+    """Return the rules with the best F_HF, best first, each rule once however often it was written."""
+    solved = [c for c in candidates if c.failure is None and c.f_hf is not None and c.source]
+    solved.sort(key=lambda c: -(c.f_hf if c.f_hf is not None else 0.0))
+    distinct = {c.sha: c for c in reversed(solved)}
+    return tuple(sorted(distinct.values(), key=solved.index))[:count]
+
+
+@task(
+    name="validate",
+    task_run_name="choose the final rule",
+    retries=RETRIES,
+    retry_delay_seconds=RETRY_DELAYS_S,
+    retry_condition_fn=is_infrastructure,
+)
+def validate(
+    candidates: dict[str, str],
+    instances: InstanceSet,
+    config: ValidationConfig,
+    high: HighFidelityConfig,
+    workers: int | None,
+    runner: RunnerConfig = _HERE,
+) -> dict[str, Any]:
+    """Solve validation instances with each candidate and return a `Choice` as JSON.
+
+    Parameters
+    ----------
+    candidates : dict
+        Source by id, best F_HF first.
+
+    Raises
+    ------
+    SolverError
+        If every candidate failed on some instance.
+    """
+    rules = [Brancher(name=name, source=source, sha=rule_sha(source)) for name, source in candidates.items()]
+    setting = Setting("validation", tuple(reference.instance() for reference in instances.instances))
+    choice = choose(
+        rules,
+        setting,
+        config,
+        high,
+        worker_pool(workers, runner),
+        project_home().solves,
+        progress_listener(),
+        note_listener(),
+    )
+    return choice.model_dump(mode="json")

@@ -1,0 +1,192 @@
+"""Comparing a rule with RPB: pairs on one core, seeds averaged, contradictions found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bife_core.benchmarks import Instance
+from bife_core.config import EvaluationConfig
+from bife_core.errors import SolverError
+from bife_core.evaluation import (
+    Setting,
+    contradictions,
+    disagree,
+    evaluate,
+    labelled,
+    measuring,
+    protocol_solves,
+    this_machine,
+)
+from bife_core.rules import load_rule
+from bife_core.sandbox import WorkerPool
+from bife_core.scip.solving import SolveResult, SolveSettings
+from bife_core.solves import Brancher, SolveJob
+
+CONFIG = EvaluationConfig(instances=2, seeds=(0, 1), time_limit_s=60, warm_up_s=0)
+
+
+def outcome(instance: str, bound: float | None, status: str = "optimal", brancher: str = "a") -> SolveResult:
+    return SolveResult(
+        instance=instance, brancher=brancher, seed=0, status=status, nodes=1, lp_iterations=1, cpu_s=1.0,
+        wall_s=1.0, gap=0.0, primal_bound=bound, dual_bound=bound, primal_dual_integral=0.0, versions={},
+    )  # fmt: skip
+
+
+def tiny(instances: list[Instance], count: int = 2) -> list[Setting]:
+    return [Setting("CA tiny", tuple(instances[:count]))]
+
+
+def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    rule = Brancher.of(load_rule("pseudocost_product"))
+    steps: list[tuple[int, int]] = []
+    summary = evaluate(
+        [rule, Brancher(name="pscost")],
+        tiny(tiny_auctions),
+        CONFIG,
+        pool,
+        tmp_path,
+        progress=lambda *step: steps.append(step),
+    )
+    assert (summary.rule, summary.instances, list(summary.methods)) == (
+        "pseudocost_product",
+        2,
+        ["pseudocost_product", "pscost", "relpscost"],
+    )
+    assert (summary.mismatches, summary.failures, summary.reused) == ((), (), 0)
+    assert len(summary.rows) == 2 * 2 * 3
+    assert (steps[0], steps[-1]) == ((0, 12), (12, 12))
+    assert [c.method for c in summary.comparisons] == ["pseudocost_product", "pscost"]
+    lead = summary.comparisons[0]
+    assert lead.node_ratio * lead.per_node_ratio == pytest.approx(lead.ratio)
+    assert lead.ci_low is not None
+    assert lead.ci_high is not None
+    assert lead.ci_low <= lead.ratio <= lead.ci_high
+    assert summary.faster == (lead.ci_high < 1)
+    assert summary.machine is not None
+    assert summary.machine.lp_solver
+
+    # One solve is lost; only that one is done again.
+    lost = sorted(tmp_path.glob("*/*.json"))
+    before = len(lost)
+    own = [path for path in lost if '"pseudocost_product"' in path.read_text()]
+    own[0].unlink()
+    again = evaluate([rule, Brancher(name="pscost")], tiny(tiny_auctions), CONFIG, pool, tmp_path)
+    assert again.reused == 11
+    assert len(list(tmp_path.glob("*/*.json"))) == before
+    unchanged = [row for row in again.rows if row in summary.rows]
+    assert len(unchanged) >= 11
+
+
+def test_only_when_asked_are_solves_of_scips_branchers_taken_from_another_evaluation(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    config = CONFIG.model_copy(update={"seeds": (0,)})
+    first = evaluate([Brancher(name="pscost")], tiny(tiny_auctions), config, pool, tmp_path)
+    other = Brancher.of(load_rule("most_fractional"))
+    fresh = evaluate([other], tiny(tiny_auctions, 1), config, pool, tmp_path)
+    assert fresh.reused == 0
+    asked = config.model_copy(update={"reuse_baseline": True})
+    reusing = evaluate([other], tiny(tiny_auctions, 2), asked, pool, tmp_path)
+    assert reusing.reused == 2
+    of_rpb = [row for row in reusing.rows if row["brancher"] == "relpscost"]
+    assert of_rpb[1] == next(
+        row for row in first.rows if (row["brancher"], row["digest"]) == ("relpscost", of_rpb[1]["digest"])
+    )
+
+
+def test_the_order_is_fair_to_all_methods(tiny_auctions: list[Instance]) -> None:
+    methods = labelled([Brancher(name=name) for name in ("pscost", "mostinf", "relpscost")])
+    groups = protocol_solves(methods, tiny(tiny_auctions, 3), CONFIG, this_machine())
+    assert [len(group) for group in groups] == [3] * 6
+    for group in groups:
+        assert len({(solve.job.instance, solve.job.settings.seed) for solve in group}) == 1
+        assert {solve.method for solve in group} == set(methods)
+    firsts = [group[0].method for group in groups]
+    assert {firsts.count(method) for method in methods} == {2}
+    seeds = [group[0].job.settings.seed for group in groups]
+    assert seeds == sorted(seeds), "a run that stops early has seen all instances once"
+
+
+def test_a_rule_under_two_names_is_one_method_and_two_of_one_name_are_two() -> None:
+    rule = load_rule("paper_ca")
+    copy = Brancher(name="copy", source=rule.source, sha=rule.sha)
+    assert list(labelled([Brancher.of(rule), copy])) == ["paper_ca"]
+    other = Brancher(name="paper_ca", source="x", sha="ffffff0000")
+    assert list(labelled([Brancher.of(rule), other])) == [
+        f"paper_ca ({rule.sha[:6]})",
+        "paper_ca (ffffff)",
+    ]
+
+
+def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
+    tiny_auctions: list[Instance], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solved: list[str] = []
+    real = measuring.solve
+
+    def watched(path: Path, who: str, **settings: Any) -> SolveResult:
+        solved.append(who)
+        return real(path, who, **settings)
+
+    monkeypatch.setattr(measuring, "solve", watched)
+    monkeypatch.setattr(measuring, "_warm", False)
+    job = SolveJob.of(tiny_auctions[0], [Brancher(name="pscost")], SolveSettings(node_limit=1))
+    for _ in range(2):
+        outcome = measuring.measured_work(warm_up_s=0.2, **job.model_dump(mode="json"))
+        assert [result["brancher"] for result in outcome["results"]] == ["pscost"]
+    assert solved == ["most_fractional"]
+
+
+def test_the_baseline_against_itself_is_even_in_nodes(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    config = EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60, baseline="pscost", warm_up_s=0)
+    summary = evaluate([Brancher(name="mostinf")], tiny(tiny_auctions), config, pool, tmp_path)
+    swapped = config.model_copy(update={"baseline": "mostinf"})
+    other = evaluate([Brancher(name="pscost")], tiny(tiny_auctions), swapped, pool, tmp_path)
+    assert summary.node_ratio == pytest.approx(1 / other.node_ratio)
+
+
+def test_without_a_pair_there_is_an_error_with_the_reason(pool: WorkerPool, tmp_path: Path) -> None:
+    missing = Setting("gone", (Instance("gone", tmp_path / "gone.mps", "0" * 16),))
+    with pytest.raises(SolverError, match=r"No pair of solves could be finished.*gone"):
+        evaluate([Brancher(name="pscost")], [missing], CONFIG, pool, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "differ"),
+    [
+        (outcome("x", 10.0), outcome("x", 10.0 + 1e-7), False),
+        (outcome("x", 10.0), outcome("x", 10.1), True),
+        (outcome("x", 1e9), outcome("x", 1e9 + 1.0), False),
+        (outcome("x", None, "infeasible"), outcome("x", None, "infeasible"), False),
+        (outcome("x", None, "infeasible"), outcome("x", 3.0), True),
+        (outcome("x", None, "infeasible"), outcome("x", None, "inforunbd"), False),
+        (outcome("x", None, "unbounded"), outcome("x", None, "inforunbd"), False),
+        (outcome("x", 3.0), outcome("x", None, "inforunbd"), True),
+        (outcome("x", None, "infeasible"), outcome("x", None, "unbounded"), True),
+        (outcome("x", 9.0, "timelimit"), outcome("x", 3.0), False),
+    ],
+)
+def test_only_finished_solves_can_disagree(a: SolveResult, b: SolveResult, differ: bool) -> None:
+    assert disagree(a, b) is differ
+    assert disagree(b, a) is differ
+
+
+def test_contradictions_are_named_once_per_instance() -> None:
+    results = [
+        outcome("x", 9.0, "timelimit"),
+        outcome("x", 3.0, brancher="first"),
+        outcome("y", 1.0),
+        outcome("x", 4.0, brancher="second"),
+        outcome("x", 5.0, brancher="third"),
+        outcome("y", 1.0),
+    ]
+    (sentence,) = contradictions(results)
+    assert sentence == "x: first ended optimal with 3.0, second ended optimal with 4.0."
+    assert contradictions([]) == ()
