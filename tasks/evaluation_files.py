@@ -15,7 +15,7 @@ from bife_core import plots
 from bife_core.errors import BifeError
 from bife_core.evaluation import EvaluationSummary
 from bife_core.evaluation.comparing import paired_costs
-from bife_core.evaluation.metrics import METRICS, solve_frame
+from bife_core.evaluation.metrics import METRICS
 from bife_core.report import (
     Report,
     SearchRecord,
@@ -57,7 +57,7 @@ def write_evaluation(directory: Path, summary: EvaluationSummary, source: str, s
         *write_report(directory, report),
     ]
     ours, theirs = paired_costs(
-        solve_frame(summary.rows), summary.rule, summary.baseline, METRICS[summary.protocol.metric]
+        summary.frame(), summary.rule, summary.baseline, METRICS[summary.protocol.metric]
     )
     if ours:
         figure = plots.instance_costs(ours, theirs, rule_label=summary.rule, baseline_label=summary.baseline)

@@ -207,7 +207,7 @@ def measure(
 def _submit(pool: Workers, solves: Sequence[Solve], config: EvaluationConfig) -> list[Future[Any]]:
     calls = [{"warm_up_s": config.warm_up_s, **solve.job.model_dump(mode="json")} for solve in solves]
     limit_s = max(solve.job.limit_s for solve in solves) + 10.0 * config.warm_up_s
-    return pool.submit_in_turn(_WORK, calls, limit_s=limit_s)
+    return pool.submit_in_turn(_WORK, calls, limit_s=limit_s, reads=[solve.job.path for solve in solves])
 
 
 def _stored(solve: Solve, config: EvaluationConfig, store: SolveStore) -> SolveOutcome | None:

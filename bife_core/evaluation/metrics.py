@@ -14,8 +14,6 @@ from bife_core.stats import geometric_mean, geometric_std, shifted_geometric_mea
 PROVEN: Final = ("optimal", "infeasible", "unbounded", "inforunbd")
 """Statuses of a solve that ended with a proof."""
 
-TIME_LIMIT: Final = "timelimit"
-
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -75,18 +73,19 @@ def metric_of(cost: Cost) -> Metric:
     return METRICS[cost]
 
 
-def solve_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return solves as a frame, one row each, with `solved`, `hit_limit` and `per_node_s` added.
+def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) -> pd.DataFrame:
+    """Return solves as a frame, one row each, with `solved` added.
 
     Parameters
     ----------
     rows : sequence of mapping
         The rows of an `EvaluationSummary`.
+    time_limit_s : float
+        What a solve without a proof costs at least: one that ran out of memory early was not fast.
     """
     frame = pd.DataFrame([dict(row) for row in rows])
     frame["solved"] = frame["status"].isin(PROVEN)
-    frame["hit_limit"] = frame["status"].eq(TIME_LIMIT)
-    frame["per_node_s"] = METRICS["time"].of(frame) / METRICS["nodes"].of(frame)
+    frame["cpu_s"] = frame["cpu_s"].where(frame["solved"], frame["cpu_s"].clip(lower=time_limit_s))
     return frame
 
 
@@ -103,7 +102,7 @@ def method_table(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
     Returns
     -------
     pd.DataFrame
-        Indexed by setting and method. Columns: `solves`, `solved`, `hit_limit`, `wins` (instances on which no
+        Indexed by setting and method. Columns: `solves`, `solved`, `unsolved`, `wins` (instances on which no
         other method has a smaller geometric mean over seeds), `inference_share` (of all CPU time), and for each
         metric `<name>` (geometric mean), `<name>_spread` (geometric standard deviation, a factor) and
         `<name>_shifted` (geometric mean shifted by 1), NaN where a metric is unknown.
@@ -116,7 +115,7 @@ def method_table(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
             "method": method,
             "solves": len(solves),
             "solved": int(solves["solved"].sum()),
-            "hit_limit": int(solves["hit_limit"].sum()),
+            "unsolved": int((~solves["solved"]).sum()),
             "wins": int(wins.get((setting, method), 0)),
             "inference_share": inference_share(solves),
         }

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from pydantic import Field
 
 from bife_core.config import EvaluationConfig, Settings
@@ -102,13 +103,18 @@ class EvaluationSummary(Settings):
         """Names of the settings, in order."""
         return tuple(dict.fromkeys(row["setting"] for row in self.rows))
 
+    def frame(self) -> pd.DataFrame:
+        """Return all solves as a frame, see `solve_frame`."""
+        return solve_frame(self.rows, self.protocol.time_limit_s)
+
     def label_of(self, sha: str) -> str | None:
         """Return the label of the method with that hash."""
         return next((label for label, method in self.methods.items() if method.sha == sha), None)
 
     def versus(self, other: str) -> Comparison | None:
         """Return the leading method against another than the baseline, on the first setting, unadjusted."""
-        frame = solve_frame([row for row in self.rows if row["setting"] == self.settings[0]])
+        frame = self.frame()
+        frame = frame[frame["setting"] == self.settings[0]]
         return compare_pair(frame, self.rule, other, self.protocol)
 
 
@@ -186,7 +192,7 @@ def summarise(
         if one.result is not None
     )
     others = tuple(label for label in methods if label != baseline) or (baseline,)
-    comparisons = compare(solve_frame(rows), others, baseline, config) if rows else ()
+    comparisons = compare(solve_frame(rows, config.time_limit_s), others, baseline, config) if rows else ()
     lead = comparisons[0] if comparisons and comparisons[0].method == others[0] else None
     if lead is None:
         raise SolverError(f"No pair of solves could be finished. {' '.join(failures)}".strip())

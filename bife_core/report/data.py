@@ -8,7 +8,7 @@ import pandas as pd
 from pydantic import Field
 
 from bife_core.config import Settings
-from bife_core.evaluation import Comparison, EvaluationSummary, adjusted, solve_frame, verdict
+from bife_core.evaluation import Comparison, EvaluationSummary, adjusted, verdict
 from bife_core.search import Candidate
 from bife_core.search.cost import SearchCost
 
@@ -70,8 +70,7 @@ class Report(Settings):
     def frame(self) -> pd.DataFrame:
         """All solves; of a setting that several evaluations hold, the later one counts."""
         frames = [
-            solve_frame(evaluation.rows).assign(evaluation=number)
-            for number, evaluation in enumerate(self.evaluations)
+            evaluation.frame().assign(evaluation=number) for number, evaluation in enumerate(self.evaluations)
         ]
         joined = pd.concat(frames, ignore_index=True)
         return joined.drop_duplicates(["setting", "digest", "seed", "brancher"], keep="last")
@@ -117,22 +116,23 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
             f"{evaluation.workers} solves ran at once on {machine.physical_cores} physical cores: hyper-threads "
             "shared caches and execution units."
         )
-    frame = solve_frame(evaluation.rows)
+    frame = evaluation.frame()
     waited = float((frame["wall_s"] / frame["cpu_s"].clip(lower=1e-3)).median())
     if waited > 1.1:
         found.append(
             f"The machine did other work too: in the median a solve took {waited:.1f} times its CPU time by the "
             "clock on the wall. CPU times are compared, but caches and memory were shared."
         )
-    limits = frame[frame["hit_limit"]]
-    if len(limits):
+    unsolved = int((~frame["solved"]).sum())
+    if unsolved:
         found.append(
-            f"{len(limits)} of {len(frame)} solves were cut off at {evaluation.protocol.time_limit_s:g} s and "
-            "count with what they had taken by then, which flatters the slower method."
+            f"{unsolved} of {len(frame)} solves ended without a proof and count with the limit of "
+            f"{evaluation.protocol.time_limit_s:g} s, which flatters the slower method."
         )
     if evaluation.reused and evaluation.protocol.reuse_baseline:
         found.append(f"{evaluation.reused} solves are reused from earlier evaluations on this machine.")
-    errors = int((pd.to_numeric(frame["rule_errors"]) + pd.to_numeric(frame["undecided"])).gt(0).sum())
-    if errors:
-        found.append(f"In {errors} solves a rule left some branchings to SCIP.")
+    left = frame.reindex(columns=["undecided", "rule_errors", "overtime", "featureless"]).fillna(0)
+    handed_over = int(left.sum(axis="columns").gt(0).sum())
+    if handed_over:
+        found.append(f"In {handed_over} solves a rule left some branchings to SCIP.")
     return found

@@ -14,11 +14,11 @@ from bife_core.evaluation import METRICS, Comparison, known_as, method_table, me
 from bife_core.evaluation.verdict import p_text
 
 STAR: Final = "*"
-"""Stands behind a number whose solves were cut off at the time limit now and then."""
+"""Stands behind a number some of whose solves ended at a limit."""
 
 CAPTION: Final = (
     "Geometric mean (geometric standard deviation) over all solves; bold is the best, * marks methods of which "
-    "some solve was cut off at the time limit."
+    "some solve ended at a limit."
 )
 
 
@@ -33,7 +33,7 @@ class Cell:
     best : bool
         Whether no other method has a smaller mean.
     star : bool
-        Whether some solve hit the time limit.
+        Whether some solve ended at a limit.
     """
 
     mean: float
@@ -106,7 +106,7 @@ def paper_tables(frame: pd.DataFrame, cost: Cost = "time") -> tuple[PaperTable, 
                 means = {method: _value(entries, method, name) for method in methods}
                 best = best_of(means) if name == cost else set()
                 for method in methods:
-                    star = name == names[0] and _value(entries, method, "hit_limit") > 0
+                    star = name == names[0] and _value(entries, method, "unsolved") > 0
                     spread = _value(entries, method, f"{name}_spread")
                     rows[method].append(Cell(means[method], spread, method in best, star))
         tables.append(

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from bife_core.evaluation import METRICS, method_table, solve_frame
+from bife_core.evaluation import METRICS, method_table
 from flows.cli.consoles import duration, full_name, number, plain_table, show_code, show_facts, show_heading
 from flows.cli.servers import MLFLOW_PORT
 
@@ -103,7 +103,7 @@ def show_comparison(console: Console, result: EvaluationResult) -> None:
     several = len(compared.settings) > 1
     first = ("models", "brancher") if several else ("brancher",)
     table = plain_table(*first, "solved", "CPU s", "nodes", "LP iterations", "in branching")
-    entries = method_table(solve_frame(compared.rows), compared.protocol.metric)
+    entries = method_table(compared.frame(), compared.protocol.metric)
     for (setting, method), entry in zip(entries.index, entries.to_dict("records"), strict=True):
         table.add_row(
             *((setting,) if several else ()),

@@ -140,7 +140,7 @@ def test_a_method_is_summed_up_over_its_solves() -> None:
     ]
     table = method_table(solve_frame(made))
     rule = table.loc[("CA test", "rule")]
-    assert (rule["solves"], rule["solved"], rule["hit_limit"], rule["wins"]) == (2, 1, 1, 1)
+    assert (rule["solves"], rule["solved"], rule["unsolved"], rule["wins"]) == (2, 1, 1, 1)
     assert table.loc[("CA test", "relpscost")]["wins"] == 2, "equals share a win"
     assert rule["time"] == pytest.approx(2.0)
     assert rule["time_spread"] == pytest.approx(math.exp(math.log(4) / math.sqrt(2)))
@@ -148,6 +148,14 @@ def test_a_method_is_summed_up_over_its_solves() -> None:
     assert rule["time_shifted"] == pytest.approx(math.sqrt(2 * 5) - 1)
     assert rule["inference_share"] == pytest.approx(0.1)
     assert rule["gap"] == pytest.approx(1e-4), "of the solve that has one"
+
+
+def test_a_solve_without_a_proof_costs_the_limit_at_least() -> None:
+    made = [row("CA test", "a", "rule", 1.0, status="memlimit"), row("CA test", "a", "relpscost", 70.0)]
+    made += [row("CA test", "b", "rule", 101.0, status="timelimit"), row("CA test", "b", "relpscost", 70.0)]
+    frame = solve_frame(made, time_limit_s=100.0)
+    assert frame[frame["brancher"] == "rule"]["cpu_s"].tolist() == [100.0, 101.0]
+    assert frame[frame["brancher"] == "relpscost"]["cpu_s"].tolist() == [70.0, 70.0]
 
 
 def test_the_tables_of_the_paper_carry_a_star_and_a_best() -> None:

@@ -1,0 +1,73 @@
+"""The final rule: the best on validation instances, whatever F_HF said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bife_core.benchmarks import Instance
+from bife_core.config import HighFidelityConfig, ValidationConfig
+from bife_core.errors import SolverError
+from bife_core.evaluation import Setting
+from bife_core.evaluation.choosing import choose
+from bife_core.rules import load_rule, rule_sha
+from bife_core.sandbox import WorkerPool
+from bife_core.search import Candidate
+from bife_core.solves import Brancher
+from tasks.validation import finalists
+
+NODES = HighFidelityConfig(cost="nodes", time_limit_s=60)
+
+
+def named(name: str, source: str) -> Brancher:
+    return Brancher(name=name, source=source, sha=rule_sha(source))
+
+
+@pytest.fixture
+def setting(tiny_auctions: list[Instance]) -> Setting:
+    return Setting("validation", tuple(tiny_auctions[:2]))
+
+
+def test_the_rule_with_fewest_nodes_there_is_chosen(
+    setting: Setting, pool: WorkerPool, tmp_path: Path
+) -> None:
+    worse, better = (
+        named("first", load_rule("most_fractional").source),
+        named("second", load_rule("pseudocost_product").source),
+    )
+    choice = choose([worse, better], setting, ValidationConfig(instances=2), NODES, pool, tmp_path)
+    assert choice.chosen == max(choice.scores, key=lambda name: choice.scores[name] or -1e9) == "second"
+    assert choice.sentence == (
+        "second was chosen on 2 validation instances among 2 rules, though first had the best F_HF."
+    )
+    alone = choose([better], setting, ValidationConfig(instances=2), NODES, pool, tmp_path)
+    assert alone.scores["second"] == choice.scores["second"]
+
+
+def test_without_a_rule_that_solves_them_all_there_is_an_error(pool: WorkerPool, tmp_path: Path) -> None:
+    gone = Setting("validation", (Instance("gone", tmp_path / "gone.mps", "0" * 16),))
+    with pytest.raises(SolverError, match=r"No candidate solved all validation instances.*gone"):
+        choose([named("a", load_rule("paper_ca").source)], gone, ValidationConfig(), NODES, pool, tmp_path)
+
+
+def candidate(name: str, f_hf: float | None, sha: str, failure: str | None = None) -> Candidate:
+    return Candidate(
+        id=name, generation=0, operator="i1", sha=sha, source="x", f_lf=0.5, f_hf=f_hf, failure=failure
+    )
+
+
+def test_finalists_are_distinct_rules_with_the_best_f_hf() -> None:
+    found = finalists(
+        [
+            candidate("a", -3.0, "1"),
+            candidate("b", -1.0, "2"),
+            candidate("c", -1.0, "2"),
+            candidate("d", None, "3"),
+            candidate("e", -2.0, "4"),
+            candidate("f", -0.5, "5", failure="It raised."),
+        ],
+        2,
+    )
+    assert [one.id for one in found] == ["b", "e"]
+    assert finalists([], 3) == ()

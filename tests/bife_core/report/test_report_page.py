@@ -1,0 +1,168 @@
+"""The page: what it says, that it stands alone, and that what is not from us cannot run in it."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from bife_core.benchmarks import Instance
+from bife_core.config import EvaluationConfig
+from bife_core.evaluation import EvaluationSummary, Setting, evaluate
+from bife_core.report import Report, SearchRecord, Story, paper_tables, render_page, report_figures
+from bife_core.rules import load_rule
+from bife_core.sandbox import WorkerPool
+from bife_core.search import Candidate, CostPoint, SearchCost
+from bife_core.solves import Brancher
+
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Outline(HTMLParser):
+    """Checks that elements are closed in order, and keeps what a page refers to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.references: list[str] = []
+        self.ids: list[str] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name in ("src", "href", "xlink:href", "action") and value:
+                self.references.append(value)
+            if name == "id" and value:
+                self.ids.append(value)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def summary(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path_factory: pytest.TempPathFactory
+) -> EvaluationSummary:
+    return evaluate(
+        [Brancher.of(load_rule("pseudocost_product"))],
+        [Setting("CA tiny", tuple(tiny_auctions[:2]))],
+        EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60, warm_up_s=0),
+        pool,
+        tmp_path_factory.mktemp("solves"),
+    )
+
+
+@pytest.fixture(scope="module")
+def story() -> Story:
+    candidates = [
+        Candidate(id=f"g00-c0{k}", generation=0, operator="i1", f_lf=0.5 + k / 10, f_hf=-2.0 - k)
+        for k in range(3)
+    ]
+    child = Candidate(
+        id="g01-c00", generation=1, operator="e1", parents=("g00-c00", "g00-c01"), f_lf=0.55, f_hf=-1.5
+    )
+    point = CostPoint(solver_s=4.0, design_s=5.0, samples=3, calls=3, f_hf=-1.5, candidate="g01-c00")
+    cost = SearchCost(search="bife", samples=4, collection_s=1.0, f_hf_s=3.0, curve=(point,))
+    search = SearchRecord(
+        name="bife", best="g01-c00", candidates=(*candidates, child), cost=cost, chosen="By lot."
+    )
+    return Story(commands=("bife evaluate --rule <script>alert(1)</script>",), searches=(search,))
+
+
+@pytest.fixture(scope="module")
+def page(summary: EvaluationSummary, story: Story) -> str:
+    return render_page(Report(evaluations=(summary,), stories=(story,)))
+
+
+def test_the_page_is_well_formed_and_stands_alone(page: str) -> None:
+    outline = Outline()
+    outline.feed(page)
+    assert outline.open == []
+    assert all(reference.startswith("#") for reference in outline.references)
+    assert {reference[1:] for reference in outline.references} <= set(outline.ids)
+    assert "script" not in outline.tags
+    assert not re.search(r"@import|url\((?!#)", page)
+    assert outline.tags >= {"h1", "table", "figure", "svg", "pre"}
+
+
+def test_it_leads_with_the_verdict_and_tells_how_to_repeat_it(page: str, summary: EvaluationSummary) -> None:
+    heading = re.search(r"<h1>(.*?)</h1>", page, re.DOTALL)
+    assert heading is not None
+    assert heading[1] == summary.verdict.replace("&", "&amp;").replace("'", "&#39;")
+    assert "What was not significant" in page
+    assert summary.machine is not None
+    for text in (
+        summary.machine.cpu,
+        summary.machine.lp_solver,
+        summary.machine.versions["scip"],
+        "bife evaluate --rule &lt;script&gt;",
+        "SCIP seeds 0",
+        "pseudocost_product",
+        "By lot.",
+    ):
+        assert text in page
+
+
+def test_it_is_made_for_phones_and_for_the_dark(page: str) -> None:
+    assert 'name="viewport"' in page
+    assert "prefers-color-scheme: dark" in page
+    assert "var(--ink, #1B1B1B)" in page
+
+
+def test_all_figures_are_there(summary: EvaluationSummary, story: Story) -> None:
+    names = [figure.name for figure in report_figures(Report(evaluations=(summary,), stories=(story,)))]
+    assert names == [
+        "method-costs",
+        "instances-ca-tiny",
+        "profile",
+        "inference",
+        "bounds",
+        "complexity",
+        "design-time",
+        "anytime",
+        "fidelities",
+        "lineage",
+    ]
+
+
+def test_a_record_comes_back_as_it_was(summary: EvaluationSummary) -> None:
+    back = EvaluationSummary.model_validate_json(summary.model_dump_json())
+    assert back.comparisons == summary.comparisons
+    assert paper_tables(Report(evaluations=(back,)).frame) == paper_tables(
+        Report(evaluations=(summary,)).frame
+    )
+
+
+def test_what_limits_a_result_is_said(summary: EvaluationSummary) -> None:
+    rows = [dict(row) for row in summary.rows]
+    rows[0] |= {"status": "timelimit", "wall_s": 9.0, "cpu_s": 1.0}
+    rows[1] |= {"wall_s": 9.0, "cpu_s": 1.0}
+    rows[2] |= {"wall_s": 9.0, "cpu_s": 1.0, "undecided": 2}
+    assert summary.machine is not None
+    crowded = summary.model_copy(
+        update={
+            "rows": tuple(rows),
+            "workers": summary.machine.physical_cores + 1,
+            "failures": ("i9, seed 0, pscost: it died",),
+            "mismatches": ("i1: 3 or 4.",),
+        }
+    )
+    told = " ".join(Report(evaluations=(crowded,)).cautions)
+    for text in (
+        "physical cores",
+        "times its CPU time",
+        "1 of 4 solves ended without a proof and count with the limit of 60 s",
+        "left some branchings to SCIP",
+        "i9, seed 0, pscost: it died",
+        "which is a defect: i1: 3 or 4.",
+    ):
+        assert text in told
