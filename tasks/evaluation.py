@@ -45,7 +45,7 @@ def evaluation_key(
     One that misses some solves is another than the one that a later run completes.
     """
     facts = [
-        [method.identity for method in methods],
+        list(dict.fromkeys(method.identity for method in methods)),
         [chosen.content for chosen in instances],
         config.model_dump(mode="json"),
         summary.machine.digest if summary.machine is not None else "",

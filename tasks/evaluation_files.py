@@ -14,8 +14,6 @@ from mlflow.exceptions import MlflowException
 from bife_core import plots
 from bife_core.errors import BifeError
 from bife_core.evaluation import EvaluationSummary
-from bife_core.evaluation.comparing import paired_costs
-from bife_core.evaluation.metrics import METRICS
 from bife_core.report import (
     Report,
     SearchRecord,
@@ -25,7 +23,9 @@ from bife_core.report import (
     paper_markdown,
     paper_tables,
     render_page,
+    report_figures,
 )
+from bife_core.report.figures import ReportFigure
 from bife_core.report.tables import comparison_latex
 from bife_core.search import Candidate
 from tasks import reports
@@ -50,28 +50,24 @@ def write_evaluation(directory: Path, summary: EvaluationSummary, source: str, s
     """
     directory.mkdir(parents=True, exist_ok=True)
     report = Report(evaluations=(summary,), stories=(story,))
-    files = [
+    figures = report_figures(report)
+    return [
         _write(directory / RECORD, summary.model_dump_json()),
         _write(directory / STORY, story.model_dump_json()),
         _write(directory / "rule.py", source),
-        *write_report(directory, report),
+        *write_report(directory, report, figures),
+        # MLflow shows pictures, but no page: the one that says most stands beside it.
+        *plots.save(figures[0].figure, directory, "costs", formats=("png",)),
     ]
-    ours, theirs = paired_costs(
-        summary.frame(), summary.rule, summary.baseline, METRICS[summary.protocol.metric]
-    )
-    if ours:
-        figure = plots.instance_costs(ours, theirs, rule_label=summary.rule, baseline_label=summary.baseline)
-        files += plots.save(figure, directory, "costs", formats=("png",))
-    return files
 
 
-def write_report(directory: Path, report: Report) -> list[Path]:
+def write_report(directory: Path, report: Report, figures: tuple[ReportFigure, ...]) -> list[Path]:
     """Write page and tables of one evaluation, or of several together; return the files."""
     directory.mkdir(parents=True, exist_ok=True)
     tables = paper_tables(report.frame, report.lead.metric)
     markdown = f"{report.verdict}\n\n{paper_markdown(tables)}\n{comparison_markdown(report.comparisons)}"
     return [
-        _write(directory / PAGE, render_page(report)),
+        _write(directory / PAGE, render_page(report, figures)),
         _write(directory / TABLES[0], markdown),
         _write(directory / TABLES[1], f"{paper_latex(tables)}\n{comparison_latex(report.comparisons)}"),
     ]

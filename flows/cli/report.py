@@ -39,9 +39,9 @@ def report(
 
         told, directory = load_report(references or ())
         place = (to or directory).absolute()
-        write_report(place, told)
-        drawn = report_figures(told) if figures else ()
-        for one in drawn:
+        drawn = report_figures(told)
+        write_report(place, told, drawn)
+        for one in drawn if figures else ():
             save(one.figure, place / "figures", one.name)
     console.print(told.verdict, markup=False, soft_wrap=True)
     console.print()
@@ -49,7 +49,7 @@ def report(
         ("page", str(place / PAGE)),
         *((f"table ({name[-3:].strip('.')})", str(place / name)) for name in TABLES),
     ]
-    if drawn:
+    if figures:
         rows.append(("figures", str(place / "figures")))
     show_facts(console, rows)
     if show:

@@ -206,6 +206,25 @@ def test_wins_are_counted_as_in_the_papers_comparison_with_strcmp() -> None:
     assert (counted.wins, counted.ties, counted.losses) == (5, 0, 3)
 
 
+@pytest.mark.parametrize(
+    ("size", "rpb", "bife", "ratios"),
+    [
+        ("test", (24.93, 6.13), (109.17, 4.58), (0.747, 4.38, 0.171)),
+        ("transfer", (3624.9, 68.25), (3820.8, 71.80), (1.052, 1.05, 0.998)),
+    ],
+)
+def test_set_covering_in_the_papers_first_table_is_taken_apart_as_documented(
+    size: str, rpb: tuple[float, float], bife: tuple[float, float], ratios: tuple[float, float, float]
+) -> None:
+    """Nodes and times are geometric means over the same solves, so one instance with these values stands for all."""
+    made = [
+        row(f"SC {size}", "all", method, time, nodes=nodes)
+        for method, (nodes, time) in {"rule": bife, "relpscost": rpb}.items()
+    ]
+    (found,) = compare(solve_frame(made), ("rule",), "relpscost", CONFIG)
+    assert (found.ratio, found.node_ratio, found.per_node_ratio) == pytest.approx(ratios, abs=0.005)
+
+
 def exact_p_values(pairs: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """All two-sided p-values an exact signed-rank test of so many distinct pairs can take, by enumeration."""
     counts = np.zeros(pairs * (pairs + 1) // 2 + 1)
