@@ -39,7 +39,7 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
     choice = choose([worse, better], setting, ValidationConfig(instances=2), NODES, pool, tmp_path)
     assert choice.chosen == max(choice.scores, key=lambda name: choice.scores[name] or -1e9)
     assert choice.sentence == (
-        "second was chosen on 2 validation instances among 2 rules, though first had the best F_HF."
+        "second was chosen on 2 validation instances among 2 rules, instead of first, which had the best F_HF."
     )
     alone = choose([better], setting, ValidationConfig(instances=2), NODES, pool, tmp_path)
     assert alone.scores["second"] == choice.scores["second"]
