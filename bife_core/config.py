@@ -12,15 +12,24 @@ import reprlib
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from bife_core.errors import ConfigError
 
 Cost = Literal["time", "nodes", "lp_iterations", "gap", "primal_dual_integral"]
 """What one solve costs: CPU seconds, nodes, LP iterations, final gap or primal-dual integral; lower is better."""
 
-Operator = Literal["i1", "e1", "e2", "m1", "m2"]
+EohOperator = Literal["i1", "e1", "e2", "m1", "m2"]
 """EoH's prompt operators: initialise, two crossovers, two mutations."""
+
+ReevoOperator = Literal["improve_seed", "reflective_crossover", "elitist_mutation"]
+"""ReEvo's: improve the seed rule, cross two rules with a hint, mutate the best rule with what was learnt so far."""
+
+Operator = Literal[EohOperator, ReevoOperator, "skeleton"]
+"""All that write a rule; `skeleton` is LLM4Branch's, a rule with named parameters."""
+
+Reflection = Literal["short_term_reflection", "long_term_reflection"]
+"""ReEvo's operators that write a text: a hint from two rules, and a lesson from many hints."""
 
 PresetName = Literal["smoke", "quick", "paper"]
 
@@ -135,13 +144,75 @@ class HighFidelityConfig(Settings):
     seed: int = Field(0, ge=0, description="SCIP's randomisation seed.")
 
 
-class SearchConfig(Settings):
-    """Algorithm 1 of the paper, with every gap it leaves as a field."""
+class ReevoConfig(Settings):
+    """What ReEvo is told beyond the settings all searches share."""
 
+    mutation_rate: float = Field(
+        0.5, ge=0, le=1, description="Mutants of the best rule in each generation, as a share of N."
+    )
+    count_reflections: bool = Field(False, description="Whether a reflection uses up budget as a rule does.")
+
+
+class Llm4BranchConfig(Settings):
+    """What LLM4Branch is told beyond the budget of samples; the defaults are the paper's for auctions."""
+
+    training_instances: int = Field(4, ge=1, description="Instances for screening and tuning.")
+    screening_limit_s: float = Field(60.0, gt=0, description="CPU seconds a screening solve may take.")
+    screening_cost: Cost | None = Field(
+        "time", description="What screening compares with RPB's; null is what F_HF is measured in."
+    )
+    screening_speedup: float = Field(
+        0.5, ge=0, description="Speed-up over RPB a program must have on each training instance to be tuned."
+    )
+    tuning_calls: int = Field(100, ge=0, description="Parameter settings tried for each program.")
+    tuning_initial: int = Field(
+        10, ge=1, description="Of these, settings drawn before a model proposes them."
+    )
+    tuning_instances: int = Field(2, ge=1, description="Training instances solved for each setting.")
+    tuning_limit_s: float = Field(10.0, gt=0, description="CPU seconds a tuning solve may take.")
+    islands: int = Field(8, ge=1, description="Populations that evolve side by side.")
+    programs: int = Field(120, ge=1, description="Programs kept over all islands.")
+    archive: int = Field(20, ge=1, description="Best programs of all islands, which parents are taken from.")
+    elite_ratio: float = Field(0.2, ge=0, le=1, description="Share of an island that may inspire.")
+    exploitation: float = Field(0.7, ge=0, le=1, description="Chance that a parent is of the archive.")
+    exploration: float = Field(0.2, ge=0, le=1, description="Chance that a parent is any of its island.")
+    inspirations: int = Field(3, ge=0, description="Programs shown beside the parent.")
+    migration_interval: int = Field(50, ge=1, description="Generations between two migrations.")
+    migration_rate: float = Field(
+        0.1, ge=0, le=1, description="Share of an island that migrates to the next."
+    )
+
+    @model_validator(mode="after")
+    def _shares_and_instances_fit(self) -> Llm4BranchConfig:
+        if self.exploitation + self.exploration > 1:
+            raise ValueError("exploitation and exploration cannot exceed 1 together")
+        if self.tuning_instances > self.training_instances:
+            raise ValueError(
+                f"tuning_instances ({self.tuning_instances}) cannot exceed "
+                f"training_instances ({self.training_instances})"
+            )
+        return self
+
+
+def _list_searches(schema: dict[str, Any]) -> None:
+    from bife_core.search.registry import SEARCHES
+
+    schema["enum"] = list(SEARCHES)
+
+
+class SearchConfig(Settings):
+    """Which search, and its settings: those all searches share, those of BiFE, and a section for each rival.
+
+    BiFE's are Algorithm 1 of the paper, with every gap it leaves as a field.
+    """
+
+    method: str = Field(
+        "bife", description="Registered name of the search.", json_schema_extra=_list_searches
+    )
     samples: int = Field(100, ge=1, description="Rules to sample in all.")
     initial: int = Field(16, ge=1, description="Rules sampled for the initial population.")
     population: int = Field(8, ge=1, description="Rules that survive a generation (N).")
-    operators: tuple[Operator, ...] = Field(
+    operators: tuple[EohOperator, ...] = Field(
         ("e1", "e2", "m1", "m2"), min_length=1, description="Operators applied in each generation, in order."
     )
     crossover_parents: int = Field(2, ge=2, description="Parents a crossover reads.")
@@ -158,6 +229,24 @@ class SearchConfig(Settings):
     rank_base: Literal[0, 1] = Field(0, description="Rank of the best parent in p(r) ~ 1 / (r + N).")
     count_failures: bool = Field(True, description="Whether a sample that gave no valid rule uses up budget.")
     seed: int = Field(0, ge=0, description="Seed of all draws of the search.")
+    reevo: ReevoConfig = Field(ReevoConfig(), description="Further settings of the method 'reevo'.")
+    llm4branch: Llm4BranchConfig = Field(
+        Llm4BranchConfig(), description="Further settings of the method 'llm4branch'."
+    )
+
+    @field_validator("method")
+    @classmethod
+    def _is_registered(cls, method: str) -> str:
+        from bife_core.search.registry import SEARCHES
+
+        if method not in SEARCHES:
+            raise ValueError(f"There is no search {method!r}; choose one of {', '.join(sorted(SEARCHES))}")
+        return method
+
+    def in_use(self) -> dict[str, Any]:
+        """Return the settings the search reads, as JSON: all but the sections of other searches."""
+        sections = {"reevo", "llm4branch"}
+        return self.model_dump(mode="json", exclude=sections - {self.method})
 
     @model_validator(mode="after")
     def _initial_fits(self) -> SearchConfig:
@@ -286,7 +375,10 @@ def preset(name: PresetName) -> PipelineConfig:
     if name == "quick":
         return PipelineConfig(
             collection=CollectionConfig(decisions=150, decisions_per_instance=25),
-            search=SearchConfig(samples=32),
+            search=SearchConfig(
+                samples=32,
+                llm4branch=Llm4BranchConfig(training_instances=2, tuning_calls=12, tuning_initial=4),
+            ),
             high=HighFidelityConfig(instances=6),
             validation=ValidationConfig(candidates=3, instances=6),
             evaluation=EvaluationConfig(instances=16, seeds=(0,)),
@@ -295,7 +387,19 @@ def preset(name: PresetName) -> PipelineConfig:
         return PipelineConfig(
             instances=InstancesConfig(size="tiny"),
             collection=CollectionConfig(decisions=20, time_limit_s=20),
-            search=SearchConfig(samples=8, initial=4, population=3),
+            search=SearchConfig(
+                samples=8,
+                initial=4,
+                population=3,
+                llm4branch=Llm4BranchConfig(
+                    training_instances=2,
+                    screening_limit_s=10,
+                    tuning_calls=3,
+                    tuning_initial=2,
+                    tuning_instances=1,
+                    islands=3,
+                ),
+            ),
             high=HighFidelityConfig(instances=2, cost="nodes", time_limit_s=10),
             validation=ValidationConfig(candidates=2, instances=1),
             evaluation=EvaluationConfig(instances=2, seeds=(0,), time_limit_s=10, warm_up_s=0),

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 
 from prefect import flow
-from prefect.futures import wait
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic.json_schema import SkipJsonSchema
 
@@ -14,20 +13,9 @@ from bife_core.collection import CollectionSummary
 from bife_core.config import PipelineConfig
 from bife_core.errors import GeneratorError
 from bife_core.evaluation import contradictions
-from bife_core.fidelity.high import HighScore
-from bife_core.fidelity.low import LowScore
-from bife_core.generators import Generation
 from bife_core.scip.solving import SolveResult
-from bife_core.search import (
-    Answer,
-    CostLedger,
-    ReportingSearch,
-    SampleAnswer,
-    SampleRequest,
-    SolveAnswer,
-    SolveRequest,
-    open_search,
-)
+from bife_core.search import ReportingSearch, Request, SolveRequest, TrialRequest, open_search
+from flows.answering import Answering
 from flows.collection import collection
 from flows.events import EVOLUTION_ENDED, announce, stands_alone
 from flows.observer import EvolutionState, observer
@@ -37,7 +25,6 @@ from flows.verdicts import evolution_verdict, links
 from tasks.collection import prepare_instances
 from tasks.evolution import (
     alone_in_evolution,
-    calls_directory,
     evolution_directory,
     evolution_key,
     record_generation,
@@ -45,9 +32,7 @@ from tasks.evolution import (
     spending,
     track,
 )
-from tasks.generation import GenerationStopped, propose
 from tasks.records import InstanceSet, SampleRecord
-from tasks.scoring import score_high, score_low
 from tasks.states import in_plain_words, told
 from tasks.tracking import EVOLUTION, run_url
 from tasks.tracking.views import charts_url, table_url
@@ -74,21 +59,27 @@ def evolution(
     config : PipelineConfig
         All but its `evaluation` is read.
     decisions : CollectionSummary, optional
-        What F_LF is measured on; collected first if it is not given.
+        What F_LF is measured on; collected first if it is not given and the search goes by F_LF.
 
     Raises
     ------
     BifeError
         If instances cannot be used, no decision could be recorded, or the model API refuses all requests.
     """
-    if decisions is None:
+    search = open_search(config.search)
+    if not search.low_fidelity:
+        decisions = None
+    elif decisions is None:
         decisions = collection(config).summary
-    search = config.search
-    observer().stage("evolution", f"{search.samples} samples by {config.generator.kind}")
+    observer().stage(
+        "evolution",
+        f"{config.search.method}, {config.search.samples} samples by {config.generator.kind}",
+    )
     design = InstanceSet.model_validate(prepare_instances(config.instances, "design", config.high.instances))
-    key = evolution_key(config, decisions, design)
+    training = _training(config, design, search.training_instances) if search.training_instances else None
+    key = evolution_key(config, decisions, design, training)
     with alone_in_evolution(key):
-        result = _Evolution(key, config, decisions, design).run()
+        result = _Evolution(key, config, search, decisions, design, training).run()
     show_verdict(config.instances.label, "evolution", evolution_verdict(result))
     if result.best is not None and stands_alone():
         payload = {"rule": f"runs:/{result.run.run_id}", "config": config.model_dump(mode="json")}
@@ -96,21 +87,45 @@ def evolution(
     return told(result, result.sentence)
 
 
+def _training(config: PipelineConfig, design: InstanceSet, count: int) -> InstanceSet:
+    """Return instances for trials: further design instances, so that F_HF is measured on others."""
+    wider = InstanceSet.model_validate(
+        prepare_instances(config.instances, "design", len(design.instances) + count)
+    )
+    others = [instance for instance in wider.instances if instance not in design.instances]
+    pool = [*others, *design.instances]
+    chosen = tuple(pool[position % len(pool)] for position in range(count))
+    notes: tuple[str, ...] = ()
+    if len(others) < count:
+        notes = (
+            f"{count - len(others)} of the {count} training instances of {config.search.method} "
+            "are design instances too: there are no others.",
+        )
+    return InstanceSet(label=design.label, split="training", instances=chosen, notes=notes)
+
+
 class _Evolution:
     """One evolution under way: asks the search, has tasks find the answers, and tells."""
 
     def __init__(
-        self, key: str, config: PipelineConfig, decisions: CollectionSummary, design: InstanceSet
+        self,
+        key: str,
+        config: PipelineConfig,
+        search: ReportingSearch,
+        decisions: CollectionSummary | None,
+        design: InstanceSet,
+        training: InstanceSet | None,
     ) -> None:
         self.config = config
         self.decisions = decisions
         self.design = design
+        self.training = training
         self.key = key
         self.directory = evolution_directory(self.key)
-        self.tracker = track(config, self.key, decisions, design)
-        self.search: ReportingSearch = open_search(config.search)
-        self.records: dict[str, SampleRecord] = {}
-        self.ledger = CostLedger("bife", decisions.cpu_s)
+        self.tracker = track(config, self.key, decisions, design, training)
+        self.search = search
+        self.answering = Answering(config, self.key, decisions, design, training)
+        self.records = self.answering.records
         run_id = self.tracker.run_id
         self.urls = (table_url(run_id), charts_url(run_id), run_url(run_id, EVOLUTION))
         self.page = EvolutionPage(config.instances.label, links(*self.urls))
@@ -122,21 +137,18 @@ class _Evolution:
         requests = self.search.ask()
         try:
             while requests:
-                samples = [request for request in requests if isinstance(request, SampleRequest)]
-                solves = [request for request in requests if isinstance(request, SolveRequest)]
                 asked_s = time.monotonic()
-                answers = (*self.sample(samples), *self.solve(solves))
+                answers = self.answering.answers(requests)
                 self.busy_s += time.monotonic() - asked_s
                 self.search.tell(answers)
                 requests = self.search.ask()
-                waiting = {request.id for request in requests if isinstance(request, SolveRequest)}
-                self.track_samples(waiting)
+                self.track_samples(requests)
                 for summary in self.search.summaries[reported:]:
                     record_generation(
                         self.tracker, self.directory, summary, self.all_records(), self.search.candidates
                     )
                     observer().generation(self.state())
-                    curve = self.ledger.total(other_s=0.0, wall_s=0.0).curve
+                    curve = self.answering.ledger.total(other_s=0.0, wall_s=0.0).curve
                     self.page.generation(self.state(), self.search.candidates, curve)
                 reported = len(self.search.summaries)
         except GeneratorError as error:
@@ -151,11 +163,13 @@ class _Evolution:
             best,
             candidates,
             self.search.summaries,
-            self.ledger.total(other_s=wall_s - self.busy_s, wall_s=wall_s),
+            self.answering.ledger.total(other_s=wall_s - self.busy_s, wall_s=wall_s),
+            self.answering.trials,
         )
         mismatches = self.mismatches()
         notes = (
             *self.design.notes,
+            *(self.training.notes if self.training is not None else ()),
             *self.solver_notes(),
             *(f"Proven optima differ, which is a defect: {mismatch}" for mismatch in mismatches),
             *self.tracker.notes,
@@ -181,89 +195,6 @@ class _Evolution:
             notes=notes,
         )
 
-    def sample(self, requests: Sequence[SampleRequest]) -> list[Answer]:
-        """Have rules written, all at once, and score each as soon as it is there."""
-        if not requests:
-            return []
-        observer().activity(f"sampling {len(requests)} rules")
-        config, calls = self.config, calls_directory(self.key)
-        written = [
-            propose.submit(request, config.generator, config.instances.label, calls, self.key)
-            for request in requests
-        ]
-        scored = []
-        stopped: GenerationStopped | None = None
-        for request, future in zip(requests, written, strict=True):
-            try:
-                generation = Generation.model_validate(future.result())
-            except GenerationStopped as stop:
-                # The others are waited for all the same: what they cost must not be lost.
-                self.records[request.id] = SampleRecord(request=request, generation=stop.generation)
-                stopped = stop
-                continue
-            self.records[request.id] = SampleRecord(request=request, generation=generation)
-            scored.append(
-                score_low.submit(
-                    request.id,
-                    generation.model_dump(mode="json"),
-                    self.decisions.path,
-                    self.decisions.digest,
-                    config.low,
-                    config.workers,
-                    config.runner,
-                )
-            )
-        if stopped is not None:
-            wait(scored)
-            raise stopped
-        answers: list[Answer] = []
-        for done, (request, future) in enumerate(zip(requests, scored, strict=True), start=1):
-            answers.append(self.sampled(request, LowScore.model_validate(future.result())))
-            observer().progress(done, len(requests))
-        return answers
-
-    def sampled(self, request: SampleRequest, score: LowScore) -> SampleAnswer:
-        record = self.records[request.id]
-        self.records[request.id] = record.model_copy(update={"low": score})
-        written = record.generation
-        self.ledger.sampled(written.seconds if written else 0.0)
-        self.ledger.scored(score.seconds)
-        return SampleAnswer(
-            id=request.id,
-            sha=score.sha,
-            source=written.source if written else None,
-            thought=written.thought if written else None,
-            f_lf=score.f_lf,
-            failure=score.failure,
-        )
-
-    def solve(self, requests: Sequence[SolveRequest]) -> list[Answer]:
-        """Solve the design instances with the rules that earned it."""
-        if not requests:
-            return []
-        observer().activity(f"solving {len(self.design.instances)} instances with {len(requests)} rules")
-        config = self.config
-        solved = [
-            score_high.submit(
-                request.id,
-                request.candidate.source or "",
-                self.design,
-                config.high,
-                self.key,
-                config.workers,
-                config.runner,
-            )
-            for request in requests
-        ]
-        answers: list[Answer] = []
-        for done, (request, future) in enumerate(zip(requests, solved, strict=True), start=1):
-            score = HighScore.model_validate(future.result())
-            self.records[request.id] = self.records[request.id].model_copy(update={"high": score})
-            self.ledger.solved(request.id, score.cpu_s, score.f_hf)
-            answers.append(SolveAnswer(id=request.id, f_hf=score.f_hf, failure=score.failure))
-            observer().progress(done, len(requests))
-        return answers
-
     def solver_notes(self) -> tuple[str, ...]:
         """Return what scores of candidates leave out, such as instances on which SCIP fails, each once."""
         notes = (note for record in self.records.values() if record.high for note in record.high.notes)
@@ -279,12 +210,14 @@ class _Evolution:
         solves = [solve for candidate in self.records for solve in self.solves_of(candidate)]
         return contradictions(solves)
 
-    def track_samples(self, waiting: set[str]) -> None:
-        """Write those samples to MLflow of which nothing more will become known."""
+    def track_samples(self, requests: Sequence[Request]) -> None:
+        """Write to MLflow what nothing more will become known of, now that `requests` are asked."""
+        waiting = {request.id for request in requests if isinstance(request, SolveRequest)}
+        waiting |= {request.candidate or "" for request in requests if isinstance(request, TrialRequest)}
         for candidate in self.search.candidates:
             record = self.records[candidate.id]
             self.records[candidate.id] = record.model_copy(update={"candidate": candidate})
-        self.tracker.samples([self.records[c.id] for c in self.search.candidates if c.id not in waiting])
+        self.tracker.samples([record for name, record in self.records.items() if name not in waiting])
 
     def all_records(self) -> list[SampleRecord]:
         return list(self.records.values())

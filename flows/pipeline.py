@@ -5,7 +5,7 @@ from __future__ import annotations
 from prefect import flow
 
 from bife_core.config import PipelineConfig
-from bife_core.search import Candidate
+from bife_core.search import Candidate, open_search
 from flows.collection import collection
 from flows.evaluation import evaluation
 from flows.evolution import evolution
@@ -36,9 +36,9 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     BifeError
         If instances cannot be used, no decision could be recorded, or the model API refuses all requests.
     """
-    collected = collection(config)
-    evolved = evolution(config, collected.summary)
-    notes = (*collected.notes, *evolved.notes)
+    collected = collection(config) if open_search(config.search).low_fidelity else None
+    evolved = evolution(config, collected.summary if collected is not None else None)
+    notes = (*(collected.notes if collected is not None else ()), *evolved.notes)
     if evolved.best is None:
         found_none = PipelineResult(collection=collected, evolution=evolved, notes=_once(notes))
         return told(found_none, evolved.sentence)
@@ -83,7 +83,7 @@ def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Candidate) 
         f_lf=final.f_lf,
         f_hf=final.f_hf,
         cost=config.high.cost,
-        decisions_digest=evolved.decisions.digest,
+        decisions_digest=evolved.decisions.digest if evolved.decisions is not None else "",
         lineage=lineage(final),
     )
 

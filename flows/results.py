@@ -47,14 +47,16 @@ class EvolutionResult(Settings):
     key : str
         Identity of the evolution; the same configuration and data give the same.
     best : Candidate or None
-        The rule with the highest F_HF; None if none could be solved with.
+        The rule the search ended with, by the fidelity it goes by; None if there is none.
     best_solves : tuple of SolveResult
         The best rule's solves of the design instances.
     cost : SearchCost
         Rule-design time by what it went on, and the best F_HF against what had been spent.
     directory : Path
         Files of the run: best_rule.py, best.diff, candidates.json, lineage.json, search_cost.json,
-        anytime.csv, figures.
+        anytime.csv, figures; trials.csv if there were trials.
+    decisions : CollectionSummary or None
+        What F_LF was measured on; None for a search that does without.
     ranking_url, charts_url : str
         All candidates in MLflow: as a list, best first, and as charts that tell which operator and generation
         led to good rules.
@@ -67,7 +69,7 @@ class EvolutionResult(Settings):
     best_solves: tuple[SolveResult, ...]
     samples: int
     failures: int
-    decisions: CollectionSummary
+    decisions: CollectionSummary | None
     spending: Spending
     cost: SearchCost
     seconds: float
@@ -82,8 +84,10 @@ class EvolutionResult(Settings):
     def sentence(self) -> str:
         """What a reader is told first."""
         if self.best is None:
-            return f"None of {self.samples} sampled rules could be solved with."
-        return f"{self.best.id} is the best of {self.samples} rules: F_HF {self.best.f_hf:.4g}."
+            return f"None of {self.samples} sampled rules was of use."
+        known = {"F_HF": self.best.f_hf, "F_LF": self.best.f_lf}
+        name, value = next((name, value) for name, value in known.items() if value is not None)
+        return f"{self.best.id} is the best of {self.samples} rules: {name} {value:.4g}."
 
     @property
     def best_rule(self) -> Path:
@@ -135,13 +139,15 @@ class PipelineResult(Settings):
 
     Attributes
     ----------
+    collection : CollectionResult or None
+        None for a search that does without F_LF.
     final : Candidate or None
         The rule that was evaluated and registered.
     choice : Choice or None
         How it was chosen on validation instances; None where there was nothing to choose.
     """
 
-    collection: CollectionResult
+    collection: CollectionResult | None
     evolution: EvolutionResult
     final: Candidate | None = None
     choice: Choice | None = None

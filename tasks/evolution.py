@@ -26,20 +26,33 @@ _VERSION: Final = 1
 """Raise this when the same configuration would no longer give the same search."""
 
 
-def _facts(config: PipelineConfig, decisions: CollectionSummary, design: InstanceSet) -> dict[str, Any]:
-    return {
+def _facts(
+    config: PipelineConfig,
+    decisions: CollectionSummary | None,
+    design: InstanceSet,
+    training: InstanceSet | None,
+) -> dict[str, Any]:
+    facts = {
         "benchmark": config.instances.label,
-        "search": config.search.model_dump(mode="json"),
+        "search": config.search.in_use(),
         "low": config.low.model_dump(mode="json"),
         "high": config.high.model_dump(mode="json"),
         "generator": generator_identity(config.generator),
-        "decisions": decisions.digest,
         "design": design.content,
     }
+    facts |= {"decisions": decisions.digest} if decisions is not None else {}
+    return facts | ({"training": training.content} if training is not None else {})
 
 
-def evolution_key(config: PipelineConfig, decisions: CollectionSummary, design: InstanceSet) -> str:
+def evolution_key(
+    config: PipelineConfig,
+    decisions: CollectionSummary | None,
+    design: InstanceSet,
+    training: InstanceSet | None = None,
+) -> str:
     """Return the identity of an evolution: equal settings and equal data give equal keys, on any machine.
+
+    Settings of another search than the configured one are no part of it, nor is data the search does not read.
 
     The number of workers is no part of it. Of a model API the model, its temperature and the prompts count,
     its address and key do not.
@@ -49,7 +62,7 @@ def evolution_key(config: PipelineConfig, decisions: CollectionSummary, design: 
     GeneratorError
         If the environment's settings of the model API cannot be used.
     """
-    text = json.dumps({"version": _VERSION, **_facts(config, decisions, design)}, sort_keys=True)
+    text = json.dumps({"version": _VERSION, **_facts(config, decisions, design, training)}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -73,7 +86,11 @@ def calls_directory(key: str) -> Path:
 
 
 def track(
-    config: PipelineConfig, key: str, decisions: CollectionSummary, design: InstanceSet
+    config: PipelineConfig,
+    key: str,
+    decisions: CollectionSummary | None,
+    design: InstanceSet,
+    training: InstanceSet | None = None,
 ) -> EvolutionTracker:
     """Return the writer to the evolution's MLflow run, found or made.
 
@@ -82,15 +99,17 @@ def track(
     TrackingError
         If the store cannot be reached.
     """
-    facts = _facts(config, decisions, design)
+    facts = _facts(config, decisions, design, training)
     tracker = EvolutionTracker(
         key,
-        f"{config.instances.label} {config.generator.kind} seed {config.search.seed}",
+        f"{config.instances.label} {config.search.method} {config.generator.kind} seed {config.search.seed}",
         flat(facts) | flat({"instances": config.instances.model_dump(mode="json")}),
-        tags={"benchmark": config.instances.label},
+        tags={"benchmark": config.instances.label, "search": config.search.method},
     )
     tracker.describe(prompts_used=config.generator.kind == "openai")
-    tracker.datasets([decisions_dataset(config.instances, decisions), instances_dataset(design)])
+    read = [decisions_dataset(config.instances, decisions)] if decisions is not None else []
+    read += [instances_dataset(chosen) for chosen in (design, training) if chosen is not None]
+    tracker.datasets(read)
     return tracker
 
 
@@ -161,6 +180,7 @@ def record_outcome(
     candidates: Sequence[Candidate],
     summaries: Sequence[GenerationSummary],
     cost: SearchCost,
+    trials: Sequence[dict[str, Any]] = (),
 ) -> SearchCost:
     """Write the best rule with its figures and the cost to disk and to MLflow, and end the run; once.
 
@@ -172,7 +192,7 @@ def record_outcome(
     if tracker.complete and (best is None or (directory / reports.BEST_RULE).is_file()):
         return reports.read_cost(directory) or cost
     files = reports.write_best(directory, best, candidates, summaries) if best is not None else []
-    files += reports.write_cost(directory, cost)
+    files += reports.write_cost(directory, cost) + reports.write_trials(directory, trials)
     outcome = {"best_candidate": best.id, "best_sha": best.sha or ""} if best else {"best_candidate": "none"}
     metrics: dict[str, float | None] = {**cost.metrics()}
     if best is not None:
@@ -184,5 +204,5 @@ def record_outcome(
 def _abstract(best: Candidate | None) -> str:
     """Return what stands on the page of the run."""
     if best is None:
-        return "No sampled rule could be solved with; the reasons are in candidates.json."
+        return "No sampled rule was of use; the reasons are in candidates.json."
     return f"{reports.abstract(best)}\n\nAll candidates, best first: candidates.json"

@@ -13,7 +13,7 @@ from bife_core.config import GeneratorConfig
 from bife_core.errors import GeneratorError
 from bife_core.generators import Generation, GenerationRequest, Generator, ParentRule, open_generator
 from bife_core.generators.calls import CallStore
-from bife_core.search import SampleRequest
+from bife_core.search import Candidate, ReflectionRequest, SampleRequest
 from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure, stored_under
 from tasks.states import REJECTED, told
 
@@ -63,12 +63,13 @@ def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
 
 
 def _parts(parameters: dict[str, Any]) -> dict[str, Any]:
-    request: SampleRequest = parameters["request"]
+    request: SampleRequest | ReflectionRequest = parameters["request"]
     return {
         "evolution": parameters["evolution"],
         "id": request.id,
         "operator": request.operator,
         "parents": [parent.sha for parent in request.parents],
+        "hints": list(request.hints),
         "seed": request.seed,
     }
 
@@ -84,9 +85,13 @@ def _parts(parameters: dict[str, Any]) -> dict[str, Any]:
     retry_condition_fn=is_infrastructure,
 )
 def propose(
-    request: SampleRequest, config: GeneratorConfig, benchmark: str, calls: Path, evolution: str
+    request: SampleRequest | ReflectionRequest,
+    config: GeneratorConfig,
+    benchmark: str,
+    calls: Path,
+    evolution: str,
 ) -> dict[str, Any]:
-    """Have one rule written and return the `Generation` as JSON; an answer without a rule is a result too.
+    """Have one rule or reflection written and return the `Generation` as JSON; an answer without one is a result too.
 
     Parameters
     ----------
@@ -108,13 +113,14 @@ def propose(
         parents=tuple(
             ParentRule(
                 id=parent.id,
-                source=parent.source or "",
+                source=_shown(request, parent),
                 thought=parent.thought,
                 f_lf=parent.f_lf,
                 f_hf=parent.f_hf,
             )
             for parent in request.parents
         ),
+        hints=request.hints,
         seed=request.seed,
         benchmark=benchmark,
     )
@@ -131,6 +137,12 @@ def propose(
     if written.source is None:
         return told(result, written.failure or "The generator gave no rule.", REJECTED)
     return told(result, written.thought or "A rule was written.")
+
+
+def _shown(request: SampleRequest | ReflectionRequest, parent: Candidate) -> str:
+    """Return a parent as who writes is to see it: with its parameters where parameters are asked for."""
+    skeleton = parent.skeleton if request.operator == "skeleton" else None
+    return skeleton or parent.source or ""
 
 
 def _with_all_calls(written: Generation, calls: Path) -> Generation:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from pydantic import Field
+
 from bife_core.benchmarks import Instance
 from bife_core.config import Settings
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators.base import Generation
-from bife_core.search import Candidate, SampleRequest
+from bife_core.search import Candidate, ReflectionRequest, SampleRequest
 
 
 class InstanceRef(Settings):
@@ -46,9 +48,9 @@ class InstanceSet(Settings):
 
 
 class SampleRecord(Settings):
-    """All that is known of one sample: what was asked, what was written, what became of it."""
+    """All that is known of one sample or reflection: what was asked, what was written, what became of it."""
 
-    request: SampleRequest
+    request: SampleRequest | ReflectionRequest = Field(discriminator="kind")
     generation: Generation | None = None
     low: LowScore | None = None
     high: HighScore | None = None

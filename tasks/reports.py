@@ -20,6 +20,7 @@ BEST_RULE = "best_rule.py"
 BEST_DIFF = "best.diff"
 COST = "search_cost.json"
 CURVE = "anytime.csv"
+TRIALS = "trials.csv"
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -118,6 +119,11 @@ def write_cost(directory: Path, cost: SearchCost) -> list[Path]:
         _write(directory / COST, cost.model_dump_json(indent=1)),
         _write(directory / CURVE, curve.to_csv(index=False)),
     ]
+
+
+def write_trials(directory: Path, rows: Sequence[Mapping[str, Any]]) -> list[Path]:
+    """Write the trials of a search that makes some, in order; return the files."""
+    return [_write(directory / TRIALS, pd.DataFrame(rows).to_csv(index=False))] if rows else []
 
 
 def read_cost(directory: Path) -> SearchCost | None:

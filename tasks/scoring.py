@@ -12,7 +12,9 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.high import score_high as _score_high
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.low import score_low as _score_low
+from bife_core.fidelity.trial import score_trial as _score_trial
 from bife_core.generators.base import Generation
+from bife_core.search import TrialRequest
 from tasks.home import project_home
 from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure, stored_under, text_digest
 from tasks.progress import note_listener
@@ -41,6 +43,19 @@ def _high_parts(parameters: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _trial_parts(parameters: dict[str, Any]) -> dict[str, Any]:
+    request: TrialRequest = parameters["request"]
+    return {
+        "source": text_digest(request.source or ""),
+        "builtin": request.source is None,
+        "instances": [parameters["training"].instances[position].content for position in request.instances],
+        "time_limit_s": request.time_limit_s,
+        "cost": request.cost,
+        "evolution": parameters["evolution"],
+        "config": parameters["config"].model_dump(mode="json"),
+    }
+
+
 @task(
     name="score low",
     task_run_name="score {candidate} low",
@@ -54,8 +69,8 @@ def _high_parts(parameters: dict[str, Any]) -> dict[str, Any]:
 def score_low(
     candidate: str,
     generation: dict[str, Any],
-    decisions: Path,
-    decisions_digest: str,
+    decisions: Path | None,
+    decisions_digest: str | None,
     config: LowFidelityConfig,
     workers: int | None,
     runner: RunnerConfig = _HERE,
@@ -68,13 +83,15 @@ def score_low(
         Its id, for the name of the task run.
     generation : dict
         A `Generation` as JSON; one without source is passed through as the failure it is.
+    decisions, decisions_digest : Path and str, or None
+        What F_LF is measured on; without, the rule is only checked.
     """
     written = Generation.model_validate(generation)
     if written.source is None:
         score = LowScore(failure=written.failure or "The generator gave no rule.")
     else:
         score = _score_low(written.source, decisions, config, worker_pool(workers, runner))
-    return _judged(score, f"F_LF {score.f_lf:.4f}" if score.f_lf is not None else "")
+    return _judged(score, f"F_LF {score.f_lf:.4f}" if score.f_lf is not None else "The rule is sound.")
 
 
 @task(
@@ -121,3 +138,42 @@ def _judged(score: LowScore | HighScore, praise: str) -> dict[str, Any]:
     """Return a score as JSON, and have the task's page say what it is or why there is none."""
     result = score.model_dump(mode="json")
     return told(result, praise) if score.failure is None else told(result, score.failure, REJECTED)
+
+
+@task(
+    name="try",
+    task_run_name="try {request.id}",
+    cache_key_fn=stored_under("try", 1, _trial_parts),
+    persist_result=True,
+    result_serializer="json",
+    retries=RETRIES,
+    retry_delay_seconds=RETRY_DELAYS_S,
+    retry_condition_fn=is_infrastructure,
+)
+def score_trial(
+    request: TrialRequest,
+    training: InstanceSet,
+    config: HighFidelityConfig,
+    evolution: str,
+    workers: int | None,
+    runner: RunnerConfig = _HERE,
+) -> dict[str, Any]:
+    """Solve training instances as a search asks and return a `TrialScore` as JSON.
+
+    Parameters
+    ----------
+    training : InstanceSet
+        What the positions of the request are positions in.
+    """
+    score = _score_trial(
+        request.source,
+        request.candidate or request.id,
+        [training.instances[position].instance() for position in request.instances],
+        config.model_copy(update={"time_limit_s": request.time_limit_s, "cost": request.cost or config.cost}),
+        worker_pool(workers, runner),
+        project_home().solves,
+        note=note_listener(),
+    )
+    result = score.model_dump(mode="json")
+    costs = ", ".join(f"{cost:.4g}" for cost in score.costs or ())
+    return told(result, f"Costs {costs}") if score.failure is None else told(result, score.failure, REJECTED)

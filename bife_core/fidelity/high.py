@@ -110,7 +110,7 @@ def score_high(
         if outcome.failure is not None
     ]
     notes, fault = _whose_fault(failed, settings, store, pool)
-    fault = fault or _misbehaviour(results)
+    fault = fault or misbehaviour(results)
     if fault is not None:
         return so_far.model_copy(update={"failure": fault, "notes": notes})
     if not results:
@@ -146,7 +146,7 @@ def _whose_fault(
     return tuple(notes), fault
 
 
-def _misbehaviour(results: Sequence[SolveResult]) -> str | None:
+def misbehaviour(results: Sequence[SolveResult]) -> str | None:
     """Return what a rule did wrong in solves that came to an end, as a sentence."""
     for result in results:
         if result.rule_errors:

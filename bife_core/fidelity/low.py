@@ -159,11 +159,11 @@ class LowScore(Settings):
     seconds: float = 0.0
 
 
-def score_low(source: str, decisions: Path, config: LowFidelityConfig, pool: Workers) -> LowScore:
+def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, pool: Workers) -> LowScore:
     """Compile and score a rule in a worker process that is killed at the time limit.
 
-    A rule that has its worker killed twice, by a crash or for want of memory, has no score; once may have been the
-    machine's fault.
+    Without decisions the rule is only checked and compiled, and its score has no F_LF. A rule that has its worker
+    killed twice, by a crash or for want of memory, has no score; once may have been the machine's fault.
 
     Raises
     ------
@@ -172,9 +172,10 @@ def score_low(source: str, decisions: Path, config: LowFidelityConfig, pool: Wor
     WorkerFailure
         If the call failed for a reason that is not the rule's: the pool is closed, the file holds no decisions.
     """
-    arguments = {"source": source, "decisions": str(decisions), "ties": config.ties}
+    path = None if decisions is None else str(decisions)
+    arguments = {"source": source, "decisions": path, "ties": config.ties}
     try:
-        size = decisions.stat().st_size
+        size = 0 if decisions is None else decisions.stat().st_size
     except OSError as error:
         raise DecisionsError(f"{decisions} cannot be read: {error.strerror or error}.") from error
     try:
@@ -184,7 +185,7 @@ def score_low(source: str, decisions: Path, config: LowFidelityConfig, pool: Wor
             arguments,
             limit_s=config.time_limit_s,
             memory_mb=MEMORY_MB + _ROOM_PER_BYTE * size / 2**20,
-            reads=[decisions],
+            reads=[] if decisions is None else [decisions],
         ).result()
     except WorkerFailure as failure:
         if failure.kind == "timeout":
@@ -196,9 +197,9 @@ def score_low(source: str, decisions: Path, config: LowFidelityConfig, pool: Wor
     return LowScore.model_validate(answer)
 
 
-def work(source: str, decisions: str, ties: Ties) -> dict[str, Any]:
+def work(source: str, decisions: str | None, ties: Ties) -> dict[str, Any]:
     """Score a rule in this process; what `score_low` calls in a worker."""
-    recorded = _load(decisions)
+    recorded = None if decisions is None else _load(decisions)
     started = time.process_time()
     try:
         score = _scored(source, recorded, ties)
@@ -208,17 +209,19 @@ def work(source: str, decisions: str, ties: Ties) -> dict[str, Any]:
     return score.model_copy(update={"seconds": time.process_time() - started}).model_dump()
 
 
-def _scored(source: str, decisions: Decisions, ties: Ties) -> LowScore:
+def _scored(source: str, decisions: Decisions | None, ties: Ties) -> LowScore:
     rule = compile_rule(source)
     if isinstance(rule, Rejection):
         return LowScore(failure=rule.reason, kind=rule.kind)
     known: dict[str, Any] = {"sha": rule.sha, "native": rule.native}
     try:
-        scores = scores_of(rule, decisions)
+        scores = None if decisions is None else scores_of(rule, decisions)
     except NotOneNumberError as error:
         return LowScore(failure=str(error), kind="type", **known)
     except RuleError as error:
         return LowScore(failure=str(error), kind="runtime", **known)
+    if decisions is None or scores is None:
+        return LowScore(**known)
     if not np.any(scores > -np.inf):
         why = "The rule chooses no candidate in any decision: every score is NaN or minus infinity."
         return LowScore(failure=why, kind="runtime", **known)

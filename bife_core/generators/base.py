@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from pydantic import Field
 
-from bife_core.config import Operator, Settings
+from bife_core.config import Operator, Reflection, Settings
 
 
 class ParentRule(Settings):
@@ -20,12 +20,14 @@ class ParentRule(Settings):
 
 
 class GenerationRequest(Settings):
-    """One rule to be written.
+    """One rule to be written, or one reflection.
 
     Attributes
     ----------
     key : str
         Name of the call, unique within a run; a recorded answer is found under it again.
+    hints : tuple of str
+        Reflections to be followed, or to be joined to one.
     seed : int
         Seed of all draws of a generator that draws.
     benchmark : str
@@ -33,8 +35,9 @@ class GenerationRequest(Settings):
     """
 
     key: str
-    operator: Operator
+    operator: Operator | Reflection
     parents: tuple[ParentRule, ...] = ()
+    hints: tuple[str, ...] = ()
     seed: int
     benchmark: str
 
@@ -62,7 +65,15 @@ class Attempt(Settings):
 
 
 class Generation(Settings):
-    """What a generator gave: a rule's source with the thought behind it, or the reason there is none."""
+    """What a generator gave: a rule's source with the thought behind it, a text, or the reason there is none.
+
+    Attributes
+    ----------
+    skeleton : str or None
+        What the operator `skeleton` wrote; `source` is the rule it is at its initial parameters.
+    text : str or None
+        What a reflection wrote; it has no source.
+    """
 
     key: str
     generator: str
@@ -71,6 +82,8 @@ class Generation(Settings):
     attempts: tuple[Attempt, ...] = ()
     thought: str | None = None
     source: str | None = None
+    skeleton: str | None = None
+    text: str | None = None
     failure: str | None = None
     seconds: float = Field(0.0, description="Wall seconds the writing took, waits between calls included.")
 

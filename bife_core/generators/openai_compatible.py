@@ -13,8 +13,8 @@ from bife_core.generators.base import Attempt, Generation, GenerationRequest, Me
 from bife_core.generators.calls import Call, CallStore
 from bife_core.generators.model_api import Reply, ask
 from bife_core.generators.model_settings import ModelApiSettings
-from bife_core.generators.parsing import parse_answer
-from bife_core.generators.prompting import assemble, prompt_digest, prompt_version
+from bife_core.generators.parsing import parse_answer, parse_reflection, read_skeleton
+from bife_core.generators.prompting import REFLECTIONS, assemble, prompt_digest, prompt_version
 
 _LENGTH: Final = "length"
 
@@ -168,15 +168,19 @@ class OpenAIGenerator:
 def read_answer(
     request: GenerationRequest, generator: str, call: Call, attempts: tuple[Attempt, ...]
 ) -> Generation:
-    """Turn a recorded call that has an answer into a generation: thought and source, or why there is none."""
+    """Turn a recorded call that has an answer into a generation: thought and source, a text, or why there is none."""
+    known = {
+        "key": request.key,
+        "generator": generator,
+        "model": call.model,
+        "messages": call.messages,
+        "attempts": attempts,
+    }
+    if request.operator in REFLECTIONS:
+        text = parse_reflection(call.answer)
+        return Generation(**known, text=text, failure=None if text else "The model's reflection was empty.")
     parsed = parse_answer(call.answer, cut_off=call.finish_reason == _LENGTH)
-    return Generation(
-        key=request.key,
-        generator=generator,
-        model=call.model,
-        messages=call.messages,
-        attempts=attempts,
-        thought=parsed.thought,
-        source=parsed.source,
-        failure=parsed.failure,
-    )
+    source, skeleton, failure = parsed.source, None, parsed.failure
+    if request.operator == "skeleton" and parsed.source is not None:
+        source, skeleton, failure = read_skeleton(parsed.source)
+    return Generation(**known, thought=parsed.thought, source=source, skeleton=skeleton, failure=failure)

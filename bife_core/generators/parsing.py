@@ -9,6 +9,8 @@ import warnings
 from dataclasses import dataclass
 from typing import Final
 
+from bife_core.errors import RuleError
+from bife_core.rules.skeletons import parse_skeleton
 from bife_core.syntax import syntax_tree
 
 FUNCTION_NAME: Final = "candidate_variable_score"
@@ -21,6 +23,7 @@ _BRACES: Final = re.compile(r"\{([^{}]{8,})\}", re.DOTALL)
 _CODE_START: Final = re.compile(r"^(?:import |from \w+ import |def |@)", re.MULTILINE)
 _USUAL_IMPORTS: Final = {"math": "import math", "np": "import numpy as np", "numpy": "import numpy"}
 _QUOTED_WORDS: Final = 12
+_MOST_WORDS: Final = 120
 
 
 NOT_PYTHON: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -111,6 +114,24 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
         ending = "; the answer may have been cut off" if _unclosed(text, code) else ""
         return ParsedAnswer(failure=f"`{FUNCTION_NAME}` never returns a score{ending}.")
     return ParsedAnswer(thought=_thought(before, text, tree), source=_rule_source(tree, code))
+
+
+def parse_reflection(answer: str | None) -> str | None:
+    """Read a reflection: the answer on one line without reasoning and code, or None if nothing is left.
+
+    A model that goes on and on is cut off after `_MOST_WORDS` words, since its text is shown in later prompts.
+    """
+    words = _FENCE.sub("", _REASONING.sub("", answer or "")).split()
+    return " ".join(words[:_MOST_WORDS]) or None
+
+
+def read_skeleton(source: str) -> tuple[str | None, str | None, str | None]:
+    """Return the rule a skeleton is at its initial parameters, the skeleton, and why it is none."""
+    try:
+        skeleton = parse_skeleton(source)
+    except RuleError as error:
+        return None, None, str(error)
+    return skeleton.bound(), skeleton.source if skeleton.parameters else None, None
 
 
 def _functions(tree: ast.Module) -> list[str]:

@@ -1,7 +1,8 @@
 """Prompts for language models: problem description, operator, parents and rule template, as text files.
 
-The files lie in `prompts/`: `problem.md`, one per operator, `parent.md` and `template.md`. Words after a
-dollar sign are filled in here; the description of the features comes from the table `FEATURES`.
+The files lie in `prompts/`: `problem.md`, one per operator and reflection, `parent.md`, and a template of the
+answer for rules and one for skeletons. Words after a dollar sign are filled in here; the description of the
+features comes from the table `FEATURES`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from importlib import resources
 from string import Template
 from typing import Final, get_args
 
-from bife_core.config import Operator
+from bife_core.config import Operator, Reflection
 from bife_core.features import FEATURES, Group
 from bife_core.generators.base import GenerationRequest, Message, ParentRule
 
 OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
-_FILES: Final = ("problem", *OPERATORS, "parent", "template")
+REFLECTIONS: Final[tuple[Reflection, ...]] = get_args(Reflection)
+_FILES: Final = ("problem", *OPERATORS, *REFLECTIONS, "parent", "template", "skeleton_template")
 
 
 @cache
@@ -79,10 +81,11 @@ def _parent(number: int, parent: ParentRule) -> str:
 
 
 def assemble(request: GenerationRequest) -> tuple[Message, ...]:
-    """Return the messages that ask a language model for one rule.
+    """Return the messages that ask a language model for one rule or one reflection.
 
     The order is the paper's (section on rule generation): problem description, operator with the selected
-    parents, rule template. It is one user message, since some servers ignore or refuse system messages.
+    parents, rule template; a reflection has no template. It is one user message, since some servers ignore or
+    refuse system messages.
 
     Examples
     --------
@@ -91,11 +94,14 @@ def assemble(request: GenerationRequest) -> tuple[Message, ...]:
     ['user']
     """
     parents = "\n\n".join(_parent(number, parent) for number, parent in enumerate(request.parents, start=1))
-    parts = (
+    hints = "\n".join(f"- {' '.join(hint.split())}" for hint in request.hints) or "- (none yet)"
+    parts = [
         _template("problem").substitute(
             benchmark=request.benchmark.replace("_", " "), features=feature_description()
         ),
-        _template(request.operator).substitute(count=len(request.parents), parents=parents),
-        _template("template").substitute(),
-    )
+        _template(request.operator).substitute(count=len(request.parents), parents=parents, hints=hints),
+    ]
+    if request.operator not in REFLECTIONS:
+        answer = "skeleton_template" if request.operator == "skeleton" else "template"
+        parts.append(_template(answer).substitute())
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final, overload
+from typing import TypeVar
 
 from bife_core.search.types import (
     Answer,
@@ -13,9 +13,10 @@ from bife_core.search.types import (
     SampleAnswer,
     SampleRequest,
     SolveAnswer,
+    TrialAnswer,
 )
 
-_FIDELITY: Final = {"sample": ("f_lf", "F_LF"), "solve": ("f_hf", "F_HF")}
+AnyAnswer = TypeVar("AnyAnswer", bound=Answer)
 
 
 def check_answers(requests: Sequence[Request], answers: Sequence[Answer]) -> None:
@@ -40,27 +41,22 @@ def check_answers(requests: Sequence[Request], answers: Sequence[Answer]) -> Non
             )
 
 
-@overload
-def settle(answer: SampleAnswer) -> SampleAnswer: ...
+def settle(answer: AnyAnswer) -> AnyAnswer:
+    """Turn numbers that are not finite into a failure with its reason; settling twice changes nothing.
 
-
-@overload
-def settle(answer: SolveAnswer) -> SolveAnswer: ...
-
-
-def settle(answer: Answer) -> Answer:
-    """Turn a missing or non-finite fidelity into a failure with its reason; settling twice changes nothing.
-
-    A settled answer holds a failure or a finite fidelity, so it survives JSON, which knows no NaN.
+    A settled answer survives JSON, which knows no NaN.
     """
-    field, label = _FIDELITY[answer.kind]
-    value: float | None = getattr(answer, field)
-    if value is not None and math.isfinite(value):
-        return answer
-    reason = answer.failure
-    if reason is None:
-        reason = f"no {label} was reported" if value is None else f"{label} is {value}, not a finite number"
-    return answer.model_copy(update={field: None, "failure": reason})
+    match answer:
+        case SampleAnswer(f_lf=float() as value) if not math.isfinite(value):
+            reason = answer.failure or f"F_LF is {value}, not a finite number"
+            return answer.model_copy(update={"f_lf": None, "failure": reason})
+        case SolveAnswer(f_hf=float() as value) if not math.isfinite(value):
+            reason = answer.failure or f"F_HF is {value}, not a finite number"
+            return answer.model_copy(update={"f_hf": None, "failure": reason})
+        case TrialAnswer(costs=tuple() as costs) if not all(map(math.isfinite, costs)):
+            reason = answer.failure or f"A cost in {costs} is not a finite number"
+            return answer.model_copy(update={"costs": None, "failure": reason})
+    return answer
 
 
 def sampled_candidate(
@@ -76,6 +72,8 @@ def sampled_candidate(
     """
     answer = settle(answer)
     failure = answer.failure
+    if failure is None and request.scored and answer.f_lf is None:
+        failure = "no F_LF was reported"
     if failure is None and duplicate_of is not None:
         failure = f"duplicate of {duplicate_of}"
     return Candidate(
@@ -85,6 +83,7 @@ def sampled_candidate(
         parents=tuple(parent.id for parent in request.parents),
         sha=answer.sha,
         source=answer.source,
+        skeleton=answer.skeleton,
         thought=answer.thought,
         f_lf=answer.f_lf,
         failure=failure,
@@ -94,5 +93,16 @@ def sampled_candidate(
 def solved_candidate(candidate: Candidate, answer: SolveAnswer) -> Candidate:
     """Return the candidate with its F_HF, or with the reason why its solves gave none."""
     answer = settle(answer)
-    f_hf = answer.f_hf if answer.failure is None else None
-    return candidate.model_copy(update={"f_hf": f_hf, "failure": answer.failure})
+    if answer.failure is None and answer.f_hf is not None:
+        return candidate.model_copy(update={"f_hf": answer.f_hf, "failure": None})
+    return candidate.model_copy(update={"f_hf": None, "failure": answer.failure or "no F_HF was reported"})
+
+
+def trial_costs(answer: TrialAnswer, instances: int) -> tuple[float, ...] | str:
+    """Return the costs of a trial on so many instances, or the reason there are none."""
+    answer = settle(answer)
+    if answer.failure is not None or answer.costs is None:
+        return answer.failure or "no costs were reported"
+    if len(answer.costs) != instances:
+        return f"{len(answer.costs)} costs were reported for {instances} instances"
+    return answer.costs

@@ -16,31 +16,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
 from bife_core.config import Operator, SearchConfig
-from bife_core.search.answers import check_answers, sampled_candidate, solved_candidate
+from bife_core.search.answers import solved_candidate
 from bife_core.search.population import Population, by_high_fidelity, by_low_fidelity, founders
-from bife_core.search.seeding import candidate_id, candidate_seed
+from bife_core.search.sampled import SampledSearch, Told
 from bife_core.search.selection import draw_parents
 from bife_core.search.summary import GenerationSummary, summarise
-from bife_core.search.types import (
-    Answer,
-    Candidate,
-    Request,
-    SampleAnswer,
-    SampleRequest,
-    SolveAnswer,
-    SolveRequest,
-)
+from bife_core.search.types import Candidate, Request, SolveAnswer, SolveRequest
 
-ATTEMPTS_PER_SAMPLE: Final = 10
-"""Samples asked for at most, per sample of the budget, when failures do not count."""
-
-_CROSSOVERS: Final[frozenset[Operator]] = frozenset({"e1", "e2"})
+CROSSOVERS: Final[frozenset[Operator]] = frozenset({"e1", "e2"})
+"""EoH's operators that read several parents."""
 
 
-class BifeSearch:
+class BifeSearch(SampledSearch):
     """Algorithm 1 behind `ask` and `tell`.
 
     Two steps make a generation: samples are asked for all together, then solves for those whose F_LF earns
@@ -53,6 +41,7 @@ class BifeSearch:
 
     Examples
     --------
+    >>> from bife_core.search import SampleAnswer
     >>> search = BifeSearch(SearchConfig(samples=2, initial=2, population=1))
     >>> [request.id for request in search.ask()]
     ['g00-c00', 'g00-c01']
@@ -65,24 +54,11 @@ class BifeSearch:
     """
 
     def __init__(self, config: SearchConfig) -> None:
-        self.config = config
-        # PCG64 by name: `default_rng` may choose another bit generator in a later NumPy.
-        self._rng = np.random.Generator(np.random.PCG64(config.seed))
-        self._candidates: dict[str, Candidate] = {}
-        self._first_with_sha: dict[str, str] = {}
+        super().__init__(config)
         self._population = Population()
-        self._begun = 0
-        self._used = 0
         self._newcomers: tuple[str, ...] = ()
         self._to_solve: tuple[Candidate, ...] = ()
         self._reserve: tuple[Candidate, ...] = ()
-        self._pending: tuple[Request, ...] = ()
-        self._summaries: list[GenerationSummary] = []
-
-    @property
-    def candidates(self) -> tuple[Candidate, ...]:
-        """All candidates so far, in the order they were sampled."""
-        return tuple(self._candidates.values())
 
     @property
     def elites(self) -> tuple[Candidate, ...]:
@@ -106,110 +82,53 @@ class BifeSearch:
         return ranked[0] if ranked else None
 
     @property
-    def generation(self) -> int:
-        """The generation last asked for; 0 is the initial population."""
-        return max(0, self._begun - 1)
-
-    @property
-    def samples_used(self) -> int:
-        """How much of the budget of `samples` is spent."""
-        return self._used
-
-    @property
     def done(self) -> bool:
         """Whether there is nothing left to ask."""
         return not self._pending and not self._to_solve and self._remaining() <= 0
 
-    @property
-    def summaries(self) -> tuple[GenerationSummary, ...]:
-        """One summary per completed generation."""
-        return tuple(self._summaries)
-
     def generation_summary(self) -> GenerationSummary:
         """Return the summary of the generation under way; population and tau are those it started with."""
-        population = self._population
         return summarise(
             self.candidates,
             self.generation,
-            alive=population.ranked,
-            n_elites=len(population.elites),
-            tau=population.tau,
+            alive=self.population,
+            n_elites=len(self.elites),
+            tau=self.tau,
         )
 
-    def ask(self) -> tuple[Request, ...]:
-        """Return the next samples or solves, independent of one another; empty when the search is over."""
-        if not self._pending:
-            self._pending = self._solve_requests() or self._sample_requests()
-        return self._pending
-
-    def tell(self, answers: tuple[Answer, ...]) -> None:
-        """Take the answers to the last `ask`; nothing changes when they do not fit.
-
-        Raises
-        ------
-        ValueError
-            If the answers are not those to the requests of the last `ask`, in their order.
-        """
-        check_answers(self._pending, answers)
-        requests, self._pending = self._pending, ()
-        samples = [
-            (request, answer)
-            for request, answer in zip(requests, answers, strict=True)
-            if isinstance(request, SampleRequest) and isinstance(answer, SampleAnswer)
-        ]
-        if samples:
-            self._take_samples(samples)
-        else:
-            self._take_solves([answer for answer in answers if isinstance(answer, SolveAnswer)])
-
-    def _remaining(self) -> int:
-        left = self.config.samples - self._used
-        if self.config.count_failures:
-            return left
-        return min(left, ATTEMPTS_PER_SAMPLE * self.config.samples - len(self._candidates))
-
-    def _solve_requests(self) -> tuple[Request, ...]:
-        return tuple(SolveRequest(id=candidate.id, candidate=candidate) for candidate in self._to_solve)
-
-    def _sample_requests(self) -> tuple[Request, ...]:
+    def _next(self) -> tuple[Request, ...]:
+        if self._to_solve:
+            return tuple(SolveRequest(id=candidate.id, candidate=candidate) for candidate in self._to_solve)
         remaining = self._remaining()
         if remaining <= 0:
             return ()
-        generation, self._begun = self._begun, self._begun + 1
+        self._begin()
         initialise: tuple[Operator, ...] = tuple("i1" for _ in range(self.config.initial))
         operators = self.config.operators if self._population.elites else initialise
         return tuple(
-            self._sample_request(generation, position, operator)
+            self._sample(position, operator, self._parents(operator))
             for position, operator in enumerate(operators[:remaining])
         )
 
-    def _sample_request(self, generation: int, position: int, operator: Operator) -> SampleRequest:
-        name = candidate_id(generation, position)
-        parents: tuple[Candidate, ...] = ()
-        if operator != "i1":
-            parents = draw_parents(
-                self._population.ranked,
-                self.config.crossover_parents if operator in _CROSSOVERS else 1,
-                population=self.config.population,
-                rank_base=self.config.rank_base,
-                rng=self._rng,
-            )
-        return SampleRequest(
-            id=name,
-            generation=generation,
-            operator=operator,
-            parents=parents,
-            seed=candidate_seed(self.config.seed, name),
+    def _parents(self, operator: Operator) -> tuple[Candidate, ...]:
+        if operator == "i1":
+            return ()
+        return draw_parents(
+            self._population.ranked,
+            self.config.crossover_parents if operator in CROSSOVERS else 1,
+            population=self.config.population,
+            rank_base=self.config.rank_base,
+            rng=self._rng,
         )
 
-    def _take_samples(self, samples: Sequence[tuple[SampleRequest, SampleAnswer]]) -> None:
-        newcomers = []
-        for request, answer in samples:
-            first = self._first_with_sha.setdefault(answer.sha, request.id) if answer.sha else request.id
-            candidate = sampled_candidate(request, answer, first if first != request.id else None)
-            self._candidates[candidate.id] = candidate
-            self._used += self.config.count_failures or candidate.valid
-            newcomers.append(candidate)
+    def _take(self, told: Told) -> None:
+        if self._to_solve:
+            self._take_solves([answer for _, answer in told if isinstance(answer, SolveAnswer)])
+        else:
+            self._take_samples(told)
+
+    def _take_samples(self, told: Told) -> None:
+        newcomers = self._admit(told)
         self._newcomers = tuple(candidate.id for candidate in newcomers)
         if self._population.elites:
             admission = self.config.admission
@@ -239,4 +158,4 @@ class BifeSearch:
         newcomers = [self._candidates[name] for name in self._newcomers]
         self._population = self._population.succeeded_by(newcomers, self.config)
         self._reserve = ()
-        self._summaries.append(self.generation_summary())
+        self._close()

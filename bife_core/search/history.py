@@ -25,10 +25,8 @@ class History(Settings):
     ----------
     version : int
         Of the format.
-    search : str
-        Registered name of the search.
     config : SearchConfig
-        What the search was made from.
+        What the search was made from, its method included.
     answers : tuple of tuple of Answer
         One tuple per `tell`.
 
@@ -41,8 +39,7 @@ class History(Settings):
     'no code'
     """
 
-    version: Literal[1] = 1
-    search: str = "bife"
+    version: Literal[2] = 2
     config: SearchConfig
     answers: tuple[tuple[Annotated[Answer, Field(discriminator="kind")], ...], ...] = ()
 
@@ -84,7 +81,7 @@ def replay(config: SearchConfig, history: History) -> ReportingSearch:
             f"{key} {theirs[key]!r} -> {ours[key]!r}" for key in ours if ours[key] != theirs[key]
         )
         raise HistoryError(f"The history is of a search configured otherwise ({changed}); start a new one.")
-    search = open_search(config, history.search)
+    search = open_search(config)
     for number, answers in enumerate(history.answers):
         search.ask()
         try:

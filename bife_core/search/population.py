@@ -21,9 +21,9 @@ def _descending(value: float | None) -> float:
 
 
 def by_low_fidelity(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Return the valid candidates, highest F_LF first; the one sampled earlier wins a tie."""
-    valid = (candidate for candidate in candidates if candidate.valid)
-    return tuple(sorted(valid, key=lambda rule: (_descending(rule.f_lf), _sampling_order(rule))))
+    """Return the valid candidates that have an F_LF, highest first; the one sampled earlier wins a tie."""
+    scored = (candidate for candidate in candidates if candidate.valid and candidate.f_lf is not None)
+    return tuple(sorted(scored, key=lambda rule: (_descending(rule.f_lf), _sampling_order(rule))))
 
 
 def by_high_fidelity(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:

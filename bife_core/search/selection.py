@@ -38,12 +38,18 @@ def selection_probabilities(size: int, population: int, rank_base: int) -> NDArr
 
 
 def draw_parents(
-    ranked: Sequence[Candidate], count: int, *, population: int, rank_base: int, rng: np.random.Generator
+    ranked: Sequence[Candidate],
+    count: int,
+    *,
+    population: int,
+    rank_base: int,
+    rng: np.random.Generator,
+    replacement: bool = False,
 ) -> tuple[Candidate, ...]:
-    """Draw `count` parents by rank, each at most once while there are enough.
+    """Draw `count` parents by rank, each at most once while there are enough, or each anew.
 
-    When fewer rules than parents are alive, all are drawn once before any is drawn again, so an operator
-    always receives the number of parents it expects.
+    Without replacement, when fewer rules than parents are alive, all are drawn once before any is drawn again,
+    so an operator always receives the number of parents it expects.
 
     Parameters
     ----------
@@ -53,6 +59,8 @@ def draw_parents(
         N and the first rank of `selection_probabilities`.
     rng : np.random.Generator
         Gives one uniform number per parent.
+    replacement : bool
+        Whether a rule may be drawn again although others have not been drawn yet.
 
     Raises
     ------
@@ -70,6 +78,7 @@ def draw_parents(
         # By hand, because `Generator.choice` may change its stream between NumPy versions.
         cumulated = np.cumsum(left)
         drawn = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
-        left[drawn] = 0.0
+        if not replacement:
+            left[drawn] = 0.0
         parents.append(ranked[drawn])
     return tuple(parents)

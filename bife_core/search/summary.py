@@ -46,7 +46,17 @@ class GenerationSummary(Settings):
 
 
 class ReportingSearch(Search, Protocol):
-    """A search that flows can show: what `Search` asks for, and its summaries."""
+    """A search that flows can run and show: what `Search` asks for, what it needs, and its summaries."""
+
+    @property
+    def low_fidelity(self) -> bool:
+        """Whether it asks for F_LF, so that decisions have to be recorded."""
+        ...
+
+    @property
+    def training_instances(self) -> int:
+        """Number of training instances that its trials speak of."""
+        ...
 
     @property
     def summaries(self) -> tuple[GenerationSummary, ...]:

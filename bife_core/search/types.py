@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, Protocol, runtime_checkable
 
-from bife_core.config import Operator, Settings
+from pydantic import Field
+
+from bife_core.config import Cost, Operator, Reflection, Settings
 
 
 class Candidate(Settings):
@@ -16,6 +18,8 @@ class Candidate(Settings):
         Generation and position, such as ``g03-c05``; unique within a search.
     sha : str or None
         Hash of the rule's normalised syntax tree; None when the sample gave no rule.
+    skeleton : str or None
+        Where `source` has named parameters set to numbers: the text with parameters and their bounds.
     f_lf, f_hf : float or None
         Low and high fidelity, higher is better; None while unknown.
     failure : str or None
@@ -28,6 +32,7 @@ class Candidate(Settings):
     parents: tuple[str, ...] = ()
     sha: str | None = None
     source: str | None = None
+    skeleton: str | None = None
     thought: str | None = None
     f_lf: float | None = None
     f_hf: float | None = None
@@ -35,19 +40,71 @@ class Candidate(Settings):
 
     @property
     def valid(self) -> bool:
-        """Whether the rule ran on every decision."""
-        return self.failure is None and self.f_lf is not None
+        """Whether nothing is known against the rule: it passed all that was asked of it so far."""
+        return self.failure is None
 
 
 class SampleRequest(Settings):
-    """Write a rule with `operator` from `parents`, then score it with F_LF."""
+    """Write a rule with `operator` from `parents`, then check it and, if wanted, score it with F_LF.
+
+    Attributes
+    ----------
+    hints : tuple of str
+        Texts for who writes the rule, such as reflections.
+    scored : bool
+        Whether F_LF is wanted; without, the rule is only checked.
+    source : str or None
+        The rule itself where the search brings it along, as its start; then nobody is asked to write one.
+    """
 
     kind: Literal["sample"] = "sample"
     id: str
     generation: int
     operator: Operator
     parents: tuple[Candidate, ...] = ()
+    hints: tuple[str, ...] = ()
     seed: int
+    scored: bool = True
+    source: str | None = None
+
+
+class ReflectionRequest(Settings):
+    """Write a text on `parents`, worse before better, and on earlier `hints`; it costs a call and gives no rule."""
+
+    kind: Literal["reflection"] = "reflection"
+    id: str
+    generation: int
+    operator: Reflection
+    parents: tuple[Candidate, ...] = ()
+    hints: tuple[str, ...] = ()
+    seed: int
+
+
+class TrialRequest(Settings):
+    """Solve training instances with a rule, or with RPB: feedback that is no F_HF.
+
+    Attributes
+    ----------
+    candidate : str or None
+        Id of the candidate the rule belongs to; None for RPB.
+    source : str or None
+        The rule to solve with; None for RPB.
+    parameters : dict
+        What the parameters of the candidate's skeleton are set to in `source`, for the record.
+    instances : tuple of int
+        Positions in the training instances of the search.
+    cost : str or None
+        What a solve costs; None is what F_HF is measured in.
+    """
+
+    kind: Literal["trial"] = "trial"
+    id: str
+    candidate: str | None = None
+    source: str | None = None
+    parameters: dict[str, float] = Field(default_factory=dict)
+    instances: tuple[int, ...]
+    time_limit_s: float
+    cost: Cost | None = None
 
 
 class SolveRequest(Settings):
@@ -58,18 +115,37 @@ class SolveRequest(Settings):
     candidate: Candidate
 
 
-Request = SampleRequest | SolveRequest
+Request = SampleRequest | ReflectionRequest | TrialRequest | SolveRequest
 
 
 class SampleAnswer(Settings):
-    """What became of a `SampleRequest`: a rule with its F_LF, or the reason there is none."""
+    """What became of a `SampleRequest`: a rule, with its F_LF if that was wanted, or the reason there is none."""
 
     kind: Literal["sample"] = "sample"
     id: str
     sha: str | None = None
     source: str | None = None
+    skeleton: str | None = None
     thought: str | None = None
     f_lf: float | None = None
+    failure: str | None = None
+
+
+class ReflectionAnswer(Settings):
+    """What became of a `ReflectionRequest`: a text, or the reason there is none."""
+
+    kind: Literal["reflection"] = "reflection"
+    id: str
+    text: str | None = None
+    failure: str | None = None
+
+
+class TrialAnswer(Settings):
+    """What became of a `TrialRequest`: the cost of each solve in order, or the reason there is none."""
+
+    kind: Literal["trial"] = "trial"
+    id: str
+    costs: tuple[float, ...] | None = None
     failure: str | None = None
 
 
@@ -82,7 +158,7 @@ class SolveAnswer(Settings):
     failure: str | None = None
 
 
-Answer = SampleAnswer | SolveAnswer
+Answer = SampleAnswer | ReflectionAnswer | TrialAnswer | SolveAnswer
 
 
 @runtime_checkable
@@ -108,5 +184,5 @@ class Search(Protocol):
 
     @property
     def best(self) -> Candidate | None:
-        """The rule the search would return now, or None while no rule has been solved with."""
+        """The rule the search would return now, by the fidelity it goes by; None while there is none."""
         ...

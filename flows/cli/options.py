@@ -27,7 +27,6 @@ GENERATORS = {
     "openai": "a model behind an OpenAI-compatible API",
     "replay": "recorded answers",
 }
-
 _WHAT = "Models"
 _HOW = "Search"
 _SETTINGS = "Settings"
@@ -43,6 +42,12 @@ def _protocols() -> list[tuple[str, str]]:
 
 def _generators() -> list[tuple[str, str]]:
     return list(GENERATORS.items())
+
+
+def _searches() -> list[str]:
+    from bife_core.search import SEARCHES
+
+    return list(SEARCHES)
 
 
 def _benchmarks() -> list[str]:
@@ -130,6 +135,16 @@ def resolve(
             help="Who extracts the features of recorded decisions; ecole needs the optional package.",
         ),
     ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=_searches,
+            rich_help_panel=_HOW,
+            show_default="bife",
+            help="How rules are searched for: bife, eoh, reevo, llm4branch, ... (docs/searches.md).",
+        ),
+    ] = None,
     generator: Annotated[
         str | None,
         typer.Option(
@@ -203,6 +218,7 @@ def resolve(
     given = {
         "instances.size": size,
         "collection.features": features,
+        "search.method": search,
         "generator.kind": generator,
         "generator.model": model,
         "generator.replay_from": replay_from,

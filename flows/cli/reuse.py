@@ -32,7 +32,7 @@ class Ledger:
         """Say what was new since, and what of the result came from earlier runs."""
         after = Ledger.now()
         needed = (
-            ("instances for decisions", len(result.collection.summary.instances), "collected"),
+            ("instances for decisions", _instances(result), "collected"),
             ("rules sampled", result.evolution.samples, "written"),
         )
         rows = [
@@ -41,6 +41,10 @@ class Ledger:
         ]
         solves = len(after.solved - self.solved)
         return [*rows, ("solves stored", f"{solves} new" if solves else "none new, all reused")]
+
+
+def _instances(result: PipelineResult) -> int:
+    return len(result.collection.summary.instances) if result.collection is not None else 0
 
 
 def _files(home: Home) -> Iterator[Iterator[Path]]:

@@ -46,7 +46,7 @@ def show_collection(console: Console, result: CollectionResult) -> None:
 
 
 def show_rule(
-    console: Console, best: Candidate, config: PipelineConfig, decisions: CollectionSummary
+    console: Console, best: Candidate, config: PipelineConfig, decisions: CollectionSummary | None
 ) -> None:
     """Print a rule with its fidelities, in words."""
     parents = f" from {', '.join(best.parents)}" if best.parents else ""
@@ -57,7 +57,7 @@ def show_rule(
     show_code(console, best.source or "")
     console.print()
     known = []
-    if best.f_lf is not None:
+    if best.f_lf is not None and decisions is not None:
         known.append(
             (
                 "F_LF",
@@ -220,7 +220,7 @@ def show_discovery(console: Console, config: PipelineConfig, result: PipelineRes
     """Print everything a pipeline found."""
     if result.rule is None or result.evaluation is None:
         return
-    show_rule(console, result.rule, config, result.collection.summary)
+    show_rule(console, result.rule, config, result.evolution.decisions)
     if result.choice is not None:
         console.print(result.choice.sentence, markup=False, soft_wrap=True)
     show_comparison(console, result.evaluation)

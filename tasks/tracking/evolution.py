@@ -13,6 +13,7 @@ from mlflow.entities import Run
 
 from bife_core.generators.base import Generation
 from bife_core.rules import complexity
+from bife_core.search import ReflectionRequest
 from tasks import reports
 from tasks.records import SampleRecord
 from tasks.tracking import prompts, store, views
@@ -188,6 +189,8 @@ class EvolutionTracker:
         for record in new:
             if record.candidate is not None:
                 self._child(record)
+            elif isinstance(record.request, ReflectionRequest):
+                self._reflection(record)
 
     def _generation(
         self,
@@ -253,12 +256,43 @@ class EvolutionTracker:
         client = store.client()
         if candidate.source:
             client.log_text(run_id, candidate.source, "rule.py")
+        if candidate.skeleton:
+            client.log_text(run_id, candidate.skeleton, "skeleton.py")
         if candidate.failure:
             client.log_text(run_id, candidate.failure, "error.txt")
         if generation is not None and generation.attempts:
             client.log_dict(run_id, generation.model_dump(mode="json"), "call.json")
         client.set_terminated(run_id, "FINISHED" if candidate.failure is None else "FAILED")
         self._ended.add(candidate.id)
+
+    def _reflection(self, record: SampleRecord) -> None:
+        """Deliver a reflection: a child run of its own kind with the text."""
+        request, generation = record.request, record.generation
+        if generation is None:
+            return
+        run = self._children.get(request.id)
+        if run is None:
+            tags = {
+                "kind": "reflection",
+                "candidate_id": request.id,
+                "evolution_key": self.key,
+                "parents": " ".join(parent.id for parent in request.parents),
+            }
+            run = store.create_child(store.EVOLUTION, self.run_id, request.id, tags)
+            self._children[request.id] = run
+        params = {
+            "generation": request.generation,
+            "operator": request.operator,
+            "llm_model": generation.model,
+        }
+        metrics = _call_metrics(generation) if generation.attempts else {}
+        store.log(run.info.run_id, params=params, metrics=metrics, time_ms=run.info.start_time)
+        client = store.client()
+        client.log_text(run.info.run_id, generation.text or generation.failure or "", "reflection.txt")
+        if generation.attempts:
+            client.log_dict(run.info.run_id, generation.model_dump(mode="json"), "call.json")
+        client.set_terminated(run.info.run_id, "FAILED" if generation.failure else "FINISHED")
+        self._ended.add(request.id)
 
 
 def mark_interrupted(reason: str) -> None:

@@ -8,17 +8,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bife_core.rules.skeletons import parse_skeleton
 from bife_core.search import (
     Answer,
     BifeSearch,
     Candidate,
+    ReflectionAnswer,
+    ReflectionRequest,
     Request,
     SampleAnswer,
     SampleRequest,
     Search,
     SolveAnswer,
+    SolveRequest,
+    TrialAnswer,
+    TrialRequest,
     candidate_seed,
 )
+
+SKELETON = """
+BOUNDS = {{"weight": (0.0, {high}.0)}}
+
+
+def candidate_variable_score(variable_features, weight=0.5):
+    return variable_features[18] + weight * variable_features[20] + {high}.0
+"""
 
 Asked = tuple[tuple[Request, ...], ...]
 
@@ -36,6 +50,7 @@ def table(f_lf: dict[str, float], f_hf: dict[str, float] | None = None) -> Calla
     """Answer from tables by id; a sample that is not in its table fails, and so does a solve."""
 
     def answer(request: Request) -> Answer:
+        assert isinstance(request, SampleRequest | SolveRequest)
         if isinstance(request, SampleRequest):
             score = f_lf.get(request.id)
             return SampleAnswer(id=request.id, f_lf=score, failure=None if score is not None else "no code")
@@ -58,6 +73,22 @@ class World:
         rng = np.random.default_rng([self.seed, candidate_seed(0, request.id), request.kind == "solve"])
         fails, repeats, kind = rng.random(3)
         value = float(rng.integers(self.distinct)) / self.distinct
+        if isinstance(request, ReflectionRequest):
+            text = None if fails < self.failing else f"Favour slack, says {request.id}."
+            return ReflectionAnswer(id=request.id, text=text, failure=None if text else "no answer")
+        if isinstance(request, TrialRequest):
+            costs = tuple(float(cost) for cost in rng.uniform(1.0, 4.0, len(request.instances)))
+            bad = (
+                TrialAnswer(id=request.id, failure="killed"),
+                TrialAnswer(id=request.id, costs=(math.nan,)),
+            )
+            return bad[int(kind < 0.5)] if fails < self.failing else TrialAnswer(id=request.id, costs=costs)
+        if isinstance(request, SampleRequest) and request.operator == "skeleton" and fails >= self.failing:
+            skeleton = parse_skeleton(SKELETON.format(high=1 + candidate_seed(0, request.id) % 1000))
+            sha = f"sha{rng.integers(3)}" if repeats < self.repeating else f"sha-{request.id}"
+            return SampleAnswer(id=request.id, sha=sha, source=skeleton.bound(), skeleton=skeleton.source)
+        if isinstance(request, SampleRequest) and not request.scored and fails >= self.failing:
+            return SampleAnswer(id=request.id, sha=f"sha-{request.id}")
         if isinstance(request, SampleRequest):
             sha = f"sha{rng.integers(3)}" if repeats < self.repeating else f"sha-{request.id}"
             if fails < self.failing:

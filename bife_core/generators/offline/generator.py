@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
 
+from bife_core.errors import RuleError
 from bife_core.generators.base import Generation, GenerationRequest
-from bife_core.generators.offline import operators
+from bife_core.generators.offline import guided, operators
 from bife_core.generators.offline.expression import Node, Role, components, role
 from bife_core.generators.offline.foreign import tune_source
 from bife_core.generators.offline.operators import Proposal
 from bife_core.generators.offline.priors import rule_from_features, sample_rule
 from bife_core.generators.offline.reader import read
+from bife_core.generators.offline.reflection import reflect
 from bife_core.generators.offline.syntax import features_read
-from bife_core.generators.offline.writer import write
+from bife_core.generators.offline.writer import write, write_skeleton
+from bife_core.generators.prompting import REFLECTIONS
+from bife_core.rules.skeletons import BOUNDS_NAME, parse_skeleton
 
 _REFERENCE_SHARE: Final = 0.25
 """Share of initial rules that start from the reference library."""
+
+_INSPIRED_SHARE: Final = 0.5
+"""Share of skeletons that join the parent with its first inspiration; the others change the parent alone."""
 
 _BASIC: Final[frozenset[Role]] = frozenset({"gain", "fraction", "activity"})
 """Roles that an initial rule made of reference rules fills, by as many of them as that takes."""
@@ -50,21 +58,29 @@ class OfflineGenerator:
         self._references = _library() if references is None else dict(references)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Write one rule; it always succeeds."""
+        """Write one rule or one reflection; it always succeeds."""
         rng = np.random.default_rng(request.seed)
+        if request.operator in REFLECTIONS:
+            return self._generation(request, text=reflect(request))
         if request.operator == "m2" and request.parents and read(request.parents[0].source) is None:
             source = tune_source(rng, request.parents[0].source)
             if source is not None:
-                return self._generation(request, source, "The parent with other numbers.")
+                return self._generation(request, source=source, thought="The parent with other numbers.")
         proposal = self._propose(rng, request)
-        return self._generation(request, write(proposal.root), proposal.thought)
+        if request.operator == "skeleton":
+            written = parse_skeleton(write_skeleton(proposal.root))
+            return self._generation(
+                request, source=written.bound(), skeleton=written.source, thought=proposal.thought
+            )
+        return self._generation(request, source=write(proposal.root), thought=proposal.thought)
 
-    def _generation(self, request: GenerationRequest, source: str, thought: str) -> Generation:
-        return Generation(
-            key=request.key, generator=self.name, model=self.model, thought=thought, source=source
-        )
+    def _generation(self, request: GenerationRequest, **written: str) -> Generation:
+        return Generation(key=request.key, generator=self.name, model=self.model, **written)
 
     def _propose(self, rng: np.random.Generator, request: GenerationRequest) -> Proposal:
+        if request.operator == "reflective_crossover" and len(request.parents) == 2:
+            worse, better = (_tree(rng, parent.source) for parent in request.parents)
+            return guided.cross(rng, worse, better, guided.read_hints(request.hints))
         parents = tuple(dict.fromkeys(_tree(rng, parent.source) for parent in request.parents))
         if request.operator == "i1" or not parents:
             return self._initial(rng)
@@ -74,6 +90,14 @@ class OfflineGenerator:
             case "e2":
                 return operators.recombine(rng, parents)
             case "m1":
+                return operators.vary(rng, parents[0])
+            case "improve_seed":
+                return operators.recombine(rng, (parents[0], operators.initialise(rng).root))
+            case "elitist_mutation":
+                return guided.mutate(rng, parents[0], guided.read_hints(request.hints))
+            case "skeleton" if len(parents) > 1 and rng.random() < _INSPIRED_SHARE:
+                return operators.recombine(rng, parents[:2])
+            case "skeleton":
                 return operators.vary(rng, parents[0])
             case _:
                 return operators.tune(rng, parents[0])
@@ -99,6 +123,8 @@ class OfflineGenerator:
 
 def _tree(rng: np.random.Generator, source: str) -> Node:
     """Return the tree of a source, else a tree over its features, else a fresh one."""
+    with suppress(RuleError):
+        source = parse_skeleton(source).bound() if BOUNDS_NAME in source else source
     tree = read(source) or rule_from_features(rng, features_read(source))
     return tree if tree is not None else sample_rule(rng)
 

@@ -47,7 +47,9 @@ from bife_core.generators.offline.priors import (
 from bife_core.generators.offline.writer import describe
 
 _TRIES: Final = 24
-_MOST_COMPONENTS: Final = 5
+MOST_COMPONENTS: Final = 5
+"""Parts of a rule at most."""
+
 _FRESH: Final = 4
 """Rules e1 chooses from: more would be stranger still, and stranger rules are rarely good ones."""
 
@@ -111,7 +113,7 @@ def recombine(rng: np.random.Generator, parents: tuple[Node, ...]) -> Proposal:
                 chosen += [_between(rng, component, met) for component in taken]
             else:
                 chosen += _as_terms(rng, name, taken) if as_sum else _as_factors(rng, name, taken)
-        chosen = chosen[:_MOST_COMPONENTS]
+        chosen = chosen[:MOST_COMPONENTS]
         if len(chosen) >= min(2, len(roles)):
             with suppress(CancelledError):
                 child = settled(weighted_sum(*chosen) if as_sum else product(*chosen))
@@ -138,6 +140,14 @@ def _between(rng: np.random.Generator, component: Component, met: list[Component
     if low == high:
         return node, near(rng, number, 0.1)
     return node, near(rng, low * (high / low) ** float(rng.random()), 0.0)
+
+
+def as_components(rng: np.random.Generator, root: Node, *, as_sum: bool) -> tuple[Component, ...]:
+    """Return the parts of a rule in shapes that suit a sum or a product."""
+    if isinstance(root, Sum) == as_sum:
+        return components(root)
+    make = _as_terms if as_sum else _as_factors
+    return tuple(part for name, parts in _by_role(root).items() for part in make(rng, name, parts))
 
 
 def _as_terms(rng: np.random.Generator, name: Role, factors: list[Component]) -> list[Component]:
@@ -175,7 +185,7 @@ def _add(rng: np.random.Generator, root: Node) -> Proposal | None:
     basic: tuple[Role, ...] = ("fraction", "gain")
     missing = [name for name in basic if name not in present]
     chosen = missing[0] if missing and rng.random() < 0.5 else extra_role(rng)
-    if len(present) >= _MOST_COMPONENTS:
+    if len(present) >= MOST_COMPONENTS:
         return None
     part = part_of(rng, chosen, frozenset(leaves(root)))
     if isinstance(root, Sum):

@@ -34,7 +34,10 @@ def parse_rule(source: str) -> RuleSyntax | None:
 
 
 def number(node: ast.expr) -> float | None:
-    """Return the value of a literal number, or None."""
+    """Return the value of a literal number, or of the difference of two, or None."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+        left, right = number(node.left), number(node.right)
+        return left - right if left is not None and right is not None else None
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return float(node.value)
     return None

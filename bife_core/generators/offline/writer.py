@@ -61,13 +61,77 @@ def write(root: Node) -> str:
     return f"{head}def candidate_variable_score({ARGUMENT}) -> float:\n{body}\n"
 
 
-class _Writer:
-    """Gives every part with parts of its own a name and a line."""
+def write_skeleton(root: Node) -> str:
+    """Return the source of the skeleton of `root`: its numbers are parameters, with bounds around them.
 
-    def __init__(self) -> None:
+    The first exponent of a product stays as it is, for `settled` makes it 1: only the others change decisions.
+
+    Examples
+    --------
+    >>> from bife_core.generators.offline.expression import Leaf, product
+    >>> print(write_skeleton(product((Leaf(18), 1.0), (Leaf(24), 0.5))).splitlines()[0])
+    BOUNDS = {"pseudocost_product_exponent": (0.125, 2.0)}
+    """
+    writer = _Writer(lifting=True)
+    result = writer.expression(root)
+    docstring = textwrap.wrap(
+        f'"""Score, before any tuning = {describe(root)}."""',
+        _WIDTH,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    lines = [*docstring, *writer.reads.values(), *writer.lines, *_fitted("return ", result, root)]
+    body = textwrap.indent("\n".join(lines), "    ")
+    entries = [f'"{name}": ({number(low)}, {number(high)})' for name, (_, low, high) in writer.lifted.items()]
+    bounds = "BOUNDS = {" + ", ".join(entries) + "}"
+    if len(bounds) > _WIDTH:
+        bounds = "BOUNDS = {\n" + "".join(f"    {entry},\n" for entry in entries) + "}"
+    arguments = [ARGUMENT, *(f"{name}={number(value)}" for name, (value, _, _) in writer.lifted.items())]
+    head = "import math\n\n" if "math." in body else ""
+    signature = f"def candidate_variable_score({', '.join(arguments)}) -> float:"
+    if len(signature) > _WIDTH:
+        listed = "".join(f"    {argument},\n" for argument in arguments)
+        signature = f"def candidate_variable_score(\n{listed}) -> float:"
+    return f"{head}{bounds}\n\n\n{signature}\n{body}\n"
+
+
+_RANGE: Final = {"exponent": 4.0, "factor": 10.0, "scale": 10.0}
+"""How far a parameter may move from its value, down and up, as a ratio."""
+
+
+class _Writer:
+    """Gives every part with parts of its own a name and a line.
+
+    Parameters
+    ----------
+    lifting : bool
+        Whether numbers become names in `lifted`, with their value and bounds, instead of literals.
+    """
+
+    def __init__(self, *, lifting: bool = False) -> None:
         self.reads: dict[int, str] = {}
         self.lines: list[str] = []
+        self.lifted: dict[str, tuple[float, float, float]] = {}
+        self._lifting = lifting
         self._names: dict[Node, str] = {}
+
+    def _literal(self, value: float, kind: str, owner: str) -> str:
+        """Return how `value` is written: its digits, or the name of the parameter it becomes."""
+        if not self._lifting:
+            return number(value)
+        stem = f"{owner}_{kind}"
+        name = next(n for n in (stem, *(f"{stem}_{i}" for i in range(2, 100))) if n not in self.lifted)
+        low, high = (0.0, 1.0) if kind == "share" else (value / _RANGE[kind], value * _RANGE[kind])
+        self.lifted[name] = (value, float(f"{low:.4g}"), float(f"{high:.4g}"))
+        return name
+
+    def _times(self, weight: float, name: str, kind: str = "factor") -> str:
+        return name if weight == 1.0 else f"{self._literal(weight, kind, name)} * {name}"
+
+    def _power(self, name: str, exponent: float) -> str:
+        if exponent == 1.0 or not self._lifting:
+            return _power(name, exponent)
+        return f"{name} ** {self._literal(exponent, 'exponent', name)}"
 
     def name(self, node: Node) -> str:
         """Return the name of the variable that holds `node`, writing its line first if there is none yet."""
@@ -98,16 +162,19 @@ class _Writer:
                 return f"2.0 / (1.0 / {left} + 1.0 / {right})"
             case Blend():
                 pair = f"({self.name(node.left)}, {self.name(node.right)})"
-                return f"{number(node.share)} * max{pair} + {number(round(1.0 - node.share, 6))} * min{pair}"
+                share = self._literal(node.share, "share", _stem(node))
+                rest = f"(1.0 - {share})" if self._lifting else number(round(1.0 - node.share, 6))
+                return f"{share} * max{pair} + {rest} * min{pair}"
             case Squash(kind="saturation"):
                 part = self.name(node.part)
-                return f"{part} / ({part} + {number(node.scale)})"
+                return f"{part} / ({part} + {self._literal(node.scale, 'scale', part)})"
             case Squash():
-                return f"math.{node.kind}({_times(node.scale, self.name(node.part))})"
+                return f"math.{node.kind}({self._times(node.scale, self.name(node.part), 'scale')})"
             case Bonus():
-                return f"1.0 + {number(node.weight)} * {self.name(node.part)}"
+                part = self.name(node.part)
+                return f"1.0 + {self._literal(node.weight, 'factor', part)} * {part}"
             case Sum():
-                return " + ".join(_times(weight, self.name(part)) for part, weight in node.terms)
+                return " + ".join(self._times(weight, self.name(part)) for part, weight in node.terms)
             case Product():
                 return self._product(node)
 
@@ -115,7 +182,7 @@ class _Writer:
         # Factors keep their order when read back: division by one factor after another, not by a product.
         text = ""
         for part, exponent in node.factors:
-            power = _power(self.name(part), abs(exponent))
+            power = self._power(self.name(part), abs(exponent))
             if not text:
                 text = power if exponent > 0 else f"1.0 / {power}"
             else:
@@ -139,10 +206,6 @@ def _read(feature: int) -> str:
     elif centred(feature):
         value = f"1.0 + {value}"
     return f"max({value}, {FLOOR:g})".replace("e-06", "e-6")
-
-
-def _times(weight: float, name: str) -> str:
-    return name if weight == 1.0 else f"{number(weight)} * {name}"
 
 
 def _power(name: str, exponent: float) -> str:

@@ -10,6 +10,7 @@ from bife_core.generators.base import GenerationRequest, Message, ParentRule
 from bife_core.generators.parsing import FUNCTION_NAME, parse_answer
 from bife_core.generators.prompting import (
     OPERATORS,
+    REFLECTIONS,
     assemble,
     feature_description,
     prompt_digest,
@@ -42,7 +43,7 @@ def test_every_feature_is_explained_once_with_its_index_and_meaning() -> None:
         assert described.split("\n").count(line) == 1
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", [*OPERATORS, *REFLECTIONS])
 def test_no_placeholder_is_left_open(operator: str) -> None:
     filled = text(operator).replace("$notaplaceholder", "")
     assert "$" not in filled
@@ -101,6 +102,7 @@ def test_the_version_is_a_stable_short_hash() -> None:
 def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
     folder = resources.files("bife_core.generators") / "prompts"
     names = {path.name for path in folder.iterdir() if path.name.endswith(".md")}
-    assert names == {f"{name}.md" for name in (*OPERATORS, "problem", "parent", "template")}
+    others = ("problem", "parent", "template", "skeleton_template")
+    assert names == {f"{name}.md" for name in (*OPERATORS, *REFLECTIONS, *others)}
     for name in names:
         assert Template((folder / name).read_text(encoding="utf-8")).is_valid()

@@ -14,7 +14,10 @@ from bife_core.search import SEARCHES, History, ReportingSearch, Search, open_se
 from tests.support.searching import World, drive
 
 PAGE = Path(__file__).parents[3] / "docs" / "adding-a-search.md"
-CONFIG = SearchConfig(samples=12, initial=12, population=3)
+
+
+def config() -> SearchConfig:
+    return SearchConfig(method="random", samples=12, initial=12, population=3)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +35,7 @@ def namespace(blocks: list[str]) -> dict[str, Any]:
 @pytest.fixture
 def registered(namespace: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Callable[[], ReportingSearch]:
     monkeypatch.setitem(SEARCHES, "random", namespace["RandomSearch"])
-    return lambda: open_search(CONFIG, "random")
+    return lambda: open_search(config())
 
 
 def test_the_example_prints_what_the_page_says(
@@ -49,7 +52,7 @@ def test_the_example_keeps_to_the_contract(registered: Callable[[], ReportingSea
     world = World(seed=1, failing=failing, repeating=0.3)
     search = registered()
     assert isinstance(search, Search)
-    history = History(search="random", config=CONFIG)
+    history = History(config=config())
     while requests := search.ask():
         assert search.ask() == requests
         with pytest.raises(ValueError, match="Expected"):
@@ -57,10 +60,10 @@ def test_the_example_keeps_to_the_contract(registered: Callable[[], ReportingSea
         answers = tuple(world(request) for request in requests)
         search.tell(answers)
         history = history.extended(answers)
-    assert len(search.candidates) == CONFIG.samples
+    assert len(search.candidates) == config().samples
     assert (search.best is None) == (failing == 1)
-    assert [summary.samples for summary in search.summaries] == [CONFIG.samples]
-    copy = replay(CONFIG, History.from_json(history.to_json()))
+    assert [summary.samples for summary in search.summaries] == [config().samples]
+    copy = replay(config(), History.from_json(history.to_json()))
     assert copy.candidates == search.candidates
     assert drive(copy, world) == ()
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bife_core.config import SearchConfig
+from bife_core.config import SearchConfig, preset, with_overrides
 from bife_core.errors import ConfigError
 from bife_core.search import (
     ATTEMPTS_PER_SAMPLE,
@@ -332,7 +332,9 @@ def test_n_of_the_selection_is_the_configured_one_however_many_are_alive() -> No
 
 def test_an_unknown_search_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"There is no search 'annealing'; choose one of .*bife"):
-        open_search(SMALL, "annealing")
+        open_search(SMALL.model_copy(update={"method": "annealing"}))
+    with pytest.raises(ConfigError, match=r"search.method: .*There is no search 'annealing'"):
+        with_overrides(preset("smoke"), {"search.method": "annealing"})
 
 
 def test_a_search_is_what_the_protocol_says() -> None:

@@ -31,6 +31,8 @@ def test_options_change_what_they_say(bife, tmp_path):
     assert (config.instances.benchmark, config.instances.folder) == ("folder", tmp_path)
     config = resolved(bife, "--generator", "openai", "--model", "some-model")
     assert (config.generator.kind, config.generator.model) == ("openai", "some-model")
+    config = resolved(bife, "--search", "reevo", "--set", "search.reevo.mutation_rate=0.25")
+    assert (config.search.method, config.search.reevo.mutation_rate) == ("reevo", 0.25)
     config = resolved(bife, "--replay-from", tmp_path)
     assert (config.generator.kind, config.generator.replay_from) == ("replay", tmp_path)
 

@@ -1,0 +1,65 @@
+"""Solves of a few training instances: feedback for a search's own use, apart from F_HF."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from bife_core.benchmarks import Instance
+from bife_core.config import HighFidelityConfig, Settings
+from bife_core.errors import RuleError
+from bife_core.fidelity.high import cost_of, misbehaviour
+from bife_core.rules import rule_sha
+from bife_core.sandbox import Note, Workers
+from bife_core.scip.solving import RPB, SolveSettings
+from bife_core.solves import Brancher, SolveJob, SolveStore, run_jobs
+
+
+class TrialScore(Settings):
+    """What solving a few instances cost, or the reason there are no costs.
+
+    Attributes
+    ----------
+    costs : tuple of float or None
+        One per instance, in order, in the cost's unit.
+    cpu_s : float
+        CPU seconds of all solves, reused ones included.
+    """
+
+    costs: tuple[float, ...] | None = None
+    failure: str | None = None
+    cpu_s: float = 0.0
+
+
+def score_trial(
+    source: str | None,
+    name: str,
+    instances: Sequence[Instance],
+    config: HighFidelityConfig,
+    pool: Workers,
+    solves_dir: Path,
+    note: Note | None = None,
+) -> TrialScore:
+    """Solve instances with a rule, or with RPB where there is no source, and return what each solve cost.
+
+    Unlike for F_HF, an instance that cannot be solved is not set aside: a trial has costs on all or none.
+    """
+    brancher = Brancher(name=RPB)
+    if source is not None:
+        try:
+            brancher = Brancher(name=name, source=source, sha=rule_sha(source))
+        except RuleError as error:
+            return TrialScore(failure=str(error))
+    settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
+    jobs = [SolveJob.of(instance, [brancher], settings) for instance in instances]
+    outcomes = run_jobs(jobs, SolveStore(solves_dir), pool, note=note)
+    results = tuple(result for outcome in outcomes for result in outcome.results)
+    cpu_s = math.fsum(result.cpu_s for result in results)
+    for instance, outcome in zip(instances, outcomes, strict=True):
+        if outcome.failure is not None:
+            return TrialScore(failure=f"{instance.name}: {outcome.failure}", cpu_s=cpu_s)
+    fault = misbehaviour(results)
+    if fault is not None:
+        return TrialScore(failure=fault, cpu_s=cpu_s)
+    return TrialScore(costs=tuple(cost_of(result, config) for result in results), cpu_s=cpu_s)

@@ -1,0 +1,163 @@
+"""Rules with named parameters: a skeleton in text, and the plain rule it becomes when they are set to numbers.
+
+A skeleton is written like a rule, except that the function has further arguments with numbers as defaults, and that
+a dictionary says between which bounds each of them may be set::
+
+    BOUNDS = {"weight": (0.0, 2.0)}
+
+
+    def candidate_variable_score(variable_features, weight=0.5) -> float:
+        return variable_features[24] * (1.0 + weight * variable_features[48])
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from bife_core.config import Settings
+from bife_core.errors import RuleError
+from bife_core.rules.language import FUNCTION_NAME
+from bife_core.syntax import syntax_tree
+
+BOUNDS_NAME: Final = "BOUNDS"
+
+
+class Parameter(Settings):
+    """A number of a skeleton that may be set anew: its name, present value and bounds."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+
+class Skeleton(Settings):
+    """A rule with named parameters; `parse_skeleton` makes one from text."""
+
+    source: str
+    parameters: tuple[Parameter, ...]
+
+    def bound(self, values: Mapping[str, float] | None = None) -> str:
+        """Return the plain rule with the parameters as named constants.
+
+        Parameters
+        ----------
+        values : mapping, optional
+            Numbers by name; a parameter that is missing keeps its present value.
+        """
+        tree, function = _parsed(self.source)
+        body = [statement for statement in tree.body if not _is_bounds(statement)]
+        function.args.args = function.args.args[:1]
+        function.args.defaults = []
+        constants: list[ast.stmt] = [
+            ast.Assign([ast.Name(parameter.name, ast.Store())], ast.Constant(value))
+            for parameter in self.parameters
+            for value in [float((values or {}).get(parameter.name, parameter.value))]
+        ]
+        imports = sum(isinstance(statement, ast.Import | ast.ImportFrom) for statement in body)
+        tree.body = [*body[:imports], *constants, *body[imports:]]
+        return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+    def set_to(self, values: Mapping[str, float]) -> Skeleton:
+        """Return the skeleton with other present values."""
+        tree, function = _parsed(self.source)
+        moved = tuple(
+            parameter.model_copy(update={"value": float(values.get(parameter.name, parameter.value))})
+            for parameter in self.parameters
+        )
+        function.args.defaults = [ast.Constant(parameter.value) for parameter in moved]
+        return Skeleton(source=ast.unparse(ast.fix_missing_locations(tree)) + "\n", parameters=moved)
+
+
+def parse_skeleton(source: str) -> Skeleton:
+    """Read a skeleton; a plain rule is one without parameters.
+
+    Raises
+    ------
+    RuleError
+        If the text is no Python, lacks the function, or a parameter lacks its number or its bounds.
+
+    Examples
+    --------
+    >>> skeleton = parse_skeleton('''
+    ... BOUNDS = {"power": (0.5, 2.0)}
+    ... def candidate_variable_score(variable_features, power=1.0):
+    ...     return variable_features[18] ** power
+    ... ''')
+    >>> print(skeleton.bound({"power": 1.5}))
+    power = 1.5
+    <BLANKLINE>
+    def candidate_variable_score(variable_features):
+        return variable_features[18] ** power
+    <BLANKLINE>
+    """
+    tree, function = _parsed(source)
+    arguments = function.args
+    others = (arguments.posonlyargs, arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
+    if any(others) or not arguments.args:
+        raise RuleError(f"`{FUNCTION_NAME}` takes the features and plain arguments with numbers as defaults.")
+    names = [argument.arg for argument in arguments.args[1:]]
+    if len(arguments.defaults) != len(names):
+        raise RuleError(f"Each parameter of `{FUNCTION_NAME}` needs a number as its default.")
+    bounds = _bounds(tree)
+    parameters = []
+    for name, default in zip(names, arguments.defaults, strict=True):
+        value = _number(default)
+        if value is None:
+            raise RuleError(f"The default of the parameter `{name}` must be a number.")
+        if name not in bounds:
+            raise RuleError(f"The parameter `{name}` has no bounds in the dictionary `{BOUNDS_NAME}`.")
+        low, high = bounds[name]
+        if not low < high:
+            raise RuleError(f"The bounds of `{name}` must be (low, high), found ({low:g}, {high:g}).")
+        parameters.append(Parameter(name=name, value=min(max(value, low), high), low=low, high=high))
+    return Skeleton(source=source, parameters=tuple(parameters))
+
+
+def _parsed(source: str) -> tuple[ast.Module, ast.FunctionDef]:
+    try:
+        tree = syntax_tree(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise RuleError(f"The skeleton is no valid Python: {error}.") from error
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == FUNCTION_NAME]
+    if not found:
+        raise RuleError(f"The skeleton has no function `{FUNCTION_NAME}`.")
+    return tree, found[-1]
+
+
+def _is_bounds(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name == BOUNDS_NAME
+    return False
+
+
+def _bounds(tree: ast.Module) -> dict[str, tuple[float, float]]:
+    bounds: dict[str, tuple[float, float]] = {}
+    for statement in tree.body:
+        if not _is_bounds(statement) or not isinstance(statement, ast.Assign | ast.AnnAssign):
+            continue
+        if not isinstance(statement.value, ast.Dict):
+            raise RuleError(f"`{BOUNDS_NAME}` must be a dictionary of (low, high) by parameter name.")
+        for key, value in zip(statement.value.keys, statement.value.values, strict=True):
+            pair = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+            ends = [_number(end) for end in pair]
+            if not isinstance(key, ast.Constant) or len(ends) != 2 or ends[0] is None or ends[1] is None:
+                raise RuleError(
+                    f"`{BOUNDS_NAME}` must give two numbers, (low, high), for each parameter name."
+                )
+            bounds[str(key.value)] = (ends[0], ends[1])
+    return bounds
+
+
+def _number(node: ast.expr) -> float | None:
+    sign = 1.0
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node, sign = node.operand, -1.0
+    match node:
+        case ast.Constant(value=float() | int() as value) if not isinstance(value, bool):
+            return sign * float(value) if math.isfinite(value) else None
+    return None

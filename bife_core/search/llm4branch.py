@@ -1,0 +1,216 @@
+"""LLM4Branch: programs with parameters, tuned with feedback from the solver, on islands.
+
+Each generation writes one program for each island from a parent and its inspirations. A program goes through three
+stages: screening, where it must not be much slower than RPB on any training instance; tuning, where Bayesian
+optimisation sets its parameters by the cost of solving a few training instances; and validation, which is F_HF on the
+design instances. Only programs with an F_HF live on an island. What the method leaves open here:
+
+- The start program is the pseudocost product. A weight before it would order no two candidates, so it has none and is
+  not tuned; it uses up no budget and lives on every island.
+- Speed-up is RPB's time over the program's (`screening_cost`), on each training instance; the smallest counts.
+- A setting whose solves fail costs more than any other; in the published code it costs 0, the least.
+- Inspirations and parents go by F_HF; of MAP-Elites' grid only the archive of the best is kept, since the budget of
+  100 programs on 8 islands leaves its cells almost empty.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal
+
+from bife_core.config import SearchConfig
+from bife_core.errors import RuleError
+from bife_core.rules import REFERENCE_RULES, rule_sha
+from bife_core.rules.skeletons import Skeleton, parse_skeleton
+from bife_core.search.answers import solved_candidate, trial_costs
+from bife_core.search.islands import Islands
+from bife_core.search.population import by_high_fidelity
+from bife_core.search.sampled import SampledSearch, Told
+from bife_core.search.seeding import candidate_seed
+from bife_core.search.tuning import Tuner
+from bife_core.search.types import Candidate, Request, SolveAnswer, SolveRequest, TrialAnswer, TrialRequest
+
+START_RULE: Final = "pseudocost_product"
+BASELINE: Final = "rpb"
+"""Id of the request for RPB's solves of the training instances."""
+
+_LEAST_COST: Final = 1e-9
+
+
+@dataclass
+class _Program:
+    """A program on its way through the stages."""
+
+    candidate: Candidate
+    island: int | None
+    tuner: Tuner
+    stage: Literal["screening", "tuning", "validation"] = "screening"
+    tried: int = 0
+
+
+class Llm4BranchSearch(SampledSearch):
+    """LLM4Branch behind `ask` and `tell`; a generation takes one step for each setting that is tried.
+
+    Examples
+    --------
+    >>> search = Llm4BranchSearch(SearchConfig(method="llm4branch"))
+    >>> [(request.kind, request.id) for request in search.ask()]
+    [('trial', 'rpb'), ('sample', 'g00-c00')]
+    """
+
+    low_fidelity: ClassVar[bool] = False
+
+    def __init__(self, config: SearchConfig) -> None:
+        super().__init__(config)
+        self.settings = config.llm4branch
+        self.islands = Islands(self.settings, self._rng)
+        self._baseline: tuple[float, ...] | None = None
+        self._programs: list[_Program] = []
+
+    @property
+    def training_instances(self) -> int:
+        """Number of training instances that trials speak of."""
+        return self.settings.training_instances
+
+    @property
+    def population(self) -> tuple[Candidate, ...]:
+        """The programs on all islands after the last completed generation, highest F_HF first."""
+        return self.islands.programs
+
+    @property
+    def best(self) -> Candidate | None:
+        """The tuned program of highest F_HF."""
+        return next(iter(by_high_fidelity(self.candidates)), None)
+
+    def _next(self) -> tuple[Request, ...]:
+        if self._programs:
+            return tuple(self._stage_request(program) for program in self._programs)
+        if not self._begun:
+            self._begin()
+            start = self._sample(0, "skeleton", source=REFERENCE_RULES[START_RULE].source)
+            return (self._trial(BASELINE), start)
+        remaining = self._remaining()
+        if remaining <= 0:
+            return ()
+        self._begin()
+        return tuple(
+            self._sample(island, "skeleton", self.islands.draw(island))
+            for island in range(min(self.settings.islands, remaining))
+        )
+
+    def _stage_request(self, program: _Program) -> Request:
+        candidate = program.candidate
+        match program.stage:
+            case "screening":
+                return self._trial(f"{candidate.id}.screening", candidate)
+            case "tuning":
+                parameters = program.tuner.propose()
+                return TrialRequest(
+                    id=f"{candidate.id}.t{program.tried:03d}",
+                    candidate=candidate.id,
+                    source=_skeleton(candidate).bound(parameters),
+                    parameters=parameters,
+                    instances=tuple(range(self.settings.tuning_instances)),
+                    time_limit_s=self.settings.tuning_limit_s,
+                )
+            case "validation":
+                return SolveRequest(id=candidate.id, candidate=candidate)
+
+    def _trial(self, name: str, candidate: Candidate | None = None) -> TrialRequest:
+        """Return the request for solving all training instances with a candidate, or with RPB."""
+        return TrialRequest(
+            id=name,
+            candidate=candidate.id if candidate is not None else None,
+            source=candidate.source if candidate is not None else None,
+            instances=tuple(range(self.settings.training_instances)),
+            time_limit_s=self.settings.screening_limit_s,
+            cost=self.settings.screening_cost,
+        )
+
+    def _take(self, told: Told) -> None:
+        if self._programs:
+            moved = zip(self._programs, told, strict=True)
+            self._programs = [
+                program for program, (request, answer) in moved if self._goes_on(program, request, answer)
+            ]
+        else:
+            for request, answer in told:
+                if isinstance(request, TrialRequest) and isinstance(answer, TrialAnswer):
+                    costs = trial_costs(answer, len(request.instances))
+                    self._baseline = None if isinstance(costs, str) else costs
+            everywhere = self.generation == 0
+            self._programs = [
+                self._enter(candidate, None if everywhere else island)
+                for island, candidate in enumerate(self._admit(told))
+                if candidate.valid
+            ]
+        if not self._programs:
+            if self.generation and self.generation % self.settings.migration_interval == 0:
+                self.islands.migrate()
+            self._close()
+
+    def _enter(self, candidate: Candidate, island: int | None) -> _Program:
+        tuner = Tuner(
+            _skeleton(candidate).parameters,
+            calls=self.settings.tuning_calls,
+            initial=self.settings.tuning_initial,
+            seed=candidate_seed(self.config.seed, f"{candidate.id}.tuning"),
+        )
+        return _Program(candidate, island, tuner)
+
+    def _goes_on(self, program: _Program, request: Request, answer: object) -> bool:
+        """Take the answer to a program's stage, and return whether another stage follows."""
+        if isinstance(answer, SolveAnswer):
+            self._store(program, solved_candidate(program.candidate, answer))
+            if program.candidate.f_hf is not None:
+                if program.island is None:
+                    self.islands.settle(program.candidate)
+                else:
+                    self.islands.add(program.island, program.candidate)
+            return False
+        assert isinstance(answer, TrialAnswer)
+        assert isinstance(request, TrialRequest)
+        costs = trial_costs(answer, len(request.instances))
+        if program.stage == "screening":
+            if isinstance(costs, str):
+                self._store(program, program.candidate.model_copy(update={"failure": costs}))
+                return False
+            if program.island is not None and self._speedup(costs) < self.settings.screening_speedup:
+                return False
+            program.stage = "validation" if program.tuner.done else "tuning"
+            return True
+        program.tuner.learn(None if isinstance(costs, str) else math.fsum(costs) / len(costs))
+        program.tried += 1
+        if program.tuner.done:
+            tuned = _skeleton(program.candidate).set_to(program.tuner.best)
+            source = tuned.bound()
+            numbers = ", ".join(f"{item.name} = {item.value:g}" for item in tuned.parameters)
+            known = {
+                "skeleton": tuned.source,
+                "source": source,
+                "sha": rule_sha(source),
+                "thought": f"{program.candidate.thought or ''} Tuned: {numbers}.".strip(),
+            }
+            self._store(program, program.candidate.model_copy(update=known))
+            program.stage = "validation"
+        return True
+
+    def _speedup(self, costs: tuple[float, ...]) -> float:
+        """Return RPB's cost over a program's on the training instance where that is least; 1 without RPB's."""
+        if self._baseline is None:
+            return 1.0
+        pairs = zip(self._baseline, costs, strict=True)
+        return min(max(rpb, _LEAST_COST) / max(cost, _LEAST_COST) for rpb, cost in pairs)
+
+    def _store(self, program: _Program, candidate: Candidate) -> None:
+        program.candidate = candidate
+        self._candidates[candidate.id] = candidate
+
+
+def _skeleton(candidate: Candidate) -> Skeleton:
+    try:
+        return parse_skeleton(candidate.skeleton or "")
+    except RuleError:
+        # A plain rule: nothing of it can be set.
+        return Skeleton(source=candidate.source or "", parameters=())

@@ -1,0 +1,175 @@
+"""ReEvo on F_LF alone, as the paper compares with it: evolution with reflections in words.
+
+One generation: pairs of rules of different F_LF are drawn uniformly; a short-term reflection on each pair says what
+makes the better one better; a crossover of the pair is written with that hint; one long-term reflection joins the
+lesson so far with the new hints; mutants of the best rule are written with it. Crossovers and mutants replace the
+population; the best rule so far is drawn from even when it is no longer in it. What ReEvo leaves open here:
+
+- It begins with a seed rule written by a person. Ours is the pseudocost product; it uses up no budget.
+- Reflections are calls that give no rule: they use up budget only if `reevo.count_reflections` says so.
+- Without two rules of different F_LF, more rules are written from the seed instead of ending the search.
+- A reflection that fails leaves its crossover without a hint, or the lesson as it was.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, Literal
+
+from bife_core.config import Reflection, SearchConfig
+from bife_core.rules import REFERENCE_RULES
+from bife_core.search.population import by_low_fidelity
+from bife_core.search.sampled import SampledSearch, Told
+from bife_core.search.seeding import candidate_id, candidate_seed
+from bife_core.search.types import Candidate, ReflectionAnswer, ReflectionRequest, Request
+
+SEED_RULE: Final = "pseudocost_product"
+_TRIES: Final = 1000
+
+_Step = Literal["initialise", "compare", "cross", "learn", "mutate"]
+
+
+class ReevoSearch(SampledSearch):
+    """ReEvo behind `ask` and `tell`; reflections, crossovers, a reflection and mutants make a generation.
+
+    Examples
+    --------
+    >>> search = ReevoSearch(SearchConfig(method="reevo", samples=8, initial=2, population=4))
+    >>> [(request.operator, request.source is None) for request in search.ask()]
+    [('improve_seed', False), ('improve_seed', True), ('improve_seed', True)]
+    """
+
+    def __init__(self, config: SearchConfig) -> None:
+        super().__init__(config)
+        self._step: _Step = "initialise"
+        self._alive: tuple[Candidate, ...] = ()
+        self._pairs: tuple[tuple[Candidate, Candidate], ...] = ()
+        self._hints: tuple[str | None, ...] = ()
+        self._children: tuple[Candidate, ...] = ()
+        self._lesson: str | None = None
+        self._reflections = 0
+
+    @property
+    def population(self) -> tuple[Candidate, ...]:
+        """The rules alive after the last completed generation, highest F_LF first."""
+        return self._alive
+
+    @property
+    def best(self) -> Candidate | None:
+        """The valid rule of highest F_LF: ReEvo's elitist."""
+        return next(iter(by_low_fidelity(self.candidates)), None)
+
+    @property
+    def lesson(self) -> str | None:
+        """The long-term reflection so far."""
+        return self._lesson
+
+    def _remaining(self) -> int:
+        return super()._remaining() - (self._reflections if self.config.reevo.count_reflections else 0)
+
+    def _next(self) -> tuple[Request, ...]:
+        if self._step == "learn":
+            hints = tuple(hint for hint in (self._lesson, *self._hints) if hint)
+            return (self._reflect("long", "long_term_reflection", hints=hints),)
+        remaining = self._remaining()
+        if remaining <= 0:
+            # Only reflections that use up budget can end it within a generation.
+            if self._step in ("cross", "mutate"):
+                self._end_generation(self._children)
+            return ()
+        if self._step == "cross":
+            crossed = zip(self._pairs, self._hints, strict=True)
+            return tuple(
+                self._sample(position, "reflective_crossover", pair, (hint,) if hint else ())
+                for position, (pair, hint) in enumerate(crossed)
+            )[:remaining]
+        if self._step == "mutate":
+            assert self.best is not None
+            lesson = (self._lesson,) if self._lesson else ()
+            return tuple(
+                self._sample(len(self._children) + number, "elitist_mutation", (self.best,), lesson)
+                for number in range(min(self._mutants(), remaining))
+            )
+        self._begin()
+        self._children = ()
+        if self._step == "compare":
+            # Where reflections use up budget, a pair costs two of it.
+            affordable = remaining // 2 if self.config.reevo.count_reflections else remaining
+            self._pairs = self._draw_pairs(min(self.config.population, affordable))
+        if self._step == "initialise" or not self._pairs:
+            self._step = "initialise"
+            return self._initial_requests(remaining)
+        return tuple(
+            self._reflect(f"r{number:02d}", "short_term_reflection", pair)
+            for number, pair in enumerate(self._pairs)
+        )
+
+    def _initial_requests(self, remaining: int) -> tuple[Request, ...]:
+        source = REFERENCE_RULES[SEED_RULE].source
+        name = candidate_id(0, 0)
+        parent = Candidate(id=name, generation=0, operator="improve_seed", source=source)
+        seed = [self._sample(0, "improve_seed", source=source)] if self.generation == 0 else []
+        count = min(self.config.initial, remaining)
+        asked = [self._sample(len(seed) + number, "improve_seed", (parent,)) for number in range(count)]
+        return (*seed, *asked)
+
+    def _reflect(
+        self,
+        name: str,
+        operator: Reflection,
+        parents: tuple[Candidate, ...] = (),
+        hints: tuple[str, ...] = (),
+    ) -> ReflectionRequest:
+        key = f"g{self.generation:02d}-{name}"
+        return ReflectionRequest(
+            id=key,
+            generation=self.generation,
+            operator=operator,
+            parents=parents,
+            hints=hints,
+            seed=candidate_seed(self.config.seed, key),
+        )
+
+    def _draw_pairs(self, count: int) -> tuple[tuple[Candidate, Candidate], ...]:
+        """Draw pairs of different F_LF, worse rule first; none if all rules have the same."""
+        best = self.best
+        pool = self._alive if best is None or best in self._alive else (*self._alive, best)
+        if len({rule.f_lf for rule in pool}) < 2:
+            return ()
+        pairs: list[tuple[Candidate, Candidate]] = []
+        for _ in range(_TRIES):
+            if len(pairs) == count:
+                break
+            one, other = (pool[int(self._rng.random() * len(pool))] for _ in range(2))
+            if one.f_lf != other.f_lf:
+                better, worse = by_low_fidelity((one, other))
+                pairs.append((worse, better))
+        return tuple(pairs)
+
+    def _mutants(self) -> int:
+        return math.floor(round(self.config.reevo.mutation_rate * self.config.population, 9))
+
+    def _take(self, told: Told) -> None:
+        texts = tuple(answer.text for _, answer in told if isinstance(answer, ReflectionAnswer))
+        self._reflections += len(texts)
+        newcomers = tuple(self._admit(told))
+        match self._step:
+            case "initialise":
+                self._end_generation(newcomers)
+            case "compare":
+                self._hints, self._step = texts, "cross"
+            case "cross":
+                self._children = newcomers
+                due = self._mutants() > 0 and self._remaining() > 0 and self.best is not None
+                self._step = "learn" if due and any(self._hints) else "mutate"
+                if not due:
+                    self._end_generation(self._children)
+            case "learn":
+                self._lesson, self._step = texts[0] or self._lesson, "mutate"
+            case "mutate":
+                self._end_generation((*self._children, *newcomers))
+
+    def _end_generation(self, newcomers: tuple[Candidate, ...]) -> None:
+        self._alive = by_low_fidelity(newcomers)
+        self._step = "compare"
+        self._close()

@@ -1,0 +1,165 @@
+"""What all searches share: a budget of samples, candidates that are told apart by hash, and the two calls."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+import numpy as np
+
+from bife_core.config import Operator, SearchConfig
+from bife_core.search.answers import check_answers, sampled_candidate
+from bife_core.search.seeding import candidate_id, candidate_seed
+from bife_core.search.summary import GenerationSummary, summarise
+from bife_core.search.types import Answer, Candidate, Request, SampleAnswer, SampleRequest
+
+ATTEMPTS_PER_SAMPLE: Final = 10
+"""Samples asked for at most, per sample of the budget, when failures do not count."""
+
+Told = Sequence[tuple[Request, Answer]]
+"""Requests with their answers, in order."""
+
+
+class SampledSearch(ABC):
+    """Base of searches: write `_next` (what to ask), `_take` (what the answers change) and `best`.
+
+    A rule whose hash was seen before becomes a failure, `duplicate of <first id>`. `ask` gives the same requests
+    again until they are answered.
+
+    Parameters
+    ----------
+    config : SearchConfig
+        All choices of the search, its seed included.
+    """
+
+    low_fidelity: ClassVar[bool] = True
+    """Whether samples are scored with F_LF; decisions are recorded only for searches that need them."""
+
+    def __init__(self, config: SearchConfig) -> None:
+        self.config = config
+        # PCG64 by name: `default_rng` may choose another bit generator in a later NumPy.
+        self._rng = np.random.Generator(np.random.PCG64(config.seed))
+        self._candidates: dict[str, Candidate] = {}
+        self._first_with_sha: dict[str, str] = {}
+        self._begun = 0
+        self._used = 0
+        self._pending: tuple[Request, ...] = ()
+        self._summaries: list[GenerationSummary] = []
+
+    @property
+    def training_instances(self) -> int:
+        """Number of training instances that trials speak of."""
+        return 0
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """All candidates so far, in the order they were sampled."""
+        return tuple(self._candidates.values())
+
+    @property
+    @abstractmethod
+    def best(self) -> Candidate | None:
+        """The rule the search would return now, answers of the generation under way included."""
+
+    @property
+    def population(self) -> tuple[Candidate, ...]:
+        """The rules alive after the last completed generation."""
+        return ()
+
+    @property
+    def generation(self) -> int:
+        """The generation last asked for; 0 is the initial population."""
+        return max(0, self._begun - 1)
+
+    @property
+    def samples_used(self) -> int:
+        """How much of the budget of `samples` is spent."""
+        return self._used
+
+    @property
+    def summaries(self) -> tuple[GenerationSummary, ...]:
+        """One summary per completed generation."""
+        return tuple(self._summaries)
+
+    def generation_summary(self) -> GenerationSummary:
+        """Return the summary of the generation under way; its population is the one it started with."""
+        return summarise(self.candidates, self.generation, alive=self.population)
+
+    def ask(self) -> tuple[Request, ...]:
+        """Return the next requests, independent of one another; empty when the search is over."""
+        if not self._pending:
+            self._pending = self._next()
+        return self._pending
+
+    def tell(self, answers: tuple[Answer, ...]) -> None:
+        """Take the answers to the last `ask`; nothing changes when they do not fit.
+
+        Raises
+        ------
+        ValueError
+            If the answers are not those to the requests of the last `ask`, in their order.
+        """
+        check_answers(self._pending, answers)
+        requests, self._pending = self._pending, ()
+        self._take(tuple(zip(requests, answers, strict=True)))
+
+    @abstractmethod
+    def _next(self) -> tuple[Request, ...]:
+        """Return what to ask next, all independent of one another; empty ends the search."""
+
+    @abstractmethod
+    def _take(self, told: Told) -> None:
+        """Take the answers to what `_next` returned."""
+
+    def _remaining(self) -> int:
+        """Return how many samples the budget still allows."""
+        left = self.config.samples - self._used
+        if self.config.count_failures:
+            return left
+        return min(left, ATTEMPTS_PER_SAMPLE * self.config.samples - len(self._candidates))
+
+    def _begin(self) -> int:
+        """Begin a generation and return its number."""
+        self._begun += 1
+        return self.generation
+
+    def _close(self) -> None:
+        """End the generation under way."""
+        self._summaries.append(self.generation_summary())
+
+    def _sample(
+        self,
+        position: int,
+        operator: Operator,
+        parents: tuple[Candidate, ...] = (),
+        hints: tuple[str, ...] = (),
+        source: str | None = None,
+    ) -> SampleRequest:
+        """Return the request for the sample at `position` of the generation under way."""
+        name = candidate_id(self.generation, position)
+        return SampleRequest(
+            id=name,
+            generation=self.generation,
+            operator=operator,
+            parents=parents,
+            hints=hints,
+            seed=candidate_seed(self.config.seed, name),
+            scored=self.low_fidelity,
+            source=source,
+        )
+
+    def _admit(self, told: Told) -> list[Candidate]:
+        """Enter the samples among the answers as candidates, charge the budget, and return them in order."""
+        entered = []
+        for request, answer in told:
+            if not isinstance(request, SampleRequest) or not isinstance(answer, SampleAnswer):
+                continue
+            first = self._first_with_sha.setdefault(answer.sha, request.id) if answer.sha else request.id
+            candidate = sampled_candidate(request, answer, first if first != request.id else None)
+            self._candidates[candidate.id] = candidate
+            # A rule that the search brought along was not asked of the generator.
+            if request.source is None:
+                self._used += self.config.count_failures or candidate.valid
+            entered.append(candidate)
+        return entered
