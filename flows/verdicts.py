@@ -31,7 +31,7 @@ def evolution_verdict(result: EvolutionResult) -> str:
     counts = f"{result.samples} rules sampled, {result.failures} of them out, {result.seconds:.0f} s"
     tail = _notes(result.notes)
     if result.best is None:
-        return f"# No rule\n\nNo sampled rule could be solved with ({counts}).\n\n{where}\n{tail}"
+        return f"# No rule\n\nNo sampled rule was of use ({counts}).\n\n{where}\n{tail}"
     return f"# {result.best.id} is the best rule\n\n{counts}\n\n{where}\n\n{abstract(result.best)}\n{tail}"
 
 

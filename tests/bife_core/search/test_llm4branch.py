@@ -1,0 +1,220 @@
+"""LLM4Branch: the three stages of a program, tuning, and life on islands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bife_core.config import Llm4BranchConfig, SearchConfig
+from bife_core.rules.skeletons import Parameter, parse_skeleton
+from bife_core.search import Answer, Candidate, Request, SampleAnswer, SolveAnswer, TrialAnswer, open_search
+from bife_core.search.islands import Islands
+from bife_core.search.tuning import Tuner
+from tests.support.searching import SKELETON, drive, ids
+
+SMALL = Llm4BranchConfig(
+    training_instances=2, tuning_calls=4, tuning_initial=2, tuning_instances=1, islands=2, tuning_limit_s=3
+)
+
+
+def search_with(**fields: Any) -> Any:
+    return open_search(SearchConfig(method="llm4branch", samples=4, initial=1, llm4branch=SMALL, **fields))
+
+
+def begun() -> Any:
+    """Return a search whose start program has an F_HF of -8, RPB taking 2 and 4 seconds."""
+    search = search_with()
+    baseline, start = search.ask()
+    assert (baseline.kind, baseline.source, baseline.instances, baseline.cost) == (
+        "trial",
+        None,
+        (0, 1),
+        "time",
+    )
+    assert (start.kind, start.operator, start.scored) == ("sample", "skeleton", False)
+    search.tell(
+        (TrialAnswer(id="rpb", costs=(2.0, 4.0)), SampleAnswer(id=start.id, sha="start", source=start.source))
+    )
+    (screening,) = search.ask()
+    search.tell((TrialAnswer(id=screening.id, costs=(9.0, 9.0)),))
+    (solve,) = search.ask()
+    assert solve.kind == "solve", "the start program is neither screened out nor tuned"
+    search.tell((SolveAnswer(id=solve.id, f_hf=-8.0),))
+    return search
+
+
+def skeletons(requests: tuple[Request, ...]) -> tuple[Answer, ...]:
+    texts = [parse_skeleton(SKELETON.format(high=number + 1)) for number in range(len(requests))]
+    return tuple(
+        SampleAnswer(id=request.id, sha=f"sha-{request.id}", source=text.bound(), skeleton=text.source)
+        for request, text in zip(requests, texts, strict=True)
+    )
+
+
+def test_a_program_goes_through_screening_tuning_and_validation() -> None:
+    search = begun()
+    samples = search.ask()
+    assert [ids(request.parents) for request in samples] == [["g00-c00"], ["g00-c00"]]
+    search.tell(skeletons(samples))
+
+    screening = search.ask()
+    assert [request.id for request in screening] == ["g01-c00.screening", "g01-c01.screening"]
+    assert {request.time_limit_s for request in screening} == {60.0}
+    # RPB took 2 and 4 seconds: the first is at least half as fast on both, the second is not on one.
+    search.tell(
+        (TrialAnswer(id=screening[0].id, costs=(4.0, 1.0)), TrialAnswer(id=screening[1].id, costs=(1.0, 8.1)))
+    )
+
+    tried: list[dict[str, float]] = []
+    for number, cost in enumerate((5.0, 3.0, 4.0, 6.0)):
+        (trial,) = search.ask()
+        assert (trial.id, trial.instances, trial.time_limit_s) == (f"g01-c00.t00{number}", (0,), 3.0)
+        assert f"weight = {trial.parameters['weight']!r}" in trial.source
+        tried.append(trial.parameters)
+        search.tell((TrialAnswer(id=trial.id, costs=(cost,)),))
+    assert tried[0] == {"weight": 0.5}, "what was written is tried first"
+
+    (solve,) = search.ask()
+    assert f"weight = {tried[1]['weight']!r}" in solve.candidate.source, "3.0 was the least cost"
+    assert parse_skeleton(solve.candidate.skeleton).parameters[0].value == tried[1]["weight"]
+    search.tell((SolveAnswer(id=solve.id, f_hf=-1.0),))
+    assert search.best.id == "g01-c00"
+    assert search.candidates[2].valid
+    assert search.candidates[2].f_hf is None, "screened out"
+    assert ids(search.population) == ["g01-c00", "g00-c00"]
+
+
+def test_a_program_that_cannot_be_screened_is_out_with_the_reason() -> None:
+    search = begun()
+    search.tell(skeletons(search.ask()))
+    screening = search.ask()
+    search.tell(tuple(TrialAnswer(id=request.id, failure="killed") for request in screening))
+    assert [candidate.failure for candidate in search.candidates[1:]] == ["killed", "killed"]
+    assert search.ask()[0].kind == "sample"
+
+
+def test_without_rpbs_times_nothing_is_screened_out() -> None:
+    def answer(request: Request) -> Answer:
+        match request.kind:
+            case "trial":
+                failed = request.id == "rpb"
+                return (
+                    TrialAnswer(id=request.id, failure="died")
+                    if failed
+                    else TrialAnswer(id=request.id, costs=(50.0,) * len(request.instances))
+                )
+            case "sample":
+                source = request.source
+                return (
+                    SampleAnswer(id=request.id, sha=request.id, source=source)
+                    if source
+                    else skeletons((request,))[0]
+                )
+        return SolveAnswer(id=request.id, f_hf=-1.0)
+
+    search = search_with()
+    drive(search, answer)
+    assert all(candidate.f_hf == -1.0 for candidate in search.candidates)
+
+
+PARAMETERS = (
+    Parameter(name="a", value=1.0, low=0.0, high=4.0),
+    Parameter(name="b", value=1.0, low=0.5, high=2.0),
+)
+
+
+def tuned(costs: Any, calls: int = 20, seed: int = 1) -> tuple[Tuner, list[dict[str, float]]]:
+    tuner = Tuner(PARAMETERS, calls=calls, initial=5, seed=seed)
+    tried = []
+    while not tuner.done:
+        values = tuner.propose()
+        assert tuner.propose() == values
+        tried.append(values)
+        tuner.learn(costs(values))
+    return tuner, tried
+
+
+def test_tuning_starts_at_the_present_values_stays_within_bounds_and_gets_better() -> None:
+    tuner, tried = tuned(lambda values: (values["a"] - 3.0) ** 2 + values["b"], calls=40)
+    assert tried[0] == {"a": 1.0, "b": 1.0}
+    assert all(0.0 <= values["a"] <= 4.0 and 0.5 <= values["b"] <= 2.0 for values in tried)
+    assert abs(tuner.best["a"] - 3.0) < 0.7
+    assert tuner.best in tried
+
+
+def test_tuning_is_the_same_for_the_same_seed_and_costs() -> None:
+    def cost(values: dict[str, float]) -> float:
+        return values["a"] * values["b"]
+
+    assert tuned(cost)[1] == tuned(cost)[1]
+    assert tuned(cost)[1] != tuned(cost, seed=2)[1]
+
+
+def test_a_failed_setting_is_never_the_best() -> None:
+    tuner, _ = tuned(lambda values: None if values["a"] < 2.0 else 10.0)
+    assert tuner.best["a"] >= 2.0
+    assert tuned(lambda values: None)[0].best == {"a": 1.0, "b": 1.0}
+
+
+def test_nothing_to_tune_is_done_at_once() -> None:
+    assert Tuner((), calls=10, initial=2, seed=0).done
+
+
+def program(name: str, f_hf: float) -> Candidate:
+    return Candidate(id=name, generation=0, operator="skeleton", f_hf=f_hf)
+
+
+def islands(**fields: Any) -> Islands:
+    settings = Llm4BranchConfig(**({"islands": 2, "elite_ratio": 1.0} | fields))
+    return Islands(settings, np.random.Generator(np.random.PCG64(0)))
+
+
+def test_parents_come_from_the_archive_the_island_or_anywhere() -> None:
+    for chances, allowed in (
+        ({"exploitation": 1.0, "exploration": 0.0}, {"best"}),
+        ({"exploitation": 0.0, "exploration": 1.0}, {"best", "poor"}),
+        ({"exploitation": 0.0, "exploration": 0.0}, {"best", "poor", "other"}),
+    ):
+        world = islands(archive=2, **chances)
+        for name, f_hf, island in (("best", -1.0, 0), ("poor", -9.0, 0), ("other", -2.0, 1)):
+            world.add(island, program(name, f_hf))
+        drawn = {world.draw(0)[0].id for _ in range(60)}
+        assert drawn == allowed
+
+
+def test_inspirations_are_the_islands_best_but_the_parent() -> None:
+    world = islands(archive=1, exploitation=1.0, exploration=0.0, inspirations=2)
+    for number in range(5):
+        world.add(0, program(f"p{number}", -float(number)))
+    assert ids(world.draw(0)) == ["p0", "p1", "p2"]
+    assert islands().draw(0) == ()
+
+
+def test_the_worst_program_is_dropped_beyond_the_limit() -> None:
+    world = islands(programs=2)
+    for number, f_hf in enumerate((-3.0, -1.0, -2.0)):
+        world.add(number % 2, program(f"p{number}", f_hf))
+    assert ids(world.programs) == ["p1", "p2"]
+
+
+def test_the_best_of_an_island_migrate_to_the_next() -> None:
+    world = islands(exploitation=0.0, exploration=1.0, migration_rate=0.5)
+    world.add(0, program("a", -1.0))
+    world.add(1, program("b", -2.0))
+    world.migrate()
+    assert {world.draw(1)[0].id for _ in range(40)} == {"a", "b"}
+    assert ids(world.programs) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"exploitation": 0.7, "exploration": 0.4}, "cannot exceed 1"),
+        ({"training_instances": 1, "tuning_instances": 2}, "cannot exceed"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(fields: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        Llm4BranchConfig(**fields)

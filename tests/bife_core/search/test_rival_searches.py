@@ -1,0 +1,138 @@
+"""EoH, ReEvo and BiFE without F_LF: runs worked by hand, step by step as the methods are described."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bife_core.config import ReevoConfig, SearchConfig
+from bife_core.search import (
+    Answer,
+    ReflectionAnswer,
+    ReflectionRequest,
+    Request,
+    SampleAnswer,
+    SampleRequest,
+    SolveRequest,
+    open_search,
+)
+from tests.support.searching import World, drive, ids, table
+
+
+def config(method: str, **fields: Any) -> SearchConfig:
+    return SearchConfig(method=method, **({"samples": 12, "initial": 4, "population": 4} | fields))
+
+
+def scored(name: str, f_lf: float) -> SampleAnswer:
+    return SampleAnswer(id=name, sha=name, f_lf=f_lf)
+
+
+def operators(requests: tuple[Request, ...]) -> list[str]:
+    return [r.operator for r in requests if isinstance(r, SampleRequest | ReflectionRequest)]
+
+
+def test_eoh_lets_its_operators_take_turns_and_never_solves() -> None:
+    search = open_search(config("eoh", population=6, samples=16))
+    asked = drive(search, World(seed=1, distinct=1000))
+    assert [len(requests) for requests in asked] == [4, 6, 6]
+    assert operators(asked[0]) == ["i1"] * 4
+    turns = ["e1", "e2", "m1", "m2"] * 3
+    assert operators(asked[1]) + operators(asked[2]) == turns
+    assert {request.kind for requests in asked for request in requests} == {"sample"}
+
+
+def test_eoh_keeps_the_best_rules_of_different_f_lf() -> None:
+    search: Any = open_search(config("eoh", samples=8))
+    search.ask()
+    search.tell(tuple(scored(f"g00-c0{k}", value) for k, value in enumerate((0.5, 0.7, 0.5, 0.6))))
+    assert ids(search.population) == ["g00-c01", "g00-c03", "g00-c00"]
+    search.ask()
+    search.tell(tuple(scored(f"g01-c0{k}", value) for k, value in enumerate((0.7, 0.1, 0.9, 0.800001))))
+    assert ids(search.population) == ["g01-c02", "g01-c03", "g00-c01", "g00-c03"]
+    assert search.best.id == "g01-c02"
+
+
+def test_without_f_lf_every_valid_rule_is_solved_with() -> None:
+    search: Any = open_search(config("bife_without_f_lf", samples=8))
+    asked = drive(search, World(seed=2, failing=0.3))
+    valid = [r.id for requests in asked for r in requests if isinstance(r, SolveRequest)]
+    sampled = [c for c in search.candidates if c.failure is None or "F_HF" in c.failure]
+    assert valid == ids(tuple(sampled))
+    assert [operators(requests) for requests in asked if requests[0].kind == "sample"] == [
+        ["i1"] * 4,
+        ["e1", "e2", "m1", "m2"],
+    ]
+    assert [c.f_hf for c in search.population] == sorted((c.f_hf for c in search.population), reverse=True)
+
+
+def reevo(**fields: Any) -> Any:
+    """Return a ReEvo whose initial rules are scored: the seed 0.3, then 0.1, 0.2, 0.4 and 0.5."""
+    search = open_search(config("reevo", **fields))
+    first = search.ask()
+    assert operators(first) == ["improve_seed"] * 5
+    assert [request.source is None for request in first] == [False, True, True, True, True]
+    assert [ids(request.parents) for request in first] == [[]] + [["g00-c00"]] * 4
+    low = (0.3, 0.1, 0.2, 0.4, 0.5)
+    search.tell(tuple(scored(request.id, value) for request, value in zip(first, low, strict=True)))
+    return search
+
+
+def test_a_generation_of_reevo_has_its_four_steps_in_order() -> None:
+    search = reevo(samples=40)
+    compared = search.ask()
+    assert [request.id for request in compared] == [f"g01-r0{k}" for k in range(4)]
+    for request in compared:
+        worse, better = request.parents
+        assert worse.f_lf < better.f_lf
+    hints = [f"hint {number}" for number in range(4)]
+    search.tell(tuple(ReflectionAnswer(id=r.id, text=h) for r, h in zip(compared, hints, strict=True)))
+
+    crossed = search.ask()
+    assert operators(crossed) == ["reflective_crossover"] * 4
+    assert [request.hints for request in crossed] == [(hint,) for hint in hints]
+    assert [request.parents for request in crossed] == [request.parents for request in compared]
+    search.tell(tuple(scored(r.id, v) for r, v in zip(crossed, (0.6, 0.1, 0.2, 0.3), strict=True)))
+
+    (lesson,) = search.ask()
+    assert (lesson.operator, lesson.hints, lesson.parents) == ("long_term_reflection", tuple(hints), ())
+    search.tell((ReflectionAnswer(id=lesson.id, text="lesson one"),))
+
+    mutants = search.ask()
+    assert operators(mutants) == ["elitist_mutation"] * 2
+    assert all(ids(request.parents) == ["g01-c00"] for request in mutants), "the best rule so far"
+    assert all(request.hints == ("lesson one",) for request in mutants)
+    search.tell(tuple(scored(r.id, v) for r, v in zip(mutants, (0.55, 0.05), strict=True)))
+    assert ids(search.population) == ["g01-c00", "g01-c04", "g01-c03", "g01-c02", "g01-c01", "g01-c05"]
+    assert search.samples_used == 4 + 6
+
+    again = search.ask()
+    search.tell(tuple(ReflectionAnswer(id=request.id, text="new") for request in again))
+    crossed = search.ask()
+    search.tell(tuple(scored(request.id, 0.01) for request in crossed))
+    (lesson,) = search.ask()
+    assert lesson.hints == ("lesson one", "new", "new", "new", "new")
+
+
+def test_a_failed_reflection_leaves_its_crossover_without_a_hint() -> None:
+    search = reevo(samples=40)
+    compared = search.ask()
+    search.tell(tuple(ReflectionAnswer(id=request.id, failure="no answer") for request in compared))
+    crossed = search.ask()
+    assert [request.hints for request in crossed] == [()] * 4
+    search.tell(tuple(scored(request.id, 0.2) for request in crossed))
+    assert operators(search.ask()) == ["elitist_mutation"] * 2, "without hints there is no lesson to draw"
+
+
+def test_reevo_without_mutation_has_neither_lessons_nor_mutants() -> None:
+    search = open_search(config("reevo", samples=20, reevo=ReevoConfig(mutation_rate=0.0)))
+    asked = drive(search, World(seed=3, distinct=100))
+    kinds = {name for requests in asked for name in operators(requests)}
+    assert kinds == {"improve_seed", "short_term_reflection", "reflective_crossover"}
+
+
+def test_rules_that_are_all_alike_are_followed_by_more_from_the_seed() -> None:
+    def answer(request: Request) -> Answer:
+        return table({request.id: 0.5})(request)
+
+    search = open_search(config("reevo", samples=12))
+    asked = drive(search, answer)
+    assert {name for requests in asked for name in operators(requests)} == {"improve_seed"}
