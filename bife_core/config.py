@@ -274,6 +274,28 @@ class GeneratorConfig(Settings):
         return self
 
 
+class BudgetConfig(Settings):
+    """What a search may spend. The limit reached first ends it with the best rule so far; None is no limit.
+
+    No limit is part of a search's identity: raise it and run again, and the search goes on where it stopped.
+    What earlier runs of the same search spent counts.
+    """
+
+    calls: int | None = Field(None, ge=1, description="Calls to the model API, failed ones included.")
+    samples: int | None = Field(
+        None, ge=1, description="Rules sampled; `search.samples` is the size of the whole search."
+    )
+    tokens: int | None = Field(None, ge=1, description="Tokens of prompts and answers together.")
+    prompt_tokens: int | None = Field(None, ge=1, description="Tokens of prompts.")
+    completion_tokens: int | None = Field(None, ge=1, description="Tokens of answers.")
+    usd: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="US dollars; needs BIFE_LLM_PRICE_IN and _OUT."
+    )
+    hours: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="Wall-clock hours the search runs, over all its starts."
+    )
+
+
 class ValidationConfig(Settings):
     """How the final rule is chosen: the best few by F_HF are solved with again, on instances of their own.
 
@@ -351,6 +373,7 @@ class PipelineConfig(Settings):
     high: HighFidelityConfig = HighFidelityConfig()
     generator: GeneratorConfig = GeneratorConfig()
     validation: ValidationConfig = ValidationConfig()
+    budget: BudgetConfig = BudgetConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
     approval: Literal["gate", "person"] = Field(
         "gate",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from pathlib import Path
 from typing import Any
 
 from bife_core.benchmarks import Instance
 from bife_core.config import Settings
-from bife_core.errors import RuleError, SolverError
+from bife_core.errors import BifeError, RuleError, SolverError
 from bife_core.files import write_whole
 from bife_core.rules import Rejection, compile_rule
 from bife_core.rules.types import CompiledRule
@@ -89,6 +90,10 @@ class SolveStore:
         write_whole(self._path(key), outcome.model_dump_json())
 
 
+class OutOfTimeError(BifeError):
+    """The time for solves was up before all were done; those that were are stored."""
+
+
 class SolveJob(Settings):
     """Solves of one instance that run one after the other on the same core."""
 
@@ -133,6 +138,8 @@ def run_jobs(
     pool: Workers,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
+    *,
+    until_unix_s: float | None = None,
 ) -> list[SolveOutcome]:
     """Run the jobs that are not in the store, and return the outcomes of all in order.
 
@@ -141,6 +148,8 @@ def run_jobs(
 
     Raises
     ------
+    OutOfTimeError
+        If jobs are left at `until_unix_s`, seconds since 1970; those under way then are dropped.
     WorkerFailure
         If the pool is closed meanwhile.
     OSError
@@ -153,6 +162,8 @@ def run_jobs(
         if stored is not None:
             outcomes[position] = stored
             continue
+        if until_unix_s is not None and time.time() >= until_unix_s:
+            continue
         future = submit_repeated(
             pool,
             "bife_core.solves:work",
@@ -162,7 +173,7 @@ def run_jobs(
             reads=[job.path],
         )
         waiting[future] = position
-    for future in as_completed(waiting):
+    for future in _completed(waiting, until_unix_s):
         position = waiting[future]
         try:
             outcome = SolveOutcome.model_validate(future.result())
@@ -175,7 +186,20 @@ def run_jobs(
         outcomes[position] = outcome
         if progress is not None:
             progress(len(outcomes), len(jobs))
+    if len(outcomes) < len(jobs):
+        raise OutOfTimeError(f"The time was up before {len(jobs) - len(outcomes)} of {len(jobs)} solves.")
     return [outcomes[position] for position in range(len(jobs))]
+
+
+def _completed(waiting: Iterable[Future[Any]], until_unix_s: float | None) -> Iterator[Future[Any]]:
+    """Yield futures as they complete, until the time is up; those that are left are cancelled."""
+    waiting = list(waiting)
+    left_s = None if until_unix_s is None else max(until_unix_s - time.time(), 0.0)
+    try:
+        yield from as_completed(waiting, timeout=left_s)
+    except TimeoutError:
+        for future in waiting:
+            future.cancel()
 
 
 def work(**job: Any) -> dict[str, Any]:

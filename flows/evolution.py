@@ -14,7 +14,14 @@ from bife_core.config import PipelineConfig
 from bife_core.errors import GeneratorError
 from bife_core.evaluation import contradictions
 from bife_core.scip.solving import SolveResult
-from bife_core.search import ReportingSearch, Request, SolveRequest, TrialRequest, open_search
+from bife_core.search import (
+    GenerationSummary,
+    ReportingSearch,
+    Request,
+    SolveRequest,
+    TrialRequest,
+    open_search,
+)
 from flows.answering import Answering
 from flows.collection import collection
 from flows.events import EVOLUTION_ENDED, announce, stands_alone
@@ -29,9 +36,9 @@ from tasks.evolution import (
     evolution_key,
     record_generation,
     record_outcome,
-    spending,
     track,
 )
+from tasks.generation import require_generator
 from tasks.records import InstanceSet, SampleRecord
 from tasks.states import in_plain_words, told
 from tasks.tracking import EVOLUTION, run_url
@@ -66,6 +73,7 @@ def evolution(
     BifeError
         If instances cannot be used, no decision could be recorded, or the model API refuses all requests.
     """
+    require_generator(config)
     search = open_search(config.search)
     if not search.low_fidelity:
         decisions = None
@@ -140,31 +148,55 @@ class _Evolution:
                 asked_s = time.monotonic()
                 answers = self.answering.answers(requests)
                 self.busy_s += time.monotonic() - asked_s
+                if self.answering.not_written.issuperset(request.id for request in requests):
+                    break
                 self.search.tell(answers)
                 requests = self.search.ask()
+                if self.answering.ended_by is not None:
+                    # What is paid for is solved with; the generation stays open, to be completed another day.
+                    if not any(isinstance(request, SolveRequest | TrialRequest) for request in requests):
+                        break
+                    continue
                 self.track_samples(requests)
                 for summary in self.search.summaries[reported:]:
                     record_generation(
-                        self.tracker, self.directory, summary, self.all_records(), self.search.candidates
+                        self.tracker,
+                        self.directory,
+                        summary,
+                        self.all_records(),
+                        self.search.candidates,
+                        self.answering.spending(),
                     )
                     observer().generation(self.state())
                     curve = self.answering.ledger.total(other_s=0.0, wall_s=0.0).curve
                     self.page.generation(self.state(), self.search.candidates, curve)
                 reported = len(self.search.summaries)
+            if self.answering.ended_by is not None:
+                # Calls are traced; a rule of the open generation may still earn solves another day.
+                self.tracker.samples([known for known in self.all_records() if known.candidate is None])
         except GeneratorError as error:
             self.tracker.samples(self.all_records())
             self.tracker.stop(str(error))
             raise
-        candidates, best = self.search.candidates, self.search.best
+        finally:
+            self.answering.clock.tick(now=True)
+        return self.outcome(self.search.summaries[: max(reported, 1)])
+
+    def outcome(self, summaries: Sequence[GenerationSummary]) -> EvolutionResult:
+        """Write down and return what the search ended with."""
+        ended_by = self.answering.ended_by
+        candidates = [c for c in self.search.candidates if c.id not in self.answering.not_written]
+        best = self.search.best
         wall_s = time.monotonic() - self.began_s
         cost = record_outcome(
             self.tracker,
             self.directory,
             best,
             candidates,
-            self.search.summaries,
+            summaries,
             self.answering.ledger.total(other_s=wall_s - self.busy_s, wall_s=wall_s),
             self.answering.trials,
+            ended_by,
         )
         mismatches = self.mismatches()
         notes = (
@@ -173,6 +205,7 @@ class _Evolution:
             *self.solver_notes(),
             *(f"Proven optima differ, which is a defect: {mismatch}" for mismatch in mismatches),
             *self.tracker.notes,
+            *((f"The search ended early: {ended_by} Raise it and run again to go on.",) if ended_by else ()),
         )
         for note in notes:
             observer().note(note)
@@ -184,8 +217,9 @@ class _Evolution:
             samples=len(candidates),
             failures=sum(candidate.failure is not None for candidate in candidates),
             decisions=self.decisions,
-            spending=spending(self.all_records()),
+            spending=self.answering.spending(),
             cost=cost,
+            ended_by=ended_by,
             seconds=time.monotonic() - self.began_s,
             directory=self.directory,
             run=TrackedRun(experiment=EVOLUTION, run_id=self.tracker.run_id, url=page),
@@ -237,7 +271,7 @@ class _Evolution:
             tau=summary.tau,
             failures=summary.failures_total,
             last_failure=next((c.failure for c in reversed(self.search.candidates) if c.failure), None),
-            spending=spending(self.all_records()),
+            spending=self.answering.spending(),
             elapsed_s=elapsed_s,
             remaining_s=elapsed_s * left / max(summary.samples_total, 1),
         )

@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from typing import Protocol
 
 from bife_core.config import Settings
+from bife_core.generators import Spending
 from tasks.progress import listening
-from tasks.records import Spending
 
 
 class EvolutionState(Settings):

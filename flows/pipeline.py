@@ -15,6 +15,7 @@ from flows.registration import present_champion, register_rule
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 from flows.validation import choose_final
 from flows.verdicts import comparison, pipeline_verdict
+from tasks.generation import require_generator
 from tasks.origin import Origin, lineage
 from tasks.registry import FEWEST_INSTANCES, RegisteredRule
 from tasks.states import in_plain_words, told
@@ -36,6 +37,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     BifeError
         If instances cannot be used, no decision could be recorded, or the model API refuses all requests.
     """
+    require_generator(config)
     collected = collection(config) if open_search(config.search).low_fidelity else None
     evolved = evolution(config, collected.summary if collected is not None else None)
     notes = (*(collected.notes if collected is not None else ()), *evolved.notes)

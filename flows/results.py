@@ -9,9 +9,9 @@ from bife_core.collection import CollectionSummary
 from bife_core.config import Settings
 from bife_core.evaluation import EvaluationSummary
 from bife_core.evaluation.choosing import Choice
+from bife_core.generators import Spending
 from bife_core.scip.solving import SolveResult
 from bife_core.search import Candidate, SearchCost
-from tasks.records import Spending
 from tasks.registry import RegisteredRule
 
 
@@ -52,6 +52,8 @@ class EvolutionResult(Settings):
         The best rule's solves of the design instances.
     cost : SearchCost
         Rule-design time by what it went on, and the best F_HF against what had been spent.
+    ended_by : str or None
+        Which limit of the budget ended the search before its last sample, as a sentence.
     directory : Path
         Files of the run: best_rule.py, best.diff, candidates.json, lineage.json, search_cost.json,
         anytime.csv, figures; trials.csv if there were trials.
@@ -72,6 +74,7 @@ class EvolutionResult(Settings):
     decisions: CollectionSummary | None
     spending: Spending
     cost: SearchCost
+    ended_by: str | None = None
     seconds: float
     directory: Path
     run: TrackedRun

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from bife_core.collection import CollectionSummary
 from bife_core.config import PipelineConfig
+from bife_core.generators import Account, Spending
 from bife_core.search import Candidate, GenerationSummary, SearchCost
 from tasks import reports
+from tasks.clock import SearchClock
 from tasks.collection import decisions_dataset, instances_dataset
 from tasks.generation import generator_identity
 from tasks.home import project_home
 from tasks.locks import alone_at
 from tasks.progress import note_listener
-from tasks.records import InstanceSet, SampleRecord, Spending
+from tasks.records import InstanceSet, SampleRecord
 from tasks.tracking.evolution import EvolutionTracker
 from tasks.tracking.stages import flat
 
@@ -113,28 +115,23 @@ def track(
     return tracker
 
 
-def spending(records: Iterable[SampleRecord]) -> Spending:
-    """Return what all calls of an evolution cost, those of an interrupted earlier run included."""
-    attempts = [
-        attempt
-        for record in records
-        if record.generation is not None and record.generation.generator != "replay"
-        for attempt in record.generation.attempts
-    ]
-    costs = [attempt.cost_usd for attempt in attempts if attempt.cost_usd is not None]
-    return Spending(
-        calls=len(attempts),
-        prompt_tokens=sum(attempt.prompt_tokens for attempt in attempts),
-        completion_tokens=sum(attempt.completion_tokens for attempt in attempts),
-        cost_usd=sum(costs) if costs else None,
-    )
+def account(key: str) -> Account:
+    """Return the account that the calls of an evolution are on, those of interrupted earlier runs included."""
+    return Account(calls_directory(key))
+
+
+def clock(key: str) -> SearchClock:
+    """Return the clock of an evolution."""
+    return SearchClock(evolution_directory(key) / "clock.json")
 
 
 def generation_metrics(
-    summary: GenerationSummary, records: Sequence[SampleRecord], candidates: Sequence[Candidate]
+    summary: GenerationSummary,
+    records: Sequence[SampleRecord],
+    candidates: Sequence[Candidate],
+    spent: Spending,
 ) -> dict[str, float | None]:
     """Return the points a generation adds to the run's curves."""
-    spent = spending(records)
     solved = [candidate.f_hf for candidate in candidates if candidate.f_hf is not None]
     return {
         "samples": float(summary.samples_total),
@@ -152,7 +149,7 @@ def generation_metrics(
         "calls": float(spent.calls),
         "prompt_tokens": float(spent.prompt_tokens),
         "completion_tokens": float(spent.completion_tokens),
-        "cost_usd": spent.cost_usd,
+        "cost_usd": float(spent.cost_usd) if spent.cost_usd is not None else None,
     }
 
 
@@ -162,12 +159,13 @@ def record_generation(
     summary: GenerationSummary,
     records: Sequence[SampleRecord],
     candidates: Sequence[Candidate],
+    spent: Spending,
 ) -> None:
     """Write a completed generation to disk and to MLflow."""
     files = reports.write_search(directory, candidates)
     tracker.generation(
         summary.generation,
-        generation_metrics(summary, records, candidates),
+        generation_metrics(summary, records, candidates, spent),
         rows=reports.candidate_rows(candidates),
         files=[path for path in files if path.name != reports.CANDIDATES],
     )
@@ -181,8 +179,14 @@ def record_outcome(
     summaries: Sequence[GenerationSummary],
     cost: SearchCost,
     trials: Sequence[dict[str, Any]] = (),
+    ended_by: str | None = None,
 ) -> SearchCost:
     """Write the best rule with its figures and the cost to disk and to MLflow, and end the run; once.
+
+    Parameters
+    ----------
+    ended_by : str or None
+        Which limit of the budget ended the search early; its run is then left to be taken up again.
 
     Returns
     -------
@@ -191,13 +195,18 @@ def record_outcome(
     """
     if tracker.complete and (best is None or (directory / reports.BEST_RULE).is_file()):
         return reports.read_cost(directory) or cost
+    if ended_by is not None:
+        # The generation that was cut short is on disk only: MLflow takes it when it is complete.
+        reports.write_search(directory, candidates)
     files = reports.write_best(directory, best, candidates, summaries) if best is not None else []
     files += reports.write_cost(directory, cost) + reports.write_trials(directory, trials)
     outcome = {"best_candidate": best.id, "best_sha": best.sha or ""} if best else {"best_candidate": "none"}
     metrics: dict[str, float | None] = {**cost.metrics()}
     if best is not None:
         metrics |= {"final_f_lf": best.f_lf, "final_f_hf": best.f_hf}
-    tracker.finish(files, metrics, outcome | {"mlflow.note.content": _abstract(best)})
+    note = f"{ended_by}\n\n{_abstract(best)}" if ended_by else _abstract(best)
+    tags = outcome | {"ended_by": ended_by or "search.samples", "mlflow.note.content": note}
+    tracker.finish(files, metrics, tags, early=ended_by is not None)
     return cost
 
 

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import time
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from prefect import task
+from prefect.runtime import flow_run
 
-from bife_core.config import GeneratorConfig
-from bife_core.errors import GeneratorError
-from bife_core.generators import Generation, GenerationRequest, Generator, ParentRule, open_generator
+from bife_core.config import GeneratorConfig, PipelineConfig
+from bife_core.errors import BifeError, GeneratorError
+from bife_core.generators import (
+    Account,
+    BudgetReachedError,
+    Generation,
+    GenerationRequest,
+    Generator,
+    ParentRule,
+    open_generator,
+)
+from bife_core.generators.account import out_of_time
 from bife_core.generators.calls import CallStore
 from bife_core.search import Candidate, ReflectionRequest, SampleRequest
+from tasks.home import project_home
+from tasks.locks import process_lock
 from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure, stored_under
+from tasks.records import Allowance
 from tasks.states import REJECTED, told
+
+_opening = Lock()
 
 
 class GenerationStopped(GeneratorError):  # noqa: N818 - it says what happened, not what is wrong
@@ -35,10 +51,54 @@ class GenerationStopped(GeneratorError):  # noqa: N818 - it says what happened, 
         return GenerationStopped, (str(self), self.generation)
 
 
+class Unanswered(BifeError):  # noqa: N818 - as above
+    """The model API gave no answer for a rule; whether that is the rule's end is for the search to say.
+
+    Attributes
+    ----------
+    generation : Generation
+        What was tried.
+    """
+
+    def __init__(self, generation: Generation) -> None:
+        super().__init__(generation.failure or "The model API gave no answer.")
+        self.generation = generation
+
+    def __reduce__(self) -> tuple[type[Unanswered], tuple[Generation]]:
+        return Unanswered, (self.generation,)
+
+
+def generator(config: GeneratorConfig, calls: Path, allowance: Allowance, flow: str | None) -> Generator:
+    """Return the generator of a flow run; its threads share it, and a later run reads the environment anew."""
+    if flow is None:
+        # Outside of a flow run nothing says which calls belong together.
+        return _open(config, calls, allowance)
+    # Threads that ask together would each get their own without the lock.
+    with _opening:
+        return _shared(config, calls, allowance, flow)
+
+
 @lru_cache(maxsize=8)
-def generator(config: GeneratorConfig, calls: Path) -> Generator:
-    """Return the generator of an evolution; threads share it."""
-    return open_generator(config, calls)
+def _shared(config: GeneratorConfig, calls: Path, allowance: Allowance, flow: str) -> Generator:
+    return _open(config, calls, allowance)
+
+
+def _open(config: GeneratorConfig, calls: Path, allowance: Allowance) -> Generator:
+    lock = partial(process_lock, project_home().locks / f"calls-{calls.parent.name}.lock")
+    return open_generator(config, Account(calls, allowance.budget, allowance.until_unix_s, lock))
+
+
+def require_generator(config: PipelineConfig) -> None:
+    """Make sure that rules can be written as far as that can be known before anything is spent.
+
+    Raises
+    ------
+    GeneratorError
+        If a setting of the generator is missing.
+    ConfigError
+        If the budget limits money and the model's prices are not known.
+    """
+    open_generator(config.generator, Account(project_home().runs, config.budget))
 
 
 def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
@@ -90,6 +150,8 @@ def propose(
     benchmark: str,
     calls: Path,
     evolution: str,
+    allowance: Allowance | None = None,
+    given_up: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Have one rule or reflection written and return the `Generation` as JSON; an answer without one is a result too.
 
@@ -101,12 +163,28 @@ def propose(
         Directory where calls to a model API are recorded before they are read.
     evolution : str
         Key of the evolution the request belongs to.
+    allowance : Allowance, optional
+        What may be spent on it.
+    given_up : dict, optional
+        The `Generation` that `Unanswered` told of, when it is to be the result: the search goes on without this
+        rule, now and whenever it is run again.
 
     Raises
     ------
     GenerationStopped
         If no further request can succeed either, for instance because the key was refused.
+    Unanswered
+        If the model API gave no answer; nothing is stored, so that another run asks again.
+    BudgetReachedError
+        If the budget is used up.
     """
+    if given_up is not None:
+        return told(given_up, str(given_up["failure"]), REJECTED)
+    allowance = allowance or Allowance()
+    if allowance.refused is not None:
+        raise BudgetReachedError(allowance.refused)
+    if allowance.until_unix_s is not None and time.time() >= allowance.until_unix_s:
+        raise BudgetReachedError(out_of_time(allowance.budget))
     wanted = GenerationRequest(
         key=request.id,
         operator=request.operator,
@@ -124,16 +202,24 @@ def propose(
         seed=request.seed,
         benchmark=benchmark,
     )
+    writer = generator(config, calls, allowance, flow_run.id)
     began = time.perf_counter()
     try:
-        written = generator(config, calls).generate(wanted)
+        written = writer.generate(wanted)
+    except BudgetReachedError as error:
+        raise BudgetReachedError(str(error), _with_all_calls(error.generation, calls)) from error
     except GeneratorError as error:
-        met = getattr(error, "generation", None)
-        raise GenerationStopped(str(error), _with_all_calls(met, calls) if met else None) from error
-    written = _with_all_calls(written, calls)
+        met = _with_all_calls(getattr(error, "generation", None), calls)
+        raise GenerationStopped(str(error), met) from error
+    written = _known(written, calls)
     # Calls read back from disk took their time in an earlier run.
     seconds = max(time.perf_counter() - began, sum(attempt.seconds for attempt in written.attempts))
-    result = written.model_copy(update={"seconds": seconds}).model_dump(mode="json")
+    written = written.model_copy(update={"seconds": seconds})
+    if written.unanswered is not None:
+        raise Unanswered(written)
+    result = written.model_dump(mode="json")
+    if written.text is not None:
+        return told(result, written.text)
     if written.source is None:
         return told(result, written.failure or "The generator gave no rule.", REJECTED)
     return told(result, written.thought or "A rule was written.")
@@ -145,7 +231,11 @@ def _shown(request: SampleRequest | ReflectionRequest, parent: Candidate) -> str
     return skeleton or parent.source or ""
 
 
-def _with_all_calls(written: Generation, calls: Path) -> Generation:
+def _with_all_calls(written: Generation | None, calls: Path) -> Generation | None:
+    return _known(written, calls) if written is not None else None
+
+
+def _known(written: Generation, calls: Path) -> Generation:
     """Add the calls of interrupted earlier runs: they were paid too, and each is traced under its number."""
     fresh = {attempt.started_unix_s for attempt in written.attempts if not attempt.recorded}
     recorded = CallStore(calls).calls(written.key)

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import Field
 
 from bife_core.benchmarks import Instance
-from bife_core.config import Settings
+from bife_core.config import BudgetConfig, Settings
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators.base import Generation
@@ -57,10 +57,17 @@ class SampleRecord(Settings):
     candidate: Candidate | None = None
 
 
-class Spending(Settings):
-    """What the calls of an evolution cost so far."""
+class Allowance(Settings):
+    """What the next rule of a search may cost.
 
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float | None = None
+    Attributes
+    ----------
+    until_unix_s : float or None
+        Nothing is begun after that time.
+    refused : str or None
+        Why no rule may be written at all; one that was written before is still given.
+    """
+
+    budget: BudgetConfig = BudgetConfig()
+    until_unix_s: float | None = None
+    refused: str | None = None

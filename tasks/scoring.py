@@ -112,6 +112,7 @@ def score_high(
     evolution: str,
     workers: int | None,
     runner: RunnerConfig = _HERE,
+    until_unix_s: float | None = None,
 ) -> dict[str, Any]:
     """Solve the design instances with a rule and return a `HighScore` as JSON.
 
@@ -120,6 +121,13 @@ def score_high(
     evolution : str
         Key of the evolution. Solves are shared between evolutions by their own store; a failure is not, since
         another run may have better luck with the machine.
+    until_unix_s : float, optional
+        No solve is begun after that time.
+
+    Raises
+    ------
+    OutOfTimeError
+        If solves are left then.
     """
     score = _score_high(
         source,
@@ -129,6 +137,7 @@ def score_high(
         worker_pool(workers, runner),
         project_home().solves,
         note=note_listener(),
+        until_unix_s=until_unix_s,
     )
     solves = f"{len(score.results)} solves, {score.cpu_s:.1f} CPU seconds"
     return _judged(score, f"F_HF {score.f_hf:.4g}: {solves}" if score.f_hf is not None else "")

@@ -82,6 +82,8 @@ def score_high(
     solves_dir: Path,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
+    *,
+    until_unix_s: float | None = None,
 ) -> HighScore:
     """Solve the design instances with a rule and return F_HF; solves done before are reused.
 
@@ -92,6 +94,8 @@ def score_high(
     ------
     SolverError
         If every instance had to be set aside.
+    OutOfTimeError
+        If solves are left at `until_unix_s`, seconds since 1970.
     """
     try:
         sha = rule_sha(source)
@@ -101,7 +105,7 @@ def score_high(
     settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
     store = SolveStore(solves_dir)
     jobs = [SolveJob.of(instance, [brancher], settings) for instance in instances]
-    outcomes = run_jobs(jobs, store, pool, progress, note)
+    outcomes = run_jobs(jobs, store, pool, progress, note, until_unix_s=until_unix_s)
     results = tuple(result for outcome in outcomes for result in outcome.results)
     so_far = HighScore(results=results, cpu_s=math.fsum(result.cpu_s for result in results))
     failed = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Literal, Protocol
 
 from pydantic import Field
@@ -60,7 +61,7 @@ class Attempt(Settings):
     answer: str | None = None
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cost_usd: float | None = None
+    cost_usd: Decimal | None = None
     recorded: bool = Field(False, description="Read back from disk: neither sent nor paid again.")
 
 
@@ -73,6 +74,9 @@ class Generation(Settings):
         What the operator `skeleton` wrote; `source` is the rule it is at its initial parameters.
     text : str or None
         What a reflection wrote; it has no source.
+    unanswered : str or None
+        "outage" when nobody answered however often it was tried, "refused" when the request was not accepted:
+        then the failure tells of the service and not of a rule, and the same request may fare better later.
     """
 
     key: str
@@ -86,6 +90,7 @@ class Generation(Settings):
     text: str | None = None
     failure: str | None = None
     seconds: float = Field(0.0, description="Wall seconds the writing took, waits between calls included.")
+    unanswered: Literal["outage", "refused"] | None = None
 
 
 class Generator(Protocol):

@@ -1,10 +1,16 @@
-"""Calls to a model API on disk, each written before its answer is read, so that none is paid twice."""
+"""Calls to a model API on disk: each is a file before it goes out, and its answer is there before it is read.
+
+The files are the ledger. Whatever kills a process, a call that went out is one file, with its tokens and its price
+once its answer arrived, and nothing has to be reconciled with them.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import tempfile
+from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -14,6 +20,9 @@ from pydantic import Field, ValidationError
 from bife_core.config import Settings
 from bife_core.errors import GeneratorError
 from bife_core.generators.base import Attempt, Message
+
+INTERRUPTED = "The process ended before the answer came; whether it was billed is not known."
+"""What is said of a call that went out and of which nothing more is known."""
 
 
 class Call(Settings):
@@ -25,12 +34,18 @@ class Call(Settings):
         The request's key and the how-many-th call it was for that key, from 1.
     prompt_digest, prompt_version : str
         Hash of `messages`, and of the prompt files they were made from.
+    status : str
+        "sent" until something came back or nothing more can come.
     answer : str or None
         Text of the model's message; None where the call failed.
     finish_reason : str or None
         Why the model stopped, in the server's word; "length" means the answer was cut off.
+    tokens_estimated : bool
+        Whether the server reported no tokens for its answer, so that the numbers are guesses from its length.
+    cost_usd : Decimal or None
+        Price of the tokens, exact; None where no prices were set.
     response : Any
-        The whole reply: its JSON value, or its text where it was no JSON.
+        The whole reply: its JSON value, or its text where it was no JSON or broke off.
     """
 
     schema_version: Literal[1] = 1
@@ -43,24 +58,26 @@ class Call(Settings):
     prompt_version: str
     messages: tuple[Message, ...]
     started_unix_s: float
-    seconds: float
-    status: Literal["ok", "error"]
+    seconds: float = 0.0
+    status: Literal["sent", "ok", "error"]
     http_status: int | None = None
     error: str | None = None
     answer: str | None = None
     finish_reason: str | None = None
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cost_usd: float | None = None
+    tokens_estimated: bool = False
+    cost_usd: Decimal | None = None
     response: Any = None
 
     def attempt(self, *, recorded: bool) -> Attempt:
         """Return the call as an `Attempt`; `recorded` says that it was read back, not sent."""
+        interrupted = self.status == "sent"
         return Attempt(
             started_unix_s=self.started_unix_s,
             seconds=self.seconds,
-            status=self.status,
-            error=self.error,
+            status="ok" if self.status == "ok" else "error",
+            error=INTERRUPTED if interrupted else self.error,
             http_status=self.http_status,
             answer=self.answer,
             prompt_tokens=self.prompt_tokens,
@@ -74,7 +91,7 @@ class CallStore:
     """A directory with the file ``<key>.<number>.json`` for every call; keys are percent-encoded.
 
     Failed calls are kept for the record and are never taken for answers. Threads and processes may share a
-    directory as long as no two of them work on the same key.
+    directory: a number is given once.
 
     Parameters
     ----------
@@ -94,26 +111,36 @@ class CallStore:
             If a file is not a recorded call.
         """
         prefix = "*" if key is None else _file_stem(key)
-        found = [_read(path) for path in sorted(self.directory.glob(f"{prefix}.*.json"))]
+        found = [read_call(path) for path in sorted(self.directory.glob(f"{prefix}.*.json"))]
         return sorted(found, key=lambda call: (call.key, call.number))
 
-    def next_number(self, key: str) -> int:
-        """Return the number the next call for `key` will have."""
-        return max((call.number for call in self.calls(key)), default=0) + 1
+    def begin(self, call: Call) -> Call:
+        """Write `call` before it goes out, under the first number its key has free, and return it with that."""
+        taken = max((known.number for known in self.calls(call.key)), default=0)
+        while True:
+            taken += 1
+            numbered = call.model_copy(update={"number": taken, "status": "sent"})
+            part = self._part(numbered)
+            path = self._path(numbered)
+            try:
+                # Unlike a renaming, a link never takes the place of another process's call.
+                os.link(part, path)
+            except FileExistsError:
+                part.unlink()
+                continue
+            except OSError:
+                # Some file systems know no links.
+                part.replace(path)
+            else:
+                part.unlink()
+            self._sync()
+            return numbered
 
     def write(self, call: Call) -> Path:
-        """Write `call` so that its file is either complete or absent, whatever happens meanwhile."""
-        self.directory.mkdir(parents=True, exist_ok=True)
-        path = self.directory / f"{_file_stem(call.key)}.{call.number:03d}.json"
-        text = json.dumps(call.model_dump(mode="json"), indent=1, ensure_ascii=False)
-        with tempfile.NamedTemporaryFile(
-            dir=self.directory, prefix=".", suffix=".part", delete=False
-        ) as part:
-            # A model may answer with half a surrogate pair, which UTF-8 cannot hold.
-            part.write(text.encode("utf-8", "replace"))
-            part.flush()
-            os.fsync(part.fileno())
-        Path(part.name).replace(path)
+        """Write `call` so that its file is either complete or as it was, whatever happens meanwhile."""
+        path = self._path(call)
+        self._part(call).replace(path)
+        self._sync()
         return path
 
     def answer(self, key: str, prompt_digest: str, *, model: str, temperature: float | None) -> Call | None:
@@ -128,12 +155,50 @@ class CallStore:
                 return call
         return None
 
+    def _path(self, call: Call) -> Path:
+        return self.directory / f"{_file_stem(call.key)}.{call.number:03d}.json"
 
-def _file_stem(key: str) -> str:
-    return quote(key, safe="").replace(".", "%2E")
+    def _part(self, call: Call) -> Path:
+        text = json.dumps(call.model_dump(mode="json"), indent=1, ensure_ascii=False)
+        name = None
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(
+                dir=self.directory, prefix=".", suffix=".part", delete=False
+            ) as part:
+                name = part.name
+                # A model may answer with half a surrogate pair, which UTF-8 cannot hold.
+                part.write(text.encode("utf-8", "replace"))
+                part.flush()
+                os.fsync(part.fileno())
+        except OSError as error:
+            if name is not None:
+                Path(name).unlink(missing_ok=True)
+            # Not left to those who try again on disk trouble: another try would be another paid call.
+            raise GeneratorError(
+                f"Calls to the model API cannot be written to {self.directory} ({error.strerror or error}); "
+                "no call is made that cannot be kept. Make room or set BIFE_HOME, and run again."
+            ) from error
+        return Path(part.name)
+
+    def _sync(self) -> None:
+        """Have the names on disk too, so that a power cut does not lose a call; Windows knows no such thing."""
+        with suppress(OSError):
+            descriptor = os.open(self.directory, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
-def _read(path: Path) -> Call:
+def read_call(path: Path) -> Call:
+    """Read the file of a call.
+
+    Raises
+    ------
+    GeneratorError
+        If it is none.
+    """
     try:
         return Call.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError) as error:
@@ -141,6 +206,10 @@ def _read(path: Path) -> Call:
             f"{path} was expected to be a recorded model call and cannot be read as one ({_brief(error)}); "
             "move it away to have the call made again."
         ) from error
+
+
+def _file_stem(key: str) -> str:
+    return quote(key, safe="").replace(".", "%2E")
 
 
 def _brief(error: Exception) -> str:

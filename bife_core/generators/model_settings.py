@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final
-from urllib.parse import urlsplit, urlunsplit
+from decimal import Decimal
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
+import httpx
 from openai import AsyncOpenAI
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from bife_core.config import describe
 from bife_core.errors import GeneratorError
+from bife_core.generators.wire import BoundedClient, Received
 
 _EXAMPLE: Final = "for instance BIFE_LLM_BASE_URL=https://api.deepseek.com BIFE_LLM_MODEL=deepseek-flash"
 _NO_KEY: Final = "not-needed"
+_SHORTEST_SECRET: Final = 4
+_DEEPEST: Final = 100
+_SECRET: Final = ("BIFE_LLM_API_KEY", "OPENAI_API_KEY")
+_MILLION: Final = Decimal(1_000_000)
 
 
 class ModelApiSettings(BaseSettings):
@@ -32,7 +38,11 @@ class ModelApiSettings(BaseSettings):
         ``BIFE_LLM_TEMPERATURE``; None leaves it to the server.
     timeout_s : float
         ``BIFE_LLM_TIMEOUT_S``: wall seconds one call may take in all (the paper's 60 by default).
-    price_in, price_out : float or None
+    tries : int
+        ``BIFE_LLM_TRIES``: calls made for one rule at most.
+    max_wait_s : float
+        ``BIFE_LLM_MAX_WAIT_S``: longest wait between two tries in seconds, whatever the server asks for.
+    price_in, price_out : Decimal or None
         ``BIFE_LLM_PRICE_IN`` and ``BIFE_LLM_PRICE_OUT``: USD per million tokens of prompt and of answer.
     """
 
@@ -48,18 +58,38 @@ class ModelApiSettings(BaseSettings):
         default=None, validation_alias=AliasChoices("BIFE_LLM_API_KEY", "OPENAI_API_KEY")
     )
     temperature: float | None = Field(default=None, ge=0, le=2, validation_alias="BIFE_LLM_TEMPERATURE")
-    timeout_s: float = Field(default=60.0, gt=0, validation_alias="BIFE_LLM_TIMEOUT_S")
-    price_in: float | None = Field(default=None, ge=0, validation_alias="BIFE_LLM_PRICE_IN")
-    price_out: float | None = Field(default=None, ge=0, validation_alias="BIFE_LLM_PRICE_OUT")
+    timeout_s: float = Field(default=60.0, gt=0, allow_inf_nan=False, validation_alias="BIFE_LLM_TIMEOUT_S")
+    tries: int = Field(default=6, ge=1, le=100, validation_alias="BIFE_LLM_TRIES")
+    max_wait_s: float = Field(default=60.0, ge=0, allow_inf_nan=False, validation_alias="BIFE_LLM_MAX_WAIT_S")
+    price_in: Decimal | None = Field(default=None, ge=0, validation_alias="BIFE_LLM_PRICE_IN")
+    price_out: Decimal | None = Field(default=None, ge=0, validation_alias="BIFE_LLM_PRICE_OUT")
 
     @field_validator("base_url")
     @classmethod
     def _is_http(cls, value: str | None) -> str | None:
-        if value is not None and (
-            urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).netloc
-        ):
+        value = value.strip() if value is not None else None
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        # Reading the port makes sure it is a number.
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
             raise ValueError("an address that starts with http:// or https:// was expected")
+        try:
+            httpx.URL(value)
+        except httpx.InvalidURL as error:
+            raise ValueError(f"an address was expected ({error})") from error
+        if any(character.isspace() for character in value):
+            raise ValueError("an address without spaces was expected")
         return value
+
+    @field_validator("api_key")
+    @classmethod
+    def _fits_a_header(cls, value: SecretStr | None) -> SecretStr | None:
+        # A key that was read from a file often ends in a line break.
+        text = value.get_secret_value().strip() if value is not None else ""
+        if not (text.isascii() and text.isprintable()):
+            raise ValueError("a key of printable ASCII characters was expected")
+        return SecretStr(text) if text else None
 
     @classmethod
     def from_environment(cls) -> ModelApiSettings:
@@ -74,14 +104,14 @@ class ModelApiSettings(BaseSettings):
             return cls()
         except ValidationError as error:
             raise GeneratorError(
-                f"The environment's model API settings cannot be used: {describe(error)}"
-            ) from error
+                f"The environment's model API settings cannot be used: {_described(error)}."
+            ) from None
 
     @property
     def address(self) -> str:
-        """The base URL without user name and password, fit for messages and files."""
+        """The base URL without user name, password and query, fit for messages and files."""
         parts = urlsplit(self.base_url or "")
-        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
     def require_complete(self) -> tuple[str, str]:
         """Return base URL and model.
@@ -100,19 +130,64 @@ class ModelApiSettings(BaseSettings):
             raise GeneratorError(f"The model API is not configured: set {' and '.join(missing)}, {_EXAMPLE}.")
         return self.base_url, self.model
 
-    def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Return what so many tokens cost in USD, or None when no price is set."""
+    def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> Decimal | None:
+        """Return what so many tokens cost in USD, exactly, or None when no price is set."""
         if self.price_in is None and self.price_out is None:
             return None
-        return (prompt_tokens * (self.price_in or 0.0) + completion_tokens * (self.price_out or 0.0)) / 1e6
+        price_in, price_out = self.price_in or Decimal(0), self.price_out or Decimal(0)
+        return (prompt_tokens * price_in + completion_tokens * price_out) / _MILLION
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must never be shown: the key, and user, password and values of the address's query; longest first."""
+        parts = urlsplit(self.base_url or "")
+        found = [self.api_key.get_secret_value()] if self.api_key is not None else []
+        found += [parts.password or "", unquote(parts.password or "")]
+        found += [value for _, value in parse_qsl(parts.query)]
+        return tuple(sorted({text for text in found if len(text) >= _SHORTEST_SECRET}, key=len, reverse=True))
 
     def redact(self, text: str) -> str:
         """Return `text` with the key blotted out, should a server have echoed it."""
-        key = self.api_key.get_secret_value() if self.api_key is not None else ""
-        return text.replace(key, "[key]") if len(key) >= 4 else text
+        for secret in self.secrets:
+            text = text.replace(secret, "[key]")
+        return text
 
-    def client(self) -> AsyncOpenAI:
+    def cleaned(self, value: Any, depth: int = 0) -> Any:
+        """Return a JSON value without secrets and halves of surrogate pairs, which no file can hold.
+
+        Raises
+        ------
+        RecursionError
+            If lists and objects are nested deeper than readers of JSON allow.
+        """
+        if depth > _DEEPEST:
+            raise RecursionError
+        if isinstance(value, str):
+            return self.redact(value.encode("utf-8", "replace").decode("utf-8"))
+        if isinstance(value, list):
+            return [self.cleaned(item, depth + 1) for item in value]
+        if isinstance(value, dict):
+            return {self.cleaned(name): self.cleaned(item, depth + 1) for name, item in value.items()}
+        return value
+
+    def client(self, received: Received | None = None) -> AsyncOpenAI:
         """Return a client that makes every call once: the generator retries, with a record of every try."""
         base_url, _ = self.require_complete()
         key = self.api_key.get_secret_value() if self.api_key is not None else _NO_KEY
-        return AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=self.timeout_s)
+        return AsyncOpenAI(
+            base_url=base_url,
+            api_key=key,
+            max_retries=0,
+            timeout=self.timeout_s,
+            http_client=BoundedClient(received if received is not None else Received()),
+        )
+
+
+def _described(error: ValidationError) -> str:
+    """Say what is wrong; of what may hold a secret the value is not told."""
+    lines = []
+    for item in error.errors():
+        name = str(item["loc"][0]) if item["loc"] else "settings"
+        found = "" if name in _SECRET else f" (found {item.get('input')!r})"
+        lines.append(f"{name}: {item['msg']}{found}")
+    return "; ".join(lines)

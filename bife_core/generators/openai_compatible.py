@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import time
+from threading import Lock
 from typing import Final
+from urllib.parse import quote
 
 import numpy as np
-from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt
+from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt, stop_after_delay
 
-from bife_core.errors import GeneratorError
+from bife_core.errors import ConfigError, GeneratorError
+from bife_core.generators.account import Account, BudgetReachedError
 from bife_core.generators.base import Attempt, Generation, GenerationRequest, Message
-from bife_core.generators.calls import Call, CallStore
+from bife_core.generators.calls import Call
 from bife_core.generators.model_api import Reply, ask
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.parsing import parse_answer, parse_reflection, read_skeleton
 from bife_core.generators.prompting import REFLECTIONS, assemble, prompt_digest, prompt_version
 
 _LENGTH: Final = "length"
+_WITHHELD: Final = "content_filter"
+_BYTES_PER_TOKEN: Final = 4
+_MOST_DOUBLINGS: Final = 16
+_UNREACHABLE_TRIES: Final = 3
 
 
 class ModelApiError(GeneratorError):
@@ -37,29 +45,31 @@ class ModelApiError(GeneratorError):
 
 
 class OpenAIGenerator:
-    """Asks a chat API for each rule; calls are recorded in `calls` and recorded answers are not paid again.
+    """Asks a chat API for each rule; calls are recorded on `account` and recorded answers are not paid again.
 
-    It holds no state between requests, so threads may share it.
+    Threads may share it. The first call goes out alone: what is wrong with the address, the key or the model is
+    found out by one call and not by as many as there are threads. After an outcome that stops the run no other
+    call goes out.
 
     Parameters
     ----------
     settings : ModelApiSettings
         Address, model, key, limits and prices.
-    calls : CallStore
-        Where every call is written before its answer is read.
-    tries : int
-        Calls made for one rule at most; rate limits, server errors, broken connections and timeouts are tried
-        again.
+    account : Account
+        Where every call is written before it goes out and before its answer is read, and what may be spent.
     backoff_s : float
         Mean wait before the second try in seconds; it doubles with every further one. A server's Retry-After
-        header takes precedence.
-    max_wait_s : float
-        Longest wait between two tries in seconds.
+        header takes precedence, up to `settings.max_wait_s`.
+    patience_s : float or None
+        No further try begins that many seconds after the first one did; by default the larger of 240 and four
+        times `settings.timeout_s`.
 
     Raises
     ------
     GeneratorError
         If the settings lack the address or the model.
+    ConfigError
+        If money is limited and a price is missing.
     """
 
     name = "openai"
@@ -67,18 +77,25 @@ class OpenAIGenerator:
     def __init__(
         self,
         settings: ModelApiSettings,
-        calls: CallStore,
+        account: Account,
         *,
-        tries: int = 4,
         backoff_s: float = 2.0,
-        max_wait_s: float = 60.0,
+        patience_s: float | None = None,
     ) -> None:
         _, self.model = settings.require_complete()
+        if account.budget.usd is not None and None in (settings.price_in, settings.price_out):
+            raise ConfigError(
+                "budget.usd needs the prices of the model, in US dollars per million tokens: set "
+                "BIFE_LLM_PRICE_IN and BIFE_LLM_PRICE_OUT (0 for a model of your own)."
+            )
         self.settings = settings
-        self.calls = calls
-        self._tries = tries
+        self.account = account
         self._backoff_s = backoff_s
-        self._max_wait_s = max_wait_s
+        self._patience_s = max(240.0, 4.0 * settings.timeout_s) if patience_s is None else patience_s
+        self._gate = Lock()
+        self._opened = False
+        self._reached = False
+        self._stopped: str | None = None
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Write one rule.
@@ -86,24 +103,45 @@ class OpenAIGenerator:
         Raises
         ------
         GeneratorError
-            When the key is refused, the model does not exist, the account is empty or the server cannot be
+            When the key is refused, the model does not exist, the account is empty or the server was never
             reached: no further request would fare better. It is a `ModelApiError` and carries the attempts.
+        BudgetReachedError
+            When the budget is used up; recorded answers are still given.
         """
         messages = assemble(request)
         digest = prompt_digest(messages)
-        known = self.calls.answer(
+        known = self.account.store.answer(
             request.key, digest, model=self.model, temperature=self.settings.temperature
         )
         if known is not None:
             return read_answer(request, self.name, known, (known.attempt(recorded=True),))
         attempts: list[Attempt] = []
-        call, reply = self._ask_until_answered(request, messages, digest, attempts)
+        try:
+            call, reply = self._ask_until_answered(request, messages, digest, attempts)
+        except BudgetReachedError as error:
+            raise BudgetReachedError(
+                str(error), self._without_rule(request, messages, attempts, str(error))
+            ) from error
         if reply.verdict == "ok":
             return read_answer(request, self.name, call, tuple(attempts))
         failure = reply.problem or "The model API gave no answer."
         if reply.verdict == "retry":
             failure = f"No answer in {len(attempts)} tries; the last: {failure}"
-        generation = Generation(
+        generation = self._without_rule(request, messages, attempts, failure)
+        if reply.verdict == "stop" or (reply.unreachable and not self._reached):
+            self._stopped = self._stopped or reply.problem
+            raise ModelApiError(generation)
+        unanswered = "outage" if reply.verdict == "retry" else "refused"
+        return generation.model_copy(update={"unanswered": unanswered})
+
+    def _without_rule(
+        self,
+        request: GenerationRequest,
+        messages: tuple[Message, ...],
+        attempts: list[Attempt],
+        failure: str,
+    ) -> Generation:
+        return Generation(
             key=request.key,
             generator=self.name,
             model=self.model,
@@ -111,58 +149,117 @@ class OpenAIGenerator:
             attempts=tuple(attempts),
             failure=failure,
         )
-        if reply.verdict == "stop" or reply.unreachable:
-            raise ModelApiError(generation)
-        return generation
 
     def _ask_until_answered(
         self, request: GenerationRequest, messages: tuple[Message, ...], digest: str, attempts: list[Attempt]
     ) -> tuple[Call, Reply]:
         rng = np.random.default_rng(request.seed)
+        until_unix_s = self.account.until_unix_s
+        draft = Call(
+            key=request.key,
+            number=1,
+            model=self.model,
+            base_url=self.settings.address,
+            temperature=self.settings.temperature,
+            prompt_digest=digest,
+            prompt_version=prompt_version(),
+            messages=messages,
+            started_unix_s=0.0,
+            status="sent",
+        )
 
         def attempt() -> tuple[Call, Reply]:
-            started_unix_s, clock = time.time(), time.perf_counter()
-            reply = ask(self.settings, messages)
-            call = Call(
-                key=request.key,
-                number=self.calls.next_number(request.key),
-                model=self.model,
-                base_url=self.settings.address,
-                temperature=self.settings.temperature,
-                prompt_digest=digest,
-                prompt_version=prompt_version(),
-                messages=messages,
-                started_unix_s=started_unix_s,
-                seconds=time.perf_counter() - clock,
-                status="ok" if reply.verdict == "ok" else "error",
-                http_status=reply.http_status,
-                error=reply.problem,
-                answer=reply.answer,
-                finish_reason=reply.finish_reason,
-                prompt_tokens=reply.prompt_tokens,
-                completion_tokens=reply.completion_tokens,
-                cost_usd=self.settings.cost_usd(reply.prompt_tokens, reply.completion_tokens),
-                response=reply.response,
-            )
-            self.calls.write(call)
-            attempts.append(call.attempt(recorded=False))
+            call, reply = self._call(draft)
+            if call.status != "sent":
+                attempts.append(call.attempt(recorded=False))
             return call, reply
+
+        def worth_a_try(outcome: tuple[Call, Reply]) -> bool:
+            _, reply = outcome
+            hopeless = reply.unreachable and not self._reached and len(attempts) >= _UNREACHABLE_TRIES
+            return reply.verdict == "retry" and not hopeless
 
         def wait_s(state: RetryCallState) -> float:
             assert state.outcome is not None
             _, reply = state.outcome.result()
             # Jitter keeps requests that were refused together from coming back together.
-            backoff_s = self._backoff_s * 2.0 ** (state.attempt_number - 1) * float(rng.uniform(0.5, 1.5))
-            return min(backoff_s if reply.retry_after_s is None else reply.retry_after_s, self._max_wait_s)
+            backoff_s = self._backoff_s * 2.0 ** min(state.attempt_number - 1, _MOST_DOUBLINGS)
+            if reply.retry_after_s is None:
+                wanted_s = backoff_s * float(rng.uniform(0.5, 1.5))
+            else:
+                wanted_s = reply.retry_after_s + float(rng.uniform(0.0, 0.5)) * self._backoff_s
+            left_s = math.inf if until_unix_s is None else max(until_unix_s - time.time(), 0.0)
+            return min(wanted_s, self.settings.max_wait_s, left_s)
 
         retrying = Retrying(
-            stop=stop_after_attempt(self._tries),
+            stop=stop_after_attempt(self.settings.tries) | stop_after_delay(self._patience_s),
             wait=wait_s,
-            retry=retry_if_result(lambda outcome: outcome[1].verdict == "retry"),
+            retry=retry_if_result(worth_a_try),
             retry_error_callback=lambda state: state.outcome.result() if state.outcome is not None else None,
         )
         result: tuple[Call, Reply] = retrying(attempt)
         return result
+
+    def _call(self, draft: Call) -> tuple[Call, Reply]:
+        with self._gate:
+            if not self._opened:
+                try:
+                    return self._recorded_call(draft)
+                finally:
+                    self._opened = True
+        return self._recorded_call(draft)
+
+    def _recorded_call(self, draft: Call) -> tuple[Call, Reply]:
+        """Make one call: on disk before it goes out, and with its answer before that is read."""
+        settings = self.settings
+        if self._stopped is not None:
+            return draft, Reply("stop", self._stopped)
+        sent = self.account.begin(draft.model_copy(update={"started_unix_s": time.time()}), settings.cost_usd)
+        clock = time.perf_counter()
+        reply = ask(settings, sent.messages, request_id=f"bife-{quote(sent.key, safe='')}.{sent.number}")
+        self._reached = self._reached or not reply.unreachable
+        prompt_tokens, completion_tokens, estimated = _tokens(sent, reply)
+        call = sent.model_copy(
+            update={
+                "seconds": time.perf_counter() - clock,
+                "status": "ok" if reply.verdict == "ok" else "error",
+                "http_status": reply.http_status,
+                "error": reply.problem,
+                "answer": reply.answer,
+                "finish_reason": reply.finish_reason,
+                "prompt_tokens": prompt_tokens,
+                "completion_tokens": completion_tokens,
+                "tokens_estimated": estimated,
+                "cost_usd": settings.cost_usd(prompt_tokens, completion_tokens),
+                "response": reply.response,
+            }
+        )
+        self.account.store.write(call)
+        if reply.verdict == "stop":
+            self._stopped = reply.problem
+        return call, reply
+
+
+def _tokens(sent: Call, reply: Reply) -> tuple[int, int, bool]:
+    """Return the tokens of prompt and answer, and whether they are guessed because the server was silent on them.
+
+    A completion that broke off was written, and billed, up to there at least.
+    """
+    torn = isinstance(reply.response, str) and '"choices"' in reply.response
+    reported = (reply.prompt_tokens, reply.completion_tokens)
+    estimated = None in reported and (reply.verdict == "ok" or torn)
+    prompt = "".join(message.content for message in sent.messages)
+    answer = str(reply.response) if torn else reply.answer or ""
+    prompt_tokens, completion_tokens = (
+        count if count is not None else _guessed(text) if estimated else 0
+        for count, text in zip(reported, (prompt, answer), strict=True)
+    )
+    return prompt_tokens, completion_tokens, estimated
+
+
+def _guessed(text: str) -> int:
+    """Guess how many tokens a text has; four bytes a token is the common rule of thumb for English and code."""
+    return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
 
 
 def read_answer(
@@ -183,4 +280,6 @@ def read_answer(
     source, skeleton, failure = parsed.source, None, parsed.failure
     if request.operator == "skeleton" and parsed.source is not None:
         source, skeleton, failure = read_skeleton(parsed.source)
+    if failure is not None and call.finish_reason == _WITHHELD:
+        failure = f"The provider's content filter withheld the answer. {failure}"
     return Generation(**known, thought=parsed.thought, source=source, skeleton=skeleton, failure=failure)

@@ -24,7 +24,13 @@ _CODE_START: Final = re.compile(r"^(?:import |from \w+ import |def |@)", re.MULT
 _USUAL_IMPORTS: Final = {"math": "import math", "np": "import numpy as np", "numpy": "import numpy"}
 _QUOTED_WORDS: Final = 12
 _MOST_WORDS: Final = 120
+_LONGEST_QUOTE: Final = 200
+_LONGEST_THOUGHT: Final = 1000
+_MOST_PIECES: Final = 50
+_MOST_ENDS: Final = 200
 
+LONGEST_ANSWER: Final = 200_000
+"""Characters of an answer, its reasoning left out, that are read for a rule; a rule has a few thousand."""
 
 NOT_PYTHON: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `parse_python` raises on text that is no Python or nested too deeply."""
@@ -90,8 +96,15 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
     text = _REASONING.sub("", answer or "").replace("\r\n", "\n").strip()
     if not text:
         found = "only unfinished reasoning" if answer and answer.strip() else "nothing"
-        return ParsedAnswer(failure=f"The model's answer was empty: a rule was expected, {found} was found.")
-    pieces = [(textwrap.dedent(match.group(2)), text[: match.start()]) for match in _FENCE.finditer(text)]
+        ending = "; it ended at the model's length limit" if cut_off else ""
+        return ParsedAnswer(
+            failure=f"The model's answer was empty: a rule was expected, {found} was found{ending}."
+        )
+    if len(text) > LONGEST_ANSWER:
+        return ParsedAnswer(
+            failure=f"The answer has {len(text):,} characters; a rule is looked for in {LONGEST_ANSWER:,} at most."
+        )
+    pieces = _fenced_code(text)
     if not any(FUNCTION_NAME in code for code, _ in pieces):
         pieces += _bare_code(_FENCE.sub("", text))
     chosen: tuple[ast.Module, str, str] | None = None
@@ -113,7 +126,10 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
     if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(_function(tree))):
         ending = "; the answer may have been cut off" if _unclosed(text, code) else ""
         return ParsedAnswer(failure=f"`{FUNCTION_NAME}` never returns a score{ending}.")
-    return ParsedAnswer(thought=_thought(before, text, tree), source=_rule_source(tree, code))
+    thought = _thought(before, text, tree)
+    return ParsedAnswer(
+        thought=_printable(thought)[:_LONGEST_THOUGHT] if thought else None, source=_rule_source(tree, code)
+    )
 
 
 def parse_reflection(answer: str | None) -> str | None:
@@ -147,6 +163,17 @@ def _unclosed(text: str, code: str) -> bool:
     return text.endswith(code.rstrip())
 
 
+def _fenced_code(text: str) -> list[tuple[str, str]]:
+    """Return the code of the fenced blocks and the text before each, in their order.
+
+    Of more blocks than anybody writes the last are kept, those with the function's name before others.
+    """
+    blocks = list(_FENCE.finditer(text))
+    if len(blocks) > _MOST_PIECES:
+        blocks = [block for block in blocks if FUNCTION_NAME in block.group(2)] or blocks
+    return [(textwrap.dedent(block.group(2)), text[: block.start()]) for block in blocks[-_MOST_PIECES:]]
+
+
 def _bare_code(text: str) -> list[tuple[str, str]]:
     """Return unfenced code and the text before it: from the first import or def to the last line that parses.
 
@@ -157,25 +184,42 @@ def _bare_code(text: str) -> list[tuple[str, str]]:
     if start is None:
         return []
     before, lines = text[: start.start()], text[start.start() :].split("\n")
-    for end in range(len(lines), 0, -1):
-        at_margin = end == len(lines) or (lines[end][:1].strip() != "" and lines[end][:1] not in ")]}")
-        if at_margin:
-            code = "\n".join(lines[:end])
-            try:
-                tree = parse_python(code)
-            except NOT_PYTHON:
-                continue
-            if _functions(tree):
-                return [(code, before)]
+    end = len(lines)
+    for _ in range(_MOST_ENDS):
+        try:
+            tree = parse_python("\n".join(lines[:end]))
+        except NOT_PYTHON as error:
+            # No code that reaches beyond the first mistake can be right.
+            wrong = error.lineno if isinstance(error, SyntaxError) and error.lineno else end
+            end = _margin_before(lines, min(wrong, end))
+            if end == 0:
+                break
+            continue
+        if _functions(tree):
+            return [("\n".join(lines[:end]), before)]
+        break
     return [(text[start.start() :], before)]
+
+
+def _margin_before(lines: list[str], end: int) -> int:
+    """Return the last line number below `end` at which a text that begins at the margin could follow the code."""
+    for number in range(end - 1, 0, -1):
+        if lines[number][:1].strip() and lines[number][:1] not in ")]}":
+            return number
+    return 0
 
 
 def _syntax_complaint(error: BaseException, at_end: bool) -> str:
     if at_end:
         return "The answer was cut off before the rule ended, or it is no valid Python."
     where = f" in line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-    what = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"The rule in the answer is no valid Python: {what}{where}."
+    what = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
+    return f"The rule in the answer is no valid Python: {_printable(what)}{where}."
+
+
+def _printable(text: str) -> str:
+    """Return a text of a model on one line, without the control characters that would drive a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _no_rule(text: str, pieces: list[str]) -> str:
@@ -186,10 +230,12 @@ def _no_rule(text: str, pieces: list[str]) -> str:
         except NOT_PYTHON:
             continue
     if names:
-        listed = ", ".join(f"`{name}`" for name in dict.fromkeys(names))
+        several = list(dict.fromkeys(names))
+        listed = ", ".join(f"`{name[:_LONGEST_QUOTE]}`" for name in several[:_QUOTED_WORDS])
         return f"The answer defines {listed} but no function `{FUNCTION_NAME}`."
-    words = text.split()
-    quoted = " ".join(words[:_QUOTED_WORDS]) + (" ..." if len(words) > _QUOTED_WORDS else "")
+    words = _printable(text).split()
+    quoted = " ".join(words[:_QUOTED_WORDS])[:_LONGEST_QUOTE]
+    quoted += " ..." if len(words) > _QUOTED_WORDS or len(quoted) == _LONGEST_QUOTE else ""
     return f'The answer holds no function `{FUNCTION_NAME}`; it begins "{quoted}".'
 
 

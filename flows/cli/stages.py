@@ -48,12 +48,11 @@ def evolve(*, config: PipelineConfig) -> None:
     """Search for a rule; decisions are collected first where they are missing."""
     console = standard_output()
     with console.status(STARTING):
-        from bife_core.generators import open_generator
         from flows.cli import summary
         from flows.evolution import evolution
-        from tasks.home import project_home
+        from tasks.generation import require_generator
 
-        open_generator(config.generator, project_home().runs)
+        require_generator(config)
     result = run_flow(console, config, evolution, config)
     if result.best is None:
         raise CommandEnd(summary.no_rule(result), ExitCode.ERROR)
@@ -133,14 +132,13 @@ def discover(console: Console, config: PipelineConfig) -> PipelineResult:
         If no rule came out.
     """
     with console.status(STARTING):
-        from bife_core.generators import open_generator
         from flows.cli import summary
         from flows.cli.rules import brancher
         from flows.pipeline import pipeline
-        from tasks.home import project_home
+        from tasks.generation import require_generator
 
         # What would stop the run late is found out before anything is spent.
-        open_generator(config.generator, project_home().runs)
+        require_generator(config)
         brancher(config.evaluation.baseline)
     result = run_flow(console, config, pipeline, config)
     if result.evaluation is None:

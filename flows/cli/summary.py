@@ -89,8 +89,9 @@ def show_evolution(console: Console, result: EvolutionResult) -> None:
 
 def no_rule(result: EvolutionResult) -> str:
     """Return the sentence for a search without a rule."""
+    early = f"{result.ended_by} " if result.ended_by else ""
     return (
-        f"None of the {result.samples} samples became a rule that solves the design instances "
+        f"{early}None of the {result.samples} samples became a rule that solves the design instances "
         f"({result.failures} failed); candidates.json in {result.directory} tells why for each."
     )
 

@@ -22,6 +22,8 @@ from tasks.tracking.traces import TracedCall, store_traces
 
 _ENDED = ("FINISHED", "FAILED")
 _STOPPED = "stopped"
+ENDED_BY = "ended_by"
+"""Tag of a run that a limit of its budget ended."""
 _LONGEST_NOTE = 5000
 _open: WeakSet[EvolutionTracker] = WeakSet()
 
@@ -118,9 +120,14 @@ class EvolutionTracker:
             )
 
     def finish(
-        self, files: Sequence[Path], metrics: Mapping[str, float | None], tags: Mapping[str, str]
+        self,
+        files: Sequence[Path],
+        metrics: Mapping[str, float | None],
+        tags: Mapping[str, str],
+        *,
+        early: bool = False,
     ) -> None:
-        """Deliver the outcome and end the run."""
+        """Deliver the outcome and end the run; one that ended `early` can be taken up again."""
         if not self.complete:
             self._spool.add(
                 "outcome",
@@ -128,6 +135,7 @@ class EvolutionTracker:
                 metrics=dict(metrics),
                 tags=dict(tags),
                 time_ms=_now_ms(),
+                early=early,
             )
 
     def stop(self, reason: str) -> None:
@@ -167,7 +175,8 @@ class EvolutionTracker:
         if not self.complete:
             store.client().update_run(run_id, status="RUNNING")
             store.log(run_id, params=self._params)
-            store.forget_tag(run_id, _STOPPED)
+            for mark in (_STOPPED, ENDED_BY):
+                store.forget_tag(run_id, mark)
         self.run_id = run_id
 
     def _opening(self) -> None:
@@ -213,13 +222,14 @@ class EvolutionTracker:
         metrics: Mapping[str, float | None],
         tags: Mapping[str, str],
         time_ms: int,
+        early: bool = False,
     ) -> None:
         if self.complete:
             return
         store.log_files(self.run_id, files)
         store.log(self.run_id, metrics=metrics, tags=tags, time_ms=time_ms)
-        store.client().set_terminated(self.run_id, "FINISHED")
-        self.complete = True
+        store.client().set_terminated(self.run_id, "KILLED" if early else "FINISHED")
+        self.complete = not early
 
     def _stop(self, reason: str) -> None:
         store.log(self.run_id, tags={_STOPPED: reason})
@@ -353,7 +363,7 @@ def _call_metrics(generation: Generation) -> dict[str, float | None]:
         "prompt_tokens": sum(attempt.prompt_tokens for attempt in generation.attempts),
         "completion_tokens": sum(attempt.completion_tokens for attempt in generation.attempts),
         "call_seconds": sum(attempt.seconds for attempt in generation.attempts),
-        "cost_usd": sum(costs) if costs else None,
+        "cost_usd": float(sum(costs)) if costs else None,
     }
 
 

@@ -115,5 +115,5 @@ def _attributes(call: TracedCall) -> dict[str, Any]:
     if attempt.http_status is not None:
         attributes["http_status"] = attempt.http_status
     if attempt.cost_usd is not None:
-        attributes[SpanAttributeKey.LLM_COST] = {CostKey.TOTAL_COST: attempt.cost_usd}
+        attributes[SpanAttributeKey.LLM_COST] = {CostKey.TOTAL_COST: float(attempt.cost_usd)}
     return attributes

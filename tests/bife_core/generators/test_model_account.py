@@ -1,0 +1,239 @@
+"""What calls cost, what they may cost, and that a killed process leaves books that balance."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from bife_core.config import BudgetConfig
+from bife_core.errors import ConfigError, GeneratorError
+from bife_core.generators.account import Account, BudgetReachedError, Spending, reached
+from bife_core.generators.base import Generation, GenerationRequest
+from bife_core.generators.calls import Call, CallStore
+from bife_core.generators.model_settings import ModelApiSettings
+from bife_core.generators.openai_compatible import OpenAIGenerator
+from tests.support.model_api import MODEL, ModelApi
+
+PRICES = {"price_in": "0.10", "price_out": "0.30"}
+CALL_USD = (1000 * Decimal("0.10") + 200 * Decimal("0.30")) / 1_000_000
+
+
+def call(**changes: object) -> Call:
+    data = {
+        "key": "g00-c00",
+        "number": 1,
+        "model": MODEL,
+        "base_url": "http://here/v1",
+        "prompt_digest": "d",
+        "prompt_version": "v",
+        "messages": [{"role": "user", "content": "write a rule"}],
+        "started_unix_s": 1.0,
+        "status": "ok",
+        "answer": "an answer",
+        "prompt_tokens": 10,
+        "completion_tokens": 5,
+    }
+    return Call.model_validate(data | changes)
+
+
+def generator(
+    api: ModelApi, calls: Path, budget: BudgetConfig, until_unix_s: float | None = None, **settings: object
+) -> OpenAIGenerator:
+    chosen = {"base_url": api.base_url, "model": MODEL, "timeout_s": 5.0} | PRICES | settings
+    account = Account(calls, budget, until_unix_s)
+    return OpenAIGenerator(ModelApiSettings.model_validate(chosen), account, backoff_s=0.02)
+
+
+def ask_for(writer: OpenAIGenerator, count: int) -> list[Generation | BaseException]:
+    def one(number: int) -> Generation | BaseException:
+        try:
+            return writer.generate(
+                GenerationRequest(key=f"g00-c{number:02d}", operator="i1", seed=number, benchmark="toys")
+            )
+        except BudgetReachedError as error:
+            return error
+
+    with ThreadPoolExecutor(16) as pool:
+        return list(pool.map(one, range(count)))
+
+
+def test_sums_are_exact_to_the_last_fraction_of_a_cent() -> None:
+    spent = Spending()
+    for _ in range(1000):
+        spent = spent.plus(call(cost_usd=Decimal("0.0000001")))
+    assert spent.cost_usd == Decimal("0.0001")
+    assert (spent.calls, spent.tokens) == (1000, 15_000)
+
+
+def test_calls_made_before_prices_were_known_are_priced_now() -> None:
+    spent = Spending().plus(call()).plus(call(cost_usd=Decimal(1)), lambda *_: Decimal(9))
+    assert spent.cost_usd == 1
+    assert Spending().plus(call(), lambda *_: Decimal(9)).cost_usd == 9
+
+
+@pytest.mark.parametrize(
+    ("limit", "spent", "word"),
+    [
+        ({"calls": 3}, {"calls": 3}, "budget.calls is used up: 3 of 3 calls"),
+        ({"tokens": 30}, {"prompt_tokens": 20, "completion_tokens": 10}, "budget.tokens"),
+        ({"prompt_tokens": 20}, {"prompt_tokens": 20}, "budget.prompt_tokens"),
+        ({"completion_tokens": 20}, {"completion_tokens": 21}, "budget.completion_tokens"),
+        ({"usd": 0.1}, {"cost_usd": Decimal("0.1")}, "budget.usd is used up: 0.1 of 0.1 US dollars"),
+    ],
+)
+def test_a_limit_is_reached_at_its_value_and_says_so(
+    limit: dict[str, float], spent: dict[str, object], word: str
+) -> None:
+    budget = BudgetConfig.model_validate(limit)
+    assert word in str(reached(budget, Spending.model_validate(spent)))
+    assert reached(budget, Spending()) is None
+    assert reached(BudgetConfig(), Spending.model_validate(spent)) is None
+
+
+def test_calls_under_way_together_never_exceed_their_limit(tmp_path: Path) -> None:
+    with ModelApi(delay_s=0.05) as api:
+        writer = generator(api, tmp_path, BudgetConfig(calls=7))
+        outcomes = ask_for(writer, 20)
+        assert len(api.requests) == 7
+        assert sum(isinstance(outcome, Generation) for outcome in outcomes) == 7
+        # What was answered is given without a call, and a higher limit goes on.
+        raised = generator(api, tmp_path, BudgetConfig(calls=9))
+        assert sum(isinstance(outcome, Generation) for outcome in ask_for(raised, 20)) == 9
+        assert len(api.requests) == 9
+
+
+def test_two_processes_worth_of_accounts_share_one_limit(tmp_path: Path) -> None:
+    with ModelApi(delay_s=0.05) as api:
+        first = generator(api, tmp_path, BudgetConfig(calls=5))
+        ask_for(first, 3)
+        second = generator(api, tmp_path, BudgetConfig(calls=5))
+        ask_for(second, 10)
+        ask_for(first, 10)
+    assert len(api.requests) == 5
+
+
+@pytest.mark.parametrize(
+    "limit", [{"usd": float(3 * CALL_USD)}, {"tokens": 3600}, {"completion_tokens": 600}]
+)
+def test_money_and_tokens_exceed_their_limit_by_what_is_under_way_only(
+    tmp_path: Path, limit: dict[str, float]
+) -> None:
+    with ModelApi(delay_s=0.05) as api:
+        writer = generator(api, tmp_path, BudgetConfig.model_validate(limit))
+        one_by_one = [
+            outcome for _ in range(6) for outcome in ask_for(writer, 4)[:4] if isinstance(outcome, Generation)
+        ]
+        assert one_by_one
+    assert 3 <= len(api.requests) <= 3 + 15
+    assert len(api.requests) == writer.account.spending().calls
+    assert writer.account.spending().cost_usd == len(api.requests) * CALL_USD
+
+
+def test_failed_tries_use_up_calls(tmp_path: Path) -> None:
+    with ModelApi(then="overloaded") as api:
+        (end,) = ask_for(generator(api, tmp_path, BudgetConfig(calls=2)), 1)
+    assert isinstance(end, BudgetReachedError)
+    assert end.generation is not None
+    assert len(end.generation.attempts) == len(api.requests) == 2
+    copy = pickle.loads(pickle.dumps(end))
+    assert (str(copy), copy.generation) == (str(end), end.generation)
+
+
+def test_no_call_and_no_wait_goes_beyond_the_time(tmp_path: Path) -> None:
+    began = time.monotonic()
+    with ModelApi(then="rate_limited", retry_after_s=30) as api:
+        writer = generator(api, tmp_path, BudgetConfig(hours=1), time.time() + 0.5)
+        (end,) = ask_for(writer, 1)
+    assert isinstance(end, BudgetReachedError)
+    assert "budget.hours" in str(end)
+    assert time.monotonic() - began < 3.0
+
+
+@pytest.mark.parametrize("missing", ["price_in", "price_out"])
+def test_a_limit_on_money_without_prices_is_refused_before_any_call(tmp_path: Path, missing: str) -> None:
+    with ModelApi() as api, pytest.raises(ConfigError, match="BIFE_LLM_PRICE_IN and BIFE_LLM_PRICE_OUT"):
+        generator(api, tmp_path, BudgetConfig(usd=1), **{missing: None})
+    assert api.requests == []
+
+
+def test_an_interrupted_call_is_counted_as_one_whose_tokens_are_unknown(tmp_path: Path) -> None:
+    store = CallStore(tmp_path)
+    sent = store.begin(call(status="sent", answer=None, prompt_tokens=0, completion_tokens=0))
+    account = Account(tmp_path, BudgetConfig(calls=1))
+    assert (account.spending().calls, account.spending().unknown) == (1, 1)
+    with pytest.raises(BudgetReachedError):
+        account.begin(call())
+    assert "whether it was billed is not known" in str(sent.attempt(recorded=True).error)
+    store.write(call())
+    assert (account.spending().unknown, account.spending().tokens) == (0, 15)
+
+
+def test_a_number_is_given_once_however_many_ask(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        given = list(pool.map(lambda _: CallStore(tmp_path).begin(call()).number, range(24)))
+    assert sorted(given) == list(range(1, 25))
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_directory_that_cannot_be_written_to_makes_no_call(tmp_path: Path) -> None:
+    taken = tmp_path / "file"
+    taken.write_text("in the way")
+    with ModelApi() as api:
+        writer = generator(api, taken / "calls", BudgetConfig())
+        with pytest.raises(GeneratorError, match="cannot be written"):
+            ask_for(writer, 1)
+    assert api.requests == []
+
+
+def test_the_books_balance_after_every_kill(tmp_path: Path) -> None:
+    count, kills = 40, 3
+    with ModelApi(delay_s=0.05) as api:
+        environment = os.environ | {
+            "BIFE_LLM_BASE_URL": api.base_url,
+            "BIFE_LLM_MODEL": MODEL,
+            "BIFE_LLM_PRICE_IN": PRICES["price_in"],
+            "BIFE_LLM_PRICE_OUT": PRICES["price_out"],
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        command = [sys.executable, "-m", "tests.support.model_client", str(tmp_path), str(count)]
+        for kill in range(kills):
+            process = subprocess.Popen(command, env=environment)
+            goal = len(api.delivered) + 3 + 2 * kill
+            while len(api.delivered) < goal and process.poll() is None:
+                time.sleep(0.005)
+            process.kill()
+            process.wait()
+            assert_balanced(api, tmp_path)
+        subprocess.run(command, env=environment, check=True, timeout=120)
+        assert_balanced(api, tmp_path)
+        asked = len(api.requests)
+        subprocess.run(command, env=environment, check=True, timeout=120)
+        assert len(api.requests) == asked
+    answered = [found for found in CallStore(tmp_path).calls() if found.status == "ok"]
+    assert len({found.key for found in answered}) == len(answered) == count
+
+
+def assert_balanced(api: ModelApi, directory: Path) -> None:
+    """Compare the calls on disk with what the server knows it sent in full."""
+    calls = {f"bife-{found.key}.{found.number}": found for found in CallStore(directory).calls()}
+    settled = {name for name, found in calls.items() if found.status == "ok"}
+    deadline = time.monotonic() + 2.0
+    # The client may have written an answer down before the server's thread has said that it sent it.
+    while not settled <= set(api.delivered) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    delivered = set(api.delivered)
+    assert settled <= delivered
+    assert delivered - settled <= {name for name, found in calls.items() if found.status == "sent"}
+    assert {request.headers["x-client-request-id"] for request in api.requests} <= set(calls)
+    spent = Account(directory).spending()
+    assert (spent.calls, spent.answered) == (len(calls), len(settled))
+    assert (spent.prompt_tokens, spent.completion_tokens) == (1000 * len(settled), 200 * len(settled))
+    assert spent.cost_usd == (len(settled) * CALL_USD if calls else None) or not settled

@@ -1,0 +1,122 @@
+"""A budget ends a search cleanly with the best rule so far; raised, the search goes on where it stopped."""
+
+from decimal import Decimal
+
+import pytest
+from mlflow import MlflowClient
+
+from bife_core.config import with_overrides
+from bife_core.errors import ConfigError
+from flows.evolution import evolution
+from flows.running import run
+from tasks.generation import GenerationStopped
+from tests.support.model_api import MODEL, ModelApi
+
+
+@pytest.fixture
+def search(smoke, monkeypatch):
+    """Return a function that runs an evolution of its own, by a model API if there is one."""
+
+    def go(seed, api=None, **limits):
+        if api is not None:
+            monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+            monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
+            monkeypatch.setenv("BIFE_LLM_TIMEOUT_S", "2")
+            monkeypatch.setenv("BIFE_LLM_TRIES", "1")
+            monkeypatch.setenv("BIFE_LLM_PRICE_IN", "1.0")
+            monkeypatch.setenv("BIFE_LLM_PRICE_OUT", "2.0")
+        overrides = {f"budget.{name}": value for name, value in limits.items()} | {"search.seed": seed}
+        if api is not None:
+            overrides["generator.kind"] = "openai"
+        return run(None, evolution, with_overrides(smoke.config, overrides), smoke.result.collection.summary)
+
+    return go
+
+
+def status(result):
+    return MlflowClient().get_run(result.run.run_id).info.status
+
+
+def test_a_limit_on_calls_in_the_midst_of_a_generation(search):
+    with ModelApi() as api:
+        first = search(21, api, calls=6)
+        assert len(api.requests) == first.spending.calls == 6
+        assert first.best is not None
+        assert first.best_rule.is_file()
+        assert "budget.calls is used up: 6 of 6" in first.ended_by
+        assert any(first.ended_by in note for note in first.notes)
+        assert status(first) == "KILLED"
+
+        again = search(21, api, calls=6)
+        assert (again.best, len(api.requests)) == (first.best, 6)
+
+        whole = search(21, api)
+        assert len(api.requests) == whole.samples == 8
+        assert (whole.ended_by, whole.failures, status(whole)) == (None, 0, "FINISHED")
+        assert whole.spending.cost_usd == 8 * Decimal("0.0014")
+
+        # A search that is complete needs nothing more, so no limit is in its way.
+        assert search(21, api, calls=1, hours=1e-9).ended_by is None
+
+
+def test_fewer_calls_than_the_initial_population_still_give_a_rule(search):
+    with ModelApi() as api:
+        result = search(22, api, usd=0.0028)
+    assert result.best is not None
+    assert "budget.usd" in result.ended_by
+    assert 2 <= len(api.requests) == result.samples <= 4
+
+
+def test_a_limit_on_samples_holds_for_any_generator_and_costs_nothing_when_raised(search):
+    short = search(23, samples=6)
+    assert (short.samples, short.best is not None) == (6, True)
+    assert "budget.samples is used up: 6 rules" in short.ended_by
+    resumed = search(23)
+    undisturbed = search(24)
+    assert (resumed.samples, undisturbed.samples, resumed.ended_by) == (8, 8, None)
+
+
+def test_no_time_left_ends_the_search_before_it_begins(search):
+    result = search(25, hours=1e-9)
+    assert (result.samples, result.best) == (0, None)
+    assert "budget.hours" in result.ended_by
+
+
+def test_money_without_prices_is_refused_before_anything_is_done(smoke, monkeypatch):
+    overrides = {"generator.kind": "openai", "budget.usd": 1, "search.seed": 26}
+    with ModelApi() as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
+        with pytest.raises(ConfigError, match="needs the prices"):
+            run(None, evolution, with_overrides(smoke.config, overrides))
+        assert api.requests == []
+
+
+@pytest.mark.parametrize("scene", ["overloaded", "hang", "bad_request"])
+def test_an_api_that_never_answers_stops_the_run_and_spoils_nothing(search, scene):
+    seed = {"overloaded": 27, "hang": 28, "bad_request": 29}[scene]
+    with ModelApi(then=scene) as api:
+        with pytest.raises(GenerationStopped, match="answered none of the last 4 requests"):
+            search(seed, api)
+        assert len(api.requests) == 4
+    with ModelApi() as api:
+        result = search(seed, api)
+    assert (result.samples, result.failures) == (8, 0)
+
+
+def test_an_outage_in_the_midst_stops_the_run_where_it_can_go_on(search):
+    broken = ModelApi(["good"] * 4, then="overloaded")
+    with broken as api, pytest.raises(GenerationStopped, match="answered none of the last 4 requests"):
+        search(30, api)
+    with ModelApi() as api:
+        result = search(30, api)
+        assert len(api.requests) == 4
+    assert (result.samples, result.failures) == (8, 0)
+
+
+def test_a_request_nobody_accepts_among_others_is_a_failed_sample_for_good(search):
+    with ModelApi(["good", "context_overflow"]) as api:
+        first = search(31, api)
+        assert (first.samples, first.failures, len(api.requests)) == (8, 1, 8)
+        assert search(31, api).best == first.best
+        assert len(api.requests) == 8

@@ -1,0 +1,34 @@
+"""Asks a model API for rules until all are there; a process to be killed by tests.
+
+``python -m tests.support.model_client DIRECTORY COUNT`` with the API's settings in the environment.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from bife_core.generators.account import Account
+from bife_core.generators.base import GenerationRequest
+from bife_core.generators.model_settings import ModelApiSettings
+from bife_core.generators.openai_compatible import OpenAIGenerator
+
+THREADS = 16
+
+
+def main() -> None:
+    """Ask for as many rules as the command line says."""
+    directory, count = Path(sys.argv[1]), int(sys.argv[2])
+    generator = OpenAIGenerator(ModelApiSettings.from_environment(), Account(directory))
+    requests = [
+        GenerationRequest(key=f"g00-c{number:02d}", operator="i1", seed=number, benchmark="toys")
+        for number in range(count)
+    ]
+    with ThreadPoolExecutor(THREADS) as pool:
+        for generation in pool.map(generator.generate, requests):
+            assert generation.source is not None, generation.failure
+
+
+if __name__ == "__main__":
+    main()
