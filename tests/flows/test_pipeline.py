@@ -177,7 +177,7 @@ def test_a_reference_rule_is_evaluated_alone(smoke):
 
 def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_methods(smoke):
     reference = f"runs:/{smoke.result.evolution.run.run_id}"
-    result = run(None, evaluation, smoke.config, reference, ("pscost", "paper_ca"))
+    result = run(None, evaluation, smoke.config, reference, others=("pscost", "paper_ca"))
     assert result.sha == smoke.result.evolution.best.sha
     assert list(result.summary.methods)[1:] == ["pscost", "paper_ca", "relpscost"]
     assert {c.method for c in result.summary.comparisons} == set(result.summary.methods) - {"relpscost"}
