@@ -46,6 +46,7 @@ from bife_core.scip.layout import (
     ROW_KEPT,
     ROW_SUMS,
     ROW_TAG,
+    ROW_VISITS,
     SCORES,
     SCRATCH,
     STATIC_TAKEN,
@@ -59,7 +60,7 @@ from bife_core.scip.memory import (
     load_int64,
     prefetch,
 )
-from bife_core.scip.rows import by_row, places_of
+from bife_core.scip.rows import by_row, places_of, take_row
 
 
 @jit
@@ -263,6 +264,19 @@ def _fetch_ahead(state, candidates, c, n, by_rows):
 
 
 @jit
+def _take_all_rows(scip, state, mask, epsilon):
+    """Take every row of the LP in order, each fetched well before it is needed."""
+    rows = state[LP_ROWS]
+    n = state[N_LP_ROWS]
+    for position in range(n):
+        if position + 12 < n:
+            _fetch_struct(load_int64(rows, position + 12))
+        if not take_row(scip, state, load_int64(rows, position), position, mask, epsilon):
+            return False
+    return True
+
+
+@jit
 def extract(scip, state, mask, only_priority):
     """Compute the features of the LP branching candidates into the buffer ``state[MATRIX]``.
 
@@ -314,8 +328,14 @@ def extract(scip, state, mask, only_priority):
         return NO_MEMORY, int64(0)
     infinity = api.infinity(scip)
     epsilon = api.epsilon(scip)
+    by_rows = mask & NEEDS_BY_ROW != 0
+    # Where candidates will meet most rows anyway, one pass over all of them waits less for memory.
+    many = by_rows and 2 * state[ROW_VISITS] > n_lp_rows
+    if many and not _take_all_rows(scip, state, mask, epsilon):
+        return NO_MEMORY, int64(0)
+    state[ROW_VISITS] = 0
     for c in range(n):
-        _fetch_ahead(state, candidates, c, n, mask & NEEDS_BY_ROW != 0)
+        _fetch_ahead(state, candidates, c, n, by_rows)
         variable = load_int64(candidates, c)
         col = api.var_col(variable)
         out = float64_view(state[MATRIX] + 8 * c * N_FEATURES, N_FEATURES)

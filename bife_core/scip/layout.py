@@ -89,6 +89,8 @@ OVERTIME: Final = 72
 """Branchings handed to RPB because the rule had used up the guard's share of time."""
 FEATURELESS: Final = 73
 """Branchings handed to SCIP's next rule because their features could not be taken."""
+ROW_VISITS: Final = 74
+"""Rows met by the candidates of the last call, each as often as it was met."""
 STATE_WORDS: Final = 80
 
 BUFFERS: Final = (

@@ -43,6 +43,7 @@ from bife_core.scip.layout import (
     ROW_RHS,
     ROW_SUMS,
     ROW_TAG,
+    ROW_VISITS,
     ROW_W2,
     ROW_W3,
     ROW_W4,
@@ -115,7 +116,7 @@ def _keep_row(state, row, kept, sums):
 
 
 @jit
-def _take_row(scip, state, row, position, mask, epsilon):
+def take_row(scip, state, row, position, mask, epsilon):
     """Bring what the passes read of the LP row at `position` up to date with the present call."""
     kept = int64_view(state[ROW_KEPT] + 8 * position * N_ROW_KEPT, N_ROW_KEPT)
     sums = float64_view(state[ROW_SUMS] + 8 * position * N_ROW_SUMS, N_ROW_SUMS)
@@ -238,6 +239,7 @@ def by_row(scip, state, col, mask, infinity, epsilon, out):
     rows = api.col_rows(col)
     vals = api.col_vals(col)
     n_rows = int64(api.col_n_lp_rows(col))  # SCIP keeps the rows that are in the LP first
+    state[ROW_VISITS] += n_rows
     if not (ensure_room(state, TIGHT_ROWS, n_rows) and ensure_room(state, TIGHT_VALS, n_rows)):
         return False
     tight_rows = int64_view(state[TIGHT_ROWS], n_rows)
@@ -274,7 +276,7 @@ def by_row(scip, state, col, mask, infinity, epsilon, out):
             if position < 0:
                 continue
             places[k] = position
-        if tags[position] < fresh and not _take_row(scip, state, row, position, mask, epsilon):
+        if tags[position] < fresh and not take_row(scip, state, row, position, mask, epsilon):
             return False
         value = load_float64(vals, k)
         if mask & NEEDS_DEGREE:
