@@ -89,7 +89,12 @@ class Operated:
 def _bife(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*PROGRAM, *arguments],
-        env=environment(home, BIFE_SERVER_AUTH=":".join(AUTH)),
+        env=environment(
+            home,
+            BIFE_SERVER_AUTH=":".join(AUTH),
+            # Prefect looks for new schedules once a minute.
+            PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS="2",
+        ),
         capture_output=True,
         text=True,
         timeout=700,

@@ -157,7 +157,7 @@ def test_a_schedule_starts_runs_by_itself(operated):
     schedule = {
         "schedule": {
             "interval": 3600.0,
-            "anchor_date": (datetime.now(UTC) + timedelta(seconds=3)).isoformat(),
+            "anchor_date": (datetime.now(UTC) + timedelta(seconds=8)).isoformat(),
         },
         "active": True,
         "parameters": {"config": smoke()},
