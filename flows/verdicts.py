@@ -66,9 +66,9 @@ def pipeline_verdict(result: PipelineResult) -> str:
     head = f"# {comparison(result.evaluation)}\n\nRegistered as `{registered.reference}`, {held}.\n\n"
     evolved = result.evolution
     where = links(evolved.ranking_url, evolved.charts_url, evolved.run.url)
-    best = f"\n\n{abstract(evolved.best)}" if evolved.best is not None else ""
+    final = f"\n\n{abstract(result.rule)}" if result.rule is not None else ""
     compared = link("the comparison in MLflow", result.evaluation.run.url)
-    return f"{head}{_table(result.evaluation)}\n\n{where} · {compared}{best}\n{_notes(result.notes)}"
+    return f"{head}{_table(result.evaluation)}\n\n{where} · {compared}{final}\n{_notes(result.notes)}"
 
 
 def _table(result: EvaluationResult) -> str:

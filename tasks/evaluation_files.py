@@ -49,6 +49,7 @@ def write_evaluation(directory: Path, summary: EvaluationSummary, source: str, s
         The leading rule; empty for a brancher of SCIP.
     """
     directory.mkdir(parents=True, exist_ok=True)
+    story = _with_what_was_told(directory, story)
     report = Report(evaluations=(summary,), stories=(story,))
     figures = report_figures(report)
     return [
@@ -59,6 +60,22 @@ def write_evaluation(directory: Path, summary: EvaluationSummary, source: str, s
         # MLflow shows pictures, but no page: the one that says most stands beside it.
         *plots.save(figures[0].figure, directory, "costs", formats=("png",)),
     ]
+
+
+def _with_what_was_told(directory: Path, story: Story) -> Story:
+    """Return a story with the searches an earlier one of the same evaluation knew more of.
+
+    Whoever repeats a pipeline's evaluation by hand knows the rule's file, but not how the rule was chosen.
+    """
+    path = directory / STORY
+    if not path.is_file():
+        return story
+    told = Story.model_validate_json(path.read_text(encoding="utf-8")).searches
+    chosen = {search.best: search for search in told if search.chosen}
+    searches = tuple(
+        chosen.get(search.best, search) if not search.chosen else search for search in story.searches
+    )
+    return story.model_copy(update={"searches": searches or told})
 
 
 def write_report(directory: Path, report: Report, figures: tuple[ReportFigure, ...]) -> list[Path]:

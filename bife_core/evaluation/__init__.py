@@ -1,6 +1,6 @@
 """Methods against a baseline on instances they never saw: measured fairly, compared by instance, put in a sentence."""
 
-from bife_core.evaluation.agreement import OBJECTIVE_TOLERANCE, contradictions, disagree
+from bife_core.agreement import OBJECTIVE_TOLERANCE, contradictions, disagree
 from bife_core.evaluation.comparing import Comparison, adjusted, compare
 from bife_core.evaluation.machine import Machine, this_machine
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves

@@ -179,7 +179,7 @@ def conclude(name: str, results: list[SolveResult]) -> None:
     CommandEnd
         If branchers proved different things, or the first solve proved no optimum.
     """
-    from bife_core.evaluation import disagree
+    from bife_core.agreement import disagree
 
     first = results[0]
     if len(results) == 2 and disagree(*results):

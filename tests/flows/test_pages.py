@@ -39,7 +39,7 @@ def test_the_population_is_a_table_per_generation_best_first(smoke):
     tables = artifacts("population-combinatorial-auction")
     assert len(tables) >= len(smoke.diary.states)
     assert (
-        f'"id": "{smoke.result.rule.id}"'
+        f'"id": "{smoke.result.evolution.best.id}"'
         in str(tables[len(smoke.diary.states) - 1].data).splitlines()[0][:40]
     )
 
@@ -59,7 +59,7 @@ def test_the_verdict_holds_rule_ratio_and_links(smoke):
 
 
 def test_flows_end_with_a_sentence(smoke):
-    best = smoke.result.rule
+    best = smoke.result.evolution.best
     assert ("Completed", f"{best.id} is the best of 8 rules: F_HF {best.f_hf:.4g}.") in flow_states(
         "evolution"
     )

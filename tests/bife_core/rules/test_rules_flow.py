@@ -58,5 +58,5 @@ def test_such_a_rule_runs_as_python_does():
     assert rule.score(good).tolist() == [2.0, 2.0, 2.0]
     bad = good.copy()
     bad[1] = -1.0
-    with pytest.raises(RuleError, match=r"candidate 1 .UnboundLocalError"):
+    with pytest.raises(RuleError, match=r"candidate 1 \(line 4, UnboundLocalError"):
         rule.score(bad)

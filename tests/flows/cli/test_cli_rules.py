@@ -88,4 +88,4 @@ def test_completion_offers_rules_files_and_branchers(tmp_path, monkeypatch):
 def test_without_a_champion_there_is_nothing_to_roll_back(bife):
     done = bife("rules", "rollback", "bife-none", "--reason", "slow")
     assert done.exit_code == 1
-    assert sentence(done.stderr).startswith("Error: bife-none has no champion to roll back")
+    assert sentence(done.stderr).startswith("bife-none has no champion to roll back")

@@ -112,7 +112,7 @@ def test_plain_output_breaks_a_long_silence(monkeypatch):
     watcher.progress(1, 3)
     assert console.file.getvalue().splitlines() == [
         "collection: 150 decisions",
-        "collection: 50 of 150",
+        "collection: 50 of 150, about 1:24 left",
         "evolution: 16 samples",
         "evolution, solving 6 instances with 3 rules: 1 of 3",
     ]
