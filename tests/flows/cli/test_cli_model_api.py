@@ -1,5 +1,7 @@
 """The program against a model API: the key is in no file and no output, whatever the server does with it."""
 
+import pytest
+
 from tests.flows.cli.conftest import sentence
 from tests.support.model_api import MODEL, ModelApi
 
@@ -24,6 +26,7 @@ def holders(home):
     return [path for path in files if KEY.encode() in path.read_bytes()]
 
 
+@pytest.mark.long
 def test_a_whole_run_leaves_no_trace_of_the_key(program, tmp_path):
     options = ["--preset", "smoke", "--generator", "openai", "--workers", "2"]
     with ModelApi(["key_in_answer", "key_in_error", "good", "key_in_answer"]) as api:

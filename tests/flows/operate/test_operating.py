@@ -112,6 +112,7 @@ def test_a_rule_to_evaluate_must_be_named(operated):
     assert "'rule' is a required property" in answer.json()["detail"]
 
 
+@pytest.mark.long
 def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated):
     started = operated.page.start("pipeline", config=smoke()).raise_for_status().json()
     scores = operated.home.task_results.glob
