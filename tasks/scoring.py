@@ -12,6 +12,7 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.high import score_high as _score_high
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.low import score_low as _score_low
+from bife_core.fidelity.trial import TrialScore
 from bife_core.fidelity.trial import score_trial as _score_trial
 from bife_core.generators.base import Generation
 from bife_core.search import TrialRequest
@@ -143,7 +144,7 @@ def score_high(
     return _judged(score, f"F_HF {score.f_hf:.4g}: {solves}" if score.f_hf is not None else "")
 
 
-def _judged(score: LowScore | HighScore, praise: str) -> dict[str, Any]:
+def _judged(score: LowScore | HighScore | TrialScore, praise: str) -> dict[str, Any]:
     """Return a score as JSON, and have the task's page say what it is or why there is none."""
     result = score.model_dump(mode="json")
     return told(result, praise) if score.failure is None else told(result, score.failure, REJECTED)
@@ -183,6 +184,5 @@ def score_trial(
         project_home().solves,
         note=note_listener(),
     )
-    result = score.model_dump(mode="json")
     costs = ", ".join(f"{cost:.4g}" for cost in score.costs or ())
-    return told(result, f"Costs {costs}") if score.failure is None else told(result, score.failure, REJECTED)
+    return _judged(score, f"Costs {costs}")

@@ -14,18 +14,13 @@ What Algorithm 1 leaves open is a field of `SearchConfig`. What it does not spea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from bife_core.config import Operator, SearchConfig
 from bife_core.search.answers import solved_candidate
 from bife_core.search.population import Population, by_high_fidelity, by_low_fidelity, founders
 from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.selection import draw_parents
 from bife_core.search.summary import GenerationSummary, summarise
 from bife_core.search.types import Candidate, Request, SolveAnswer, SolveRequest
-
-CROSSOVERS: Final[frozenset[Operator]] = frozenset({"e1", "e2"})
-"""EoH's operators that read several parents."""
 
 
 class BifeSearch(SampledSearch):
@@ -108,17 +103,6 @@ class BifeSearch(SampledSearch):
         return tuple(
             self._sample(position, operator, self._parents(operator))
             for position, operator in enumerate(operators[:remaining])
-        )
-
-    def _parents(self, operator: Operator) -> tuple[Candidate, ...]:
-        if operator == "i1":
-            return ()
-        return draw_parents(
-            self._population.ranked,
-            self.config.crossover_parents if operator in CROSSOVERS else 1,
-            population=self.config.population,
-            rank_base=self.config.rank_base,
-            rng=self._rng,
         )
 
     def _take(self, told: Told) -> None:

@@ -10,13 +10,11 @@ operator i1, then generations of N samples for which the other operators take tu
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from bife_core.config import Operator, SearchConfig
-from bife_core.search.bife import CROSSOVERS
 from bife_core.search.population import by_low_fidelity
 from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.selection import draw_parents
 from bife_core.search.types import Candidate, Request
 
 _DECIMALS: Final = 5
@@ -31,6 +29,8 @@ class EohSearch(SampledSearch):
     >>> [request.operator for request in search.ask()]
     ['i1', 'i1']
     """
+
+    draws_with_replacement: ClassVar[bool] = True
 
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
@@ -65,18 +65,6 @@ class EohSearch(SampledSearch):
         operators = self.config.operators
         begun, self._turn = self._turn, self._turn + count
         return tuple(operators[turn % len(operators)] for turn in range(begun, begun + count))
-
-    def _parents(self, operator: Operator) -> tuple[Candidate, ...]:
-        if operator == "i1":
-            return ()
-        return draw_parents(
-            self._alive,
-            self.config.crossover_parents if operator in CROSSOVERS else 1,
-            population=self.config.population,
-            rank_base=self.config.rank_base,
-            rng=self._rng,
-            replacement=True,
-        )
 
     def _take(self, told: Told) -> None:
         newcomers = self._admit(told)

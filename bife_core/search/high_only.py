@@ -11,10 +11,8 @@ from typing import ClassVar
 
 from bife_core.config import Operator, SearchConfig
 from bife_core.search.answers import solved_candidate
-from bife_core.search.bife import CROSSOVERS
 from bife_core.search.population import by_high_fidelity
 from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.selection import draw_parents
 from bife_core.search.types import Candidate, Request, SolveAnswer, SolveRequest
 
 
@@ -61,17 +59,6 @@ class HighOnlySearch(SampledSearch):
         return tuple(
             self._sample(position, operator, self._parents(operator))
             for position, operator in enumerate(operators[:remaining])
-        )
-
-    def _parents(self, operator: Operator) -> tuple[Candidate, ...]:
-        if operator == "i1":
-            return ()
-        return draw_parents(
-            self._alive,
-            self.config.crossover_parents if operator in CROSSOVERS else 1,
-            population=self.config.population,
-            rank_base=self.config.rank_base,
-            rng=self._rng,
         )
 
     def _take(self, told: Told) -> None:

@@ -11,8 +11,12 @@ import numpy as np
 from bife_core.config import Operator, SearchConfig
 from bife_core.search.answers import check_answers, sampled_candidate
 from bife_core.search.seeding import candidate_id, candidate_seed
+from bife_core.search.selection import draw_parents
 from bife_core.search.summary import GenerationSummary, summarise
 from bife_core.search.types import Answer, Candidate, Request, SampleAnswer, SampleRequest
+
+CROSSOVERS: Final[frozenset[Operator]] = frozenset({"e1", "e2"})
+"""EoH's operators that read several parents."""
 
 ATTEMPTS_PER_SAMPLE: Final = 10
 """Samples asked for at most, per sample of the budget, when failures do not count."""
@@ -35,6 +39,9 @@ class SampledSearch(ABC):
 
     low_fidelity: ClassVar[bool] = True
     """Whether samples are scored with F_LF; decisions are recorded only for searches that need them."""
+
+    draws_with_replacement: ClassVar[bool] = False
+    """Whether a crossover may read the same rule twice while there are others."""
 
     def __init__(self, config: SearchConfig) -> None:
         self.config = config
@@ -147,6 +154,19 @@ class SampledSearch(ABC):
             seed=candidate_seed(self.config.seed, name),
             scored=self.low_fidelity,
             source=source,
+        )
+
+    def _parents(self, operator: Operator) -> tuple[Candidate, ...]:
+        """Draw the parents of one of EoH's operators from the population, by rank."""
+        if operator == "i1":
+            return ()
+        return draw_parents(
+            self.population,
+            self.config.crossover_parents if operator in CROSSOVERS else 1,
+            population=self.config.population,
+            rank_base=self.config.rank_base,
+            rng=self._rng,
+            replacement=self.draws_with_replacement,
         )
 
     def _admit(self, told: Told) -> list[Candidate]:
