@@ -81,7 +81,7 @@ def test_an_interrupted_parent_does_not_hang(tmp_path):
     parent, pids = start(tmp_path, "pause", {"seconds": 600}, ending)
     time.sleep(0.3)
     parent.send_signal(signal.SIGINT)
-    assert parent.wait(timeout=60) == 7
+    assert parent.wait(timeout=20) == 7
     assert all(gone(pid) for pid in pids)
 
 
