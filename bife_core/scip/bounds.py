@@ -111,6 +111,7 @@ class BoundTrace(pyscipopt.Eventhdlr):  # type: ignore[misc]
     """Writes both bounds down whenever one of them has improved; include it before `optimize`."""
 
     NAME: Final = "bife_bounds"
+    model: pyscipopt.Model
 
     def __init__(self) -> None:
         self.points: list[BoundPoint] = []
@@ -133,6 +134,16 @@ class BoundTrace(pyscipopt.Eventhdlr):  # type: ignore[misc]
     def eventexec(self, event: object) -> None:
         """Keep the bounds of this moment."""
         self.keep()
+
+    def release(self) -> None:
+        """Free the problem and let go of the model, once nothing more is asked of it.
+
+        Model and handler hold each other: without this a solved problem keeps its memory until the garbage
+        collector comes by, and the next solve pays for pages of its own.
+        """
+        model = self.model
+        model.freeProb()
+        self.model = None
 
     def keep(self) -> None:
         """Keep the bounds of this moment, if they are other than the last."""

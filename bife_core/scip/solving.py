@@ -291,7 +291,7 @@ def solve(
     # Nothing is left to close once the lack of an optimum is proven.
     until = model.getSolvingTime() if gap == 0.0 else settings.time_limit_s or model.getSolvingTime()
     effort = branching_effort(model)
-    return SolveResult(
+    result = SolveResult(
         instance=Path(path).name,
         brancher=name,
         rule_sha=None if isinstance(brancher, str) else brancher.sha,
@@ -312,6 +312,8 @@ def solve(
         **({} if stats is None else _counters(stats)),
         versions=versions(),
     )
+    trace.release()
+    return result
 
 
 def _counters(stats: BranchingStats) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
+import pyscipopt
 import pytest
 from pydantic import ValidationError
 
@@ -31,6 +33,18 @@ def test_results_round_trip_through_json(tiny_auctions: list[Instance]) -> None:
     result = solve(tiny_auctions[0].path, load_rule("paper_ca"))
     assert SolveResult.model_validate_json(result.model_dump_json()) == result
     assert set(result.versions) == set(versions()) >= {"scip", "pyscipopt", "bife"}
+
+
+@pytest.mark.parametrize("brancher", ["relpscost", "paper_ca"])
+def test_a_solved_model_is_freed_at_once(brancher: str, tiny_auctions: list[Instance]) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        solve(tiny_auctions[0].path, brancher)
+        left = [thing for thing in gc.get_objects() if isinstance(thing, pyscipopt.Model)]
+    finally:
+        gc.enable()
+    assert left == []
 
 
 def test_the_same_seed_gives_the_same_tree(tiny_auctions: list[Instance]) -> None:
