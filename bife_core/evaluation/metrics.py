@@ -85,7 +85,8 @@ def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) ->
     """
     frame = pd.DataFrame([dict(row) for row in rows])
     frame["solved"] = frame["status"].isin(PROVEN)
-    frame["cpu_s"] = frame["cpu_s"].where(frame["solved"], frame["cpu_s"].clip(lower=time_limit_s))
+    for clock in ("cpu_s", "wall_s"):
+        frame[clock] = frame[clock].where(frame["solved"], frame[clock].clip(lower=time_limit_s))
     return frame
 
 

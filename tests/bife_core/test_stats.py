@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -199,7 +200,50 @@ def test_the_signed_rank_test_is_scipys_exact_one_and_symmetric(pairs: list[tupl
     assert 0 <= found.p_value <= 1
     logs = np.log(a) - np.log(b)
     if found.pairs == len(pairs) and not found.ties:
-        assert found.p_value == scipy.stats.wilcoxon(logs, method="exact").pvalue
+        assert found.p_value == pytest.approx(scipy.stats.wilcoxon(logs, method="exact").pvalue, rel=1e-12)
+
+
+def enumerated(differences: Any) -> float:
+    """The two-sided p-value by its definition: the share of all signings at least as far from the middle."""
+    ranks = scipy.stats.rankdata(np.abs(differences))
+    signings = np.array(list(itertools.product((0.0, 1.0), repeat=len(ranks))))
+    sums = signings @ ranks
+    observed = ranks[np.asarray(differences) > 0].sum()
+    tail = min(np.mean(sums <= observed + 1e-9), np.mean(sums >= observed - 1e-9))
+    return float(min(1.0, 2 * tail))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-4, 4).filter(bool), min_size=1, max_size=10))
+def test_with_ties_the_p_value_is_that_of_all_signings_of_the_ranks_at_hand(steps: list[int]) -> None:
+    found = signed_rank_test((2.0 ** np.array(steps)).tolist(), [1.0] * len(steps))
+    assert found.p_value == pytest.approx(enumerated(steps), rel=1e-12)
+    assert found.ties == (len({abs(step) for step in steps}) < len(steps))
+
+
+def test_with_ties_the_p_value_is_scipys_by_permutations_and_not_by_its_table() -> None:
+    steps = np.array([1, 1, -1, 2, 2, 3, 3, 3, -2, 4, 4, 1])
+    found = signed_rank_test((2.0**steps).tolist(), [1.0] * len(steps))
+    every = scipy.stats.PermutationMethod(n_resamples=np.inf)
+    assert found.p_value == pytest.approx(scipy.stats.wilcoxon(steps, method=every).pvalue, rel=1e-12)
+    assert found.p_value != pytest.approx(scipy.stats.wilcoxon(steps, method="exact").pvalue, rel=1e-3)
+
+
+def test_darwins_maize() -> None:
+    """R: `wilcox.test(d)` gives V = 96, p-value = 0.04126 for the fifteen differences in height, eighths of an inch."""
+    d = np.array([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48])
+    assert signed_rank_test(np.exp(d / 100).tolist(), [1.0] * 15) == SignedRank(
+        pytest.approx(0.04126, abs=5e-6),  # type: ignore[arg-type]
+        15,
+        ties=False,
+    )
+
+
+def test_many_instances_neither_overflow_nor_take_long() -> None:
+    ratios = np.exp(np.random.default_rng(5).normal(0.03, 1.0, size=2000))
+    found = signed_rank_test(ratios, np.ones(2000))
+    normal = scipy.stats.wilcoxon(np.log(ratios), method="asymptotic").pvalue
+    assert found.p_value == pytest.approx(normal, rel=0.05)
 
 
 def test_equal_pairs_say_nothing_about_a_direction() -> None:
