@@ -173,6 +173,9 @@ class Llm4BranchConfig(Settings):
     islands: int = Field(8, ge=1, description="Populations that evolve side by side.")
     programs: int = Field(120, ge=1, description="Programs kept over all islands.")
     archive: int = Field(20, ge=1, description="Best programs of all islands, which parents are taken from.")
+    bins: int = Field(
+        10, ge=1, description="Cells of an island's grid of unlike programs, along each of its two axes."
+    )
     elite_ratio: float = Field(0.2, ge=0, le=1, description="Share of an island that may inspire.")
     exploitation: float = Field(0.7, ge=0, le=1, description="Chance that a parent is of the archive.")
     exploration: float = Field(0.2, ge=0, le=1, description="Chance that a parent is any of its island.")

@@ -1,4 +1,4 @@
-"""Populations that evolve side by side, and the archive of the best programs of all of them."""
+"""Populations that evolve side by side, each with a grid of unlike programs, and the archive of the best of all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from bife_core.config import Llm4BranchConfig
+from bife_core.search.grid import Cell, cell_of, features_of
 from bife_core.search.population import by_high_fidelity
 from bife_core.search.types import Candidate
 
@@ -14,18 +15,25 @@ from bife_core.search.types import Candidate
 class Islands:
     """Programs with an F_HF, each on the island it was made for; migrants live on several.
 
+    Each cell of an island's grid is held by the best program like it. A better one drives the holder from the island;
+    one that is no better lives there without a cell.
+
     Parameters
     ----------
     config : Llm4BranchConfig
         Sizes, shares and chances.
+    start : str
+        The program the search begins with; diversity is measured from it.
     rng : np.random.Generator
         Draws parents; shared with the search.
     """
 
-    def __init__(self, config: Llm4BranchConfig, rng: np.random.Generator) -> None:
+    def __init__(self, config: Llm4BranchConfig, start: str, rng: np.random.Generator) -> None:
         self._config = config
+        self._reference = features_of(start)
         self._rng = rng
         self._members: list[list[Candidate]] = [[] for _ in range(config.islands)]
+        self._grids: list[dict[Cell, Candidate]] = [{} for _ in range(config.islands)]
 
     @property
     def programs(self) -> tuple[Candidate, ...]:
@@ -39,21 +47,37 @@ class Islands:
 
     def settle(self, program: Candidate) -> None:
         """Put a program on every island: the start of all."""
-        for island in self._members:
-            island.append(program)
+        for island in range(len(self._members)):
+            self._place(island, program)
 
     def add(self, island: int, program: Candidate) -> None:
         """Put a program on one island; beyond the limit on all, the worst program is dropped."""
-        self._members[island].append(program)
+        self._place(island, program)
         kept = {rule.id for rule in self.programs[: self._config.programs]}
         self._members = [[rule for rule in members if rule.id in kept] for members in self._members]
+        self._grids = [{cell: rule for cell, rule in grid.items() if rule.id in kept} for grid in self._grids]
+
+    def holders(self, island: int) -> dict[Cell, Candidate]:
+        """Return the best program of each cell of an island that has one."""
+        return dict(self._grids[island])
+
+    def _cell(self, program: Candidate) -> Cell:
+        return cell_of(program.source or "", self._reference, self._config.bins)
+
+    def _place(self, island: int, program: Candidate) -> None:
+        members, grid, cell = self._members[island], self._grids[island], self._cell(program)
+        holder = grid.get(cell)
+        if holder is None or by_high_fidelity((holder, program))[0] is program:
+            grid[cell] = program
+            members[:] = [rule for rule in members if holder is None or rule.id != holder.id]
+        members.append(program)
 
     def draw(self, island: int) -> tuple[Candidate, ...]:
         """Return a parent and its inspirations; nothing while there is no program.
 
         The parent is of the archive with the chance of `exploitation`, preferably one that lives on the island; any
-        program of the island with that of `exploration`; else any at all. Inspirations are the best of the island's
-        elite but the parent.
+        program of the island with that of `exploration`; else any at all. Inspirations are the island's elite, then the
+        holders of the cells nearest to the parent's, the best first among those as near.
         """
         programs = self.programs
         if not programs:
@@ -69,8 +93,11 @@ class Islands:
             pool = programs
         parent = pool[int(self._rng.random() * len(pool))]
         elite = home[: math.ceil(self._config.elite_ratio * len(home))]
-        others = [rule for rule in elite if rule.id != parent.id]
-        return (parent, *others[: self._config.inspirations])
+        here_is = self._cell(parent)
+        ranked = by_high_fidelity(self._grids[island].values())
+        nearest = sorted(ranked, key=lambda rule: here_is.distance(self._cell(rule)))
+        others = {rule.id: rule for rule in (*elite, *nearest) if rule.id != parent.id}
+        return (parent, *tuple(others.values())[: self._config.inspirations])
 
     def migrate(self) -> None:
         """Copy the best of each island to the next one in the ring."""
@@ -81,6 +108,8 @@ class Islands:
             for members in self._members
         ]
         for island, migrants in enumerate(leaving):
-            target = self._members[(island + 1) % len(self._members)]
-            known = {rule.id for rule in target}
-            target.extend(rule for rule in migrants if rule.id not in known)
+            target = (island + 1) % len(self._members)
+            known = {rule.id for rule in self._members[target]}
+            for migrant in migrants:
+                if migrant.id not in known:
+                    self._place(target, migrant)

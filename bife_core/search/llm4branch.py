@@ -7,10 +7,11 @@ design instances. Only programs with an F_HF live on an island. What the method 
 
 - The start program is the pseudocost product. A weight before it would order no two candidates, so it has none and is
   not tuned; it uses up no budget and lives on every island.
-- Speed-up is RPB's time over the program's (`screening_cost`), on each training instance; the smallest counts.
+- Speed-up is RPB's time over the program's (`screening_cost`), on each training instance; the smallest counts. A
+  program that is too slow is a failure with that number as its reason.
 - A setting whose solves fail costs more than any other; in the published code it costs 0, the least.
-- Inspirations and parents go by F_HF; of MAP-Elites' grid only the archive of the best is kept, since the budget of
-  100 programs on 8 islands leaves its cells almost empty.
+- Parents and inspirations go by F_HF; an island's grid by the length of a program and the features it reads
+  (`bife_core.search.grid`).
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Llm4BranchSearch(SampledSearch):
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
         self.settings = config.llm4branch
-        self.islands = Islands(self.settings, self._rng)
+        self.islands = Islands(self.settings, REFERENCE_RULES[START_RULE].source, self._rng)
         self._baseline: tuple[float, ...] | None = None
         self._programs: list[_Program] = []
 
@@ -176,7 +177,12 @@ class Llm4BranchSearch(SampledSearch):
             if isinstance(costs, str):
                 self._store(program, program.candidate.model_copy(update={"failure": costs}))
                 return False
-            if program.island is not None and self._speedup(costs) < self.settings.screening_speedup:
+            place, speedup = self._least_speedup(costs)
+            needed = self.settings.screening_speedup
+            if program.island is not None and speedup < needed:
+                where = f"on training instance {place + 1}"
+                why = f"screened out: {speedup:.2g} times as fast as RPB {where}, {needed:g} needed"
+                self._store(program, program.candidate.model_copy(update={"failure": why}))
                 return False
             program.stage = "validation" if program.tuner.done else "tuning"
             return True
@@ -196,12 +202,14 @@ class Llm4BranchSearch(SampledSearch):
             program.stage = "validation"
         return True
 
-    def _speedup(self, costs: tuple[float, ...]) -> float:
-        """Return RPB's cost over a program's on the training instance where that is least; 1 without RPB's."""
+    def _least_speedup(self, costs: tuple[float, ...]) -> tuple[int, float]:
+        """Return the training instance on which RPB's cost over a program's is least, and that; 1 without RPB's."""
         if self._baseline is None:
-            return 1.0
+            return 0, 1.0
         pairs = zip(self._baseline, costs, strict=True)
-        return min(max(rpb, _LEAST_COST) / max(cost, _LEAST_COST) for rpb, cost in pairs)
+        speedups = [max(rpb, _LEAST_COST) / max(cost, _LEAST_COST) for rpb, cost in pairs]
+        least = min(speedups)
+        return speedups.index(least), least
 
     def _store(self, program: _Program, candidate: Candidate) -> None:
         program.candidate = candidate

@@ -5,7 +5,8 @@ makes the better one better; a crossover of the pair is written with that hint; 
 lesson so far with the new hints; mutants of the best rule are written with it. Crossovers and mutants replace the
 population; the best rule so far is drawn from even when it is no longer in it. What ReEvo leaves open here:
 
-- It begins with a seed rule written by a person. Ours is the pseudocost product; it uses up no budget.
+- It begins with a seed rule written by a person. Ours is the pseudocost product; it uses up no budget. It is no part
+  of the first population, but the best rule so far until a better one is written.
 - Reflections are calls that give no rule: they use up budget only if `reevo.count_reflections` says so.
 - Without two rules of different F_LF, more rules are written from the seed instead of ending the search.
 - A reflection that fails leaves its crossover without a hint, or the lesson as it was.
@@ -21,7 +22,7 @@ from bife_core.rules import REFERENCE_RULES
 from bife_core.search.population import by_low_fidelity
 from bife_core.search.sampled import SampledSearch, Told
 from bife_core.search.seeding import candidate_id, candidate_seed
-from bife_core.search.types import Candidate, ReflectionAnswer, ReflectionRequest, Request
+from bife_core.search.types import Candidate, ReflectionAnswer, ReflectionRequest, Request, SampleRequest
 
 SEED_RULE: Final = "pseudocost_product"
 _TRIES: Final = 1000
@@ -155,7 +156,8 @@ class ReevoSearch(SampledSearch):
         newcomers = tuple(self._admit(told))
         match self._step:
             case "initialise":
-                self._end_generation(newcomers)
+                brought = {r.id for r, _ in told if isinstance(r, SampleRequest) and r.source is not None}
+                self._end_generation(tuple(rule for rule in newcomers if rule.id not in brought))
             case "compare":
                 self._hints, self._step = texts, "cross"
             case "cross":

@@ -10,6 +10,7 @@ import pytest
 from bife_core.config import Llm4BranchConfig, SearchConfig
 from bife_core.rules.skeletons import Parameter, parse_skeleton
 from bife_core.search import Answer, Candidate, Request, SampleAnswer, SolveAnswer, TrialAnswer, open_search
+from bife_core.search.grid import cell_of, features_of
 from bife_core.search.islands import Islands
 from bife_core.search.tuning import Tuner
 from tests.support.searching import SKELETON, drive, ids
@@ -81,8 +82,9 @@ def test_a_program_goes_through_screening_tuning_and_validation() -> None:
     assert parse_skeleton(solve.candidate.skeleton).parameters[0].value == tried[1]["weight"]
     search.tell((SolveAnswer(id=solve.id, f_hf=-1.0),))
     assert search.best.id == "g01-c00"
-    assert search.candidates[2].valid
-    assert search.candidates[2].f_hf is None, "screened out"
+    assert search.candidates[2].failure == (
+        "screened out: 0.49 times as fast as RPB on training instance 2, 0.5 needed"
+    )
     assert ids(search.population) == ["g01-c00", "g00-c00"]
 
 
@@ -162,13 +164,60 @@ def test_nothing_to_tune_is_done_at_once() -> None:
     assert Tuner((), calls=10, initial=2, seed=0).done
 
 
-def program(name: str, f_hf: float) -> Candidate:
-    return Candidate(id=name, generation=0, operator="skeleton", f_hf=f_hf)
+HEADER = "def candidate_variable_score(f):\n    return "
+START = HEADER + "f[20] * f[21]\n"
+
+
+def program(name: str, f_hf: float, features: tuple[int, ...] = ()) -> Candidate:
+    """Return a solved program that reads some features, by default one of its own."""
+    own = features or (ord(name[-1]) % 72,)
+    source = HEADER + " + ".join(f"f[{index}]" for index in own) + "\n"
+    return Candidate(id=name, generation=0, operator="skeleton", source=source, f_hf=f_hf)
 
 
 def islands(**fields: Any) -> Islands:
     settings = Llm4BranchConfig(**({"islands": 2, "elite_ratio": 1.0} | fields))
-    return Islands(settings, np.random.Generator(np.random.PCG64(0)))
+    return Islands(settings, START, np.random.Generator(np.random.PCG64(0)))
+
+
+def test_a_better_program_takes_the_cell_of_one_like_it_and_its_place_on_the_island() -> None:
+    world = islands()
+    world.add(0, program("first", -5.0, (30, 31)))
+    world.add(0, program("better", -3.0, (32, 33)))
+    world.add(0, program("worse", -9.0, (34, 35)))
+    assert [rule.id for rule in world.holders(0).values()] == ["better"]
+    assert ids(world.programs) == ["better", "worse"], (
+        "the first was driven out, the worse lives without a cell"
+    )
+    world.add(0, program("unlike", -9.5, (20, 21, 30)))
+    world.add(1, program("elsewhere", -9.5, (30, 31)))
+    assert {rule.id for rule in world.holders(0).values()} == {"better", "unlike"}
+    assert [rule.id for rule in world.holders(1).values()] == ["elsewhere"], (
+        "each island has a grid of its own"
+    )
+
+
+def test_cells_tell_length_and_reading_apart() -> None:
+    reference = features_of(START)
+    assert reference == {20, 21}
+    short = cell_of(START, reference, 10)
+    assert short.diversity == 0
+    assert cell_of(HEADER + "f[30]\n", reference, 10).diversity == 9, "no feature in common"
+    assert cell_of(HEADER + "f[20] + f[30]\n", reference, 10).diversity == 6, "one of three in common"
+    first, line, last = "def candidate_variable_score(f):\n", "    x = f[20] * f[21]\n", "    return x\n"
+    long = cell_of(first + 20 * line + last, reference, 10)
+    assert (long.diversity, long.complexity > short.complexity) == (0, True)
+    assert cell_of(first + 100 * line + last, reference, 10).complexity == 9
+    assert short.distance(long) == long.complexity - short.complexity
+
+
+def test_inspirations_beyond_the_elite_come_from_the_nearest_cells() -> None:
+    world = islands(exploitation=1.0, exploration=0.0, archive=1, elite_ratio=0.0, inspirations=2)
+    world.add(0, program("parent", -1.0, (20, 21)))
+    world.add(0, program("far", -2.0, (30,)))
+    world.add(0, program("near", -4.0, (20, 21, 22)))
+    world.add(0, program("between", -3.0, (20, 21, 22, 23, 24)))
+    assert ids(world.draw(0)) == ["parent", "near", "between"]
 
 
 def test_parents_come_from_the_archive_the_island_or_anywhere() -> None:
@@ -202,7 +251,7 @@ def test_the_worst_program_is_dropped_beyond_the_limit() -> None:
 def test_the_best_of_an_island_migrate_to_the_next() -> None:
     world = islands(exploitation=0.0, exploration=1.0, migration_rate=0.5)
     world.add(0, program("a", -1.0))
-    world.add(1, program("b", -2.0))
+    world.add(1, program("b", -2.0, (20, 21)))
     world.migrate()
     assert {world.draw(1)[0].id for _ in range(40)} == {"a", "b"}
     assert ids(world.programs) == ["a", "b"]

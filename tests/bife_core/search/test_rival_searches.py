@@ -76,6 +76,17 @@ def reevo(**fields: Any) -> Any:
     return search
 
 
+def test_reevos_seed_is_the_best_rule_so_far_but_no_part_of_the_population() -> None:
+    search: Any = open_search(config("reevo", samples=40))
+    first = search.ask()
+    low = (0.9, 0.1, 0.2, 0.2, 0.1)
+    search.tell(tuple(scored(request.id, value) for request, value in zip(first, low, strict=True)))
+    assert "g00-c00" not in ids(search.population)
+    assert search.best.id == "g00-c00"
+    parents = {name for request in search.ask() for name in ids(request.parents)}
+    assert "g00-c00" in parents, "the elitist is drawn from although it is not in the population"
+
+
 def test_a_generation_of_reevo_has_its_four_steps_in_order() -> None:
     search = reevo(samples=40)
     compared = search.ask()
