@@ -1,23 +1,36 @@
 """What BiFE and its rivals cost on the same instances, and how good the rules are that they find.
 
-Every search runs with the offline generator, the same budget of samples and the same instances, in a home that is
-new and is removed at the end; the rule of each is then compared with RPB on held-out instances. The first of
-`--seeds` is the seed of the searches; SCIP solves held-out instances with all of them. One JSON object a line: the
-cost of each search by part, its best F_LF and F_HF, and the time ratio to RPB; then per family the rule-design time of
-the ablation and of LLM4Branch over BiFE's, the paper's two ratios, and the same for CPU seconds in the solver alone.
-Times are seconds of work (docs/searches.md).
+Every search runs with the offline generator, the same budget of samples and the same instances; their rules are then
+compared with RPB side by side on held-out instances. The first of `--seeds` is the seed of the searches; SCIP solves
+held-out instances with all of them. One JSON object a line, printed as soon as it is known: the cost of each search by
+part with its best F_LF and F_HF; the rule-design time of the ablation and of LLM4Branch over BiFE's at the same number
+of samples, the paper's two ratios, and the same for CPU seconds in the solver alone; then the time ratio of each rule
+to RPB. Times are seconds of work (docs/searches.md). How far a search is goes to the standard error.
+
+Everything is kept in a directory that is removed at the end, or in that of `--home`: then the same command goes on
+where it was stopped. The defaults are the paper's scale, which takes days on one core; `--instances` and
+`--tuning-calls` scale what one rule costs BiFE and LLM4Branch, so reduce both alike to keep the ratio.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
-from typing import Any
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from bench.options import parse
 from bife_core.config import PipelineConfig, preset, with_overrides
+from bife_core.files import write_whole
 from bife_core.search import SEARCHES
+
+if TYPE_CHECKING:
+    from flows.observer import EvolutionState
 
 ABLATION, TUNER, PAPER = "bife_without_f_lf", "llm4branch", "bife"
 
@@ -32,25 +45,33 @@ def main() -> None:
         time_limit=60.0,
         tuning_calls=100,
         workers=1,
+        home=None,
     )
-    with tempfile.TemporaryDirectory(prefix="bife-bench-", ignore_cleanup_errors=True) as home:
+    with home_of(options.home) as home:
         # Before anything imports `tasks`, which reads them.
-        os.environ["BIFE_HOME"] = home
+        os.environ["BIFE_HOME"] = str(home)
         os.environ.pop("MLFLOW_TRACKING_URI", None)
         for family in options.families:
+            configs = {method: configured(family, method, options) for method in SEARCHES}
             spent: dict[str, dict[str, Any]] = {}
-            for method in SEARCHES:
-                row = measure(configured(family, method, options))
-                spent[method] = row
-                print(json.dumps({"family": family, "search": method, **row}), flush=True)
-            ratios = {
-                f"{name}_over_bife": {
-                    "design_s": round(spent[name]["design_s"] / spent[PAPER]["design_s"], 2),
-                    "solver_s": round(spent[name]["solver_s"] / spent[PAPER]["solver_s"], 2),
-                }
-                for name in (ABLATION, TUNER)
-            }
-            print(json.dumps({"family": family, **ratios}), flush=True)
+            for method, config in configs.items():
+                spent[method] = searched_once(home, config)
+                tell(family, {"search": method} | spent[method])
+                if method in (ABLATION, TUNER):
+                    tell(family, {f"{method}_over_{PAPER}": over(spent[method], spent[PAPER])})
+            rules = {method: row["rule"] for method, row in spent.items() if row["rule"] is not None}
+            for row in compared(configs[PAPER], rules) if rules else ():
+                tell(family, row)
+
+
+@contextmanager
+def home_of(directory: str | None) -> Iterator[Path]:
+    """Give a directory to work in, which stays only if it was named."""
+    if directory is not None:
+        yield Path(directory).resolve()
+        return
+    with tempfile.TemporaryDirectory(prefix="bife-bench-", ignore_cleanup_errors=True) as made:
+        yield Path(made)
 
 
 def configured(family: str, method: str, options: Any) -> PipelineConfig:
@@ -75,15 +96,23 @@ def configured(family: str, method: str, options: Any) -> PipelineConfig:
     return with_overrides(preset("paper"), scale)
 
 
-def measure(config: PipelineConfig) -> dict[str, Any]:
-    """Run a search and compare its rule with RPB."""
-    from flows.evaluation import evaluation
+def searched_once(home: Path, config: PipelineConfig) -> dict[str, Any]:
+    """Return what an earlier run wrote down of a search, or run it and write that down."""
+    known = home / "search-cost" / f"{config.fingerprint()}.json"
+    if not known.exists():
+        write_whole(known, json.dumps(searched(config)))
+    row: dict[str, Any] = json.loads(known.read_text(encoding="utf-8"))
+    return row
+
+
+def searched(config: PipelineConfig) -> dict[str, Any]:
+    """Run a search and return what it cost and found."""
     from flows.evolution import evolution
     from flows.running import run
 
-    found = run(None, evolution, config)
-    cost = found.cost
-    row: dict[str, Any] = {
+    found = run(Progress(config), evolution, config)
+    cost, best = found.cost, found.best
+    return {
         "samples": cost.samples,
         "calls": cost.calls,
         "failures": found.failures,
@@ -92,19 +121,83 @@ def measure(config: PipelineConfig) -> dict[str, Any]:
         **{f"{part}_s": round(seconds, 1) for part, seconds in cost.parts.items()},
         "design_s": round(cost.design_s, 1),
         "solver_s": round(cost.solver_s, 1),
-        "best": found.best.id if found.best is not None else None,
-        "f_lf": found.best.f_lf if found.best is not None else None,
-        "f_hf": found.best.f_hf if found.best is not None else None,
+        "wall_s": round(cost.wall_s, 1),
+        "best": best.id if best is not None else None,
+        "f_lf": best.f_lf if best is not None else None,
+        "f_hf": best.f_hf if best is not None else None,
+        "rule": str(found.best_rule) if best is not None else None,
     }
-    if found.best is None:
-        return row
-    compared = run(None, evaluation, config, str(found.best_rule)).summary
-    return row | {
-        "ratio_to_rpb": round(compared.ratio, 3),
-        "ci_low": compared.ci_low and round(compared.ci_low, 3),
-        "ci_high": compared.ci_high and round(compared.ci_high, 3),
-        "held_out": compared.instances,
-    }
+
+
+def over(one: dict[str, Any], other: dict[str, Any]) -> dict[str, float]:
+    """Return how many times the cost of one search is that of another."""
+    return {name: round(one[name] / other[name], 2) for name in ("design_s", "solver_s")}
+
+
+def compared(config: PipelineConfig, rules: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """Compare the rules of all searches with RPB in one evaluation, and yield a row each."""
+    from flows.evaluation import evaluation
+    from flows.running import run
+    from tasks.evaluation import brancher
+
+    files = tuple(dict.fromkeys(rules.values()))
+    summary = run(Progress(config), evaluation, config, files[0], False, files[1:]).summary
+    by_label = {comparison.method: comparison for comparison in summary.comparisons}
+    for method, file in rules.items():
+        label = summary.label_of(brancher(file).sha or "")
+        found = by_label.get(label or "")
+        if found is not None:
+            yield {
+                "search": method,
+                "ratio_to_rpb": round(found.ratio, 3),
+                "ci_low": found.ci_low and round(found.ci_low, 3),
+                "ci_high": found.ci_high and round(found.ci_high, 3),
+                "p_adjusted": round(found.p_adjusted, 4),
+                "held_out": found.instances,
+            }
+
+
+def tell(family: str, row: dict[str, Any]) -> None:
+    """Print one line of the result."""
+    shown = {name: value for name, value in row.items() if name != "rule"}
+    print(json.dumps({"family": family, **shown}), flush=True)
+
+
+class Progress:
+    """Says on the standard error how far a search is, every few seconds at most."""
+
+    EVERY_S = 15.0
+
+    def __init__(self, config: PipelineConfig) -> None:
+        self._name = f"{config.instances.label}, {config.search.method}"
+        self._began_s = time.monotonic()
+        self._said_s = 0.0
+        self._doing = ""
+
+    def stage(self, name: str, about: str) -> None:
+        """Say which stage begins."""
+        self._say(f"{name}: {about}")
+
+    def activity(self, text: str) -> None:
+        """Keep what is being done, for the next line."""
+        self._doing = text
+
+    def progress(self, done: int, total: int) -> None:
+        """Say how far it is, unless something was said just now."""
+        if time.monotonic() - self._said_s > self.EVERY_S:
+            self._say(f"{self._doing}, {done} of {total}")
+
+    def generation(self, state: EvolutionState) -> None:
+        """Say which generation is complete."""
+        self._say(f"generation {state.generation}, {state.samples} of {state.budget} samples")
+
+    def note(self, text: str) -> None:
+        """Say it."""
+        self._say(text)
+
+    def _say(self, text: str) -> None:
+        self._said_s = time.monotonic()
+        print(f"{self._said_s - self._began_s:6.0f} s  {self._name}: {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
