@@ -56,11 +56,14 @@ class SolveOutcome(Settings):
     ----------
     by_rule : bool
         Whether the failure is an error of the rule, which no other brancher would have met.
+    by_machine : bool
+        Whether the machine may have failed and neither the rule nor the model.
     """
 
     results: tuple[SolveResult, ...] = ()
     failure: str | None = None
     by_rule: bool = False
+    by_machine: bool = False
 
 
 class SolveStore:
@@ -182,7 +185,8 @@ def run_jobs(
         except WorkerFailure as failure:
             if failure.kind == "closed":
                 raise
-            outcome = SolveOutcome(failure=str(failure), by_rule=failure.error_type == RuleError.__name__)
+            by_rule = failure.error_type == RuleError.__name__
+            outcome = SolveOutcome(failure=str(failure), by_rule=by_rule, by_machine=failure.by_machine)
         outcomes[position] = outcome
         if progress is not None:
             progress(len(outcomes), len(jobs))

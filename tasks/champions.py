@@ -12,7 +12,7 @@ from bife_core.config import Settings
 from bife_core.errors import BifeError
 from tasks.home import project_home
 from tasks.locks import process_lock
-from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
+from tasks.policy import TRIED_AGAIN
 from tasks.registry import (
     CHALLENGER,
     CHAMPION,
@@ -142,9 +142,7 @@ def crown(registered: RegisteredRule, evidence: Evidence) -> RegisteredRule:
 @task(
     name="weigh the challenger",
     task_run_name="weigh the challenger of {name}",
-    retries=RETRIES,
-    retry_delay_seconds=RETRY_DELAYS_S,
-    retry_condition_fn=is_infrastructure,
+    **TRIED_AGAIN,
 )
 def open_case(name: str) -> dict[str, Any]:
     """Return the `Case` of a registered model's challenger as JSON.

@@ -14,7 +14,7 @@ from bife_core.collection import CollectionSummary, collect_decisions
 from bife_core.config import CollectionConfig, InstancesConfig, RunnerConfig
 from tasks.home import project_home
 from tasks.locks import alone_at
-from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
+from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
 from tasks.records import InstanceRef, InstanceSet
 from tasks.tracking import store
@@ -49,9 +49,7 @@ def prepare_instances(config: InstancesConfig, split: Split, count: int) -> dict
 @task(
     name="collect",
     task_run_name="collect {config.decisions} decisions",
-    retries=RETRIES,
-    retry_delay_seconds=RETRY_DELAYS_S,
-    retry_condition_fn=is_infrastructure,
+    **TRIED_AGAIN,
 )
 def collect(
     instances: InstancesConfig,
@@ -85,9 +83,7 @@ def collect(
 @task(
     name="track collection",
     task_run_name="write the collection to MLflow",
-    retries=RETRIES,
-    retry_delay_seconds=RETRY_DELAYS_S,
-    retry_condition_fn=is_infrastructure,
+    **TRIED_AGAIN,
 )
 def track_collection(instances: InstancesConfig, config: CollectionConfig, summary: CollectionSummary) -> str:
     """Write a collection to MLflow and return the id of its run."""

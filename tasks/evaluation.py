@@ -22,7 +22,7 @@ from tasks import evaluation_files, run_rules
 from tasks.collection import instances_dataset
 from tasks.home import project_home
 from tasks.locks import alone_at
-from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
+from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
 from tasks.records import InstanceSet
 from tasks.tracking import store
@@ -83,9 +83,7 @@ def setting_name(config: InstancesConfig) -> str:
 @task(
     name="evaluate",
     task_run_name="evaluate {methods[0].name} against {config.baseline}",
-    retries=RETRIES,
-    retry_delay_seconds=RETRY_DELAYS_S,
-    retry_condition_fn=is_infrastructure,
+    **TRIED_AGAIN,
 )
 def evaluate(
     methods: Sequence[Brancher],
@@ -131,9 +129,7 @@ def evaluate(
 @task(
     name="track evaluation",
     task_run_name="write the evaluation to MLflow",
-    retries=RETRIES,
-    retry_delay_seconds=RETRY_DELAYS_S,
-    retry_condition_fn=is_infrastructure,
+    **TRIED_AGAIN,
 )
 def track_evaluation(
     instances_config: InstancesConfig,

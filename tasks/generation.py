@@ -27,7 +27,7 @@ from bife_core.generators.calls import CallStore
 from bife_core.search import Candidate, ReflectionRequest, SampleRequest
 from tasks.home import project_home
 from tasks.locks import process_lock
-from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure, stored_under
+from tasks.policy import STORED, stored_under
 from tasks.records import Allowance
 from tasks.states import REJECTED, told
 
@@ -138,11 +138,7 @@ def _parts(parameters: dict[str, Any]) -> dict[str, Any]:
     name="propose",
     task_run_name="propose {request.id} by {request.operator}",
     cache_key_fn=stored_under("propose", 1, _parts),
-    persist_result=True,
-    result_serializer="json",
-    retries=RETRIES,
-    retry_delay_seconds=RETRY_DELAYS_S,
-    retry_condition_fn=is_infrastructure,
+    **STORED,
 )
 def propose(
     request: SampleRequest | ReflectionRequest,

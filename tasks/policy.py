@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Literal, TypedDict
 
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.context import TaskRunContext
@@ -44,9 +44,32 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+class TriedAgain(TypedDict):
+    """Options of tasks for which another try may help."""
+
+    retries: int
+    retry_delay_seconds: list[float]
+    retry_condition_fn: Callable[[Task[..., Any], TaskRun, State[Any]], bool]
+
+
+class Stored(TriedAgain):
+    """Options of tasks whose result, as JSON, stands for the work from then on."""
+
+    persist_result: bool
+    result_serializer: Literal["json"]
+
+
 def is_infrastructure(task: Task[..., Any], run: TaskRun, state: State[Any]) -> bool:
     """Whether another try may help: the disk, the network or a worker failed, not the work itself."""
     error = state.data
     if isinstance(error, WorkerFailure):
-        return error.kind == "died"
+        return error.kind == "died" or error.by_machine
     return isinstance(error, OSError)
+
+
+TRIED_AGAIN: Final[TriedAgain] = {
+    "retries": RETRIES,
+    "retry_delay_seconds": RETRY_DELAYS_S,
+    "retry_condition_fn": is_infrastructure,
+}
+STORED: Final[Stored] = {**TRIED_AGAIN, "persist_result": True, "result_serializer": "json"}

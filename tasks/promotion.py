@@ -9,16 +9,14 @@ from prefect import task
 from bife_core.config import InstancesConfig
 from bife_core.rules import complexity
 from tasks.champions import crown
-from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
+from tasks.policy import TRIED_AGAIN
 from tasks.registry import Evidence, register_rule, registered_name
 
 
 @task(
     name="register",
     task_run_name="register a rule for {evidence.benchmark}",
-    retries=RETRIES,
-    retry_delay_seconds=RETRY_DELAYS_S,
-    retry_condition_fn=is_infrastructure,
+    **TRIED_AGAIN,
 )
 def register(
     instances: InstancesConfig, source: str, evidence: Evidence, lineage: str, by_gate: bool = True

@@ -17,7 +17,7 @@ from bife_core.fidelity.trial import score_trial as _score_trial
 from bife_core.generators.base import Generation
 from bife_core.search import TrialRequest
 from tasks.home import project_home
-from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure, stored_under, text_digest
+from tasks.policy import STORED, stored_under, text_digest
 from tasks.progress import note_listener
 from tasks.records import InstanceSet
 from tasks.states import REJECTED, told
@@ -61,11 +61,7 @@ def _trial_parts(parameters: dict[str, Any]) -> dict[str, Any]:
     name="score low",
     task_run_name="score {candidate} low",
     cache_key_fn=stored_under("score-low", 1, _low_parts),
-    persist_result=True,
-    result_serializer="json",
-    retries=RETRIES,
-    retry_delay_seconds=RETRY_DELAYS_S,
-    retry_condition_fn=is_infrastructure,
+    **STORED,
 )
 def score_low(
     candidate: str,
@@ -99,11 +95,7 @@ def score_low(
     name="score high",
     task_run_name="score {candidate} high",
     cache_key_fn=stored_under("score-high", 1, _high_parts),
-    persist_result=True,
-    result_serializer="json",
-    retries=RETRIES,
-    retry_delay_seconds=RETRY_DELAYS_S,
-    retry_condition_fn=is_infrastructure,
+    **STORED,
 )
 def score_high(
     candidate: str,
@@ -154,11 +146,7 @@ def _judged(score: LowScore | HighScore | TrialScore, praise: str) -> dict[str, 
     name="try",
     task_run_name="try {request.id}",
     cache_key_fn=stored_under("try", 1, _trial_parts),
-    persist_result=True,
-    result_serializer="json",
-    retries=RETRIES,
-    retry_delay_seconds=RETRY_DELAYS_S,
-    retry_condition_fn=is_infrastructure,
+    **STORED,
 )
 def score_trial(
     request: TrialRequest,

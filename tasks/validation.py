@@ -14,7 +14,7 @@ from bife_core.rules import rule_sha
 from bife_core.search import Candidate
 from bife_core.solves import Brancher
 from tasks.home import project_home
-from tasks.policy import RETRIES, RETRY_DELAYS_S, is_infrastructure
+from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
 from tasks.records import InstanceSet
 from tasks.workers import worker_pool
@@ -33,9 +33,7 @@ def finalists(candidates: Sequence[Candidate], count: int) -> tuple[Candidate, .
 @task(
     name="validate",
     task_run_name="choose the final rule",
-    retries=RETRIES,
-    retry_delay_seconds=RETRY_DELAYS_S,
-    retry_condition_fn=is_infrastructure,
+    **TRIED_AGAIN,
 )
 def validate(
     candidates: dict[str, str],

@@ -14,7 +14,7 @@ from bife_core.errors import SolverError
 from bife_core.evaluation.machine import this_machine
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
 from bife_core.fidelity.high import high_fidelity
-from bife_core.sandbox import Note, Workers
+from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.solves import Brancher, SolveStore
 
 
@@ -74,6 +74,8 @@ def choose(
     ------
     SolverError
         If every candidate failed on some instance, with the reasons.
+    WorkerFailure
+        If the machine failed and not a candidate; solves that were done are not done again by another try.
     """
     protocol = EvaluationConfig(
         instances=config.instances,
@@ -84,6 +86,10 @@ def choose(
     )
     groups = protocol_solves(labelled(candidates), [setting], protocol, this_machine())
     measured = measure(groups, protocol, pool, SolveStore(solves_dir), progress, note)
+    lost = next((one for one in measured if one.by_machine), None)
+    if lost is not None:
+        # A rule must not lose its place to a machine that was out of memory for a moment.
+        raise WorkerFailure("died", f"{lost.solve.job.instance}: {lost.failure}", by_machine=True)
     scores = {
         label: _score([one for one in measured if one.solve.method == label], high)
         for label in labelled(candidates)

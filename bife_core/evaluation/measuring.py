@@ -65,12 +65,17 @@ class Solve:
 
 @dataclass(frozen=True)
 class Measured:
-    """A solve of the protocol with its outcome; `result` names the method's label as its brancher."""
+    """A solve of the protocol with its outcome; `result` names the method's label as its brancher.
+
+    Where there is no result, `failure` says why, and `by_machine` whether the machine may have failed and not the
+    method.
+    """
 
     solve: Solve
     result: SolveResult | None
     failure: str | None
     reused: bool
+    by_machine: bool = False
 
 
 def labelled(methods: Sequence[Brancher]) -> dict[str, Brancher]:
@@ -220,7 +225,7 @@ def _outcome(future: Future[Any], solve: Solve, store: SolveStore) -> SolveOutco
     try:
         outcome = SolveOutcome.model_validate(future.result())
     except WorkerFailure as failure:
-        return SolveOutcome(failure=str(failure))
+        return SolveOutcome(failure=str(failure), by_machine=failure.by_machine)
     if outcome.failure is None:
         for key in solve.keys:
             store.put(key, outcome)
@@ -231,7 +236,7 @@ def _measured(solve: Solve, outcome: SolveOutcome, reused: bool) -> Measured:
     # A stored solve may have been made under another name.
     named = {"brancher": solve.method}
     result = outcome.results[0].model_copy(update=named) if outcome.results else None
-    return Measured(solve, result, outcome.failure, reused)
+    return Measured(solve, result, outcome.failure, reused, outcome.by_machine)
 
 
 _warm = False

@@ -10,10 +10,11 @@ from typing import Final
 from bife_core.benchmarks import Instance
 from bife_core.config import HighFidelityConfig, Settings
 from bife_core.errors import RuleError, SolverError
+from bife_core.fidelity.blame import run_judged
 from bife_core.rules import rule_sha
 from bife_core.sandbox import Note, Workers
-from bife_core.scip.solving import RPB, SolveResult, SolveSettings
-from bife_core.solves import Brancher, SolveJob, SolveOutcome, SolveStore, run_jobs
+from bife_core.scip.solving import SolveResult, SolveSettings
+from bife_core.solves import Brancher, SolveJob, SolveStore
 
 UNFINISHED_FACTOR: Final = 10.0
 """Nodes and LP iterations of a solve cut off at its time limit count this often, or a slow rule would look lean."""
@@ -94,6 +95,8 @@ def score_high(
     ------
     SolverError
         If every instance had to be set aside.
+    WorkerFailure
+        If the machine failed, not the rule; another try may succeed.
     OutOfTimeError
         If solves are left at `until_unix_s`, seconds since 1970.
     """
@@ -103,18 +106,16 @@ def score_high(
         return HighScore(failure=str(error))
     brancher = Brancher(name=name, source=source, sha=sha)
     settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
-    store = SolveStore(solves_dir)
     jobs = [SolveJob.of(instance, [brancher], settings) for instance in instances]
-    outcomes = run_jobs(jobs, store, pool, progress, note, until_unix_s=until_unix_s)
-    results = tuple(result for outcome in outcomes for result in outcome.results)
+    judged = run_judged(jobs, SolveStore(solves_dir), pool, progress, note, until_unix_s=until_unix_s)
+    results = tuple(result for one in judged for result in one.outcome.results)
     so_far = HighScore(results=results, cpu_s=math.fsum(result.cpu_s for result in results))
-    failed = [
-        (instance, outcome)
-        for instance, outcome in zip(instances, outcomes, strict=True)
-        if outcome.failure is not None
-    ]
-    notes, fault = _whose_fault(failed, settings, store, pool)
-    fault = fault or misbehaviour(results)
+    notes = tuple(
+        f"{one.job.instance} is set aside, because RPB fails on it too: {one.rpb_failure}"
+        for one in judged
+        if one.rpb_failure is not None
+    )
+    fault = next((one.rules_fault for one in judged if one.rules_fault is not None), misbehaviour(results))
     if fault is not None:
         return so_far.model_copy(update={"failure": fault, "notes": notes})
     if not results:
@@ -126,28 +127,6 @@ def score_high(
             "they are the same for every rule.",
         )
     return so_far.model_copy(update={"f_hf": high_fidelity(results, config), "notes": notes})
-
-
-def _whose_fault(
-    failed: Sequence[tuple[Instance, SolveOutcome]],
-    settings: SolveSettings,
-    store: SolveStore,
-    pool: Workers,
-) -> tuple[tuple[str, ...], str | None]:
-    """Return notes on instances that fail under RPB too, and the first failure that is the rule's, if any."""
-    for instance, outcome in failed:
-        if outcome.by_rule:
-            return (), f"{instance.name}: {outcome.failure}"
-    baseline = Brancher(name=RPB)
-    jobs = [SolveJob.of(instance, [baseline], settings) for instance, _ in failed]
-    notes = []
-    fault = None
-    for (instance, outcome), other in zip(failed, run_jobs(jobs, store, pool), strict=True):
-        if other.failure is not None:
-            notes.append(f"{instance.name} is set aside, because RPB fails on it too: {other.failure}")
-        elif fault is None:
-            fault = f"{instance.name}: {outcome.failure} RPB does not fail there."
-    return tuple(notes), fault
 
 
 def misbehaviour(results: Sequence[SolveResult]) -> str | None:

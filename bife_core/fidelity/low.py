@@ -21,7 +21,7 @@ from bife_core.decisions import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.native import jit_for
-from bife_core.rules import Rejection, compile_rule
+from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.interpreted import NotOneNumberError
 from bife_core.rules.types import CompiledRule, RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers, submit_repeated
@@ -32,6 +32,8 @@ Ties = Literal["any", "first"]
 
 MEMORY_MB: Final = 2048.0
 """Address space a rule may take while it is compiled and scored, beside what the recorded decisions take."""
+
+_SOUND_RULE: Final = "pseudocost_product"
 
 _ROOM_PER_BYTE: Final = 8.0
 """Bytes in memory per byte of a compressed file of decisions, with room for a copy."""
@@ -163,38 +165,58 @@ def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, po
     """Compile and score a rule in a worker process that is killed at the time limit.
 
     Without decisions the rule is only checked and compiled, and its score has no F_LF. A rule that has its worker
-    killed twice, by a crash or for want of memory, has no score; once may have been the machine's fault.
+    end twice by a crash has no score; nor has one whose worker is killed from outside again and again, for want of
+    memory say, while that of a sound rule lives.
 
     Raises
     ------
     DecisionsError
         If there is no such file.
     WorkerFailure
-        If the call failed for a reason that is not the rule's: the pool is closed, the file holds no decisions.
+        If the call failed for a reason that is not the rule's: the pool is closed, the file holds no decisions, the
+        machine fails a sound rule too.
     """
     path = None if decisions is None else str(decisions)
-    arguments = {"source": source, "decisions": path, "ties": config.ties}
+    arguments = {"decisions": path, "ties": config.ties}
     try:
         size = 0 if decisions is None else decisions.stat().st_size
     except OSError as error:
         raise DecisionsError(f"{decisions} cannot be read: {error.strerror or error}.") from error
-    try:
+    memory_mb = MEMORY_MB + _ROOM_PER_BYTE * size / 2**20
+    reads = [] if decisions is None else [decisions]
+
+    def ask(text: str) -> LowScore:
         answer = submit_repeated(
             pool,
             "bife_core.fidelity.low:work",
-            arguments,
+            arguments | {"source": text},
             limit_s=config.time_limit_s,
-            memory_mb=MEMORY_MB + _ROOM_PER_BYTE * size / 2**20,
-            reads=[] if decisions is None else [decisions],
-        ).result()
+            memory_mb=memory_mb,
+            reads=reads,
+        )
+        return LowScore.model_validate(answer.result())
+
+    try:
+        return ask(source)
     except WorkerFailure as failure:
-        if failure.kind == "timeout":
-            why = f"The rule was stopped at its limit of {config.time_limit_s:g} s."
-            return LowScore(failure=why, kind="timeout", seconds=config.time_limit_s)
-        if failure.kind == "died":
-            return LowScore(failure=f"The rule ended its worker process twice: {failure}", kind="runtime")
-        raise
-    return LowScore.model_validate(answer)
+        if not failure.by_machine:
+            return _out(failure, config)
+    # The machine may have failed, not the rule. A sound rule tells: if its worker is lost too, that is raised.
+    ask(REFERENCE_RULES[_SOUND_RULE].source)
+    try:
+        return ask(source)
+    except WorkerFailure as failure:
+        return _out(failure, config)
+
+
+def _out(failure: WorkerFailure, config: LowFidelityConfig) -> LowScore:
+    """Return the score of a rule that failed its worker; what is not the rule's fault is raised again."""
+    if failure.kind == "timeout":
+        why = f"The rule was stopped at its limit of {config.time_limit_s:g} s."
+        return LowScore(failure=why, kind="timeout", seconds=config.time_limit_s)
+    if failure.kind == "died":
+        return LowScore(failure=f"The rule ended its worker process twice: {failure}", kind="runtime")
+    raise failure
 
 
 def work(source: str, decisions: str | None, ties: Ties) -> dict[str, Any]:

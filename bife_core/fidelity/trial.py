@@ -9,11 +9,12 @@ from pathlib import Path
 from bife_core.benchmarks import Instance
 from bife_core.config import HighFidelityConfig, Settings
 from bife_core.errors import RuleError
+from bife_core.fidelity.blame import run_judged
 from bife_core.fidelity.high import cost_of, misbehaviour
 from bife_core.rules import rule_sha
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import RPB, SolveSettings
-from bife_core.solves import Brancher, SolveJob, SolveStore, run_jobs
+from bife_core.solves import Brancher, SolveJob, SolveStore
 
 
 class TrialScore(Settings):
@@ -44,6 +45,11 @@ def score_trial(
     """Solve instances with a rule, or with RPB where there is no source, and return what each solve cost.
 
     Unlike for F_HF, an instance that cannot be solved is not set aside: a trial has costs on all or none.
+
+    Raises
+    ------
+    WorkerFailure
+        If the machine failed, not the rule; another try may succeed.
     """
     brancher = Brancher(name=RPB)
     if source is not None:
@@ -53,12 +59,13 @@ def score_trial(
             return TrialScore(failure=str(error))
     settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
     jobs = [SolveJob.of(instance, [brancher], settings) for instance in instances]
-    outcomes = run_jobs(jobs, SolveStore(solves_dir), pool, note=note)
-    results = tuple(result for outcome in outcomes for result in outcome.results)
+    judged = run_judged(jobs, SolveStore(solves_dir), pool, note=note)
+    results = tuple(result for one in judged for result in one.outcome.results)
     cpu_s = math.fsum(result.cpu_s for result in results)
-    for instance, outcome in zip(instances, outcomes, strict=True):
-        if outcome.failure is not None:
-            return TrialScore(failure=f"{instance.name}: {outcome.failure}", cpu_s=cpu_s)
+    for one in judged:
+        if one.outcome.failure is not None:
+            why = one.rules_fault or f"{one.job.instance}: {one.outcome.failure}"
+            return TrialScore(failure=why, cpu_s=cpu_s)
     fault = misbehaviour(results)
     if fault is not None:
         return TrialScore(failure=fault, cpu_s=cpu_s)

@@ -279,7 +279,8 @@ def _ask(
     except WorkerFailure as error:
         answer, failure = None, error
     except Exception as error:  # noqa: BLE001 - no disk left, say; the caller must hear of it, whatever it is
-        answer, failure = None, WorkerFailure("died", f"The worker process for {task.call} failed: {error}.")
+        reason = f"The worker process for {task.call} failed: {error}."
+        answer, failure = None, WorkerFailure("died", reason, by_machine=True)
     if process is not None and not process.clean:
         _release(state, process)
         process = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import secrets
@@ -30,6 +31,9 @@ MOST_OUTPUT_BYTES: Final = 64 * 2**20
 
 MOST_ANSWER_BYTES: Final = 64 * 2**20
 """How long an answer may be; a worker that sends without end must not fill its parent's memory."""
+
+_FROM_OUTSIDE: Final = ("SIGKILL", "SIGTERM", "SIGHUP")
+"""Signals that a process does not get by a fault of its own: the system or a person ended it."""
 
 
 class _Errand(NamedTuple):
@@ -93,7 +97,8 @@ class WorkerProcess:
             for descriptor in (self._requests, self._responses, self._lifeline):
                 os.close(descriptor)
             scratch.remove()
-            raise WorkerFailure("died", f"A worker process could not be started: {error}.") from error
+            reason = f"A worker process could not be started: {error}."
+            raise WorkerFailure("died", reason, by_machine=True) from error
         finally:
             for descriptor in child_ends:
                 os.close(descriptor)
@@ -126,7 +131,11 @@ class WorkerProcess:
         """
         overdue = f"A worker process was not ready {limit_s:g} s after its start; is the machine overloaded?"
         errand = _Errand("its start", time.monotonic() + limit_s, overdue)
-        self.in_force = dict(self._understood(self._read_line(errand), errand, "in_force"))
+        try:
+            self.in_force = dict(self._understood(self._read_line(errand), errand, "in_force"))
+        except WorkerFailure as failure:
+            # No call is in it yet that could be at fault.
+            raise WorkerFailure("died", failure.reason, failure.detail, by_machine=True) from failure
         self.clean = True
 
     def ask(
@@ -158,8 +167,10 @@ class WorkerProcess:
         self.clean = answer.get("clean") is True and not self._buffer
         if answer.get("ok") is True and "result" in answer:
             return answer["result"]
-        said = (str(answer.get(name, "")) for name in ("reason", "detail", "error_type"))
-        raise WorkerFailure("error", *said)
+        reason, detail, error_type = (
+            str(answer.get(name, "")) for name in ("reason", "detail", "error_type")
+        )
+        raise WorkerFailure("error", reason, detail, error_type, by_machine=_is_os_error(error_type))
 
     def has_spoken(self) -> bool:
         """Tell whether the worker sent something nobody asked for, which makes it unfit for another call."""
@@ -261,16 +272,19 @@ class WorkerProcess:
         was_killed = self._killed
         self.kill()
         code = self._process.returncode
+        by_machine = False
         if code < 0:
             try:
-                how = f"was killed by {signal.Signals(-code).name}"
+                name = signal.Signals(-code).name
+                how, by_machine = f"was killed by {name}", name in _FROM_OUTSIDE
             except ValueError:
                 how = f"was killed by signal {-code}"
         else:
             how = f"ended with exit code {code}"
         if was_killed:
             how = "was stopped because its pool was closed"
-        return WorkerFailure("died", f"The worker process {how} during {errand.name}.", self._tail())
+        reason = f"The worker process {how} during {errand.name}."
+        return WorkerFailure("died", reason, self._tail(), by_machine=by_machine)
 
     def _keep_tail(self) -> None:
         stream = self._process.stdout
@@ -288,3 +302,8 @@ class WorkerProcess:
     def _tail(self) -> str:
         text = b"".join(tuple(self._output))[-_TAIL_BYTES:].decode("utf-8", "replace")
         return text.strip()
+
+
+def _is_os_error(error_type: str) -> bool:
+    known = getattr(builtins, error_type, None)
+    return isinstance(known, type) and issubclass(known, OSError)

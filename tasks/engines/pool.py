@@ -99,7 +99,7 @@ class EnginePool:
                 bring_back(answer["files"], root)
             except OSError as error:
                 reason = f"What {call} wrote could not be fetched from {root}: {error}."
-                future.set_exception(WorkerFailure("died", reason))
+                future.set_exception(WorkerFailure("died", reason, by_machine=True))
             else:
                 future.set_result(answer["result"])
 
@@ -113,5 +113,5 @@ class EnginePool:
             kind: FailureKind = "closed" if self._closed else "died"
             said = (str(error).splitlines() or [""])[0]
             lost = f"The worker that ran {call} was lost ({type(error).__name__}: {said})."
-            return [WorkerFailure(kind, lost)] * count
+            return [WorkerFailure(kind, lost, by_machine=True)] * count
         return [WorkerFailure(*answer["failure"]) if "failure" in answer else answer for answer in answers]

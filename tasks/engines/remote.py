@@ -45,5 +45,8 @@ def perform(
 
 def _failure(error: OSError | WorkerFailure) -> dict[str, Any]:
     if isinstance(error, WorkerFailure):
-        return {"failure": [error.kind, error.reason, error.detail, error.error_type]}
-    return {"failure": ["died", f"{socket.gethostname()} could not reach its files: {error}.", "", ""]}
+        return {
+            "failure": [error.kind, error.reason, error.detail, error.error_type, error.by_machine],
+        }
+    reason = f"{socket.gethostname()} could not reach its files: {error}."
+    return {"failure": ["died", reason, "", "", True]}

@@ -124,6 +124,7 @@ def test_an_early_exit_is_reported_with_the_last_output(pool):
     failure = failure_of(pool, "leave", code=3)
     assert failure.kind == "died"
     assert "ended with exit code 3" in str(failure)
+    assert not failure.by_machine
     assert "leaving early" in failure.detail
     assert pool.submit(CALL + "echo", {"value": 1}, limit_s=20).result() == 1
 
@@ -132,6 +133,7 @@ def test_a_signal_is_named(pool):
     failure = failure_of(pool, "die")
     assert failure.kind == "died"
     assert "SIGKILL" in str(failure)
+    assert failure.by_machine
 
 
 def test_output_of_any_size_disturbs_nothing(pool):
@@ -297,13 +299,15 @@ def test_a_worker_that_cannot_get_ready_in_time_is_a_clear_failure():
         pytest.raises(WorkerFailure, match="not ready") as caught,
     ):
         pool.submit(CALL + "echo", {"value": 1}, limit_s=20).result()
-    assert caught.value.kind == "timeout"
+    assert (caught.value.kind, caught.value.by_machine) == ("died", True), (
+        "no call was in it that took too long"
+    )
 
 
 def test_a_failure_survives_pickling():
-    failure = WorkerFailure("died", "Gone.", "tail", "")
+    failure = WorkerFailure("died", "Gone.", "tail", "", by_machine=True)
     again = pickle.loads(pickle.dumps(failure))
-    assert (again.kind, str(again), again.detail) == ("died", "Gone.", "tail")
+    assert (again.kind, str(again), again.detail, again.by_machine) == ("died", "Gone.", "tail", True)
     assert isinstance(again, BifeError)
 
 

@@ -1,0 +1,102 @@
+"""A rule is blamed for its own failures alone: what the machine did is tried again, and never becomes a score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bife_core.benchmarks import Instance
+from bife_core.config import HighFidelityConfig, LowFidelityConfig, ValidationConfig
+from bife_core.evaluation import Setting
+from bife_core.evaluation.choosing import choose
+from bife_core.fidelity.high import score_high
+from bife_core.fidelity.low import score_low
+from bife_core.fidelity.trial import score_trial
+from bife_core.rules import rule_sha
+from bife_core.sandbox import WorkerFailure, WorkerPool
+from bife_core.solves import Brancher
+
+RULE = "def candidate_variable_score(variable_features):\n    return variable_features[20]\n"
+NODES = HighFidelityConfig(instances=1, cost="nodes", time_limit_s=30)
+
+
+class Struck:
+    """A pool on whose machine workers that run one rule, or any, are killed from outside so many times."""
+
+    def __init__(self, pool: WorkerPool, times: int, source: str | None = RULE) -> None:
+        self.pool, self.left, self.source = pool, times, source
+        self.workers = pool.workers
+
+    def submit(self, call: str, arguments: dict[str, Any], **limits: Any) -> Future[Any]:
+        sources = [arguments.get("source"), *(b["source"] for b in arguments.get("branchers", ()))]
+        if self.left and (self.source is None or self.source in sources):
+            self.left -= 1
+            return self.pool.submit("bife_core.sandbox.selftest:die", {}, limit_s=30)
+        return self.pool.submit(call, arguments, **limits)
+
+    def submit_in_turn(
+        self, call: str, arguments: Sequence[dict[str, Any]], **limits: Any
+    ) -> list[Future[Any]]:
+        return [self.submit(call, each, **limits) for each in arguments]
+
+    def close(self) -> None:
+        """Leave the pool to who opened it."""
+
+
+def test_a_rule_whose_worker_was_killed_twice_gets_its_score_once_rpb_has_shown_that_the_machine_works(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    one = tiny_auctions[:1]
+    undisturbed = score_high(RULE, "rule", one, NODES, pool, tmp_path / "a")
+    score = score_high(RULE, "rule", one, NODES, Struck(pool, 2), tmp_path / "b")
+    assert (score.f_hf, score.failure, score.notes) == (undisturbed.f_hf, None, ())
+    trial = score_trial(RULE, "rule", one, NODES, Struck(pool, 2), tmp_path / "c")
+    assert trial.costs == (-(undisturbed.f_hf or 0.0),)
+
+
+def test_a_rule_whose_worker_is_killed_whenever_rpbs_is_not_is_out(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    score = score_high(RULE, "rule", tiny_auctions[:1], NODES, Struck(pool, 4), tmp_path)
+    assert score.f_hf is None
+    assert "SIGKILL" in (score.failure or "")
+    assert (score.failure or "").endswith("RPB does not fail there.")
+
+
+def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    one, hopeless = tiny_auctions[:1], Struck(pool, 1000, source=None)
+    for score in (
+        lambda: score_high(RULE, "rule", one, NODES, hopeless, tmp_path),
+        lambda: score_trial(None, "rpb", one, NODES, hopeless, tmp_path),
+        lambda: score_low(RULE, None, LowFidelityConfig(), hopeless),
+    ):
+        with pytest.raises(WorkerFailure, match="SIGKILL") as failure:
+            score()
+        assert (failure.value.kind, failure.value.by_machine) == ("died", True)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_machine_that_fails_a_finalist_decides_nothing(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    finalists = [Brancher(name="a", source=RULE, sha=rule_sha(RULE)), Brancher(name="pscost")]
+    setting = Setting("validation", tuple(tiny_auctions[:1]))
+    config = ValidationConfig(instances=1)
+    with pytest.raises(WorkerFailure, match="SIGKILL"):
+        choose(finalists, setting, config, NODES, Struck(pool, 2), tmp_path)
+    again = choose(finalists, setting, config, NODES, pool, tmp_path)
+    assert None not in again.scores.values()
+
+
+def test_a_rule_that_is_only_checked_is_judged_alike(pool: WorkerPool) -> None:
+    config = LowFidelityConfig()
+    assert score_low(RULE, None, config, Struck(pool, 2)).failure is None
+    out = score_low(RULE, None, config, Struck(pool, 4))
+    assert out.kind == "runtime"
+    assert (out.failure or "").startswith("The rule ended its worker process twice: ")
