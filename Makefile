@@ -32,7 +32,7 @@ demo: $(STAMP)
 	$(BIN)/bife demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 long: $(STAMP)
 	$(BIN)/python -m pytest -m long

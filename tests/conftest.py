@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,10 @@ for _name in (
     "BIFE_SERVER_AUTH",
 ):
     os.environ.pop(_name, None)
+
+# Tests that press Ctrl-C start programs that have to hear it. A shell starts what it runs in the background with
+# SIGINT ignored, and programs hand that on to those they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
