@@ -96,7 +96,12 @@ class EvaluationSummary(Settings):
     @property
     def verdict(self) -> str:
         """What the evaluation comes down to, in one sentence."""
-        return verdict(self.comparisons)
+        return verdict(self.leading)
+
+    @property
+    def leading(self) -> tuple[Comparison, ...]:
+        """The leading method against the baseline, one comparison per setting."""
+        return tuple(comparison for comparison in self.comparisons if comparison.method == self.rule)
 
     @property
     def settings(self) -> tuple[str, ...]:

@@ -27,6 +27,11 @@ def p_text(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
 
 
+def p_number(value: float) -> str:
+    """Return a p-value as it stands in a table, such as ``0.012`` or ``< 0.001``."""
+    return p_text(value).removeprefix("p ").removeprefix("= ")
+
+
 def change_text(comparison: Comparison) -> str:
     """Return a ratio in words, such as ``35 % less CPU time``."""
     words = metric_of(comparison.metric).words
@@ -65,8 +70,13 @@ _VERBS = {"better": "is faster than", "worse": "is slower than"}
 _WORDS = {"better": "does better than", "worse": "does worse than"}
 
 
-def verdict(comparisons: Sequence[Comparison]) -> str:
-    """Return one sentence on the leading method, the first compared, over all settings.
+def verdict(leading: Sequence[Comparison]) -> str:
+    """Return one sentence on the leading methods over all settings.
+
+    Parameters
+    ----------
+    leading : sequence of Comparison
+        One per setting: of the method an evaluation is about with its baseline.
 
     Raises
     ------
@@ -75,16 +85,17 @@ def verdict(comparisons: Sequence[Comparison]) -> str:
 
     Notes
     -----
-    On several settings it counts how often the method is significantly better, significantly worse and neither,
+    On several settings it counts how often the methods are significantly better, significantly worse and neither,
     each with its ratios; it never averages over settings.
     """
-    if not comparisons:
+    if not leading:
         raise ValueError("There is nothing to judge: no method shares a solve with the baseline.")
-    leading = [c for c in comparisons if c.method == comparisons[0].method]
     if len(leading) == 1:
         return statement(leading[0])
-    method, baseline = known_as(leading[0].method), known_as(leading[0].baseline)
-    better, worse = ("faster", "slower") if leading[0].metric == "time" else ("better", "worse")
+    methods = list(dict.fromkeys(known_as(c.method) for c in leading))
+    baselines = list(dict.fromkeys(known_as(c.baseline) for c in leading))
+    by_time = all(c.metric == "time" for c in leading)
+    better, worse = ("faster", "slower") if by_time else ("better", "worse")
     parts = []
     for finding, words in (
         ("better", better),
@@ -93,9 +104,15 @@ def verdict(comparisons: Sequence[Comparison]) -> str:
     ):
         of_kind = [c for c in leading if c.finding == finding]
         if of_kind:
-            listed = ", ".join(f"{c.setting} ({change_text(c)}, {_short(c)})" for c in of_kind)
+            listed = ", ".join(_on_setting(c, named=len(methods) > 1) for c in of_kind)
             parts.append(f"{words} on {len(of_kind)} of {len(leading)} settings: {listed}")
-    return f"Compared with {baseline}, {method} is {'; '.join(parts)}."
+    who = f"{methods[0]} is" if len(methods) == 1 else "the rules are"
+    return f"Compared with {' and '.join(baselines)}, {who} {'; '.join(parts)}."
+
+
+def _on_setting(comparison: Comparison, *, named: bool) -> str:
+    by = f" by {known_as(comparison.method)}" if named else ""
+    return f"{comparison.setting}{by} ({change_text(comparison)}, {_short(comparison)})"
 
 
 def _short(comparison: Comparison) -> str:

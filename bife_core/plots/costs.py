@@ -14,6 +14,9 @@ from bife_core.stats import Costs, collapse_seeds, geometric_mean, log_ratios, r
 NAMED_INSTANCES: Final = 60
 """Above this many instances their names would overlap."""
 
+MOST_ACROSS: Final = 2
+"""Settings drawn side by side; more would be too small to read."""
+
 
 def instance_costs(
     rule: Costs,
@@ -84,9 +87,14 @@ def method_costs(
     """
     settings = list(costs)
     methods = list(dict.fromkeys(method for by_method in costs.values() for method in by_method))
-    figure = new_figure(max(5.0, 3.4 * len(settings) + 1.0), 0.42 * len(methods) + 1.5)
-    panels = np.atleast_1d(figure.subplots(1, len(settings), sharey=True))
-    for axes, setting in zip(panels, settings, strict=True):
+    across = min(len(settings), MOST_ACROSS)
+    down = -(-len(settings) // across) if across else 1
+    figure = new_figure(max(5.0, 3.4 * across + 1.0), (0.42 * len(methods) + 1.5) * down)
+    grid = figure.subplots(down, across or 1, sharey=True, squeeze=False)
+    panels = grid.ravel()
+    for axes in panels[len(settings) :]:
+        axes.set_visible(False)
+    for axes, setting in zip(panels, settings, strict=False):
         for row, method in enumerate(methods):
             if method not in costs[setting]:
                 continue
@@ -115,7 +123,7 @@ def method_costs(
         axes.set_title(setting)
         tidy(axes, grid="x")
     panels[0].set_yticks(range(len(methods)), methods)
-    panels[0].invert_yaxis()
+    panels[0].invert_yaxis()  # of all, since they share it
     return figure
 
 

@@ -34,7 +34,11 @@ def fidelity_scatter(candidates: Sequence[Candidate], tau: float | None = None) 
     axes.scatter(x, y, s=34, color=BLUE, alpha=0.75, edgecolor="white", linewidth=0.6, label="rule")
     if both:
         top_low, top_high = int(np.argmax(x)), int(np.argmax(y))
-        named = ((top_low, YELLOW, "s", "best F_LF"), (top_high, ORANGE, "D", "best F_HF"))
+        named = (
+            ((top_low, YELLOW, "s", "best F_LF"), (top_high, ORANGE, "D", "best F_HF"))
+            if top_low != top_high
+            else ((top_high, ORANGE, "D", "best in both"),)
+        )
         for k, color, marker, label in named:
             axes.scatter(
                 x[k], y[k], s=80, color=color, marker=marker, label=f"{label}: {both[k].id}", zorder=3

@@ -31,14 +31,15 @@ def lineage(candidates: Sequence[Candidate], rule: str) -> Figure:
     if rule not in known:
         raise ValueError(f"There is no candidate {rule!r} among the {len(known)} given.")
     family = _ancestry(known, rule)
-    layers: dict[int, list[str]] = defaultdict(list)
+    layers: dict[tuple[int, int], list[str]] = defaultdict(list)
+    steps: dict[str, int] = {}
     for name in family:
-        layers[known[name].generation].append(name)
-    depth = {generation: row for row, generation in enumerate(sorted(layers))}
+        layers[known[name].generation, _step(known, name, steps)].append(name)
+    depth = {layer: row for row, layer in enumerate(sorted(layers))}
     width = max(len(names) for names in layers.values())
     place = {
-        name: ((k + 0.5) / len(names) * width, -float(depth[generation]))
-        for generation, names in layers.items()
+        name: ((k + 0.5) / len(names) * width, -float(depth[layer]))
+        for layer, names in layers.items()
         for k, name in enumerate(names)
     }
     figure = new_figure(max(4.5, 1.7 * width + 1.2), max(2.2, 1.1 * len(layers) + 0.8))
@@ -46,17 +47,29 @@ def lineage(candidates: Sequence[Candidate], rule: str) -> Figure:
     for name in family:
         for parent in dict.fromkeys(known[name].parents):
             if parent in place:
-                arrow = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 17, "shrinkB": 17, "linewidth": 1.1}
+                # An arrow that passes a row goes round the box that may stand there.
+                rows = place[parent][1] - place[name][1]
+                arrow = {
+                    "arrowstyle": "-|>",
+                    "color": GREY,
+                    "shrinkA": 20,
+                    "shrinkB": 24,
+                    "linewidth": 1.1,
+                    "connectionstyle": f"arc3,rad={1.5 / rows if rows > 1.5 else 0.0}",
+                }
                 axes.annotate("", xy=place[name], xytext=place[parent], arrowprops=arrow)
     for name in family:
         _box(axes, known[name], place[name], chosen=name == rule)
     axes.set_xlim(0, width)
     axes.set_ylim(-len(layers) + 0.4, 0.6)
-    axes.set_yticks([-float(row) for row in depth.values()], [f"generation {g}" for g in depth])
+    axes.set_yticks(
+        [-float(row) for row in depth.values()],
+        [f"generation {generation}" if step == 0 else "" for generation, step in depth],
+    )
     axes.set_xticks([])
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
-    axes.set_title(f"Lineage of {rule}")
+    figure.suptitle(f"Lineage of {rule}", fontsize="large")
     return figure
 
 
@@ -69,6 +82,14 @@ def _ancestry(known: dict[str, Candidate], rule: str) -> list[str]:
             family[name] = None
             waiting.extend(known[name].parents)
     return [name for name in known if name in family]
+
+
+def _step(known: dict[str, Candidate], name: str, steps: dict[str, int]) -> int:
+    """Return how many ancestors in a row a candidate has in its own generation, as mutants of fresh crossovers do."""
+    if name not in steps:
+        own = [p for p in known[name].parents if p in known and known[p].generation == known[name].generation]
+        steps[name] = 1 + max(_step(known, parent, steps) for parent in own) if own else 0
+    return steps[name]
 
 
 def _box(axes: Axes, candidate: Candidate, place: tuple[float, float], *, chosen: bool) -> None:

@@ -88,6 +88,8 @@ def _inked(figure: Figure) -> None:
             if spine.get_edgecolor()[:3] == (0.0, 0.0, 0.0):
                 spine.set_color(GREY)
         axes.tick_params(color=GREY, which="both")
+    for text in [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]:
+        text.set_color(INK)
 
 
 def number(value: float | None) -> float:

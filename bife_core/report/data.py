@@ -78,7 +78,13 @@ class Report(Settings):
     @property
     def verdict(self) -> str:
         """The sentence the page begins with."""
-        return verdict(self.comparisons)
+        return verdict(self.leading)
+
+    @cached_property
+    def leading(self) -> tuple[Comparison, ...]:
+        """The leading method of each evaluation against its baseline, one comparison per setting."""
+        rules = [evaluation.rule for evaluation in self.evaluations for _ in evaluation.comparisons]
+        return tuple(c for c, rule in zip(self.comparisons, rules, strict=True) if c.method == rule)
 
     @property
     def lead(self) -> Comparison:
@@ -102,7 +108,8 @@ class Report(Settings):
         for evaluation in self.evaluations:
             found += evaluation.failures
             found += [f"Proven optima differ, which is a defect: {one}" for one in evaluation.mismatches]
-            found += _conditions(evaluation)
+            where = f"{', '.join(evaluation.settings)}: " if len(self.evaluations) > 1 else ""
+            found += [f"{where}{one}" for one in _conditions(evaluation)]
         found += [f"{c.method} on {c.setting}: {c.note}." for c in self.comparisons if c.note]
         return tuple(dict.fromkeys(found))
 

@@ -50,42 +50,51 @@ def _results(report: Report) -> Iterator[ReportFigure]:
         "method-costs",
         "results",
         f"{metric.words[0].upper()}{metric.words[1:]} by method",
-        f"Geometric mean over instances, seeds collapsed first, with its {confidence:.0%} bootstrap interval.",
+        f"Geometric mean over instances, seeds collapsed first, with its {100 * confidence:g} % bootstrap interval.",
         plots.method_costs(_costs(frame, cost), unit=unit, confidence=confidence),
     )
+    several = frame["setting"].nunique() > 1
     for setting in frame["setting"].unique():
         part = frame[frame["setting"] == setting]
-        ours, theirs = paired_costs(part, report.lead.method, report.lead.baseline, metric)
-        if ours:
-            names = part.drop_duplicates("digest").set_index("digest")["instance"]
-            yield ReportFigure(
-                f"instances-{_slug(setting)}",
-                "results",
-                f"Instance by instance, {setting}",
-                "The greatest saving stands on top; a long grey line is an instance the rule lost.",
-                plots.instance_costs(
-                    {str(names[d]): v for d, v in ours.items()},
-                    {str(names[d]): v for d, v in theirs.items()},
-                    rule_label=known_as(report.lead.method),
-                    baseline_label=known_as(report.lead.baseline),
-                    unit=unit,
-                ),
-            )
-    if frame["brancher"].nunique() > 1:
+        yield from _setting(report, part, str(setting), several=several)
+    yield from _bounds(frame)
+
+
+def _setting(report: Report, part: pd.DataFrame, setting: str, *, several: bool) -> Iterator[ReportFigure]:
+    """Yield the figures of one setting; methods of different settings solved different instances."""
+    suffix, told = (f"-{_slug(setting)}", f", {setting}") if several else ("", "")
+    for lead in (c for c in report.leading if c.setting == setting):
+        metric = metric_of(lead.metric)
+        ours, theirs = paired_costs(part, lead.method, lead.baseline, metric)
+        names = part.drop_duplicates("digest").set_index("digest")["instance"]
         yield ReportFigure(
-            "profile",
+            f"instances-{_slug(setting)}",
             "results",
-            "Performance profile",
-            "Left end: how often a method was the fastest. Height: how many solves it finished within that factor.",
-            plots.performance_profile(_profile(frame)),
+            f"Instance by instance, {setting}",
+            "The greatest saving stands on top; a long grey line is an instance the rule lost.",
+            plots.instance_costs(
+                {str(names[d]): v for d, v in ours.items()},
+                {str(names[d]): v for d, v in theirs.items()},
+                rule_label=known_as(lead.method),
+                baseline_label=known_as(lead.baseline),
+                unit=metric.unit or metric.words,
+            ),
         )
-    known = frame.dropna(subset=["branching_s"])
+    if part["brancher"].nunique() > 1:
+        yield ReportFigure(
+            f"profile{suffix}",
+            "results",
+            f"Performance profile{told}",
+            "Left end: how often a method was the fastest. Height: how many solves it finished within that factor.",
+            plots.performance_profile(_profile(part)),
+        )
+    known = part.dropna(subset=["branching_s"])
     if len(known):
         means = known.groupby("brancher", sort=False)[["branching_s", "cpu_s"]].mean()
         yield ReportFigure(
-            "inference",
+            f"inference{suffix}",
             "results",
-            "Time spent in deciding",
+            f"Time spent in deciding{told}",
             "Seconds inside branching out of all CPU seconds. A cheap decision may cost more nodes and still win.",
             plots.inference_share(
                 {
@@ -94,7 +103,6 @@ def _results(report: Report) -> Iterator[ReportFigure]:
                 }
             ),
         )
-    yield from _bounds(frame)
 
 
 def _bounds(frame: pd.DataFrame) -> Iterator[ReportFigure]:
@@ -143,7 +151,8 @@ def _searches(report: Report) -> Iterator[ReportFigure]:
             "design-time",
             "search",
             "Rule-design time",
-            "Seconds of work, added up as if done one after the other; recording decisions is counted once.",
+            "Seconds of work, added up as if done one after the other; recording the decisions counts for each "
+            "search that reads them.",
             plots.design_time(costs),
         )
     if any(cost.curve for cost in costs):
@@ -151,7 +160,7 @@ def _searches(report: Report) -> Iterator[ReportFigure]:
             "anytime",
             "search",
             "Quality against effort",
-            "Each step is a rule better than all before.",
+            "Each step is a rule better than all before; a search that never solves with a rule has no curve.",
             plots.anytime_curves(costs),
         )
     for number, search in enumerate(report.searches):
@@ -162,11 +171,7 @@ def _search(search: SearchRecord, suffix: str) -> Iterator[ReportFigure]:
     both = [c for c in search.candidates if c.f_lf is not None and c.f_hf is not None]
     if len(both) > 1:
         drop = plots.fidelity_drop(both)
-        lost = (
-            ""
-            if drop is None
-            else f" A search on F_LF alone would have ended {drop:.0%} above the best cost."
-        )
+        lost = "" if drop is None else f" {_loss(drop)}"
         yield ReportFigure(
             f"fidelities{suffix}",
             "search",
@@ -174,7 +179,7 @@ def _search(search: SearchRecord, suffix: str) -> Iterator[ReportFigure]:
             f"Rules that were solved with, by both fidelities.{lost}",
             plots.fidelity_scatter(both),
         )
-    if any(candidate.id == search.best for candidate in search.candidates):
+    if any(candidate.id == search.best and candidate.parents for candidate in search.candidates):
         yield ReportFigure(
             f"lineage{suffix}",
             "search",
@@ -182,6 +187,12 @@ def _search(search: SearchRecord, suffix: str) -> Iterator[ReportFigure]:
             "Its ancestors, oldest on top.",
             plots.lineage(search.candidates, search.best),
         )
+
+
+def _loss(drop: float) -> str:
+    if drop < 0.005:
+        return "The best rule by F_LF is also the best by F_HF, or as good."
+    return f"A search on F_LF alone would have ended {drop:.0%} above the best cost.".replace("%", " %")
 
 
 def _costs(frame: pd.DataFrame, cost: str) -> dict[str, dict[str, dict[str, list[float]]]]:

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bife_core.evaluation import known_as, method_table, not_significant, statement
-from bife_core.evaluation.verdict import p_text
+from bife_core.evaluation.verdict import p_number, p_text
 from bife_core.plots import inline_svg
 from bife_core.report.data import Report
 from bife_core.report.figures import ReportFigure, report_figures
@@ -75,6 +75,8 @@ def _environment() -> Environment:
         "known_as": known_as,
         "statement": statement,
         "p_text": p_text,
+        "p_number": p_number,
+        "rules_in": lambda methods: sum(method.source is not None for method in methods.values()),
         "significant": _significant,
         "share": _share,
     }

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bife_core.config import Cost
 from bife_core.evaluation import METRICS, Comparison, known_as, method_table, metric_of
-from bife_core.evaluation.verdict import p_text
+from bife_core.evaluation.verdict import p_number
 
 STAR: Final = "*"
 """Stands behind a number some of whose solves ended at a limit."""
@@ -173,7 +173,7 @@ def comparison_markdown(comparisons: Sequence[Comparison]) -> str:
     ]
     for c in comparisons:
         interval = "-" if c.ci_low is None or c.ci_high is None else f"{c.ci_low:.3f} to {c.ci_high:.3f}"
-        p = p_text(c.p_adjusted).removeprefix("p ").removeprefix("= ")
+        p = p_number(c.p_adjusted)
         significant = c.finding != "undecided"
         lines.append(
             f"| {c.setting} | {known_as(c.method)} | {c.ratio:.3f} | {interval} | {f'**{p}**' if significant else p} "

@@ -103,7 +103,7 @@ def test_one_rule_is_best_in_both() -> None:
     rule = Candidate(id="g00-c00", generation=0, operator="i1", f_lf=0.5, f_hf=-1.0)
     axes = plots.fidelity_scatter([rule]).axes[0]
     assert axes.get_title().endswith("1 rule")
-    assert labels(axes) == ["rule", "best F_LF: g00-c00", "best F_HF: g00-c00"]
+    assert labels(axes) == ["rule", "best in both: g00-c00"]
 
 
 def family() -> list[Candidate]:
@@ -136,6 +136,15 @@ def test_lineage_shows_ancestors_only_and_each_arrow_once() -> None:
     heights = [boxes[name].get_position()[1] for name in ("g00-c00", "g01-c00", "g03-c00")]
     assert heights == sorted(heights, reverse=True), "oldest on top"
     assert is_png(figure)
+
+
+def test_a_child_stands_below_a_parent_of_its_own_generation() -> None:
+    seed = Candidate(id="g00-c00", generation=0, operator="improve_seed")
+    child = Candidate(id="g00-c01", generation=0, operator="improve_seed", parents=("g00-c00",))
+    (axes,) = plots.lineage([seed, child], "g00-c01").axes
+    place = {text.get_text().split(" ")[0]: text.get_position() for text in axes.texts if text.get_text()}
+    assert place["g00-c00"][1] > place["g00-c01"][1]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["generation 0", ""]
 
 
 def test_a_founder_has_no_ancestors() -> None:
@@ -216,6 +225,15 @@ def test_methods_are_drawn_with_intervals_by_setting() -> None:
     assert is_png(figure)
 
 
+def test_many_settings_are_drawn_in_rows_that_can_be_read() -> None:
+    costs = {f"setting {k}": {"rule": {"a": [1.0 + k], "b": [2.0]}} for k in range(5)}
+    figure = plots.method_costs(costs)
+    assert figure.get_figwidth() < 9
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.get_title() for axes in shown] == list(costs)
+    assert is_png(figure)
+
+
 def test_a_profile_ends_at_the_share_a_method_finished() -> None:
     figure = plots.performance_profile({"a": [1.0, 2.0, None, 4.0], "b": [2.0, 2.0, 9.0, 1.0]})
     (axes,) = figure.axes
@@ -289,6 +307,7 @@ def test_a_figure_within_a_page_takes_the_colours_of_the_page(tmp_path: Path) ->
     assert 'aria-label="Half of &quot;it&quot; &lt;b>"' in svg
     assert "var(--ink, #1B1B1B)" in svg
     assert "rule &lt;1&gt;" in svg
+    assert [text.get_color() for text in figure.legends[0].get_texts()] == ["#1B1B1B"] * 2
     assert set(re.findall(r'href="#([^"]+)"', svg)) <= set(re.findall(r'id="([^"]+)"', svg))
     assert all(name.startswith("one-") for name in re.findall(r' id="([^"]+)"', svg))
     files = plots.save(figure, tmp_path / "new", "one")

@@ -47,8 +47,8 @@ def rows(ratios: list[float], setting: str = "CA test", method: str = "rule") ->
     return made
 
 
-def compared(ratios: list[float], **more: Any) -> Comparison:
-    (found,) = compare(solve_frame(rows(ratios, **more)), ("rule",), "relpscost", CONFIG)
+def compared(ratios: list[float], method: str = "rule", **more: Any) -> Comparison:
+    (found,) = compare(solve_frame(rows(ratios, method=method, **more)), (method,), "relpscost", CONFIG)
     return found
 
 
@@ -124,6 +124,15 @@ def test_a_verdict_on_several_settings_counts_and_never_averages() -> None:
     assert ". " not in sentence, "it is one sentence"
     with pytest.raises(ValueError, match="nothing to judge"):
         verdict([])
+
+
+def test_an_evaluation_of_several_methods_is_about_the_leading_one() -> None:
+    sentence = verdict([compared([0.5, 0.6], method="first"), compared([0.7, 0.8], setting="SC test")])
+    assert "CA test by first (" in sentence
+    assert "SC test by rule (" in sentence
+    assert sentence.startswith(
+        "Compared with RPB, the rules are not significantly different on 2 of 2 settings"
+    )
 
 
 @pytest.mark.parametrize(("p", "text"), [(0.0009, "p < 0.001"), (0.04999, "p = 0.05"), (0.25, "p = 0.25")])

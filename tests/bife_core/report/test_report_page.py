@@ -134,6 +134,47 @@ def test_all_figures_are_there(summary: EvaluationSummary, story: Story) -> None
     ]
 
 
+@pytest.fixture(scope="module")
+def joined(summary: EvaluationSummary) -> Report:
+    """Two families with a rule of its own each, as `bife report RUN RUN` joins them."""
+    renamed = {"pseudocost_product": "other_rule", "relpscost": "relpscost"}
+    rows = [row | {"setting": "SC tiny", "brancher": renamed[row["brancher"]]} for row in summary.rows]
+    other = summary.model_copy(
+        update={
+            "rule": "other_rule",
+            "rows": tuple(rows),
+            "comparisons": tuple(
+                c.model_copy(update={"setting": "SC tiny", "method": "other_rule"})
+                for c in summary.comparisons
+            ),
+            "methods": {renamed[name]: method for name, method in summary.methods.items()},
+        }
+    )
+    return Report(evaluations=(summary, other))
+
+
+def test_a_page_of_several_evaluations_is_about_the_leading_method_of_each(joined: Report) -> None:
+    assert [(c.setting, c.method) for c in joined.leading] == [
+        ("CA tiny", "pseudocost_product"),
+        ("SC tiny", "other_rule"),
+    ]
+    assert joined.verdict.startswith("Compared with RPB, the rules are ")
+    for text in ("CA tiny by pseudocost_product (", "SC tiny by other_rule ("):
+        assert text in joined.verdict
+    page = render_page(joined)
+    assert "pseudocost_product, other_rule against RPB" in page
+    assert page.count('<div class="key">') == 2
+
+
+def test_methods_are_compared_only_where_they_solved_the_same_instances(joined: Report) -> None:
+    figures = {figure.name: figure for figure in report_figures(joined)}
+    for kind in ("instances", "profile", "inference"):
+        assert {f"{kind}-ca-tiny", f"{kind}-sc-tiny"} <= set(figures)
+    legend = figures["profile-sc-tiny"].figure.axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["other_rule", "RPB"]
+
+
 def test_a_record_comes_back_as_it_was(summary: EvaluationSummary) -> None:
     back = EvaluationSummary.model_validate_json(summary.model_dump_json())
     assert back.comparisons == summary.comparisons
