@@ -16,7 +16,7 @@ from bife_core.report import Story
 from bife_core.scip.solving import BUILTIN_BRANCHERS
 from flows.observer import observer
 from flows.pages import show_verdict
-from flows.registration import present_champion, register_rule
+from flows.registration import present_champion, refusal_notes, register_rule
 from flows.results import EvaluationResult, TrackedRun
 from flows.verdicts import comparison, evaluation_verdict
 from tasks.collection import prepare_instances
@@ -122,7 +122,8 @@ def evaluation(
         notes=notes,
     )
     if as_challenger:
-        register_rule(config, result, origin_of(rule))
+        registered = register_rule(config, result, origin_of(rule))
+        result = result.model_copy(update={"notes": (*notes, *refusal_notes(registered))})
     show_verdict(config.instances.label, "evaluation", evaluation_verdict(result))
     return told(result, f"{comparison(result)}.")
 

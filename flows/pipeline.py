@@ -11,7 +11,7 @@ from flows.evaluation import evaluation
 from flows.evolution import evolution
 from flows.observer import observer
 from flows.pages import show_verdict
-from flows.registration import present_champion, register_rule
+from flows.registration import present_champion, refusal_notes, register_rule
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 from flows.validation import choose_final
 from flows.verdicts import comparison, pipeline_verdict
@@ -51,6 +51,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     registered: RegisteredRule | None = None
     try:
         registered = _register(config, evolved, final, evaluated)
+        notes = (*notes, *refusal_notes(registered))
     except TrackingError as error:
         # All that was measured is on disk, so an unreachable registry must not take the result away.
         notes = (*notes, f"The rule is not registered yet; the same command registers it. {error}")

@@ -15,10 +15,10 @@ from pydantic import Field
 from bife_core.errors import ConfigError
 from flows.observer import observer
 from flows.pages import show_verdict
+from flows.verdicts import link
 from tasks.champions import GATE, Case, Decision, open_case, promote, refuse, roll_back
 from tasks.states import in_plain_words, told
 
-_KEY = "approval"
 _POLL_S = 3
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
@@ -120,27 +120,29 @@ def rollback(name: RuleName, reason: Text, who: Text) -> Decision:
 
 def summary(case: Case) -> str:
     """Return what a person decides on, in Markdown."""
-    now = (
-        "There is no champion yet." if case.champion is None else f"Version {case.champion} is champion now."
-    )
     gate = "passes" if case.verdict.promote else "does not pass"
+    now = "" if case.champion is None else f" Version {case.champion} is champion now."
     head = (
-        f"Version {case.version} of **{case.name}** {gate} the statistical gate. {case.verdict.reason} {now}"
+        f"Version {case.version} of **{case.name}** {gate} the statistical gate. {case.verdict.reason}{now} "
+        f"{link('Source, evidence and history', case.page)}"
     )
-    return f"{head}\n\n{case.card}"
+    before = f"\n\nThe same rule was a challenger before: {case.refused}." if case.refused else ""
+    return f"{head}{before}\n\n{case.card}"
 
 
 def _ask(case: Case, limit_s: int) -> Approval:
     form = Approval.with_initial_data(description=summary(case))
+    # An answer is about one version: should another be challenger by then, it is asked about anew.
+    key = f"approval-{case.version}"
     context = FlowRunContext.get()
     deployed = (
         context is not None and context.flow_run is not None and context.flow_run.deployment_id is not None
     )
     if deployed:
         # Nothing waits meanwhile; the worker starts the run anew once there is an answer.
-        answer = suspend_flow_run(wait_for_input=form, timeout=limit_s, key=_KEY)
+        answer = suspend_flow_run(wait_for_input=form, timeout=limit_s, key=key)
     else:
-        answer = pause_flow_run(wait_for_input=form, timeout=limit_s, poll_interval=_POLL_S, key=_KEY)
+        answer = pause_flow_run(wait_for_input=form, timeout=limit_s, poll_interval=_POLL_S, key=key)
     return Approval.model_validate(answer.model_dump())
 
 

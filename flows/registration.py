@@ -8,12 +8,14 @@ from flows.observer import observer
 from flows.results import EvaluationResult
 from tasks.origin import Origin
 from tasks.promotion import register
-from tasks.registry import CHAMPION, Evidence, RegisteredRule, champion_of, registered_name
+from tasks.registry import CHALLENGER, CHAMPION, Evidence, RegisteredRule, champion_of, registered_name
 from tasks.tracking import TrackingError
 
 
 def register_rule(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> RegisteredRule:
     """Register a rule as challenger; who decides whether it becomes champion is a setting.
+
+    A rule that a person refused stays refused until it is measured on other instances.
 
     Raises
     ------
@@ -30,10 +32,23 @@ def register_rule(config: PipelineConfig, evaluated: EvaluationResult, origin: O
             by_gate=config.approval == "gate",
         )
     )
-    if CHAMPION not in registered.aliases:
+    if CHALLENGER in registered.aliases and CHAMPION not in registered.aliases:
         payload = {"name": registered.name, "approval": config.approval}
         announce(CHALLENGER_REGISTERED, registered.name, payload)
+    for note in refusal_notes(registered):
+        observer().note(note)
     return registered
+
+
+def refusal_notes(registered: RegisteredRule) -> tuple[str, ...]:
+    """Return what a reader must know who finds a registered rule without an alias; nothing for any other."""
+    refused = registered.refusal
+    if refused is None or CHALLENGER in registered.aliases:
+        return ()
+    return (
+        f"Version {registered.version} of {registered.name} is no challenger: as measured on the same instances, "
+        f"{refused.sentence}. To weigh it again, give it the alias {CHALLENGER} in MLflow and run the promotion.",
+    )
 
 
 def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> Evidence:

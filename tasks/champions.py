@@ -13,6 +13,7 @@ from bife_core.errors import BifeError
 from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.policy import TRIED_AGAIN
+from tasks.refusals import APPROVED, Word, refusal
 from tasks.registry import (
     CHALLENGER,
     CHAMPION,
@@ -23,6 +24,7 @@ from tasks.registry import (
     by_alias,
     registered_rule,
     unreachable,
+    versions_of,
 )
 from tasks.tracking import store
 
@@ -52,6 +54,10 @@ class Case(Settings):
         The challenger's description in Markdown.
     champion : int or None
         Version that is champion now.
+    page : str
+        Address of the version in MLflow.
+    refused : str
+        What a person said against the same rule before, as a sentence, or nothing.
     """
 
     name: str
@@ -59,6 +65,8 @@ class Case(Settings):
     champion: int | None
     verdict: Verdict
     card: str
+    page: str
+    refused: str = ""
 
 
 class Decision(Settings):
@@ -121,6 +129,8 @@ def weigh(challenger: Evidence, champion: Evidence | None) -> Verdict:
 def crown(registered: RegisteredRule, evidence: Evidence) -> RegisteredRule:
     """Give a version the alias ``champion`` if `weigh` says so, and return it with its present aliases.
 
+    The gate does not overrule a person who refused the rule.
+
     Raises
     ------
     TrackingError
@@ -130,7 +140,7 @@ def crown(registered: RegisteredRule, evidence: Evidence) -> RegisteredRule:
     try:
         with _registry_lock(name):
             champion = by_alias(name, CHAMPION)
-            if _number(champion) != number:
+            if _number(champion) != number and registered.refusal is None:
                 verdict = weigh(evidence, _evidence(champion))
                 if verdict.promote:
                     _set_champion(name, number, champion, GATE, verdict.reason)
@@ -167,12 +177,18 @@ def open_case(name: str) -> dict[str, Any]:
         raise PromotionError(
             f"Version {challenger.version} of {name} carries no evidence; evaluate it first."
         )
+    try:
+        before = refusal(known.tags for known in versions_of(name, evidence.sha))
+    except store.TRACKING_TROUBLE as error:
+        raise unreachable(error) from error
     return Case(
         name=name,
         version=_number(challenger),
         champion=_number(champion),
         verdict=weigh(evidence, _evidence(champion)),
         card=challenger.description or "",
+        page=store.version_url(name, int(challenger.version)),
+        refused="" if before is None else before.sentence,
     ).model_dump(mode="json")
 
 
@@ -206,9 +222,7 @@ def refuse(name: str, version: int, by: str, reason: str) -> dict[str, Any]:
     """
     try:
         with _registry_lock(name):
-            _note(name, version, "rejected", by, reason)
-            if _number(by_alias(name, CHALLENGER)) == version:
-                store.client().delete_registered_model_alias(name, CHALLENGER)
+            _put_aside(name, version, "rejected", by, reason)
     except store.TRACKING_TROUBLE as error:
         raise unreachable(error) from error
     return Decision(name=name, version=version, champion=False, by=by, reason=reason).model_dump(mode="json")
@@ -217,6 +231,8 @@ def refuse(name: str, version: int, by: str, reason: str) -> dict[str, Any]:
 @task(name="roll back the champion", task_run_name="roll {name} back")
 def roll_back(name: str, by: str, reason: str) -> dict[str, Any]:
     """Give the alias ``champion`` back to the version that held it before, and return the `Decision` as JSON.
+
+    The version that loses it is a challenger no more.
 
     Raises
     ------
@@ -237,7 +253,7 @@ def roll_back(name: str, by: str, reason: str) -> dict[str, Any]:
             if not before:
                 raise PromotionError(f"Version {champion.version} of {name} replaced no other champion.")
             client.set_registered_model_alias(name, CHAMPION, before)
-            _note(name, int(champion.version), "rolled_back", by, reason)
+            _put_aside(name, int(champion.version), "rolled_back", by, reason)
     except store.TRACKING_TROUBLE as error:
         raise unreachable(error) from error
     return Decision(name=name, version=int(before), champion=True, by=by, reason=reason).model_dump(
@@ -252,10 +268,20 @@ def _registry_lock(name: str) -> Any:
 def _set_champion(name: str, number: int, before: ModelVersion | None, by: str, reason: str) -> None:
     client = store.client()
     # First the reason, then the alias: a champion without a reason is the worse state to be found in.
-    _note(name, number, "approved", by, reason)
+    _note(name, number, APPROVED, by, reason)
     replaced = "" if before is None else str(before.version)
     client.set_model_version_tag(name, str(number), _REPLACED, replaced)
     client.set_registered_model_alias(name, CHAMPION, str(number))
+
+
+def _put_aside(name: str, number: int, word: Word, by: str, reason: str) -> None:
+    """Record why a version is out of the running, on which instances it was measured, and end its challenge."""
+    client = store.client()
+    _note(name, number, word, by, reason)
+    measured = client.get_model_version(name, str(number)).tags.get("test_digest", "")
+    client.set_model_version_tag(name, str(number), f"{word}_test_digest", measured)
+    if _number(by_alias(name, CHALLENGER)) == number:
+        client.delete_registered_model_alias(name, CHALLENGER)
 
 
 def _note(name: str, number: int, what: str, by: str, reason: str) -> None:

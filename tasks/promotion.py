@@ -49,11 +49,12 @@ def model_card(name: str, source: str, evidence: Evidence, **more: Any) -> str:
     interval = (
         "no interval" if evidence.ci_high is None else f"{evidence.ci_low:.3f} to {evidence.ci_high:.3f}"
     )
+    seeds = "1 seed" if evidence.seeds == 1 else f"{evidence.seeds} seeds"
     facts = {
         "Benchmark": f"{evidence.benchmark}, size {evidence.size}",
         f"CPU time relative to {evidence.baseline}": (
             f"{evidence.ratio:.3f} ({interval} at {evidence.confidence:.0%}; below 1 is faster; "
-            f"{evidence.instances} held-out instances, {evidence.seeds} seeds each)"
+            f"{evidence.instances} held-out instances, {seeds} each)"
         ),
         "CPU time relative to the champion before": _beside(evidence),
         "F_LF": "unknown" if evidence.f_lf is None else f"{evidence.f_lf:.4f}",

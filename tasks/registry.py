@@ -25,6 +25,7 @@ from bife_core.rules import register_resolver, rule_sha
 from bife_core.scip.solving import versions
 from tasks.home import project_home
 from tasks.locks import process_lock
+from tasks.refusals import Refusal, refusal
 from tasks.tracking import store
 
 SCHEME: Final = "models"
@@ -94,6 +95,11 @@ class RegisteredRule(Settings):
         """What `load_rule` takes."""
         return f"{SCHEME}:/{self.name}/{self.version}"
 
+    @property
+    def refusal(self) -> Refusal | None:
+        """The word of a person that keeps this version from being challenger, or None."""
+        return refusal([self.tags], self.tags.get("test_digest"))
+
 
 def registered_name(instances: InstancesConfig) -> str:
     """Return the name rules of a benchmark are registered under.
@@ -114,6 +120,8 @@ def registered_name(instances: InstancesConfig) -> str:
 def register_rule(name: str, source: str, evidence: Evidence, card: str) -> RegisteredRule:
     """Register a rule and give it the alias ``challenger``; the same rule of the same evolution only once.
 
+    A rule that a person refused as measured on the same instances is registered without the alias.
+
     Parameters
     ----------
     name : str
@@ -130,14 +138,17 @@ def register_rule(name: str, source: str, evidence: Evidence, card: str) -> Regi
     tags = {key: str(value) for key, value in evidence.model_dump().items() if value is not None}
     try:
         with process_lock(project_home().locks / f"registry-{name}.lock"):
-            version = _find(name, evidence)
-            if version is None:
-                version = _create(name, source, evidence, tags)
+            known = versions_of(name, evidence.sha)
+            refused = refusal((version.tags for version in known), evidence.test_digest)
+            if refused is not None:
+                tags |= refused.tags
+            version = _same_evolution(known, evidence) or _create(name, source, evidence, tags)
             for key, value in tags.items():
                 if version.tags.get(key) != value:
                     client.set_model_version_tag(name, version.version, key, value)
             client.update_model_version(name, version.version, card)
-            client.set_registered_model_alias(name, CHALLENGER, version.version)
+            if refused is None:
+                client.set_registered_model_alias(name, CHALLENGER, version.version)
             return registered_rule(client.get_model_version(name, version.version))
     except store.TRACKING_TROUBLE as error:
         raise unreachable(error) from error
@@ -278,12 +289,14 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _find(name: str, evidence: Evidence) -> ModelVersion | None:
-    filters = (
-        f"name = '{name}' and tags.sha = '{evidence.sha}' and tags.evolution_key = '{evidence.evolution_key}'"
-    )
-    found = store.client().search_model_versions(filters)
-    return store.client().get_model_version(name, found[0].version) if found else None
+def versions_of(name: str, sha: str) -> list[ModelVersion]:
+    """Return all versions that hold the rule of that hash; MLflow leaves their aliases out."""
+    return list(store.client().search_model_versions(f"name = '{name}' and tags.sha = '{sha}'"))
+
+
+def _same_evolution(known: list[ModelVersion], evidence: Evidence) -> ModelVersion | None:
+    key = evidence.evolution_key
+    return next((found for found in known if found.tags.get("evolution_key", "") == key), None)
 
 
 def by_alias(name: str, alias: str) -> ModelVersion | None:

@@ -292,6 +292,11 @@ def experiment_url(name: str) -> str:
     return f"{ui_address()}#/experiments/{experiment_id(name)}/runs"
 
 
+def version_url(name: str, version: int) -> str:
+    """Return the page of a registered version."""
+    return f"{ui_address()}#/models/{name}/versions/{version}"
+
+
 def ui_address() -> str:
     """Return where MLflow's pages are: a server's address with a slash, or nothing for a database of ours."""
     # Runs of `bife up` write to the database directly, which is faster, while a server shows it.

@@ -12,54 +12,20 @@ import pytest
 from prefect.client.orchestration import get_client
 
 from bife_core.errors import BifeError, ConfigError
-from bife_core.rules import rule_sha
 from flows.promotion import promotion, rollback
 from tasks.champions import GATE, Decision, PromotionError, weigh
-from tasks.promotion import model_card
-from tasks.registry import CHALLENGER, CHAMPION, Evidence, by_alias, load_registered_rule, register_rule
+from tasks.registry import CHALLENGER, CHAMPION, by_alias, load_registered_rule
 from tasks.tracking import store
+from tests.support.challenging import beside, challenge, evidence, source
 
-SOURCE = """def candidate_variable_score(variable_features) -> float:
-    return variable_features[20] * variable_features[21] + {}
-"""
 LIMIT_S = 120.0
 
-BESIDE = {
-    "champion_sha": rule_sha(SOURCE.format(0)),
-    "champion_ratio": 0.75,
-    "champion_ci_low": 0.7,
-    "champion_ci_high": 0.8,
-}
-"""What a rule is known by that was measured beside the champion, rule 0, and beats it."""
-
-
-def evidence(number: int, **known: Any) -> Evidence:
-    run_id, _ = store.open_run(store.EVALUATION, uuid.uuid4().hex[:16], "an evaluation", {})
-    facts: dict[str, Any] = {
-        "sha": rule_sha(SOURCE.format(number)),
-        "benchmark": "toys",
-        "size": "test",
-        "ratio": 0.8,
-        "ci_low": 0.7,
-        "ci_high": 0.9,
-        "confidence": 0.95,
-        "baseline": "relpscost",
-        "instances": 20,
-        "seeds": 1,
-        "evaluation_run": run_id,
-        "test_digest": "digest",
-    }
-    return Evidence(**facts | known)
+BESIDE = beside(0)
 
 
 @pytest.fixture
 def name() -> str:
     return f"bife-test-{uuid.uuid4().hex[:8]}"
-
-
-def challenge(name: str, number: int, **known: Any) -> int:
-    source, given = SOURCE.format(number), evidence(number, **known)
-    return register_rule(name, source, given, model_card(name, source, given)).version
 
 
 def tags(name: str, version: int | None) -> dict[str, str]:
@@ -106,9 +72,9 @@ def asking(served: None) -> Callable[[str], Future[Decision]]:
 
 
 def test_an_approved_challenger_becomes_champion_and_goes_back(name, asking):
-    first = challenge(name, 0)
+    first = challenge(name, 0).version
     assert promotion(name, "gate").by == GATE
-    second = challenge(name, 1, ratio=0.6, **BESIDE)
+    second = challenge(name, 1, ratio=0.6, **BESIDE).version
     outcome = asking(name)
     run_id = paused(name)
     assert int(by_alias(name, CHAMPION).version) == first
@@ -117,22 +83,22 @@ def test_an_approved_challenger_becomes_champion_and_goes_back(name, asking):
     answer(run_id, {"decision": "approve", "reason": "faster on our models", "who": "Ada"})
     decision = outcome.result(LIMIT_S)
     assert (decision.version, decision.champion, decision.by) == (second, True, "Ada")
-    assert load_registered_rule(f"models:/{name}@champion") == SOURCE.format(1)
+    assert load_registered_rule(f"models:/{name}@champion") == source(1)
     known = tags(name, second)
     assert (known["approved_by"], known["approved_reason"]) == ("Ada", "faster on our models")
 
     back = rollback(name, "slow on the new models", "Grace")
     assert back.version == first
-    assert load_registered_rule(f"models:/{name}@champion") == SOURCE.format(0)
+    assert load_registered_rule(f"models:/{name}@champion") == source(0)
     assert tags(name, second)["rolled_back_by"] == "Grace"
     with pytest.raises(PromotionError, match="replaced no other champion"):
         rollback(name, "again", "Grace")
 
 
 def test_a_rejected_challenger_leaves_the_champion_alone(name, asking):
-    first = challenge(name, 0)
+    first = challenge(name, 0).version
     promotion(name, "gate")
-    second = challenge(name, 1, ratio=0.6, **BESIDE)
+    second = challenge(name, 1, ratio=0.6, **BESIDE).version
     outcome = asking(name)
     answer(paused(name), {"decision": "reject", "reason": "reads too many features", "who": "Ada"})
     assert not outcome.result(LIMIT_S).champion

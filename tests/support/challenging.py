@@ -1,0 +1,72 @@
+"""Register rules with evidence nobody measured, to see what becomes of challengers and champions.
+
+As a program it does so in the home ``BIFE_HOME`` names, ``python -m tests.support.challenging NAME NUMBER [JSON]``, and
+prints the version.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import uuid
+from typing import Any
+
+from bife_core.rules import rule_sha
+from tasks.promotion import model_card
+from tasks.registry import Evidence, RegisteredRule, register_rule
+from tasks.tracking import store
+
+_SOURCE = """def candidate_variable_score(variable_features) -> float:
+    return variable_features[20] * variable_features[21] + {}
+"""
+
+
+def source(number: int) -> str:
+    """Return the `number`-th rule."""
+    return _SOURCE.format(number)
+
+
+def beside(champion: int) -> dict[str, Any]:
+    """Return what a rule is known by that was measured beside a champion, and beats it."""
+    return {
+        "champion_sha": rule_sha(source(champion)),
+        "champion_ratio": 0.75,
+        "champion_ci_low": 0.7,
+        "champion_ci_high": 0.8,
+    }
+
+
+def evidence(number: int, **known: Any) -> Evidence:
+    """Return what is said to be known of a rule: it beats RPB."""
+    run_id, _ = store.open_run(store.EVALUATION, uuid.uuid4().hex[:16], "an evaluation", {})
+    facts: dict[str, Any] = {
+        "sha": rule_sha(source(number)),
+        "benchmark": "toys",
+        "size": "test",
+        "ratio": 0.8,
+        "ci_low": 0.7,
+        "ci_high": 0.9,
+        "confidence": 0.95,
+        "baseline": "relpscost",
+        "instances": 20,
+        "seeds": 1,
+        "evaluation_run": run_id,
+        "test_digest": "digest",
+    }
+    return Evidence(**facts | known)
+
+
+def challenge(name: str, number: int, **known: Any) -> RegisteredRule:
+    """Register a rule as an evaluation would."""
+    given = evidence(number, **known)
+    return register_rule(name, source(number), given, model_card(name, source(number), given))
+
+
+def main() -> None:
+    """Register a rule and print its version."""
+    name, number, *known = sys.argv[1:]
+    print(challenge(name, int(number), **json.loads(known[0] if known else "{}")).version)
+
+
+if __name__ == "__main__":
+    main()
