@@ -25,6 +25,7 @@ from bife_core.search import (
 from flows.answering import Answering
 from flows.collection import collection
 from flows.events import EVOLUTION_ENDED, announce, stands_alone
+from flows.model_key import model_key
 from flows.observer import EvolutionState, observer
 from flows.pages import EvolutionPage, show_verdict
 from flows.results import EvolutionResult, TrackedRun
@@ -86,7 +87,7 @@ def evolution(
     design = InstanceSet.model_validate(prepare_instances(config.instances, "design", config.high.instances))
     training = _training(config, design, search.training_instances) if search.training_instances else None
     key = evolution_key(config, decisions, design, training)
-    with alone_in_evolution(key):
+    with model_key(config.generator), alone_in_evolution(key):
         result = _Evolution(key, config, search, decisions, design, training).run()
     show_verdict(config.instances.label, "evolution", evolution_verdict(result))
     if result.best is not None and stands_alone():

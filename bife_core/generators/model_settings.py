@@ -12,13 +12,14 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bife_core.errors import GeneratorError
+from bife_core.generators.held_key import KEY_VARIABLE, held_key
 from bife_core.generators.wire import BoundedClient, Received
 
 _EXAMPLE: Final = "for instance BIFE_LLM_BASE_URL=https://api.deepseek.com BIFE_LLM_MODEL=deepseek-flash"
 _NO_KEY: Final = "not-needed"
 _SHORTEST_SECRET: Final = 4
 _DEEPEST: Final = 100
-_SECRET: Final = ("BIFE_LLM_API_KEY", "OPENAI_API_KEY")
+_SECRET: Final = (KEY_VARIABLE, "OPENAI_API_KEY")
 _MILLION: Final = Decimal(1_000_000)
 
 
@@ -54,9 +55,7 @@ class ModelApiSettings(BaseSettings):
         default=None, validation_alias=AliasChoices("BIFE_LLM_BASE_URL", "OPENAI_BASE_URL")
     )
     model: str | None = Field(default=None, validation_alias="BIFE_LLM_MODEL")
-    api_key: SecretStr | None = Field(
-        default=None, validation_alias=AliasChoices("BIFE_LLM_API_KEY", "OPENAI_API_KEY")
-    )
+    api_key: SecretStr | None = Field(default=None, validation_alias=AliasChoices(*_SECRET))
     temperature: float | None = Field(default=None, ge=0, le=2, validation_alias="BIFE_LLM_TEMPERATURE")
     timeout_s: float = Field(default=60.0, gt=0, allow_inf_nan=False, validation_alias="BIFE_LLM_TIMEOUT_S")
     tries: int = Field(default=6, ge=1, le=100, validation_alias="BIFE_LLM_TRIES")
@@ -93,15 +92,18 @@ class ModelApiSettings(BaseSettings):
 
     @classmethod
     def from_environment(cls) -> ModelApiSettings:
-        """Read the settings from the environment.
+        """Read the settings from the environment, and a key that is kept elsewhere from `holding_key`.
 
         Raises
         ------
         GeneratorError
-            If a variable has a value that cannot be used.
+            If a variable, or that key, has a value that cannot be used.
         """
+        held = held_key()
+        # By the name of the variable: the value of another variable would go before the field's own name.
+        given: dict[str, Any] = {} if held is None else {KEY_VARIABLE: held}
         try:
-            return cls()
+            return cls(**given)
         except ValidationError as error:
             raise GeneratorError(
                 f"The environment's model API settings cannot be used: {_described(error)}."
