@@ -9,6 +9,7 @@ from typing import Any
 import mlflow
 from mlflow.entities import SpanEvent, SpanStatus, SpanStatusCode, SpanType
 from mlflow.tracing.constant import CostKey, SpanAttributeKey, TokenUsageKey, TraceMetadataKey
+from mlflow.tracing.provider import safe_set_span_in_context
 
 from bife_core.generators.base import Attempt, Message
 from tasks.tracking.store import TrackingError, client
@@ -26,7 +27,7 @@ class TracedCall:
     name : str
         Unique within its evolution, such as ``g03-c05.1``.
     inputs : dict
-        Operator, generation and parents: what the list of traces shows.
+        Operator, generation and parents: what the list of traces shows, since prompts begin alike.
     """
 
     name: str
@@ -87,6 +88,8 @@ def _store(call: TracedCall, run_id: str, experiment_id: str) -> None:
         experiment_id=experiment_id,
         start_time_ns=began,
     )
+    with safe_set_span_in_context(span):
+        mlflow.update_current_trace(request_preview=_asked_for(call))
     span.set_attributes(_attributes(call))
     if attempt.status == "ok":
         status = SpanStatus(SpanStatusCode.OK)
@@ -95,6 +98,13 @@ def _store(call: TracedCall, run_id: str, experiment_id: str) -> None:
         status = SpanStatus(SpanStatusCode.ERROR, reason)
         span.add_event(_exception(reason))
     span.end(outputs=attempt.answer, status=status, end_time_ns=began + int(attempt.seconds * _NS))
+
+
+def _asked_for(call: TracedCall) -> str:
+    """Return a call's purpose in a few words, such as "g03-c05.1: m1 in generation 3 from g02-c01"."""
+    operator, generation = call.inputs.get("operator", "?"), call.inputs.get("generation", "?")
+    parents = ", ".join(call.inputs.get("parents", ()))
+    return f"{call.name}: {operator} in generation {generation}" + (f" from {parents}" if parents else "")
 
 
 def _exception(reason: str) -> SpanEvent:

@@ -26,7 +26,13 @@ _COLUMNS: Final = (
 _WHY: Final = ("ast_nodes", "f_lf", "f_hf")
 """Axes on the right of the parallel coordinates; the last one gives the lines their colour."""
 _HOW: Final = ("generation", "operator")
-_SECTION: Final = "bife"
+_SOLVED: Final = "bife-solved"
+_ALL: Final = "bife-all"
+_SECTIONS: Final = {
+    _SOLVED: "Which operator and generation led to good rules: those that were solved with",
+    _ALL: "All rules, by F_LF",
+}
+"""Parts of the page, in order; MLflow gives all parallel coordinates the same title, so the parts tell them apart."""
 
 
 def save_view(parent: str) -> None:
@@ -60,31 +66,30 @@ def view_state(parent: str) -> dict[str, Any]:
         "modelVersionFilter": "All Runs",
         "selectedColumns": list(_COLUMNS),
         "compareRunSections": [
-            {
-                "uuid": _SECTION,
-                "name": "Which operator and generation led to good rules",
-                "display": True,
-                "columns": 1,
-            }
+            {"uuid": section, "name": name, "display": True, "columns": 1}
+            for section, name in _SECTIONS.items()
         ],
         "compareRunCharts": [
-            _chart("parallel", "PARALLEL", selectedParams=list(_HOW), selectedMetrics=list(_WHY)),
+            # Parallel coordinates leave out runs that lack one of the axes: rules without F_HF get their own.
+            _chart(_SOLVED, "parallel", "PARALLEL", selectedParams=list(_HOW), selectedMetrics=list(_WHY)),
             _chart(
+                _SOLVED,
                 "fidelities",
                 "SCATTER",
                 xaxis={"key": "f_lf", "type": "METRIC"},
                 yaxis={"key": "f_hf", "type": "METRIC"},
             ),
-            _chart("f_hf", "BAR", metricKey="f_hf"),
+            _chart(_SOLVED, "f_hf", "BAR", metricKey="f_hf"),
+            _chart(_ALL, "parallel", "PARALLEL", selectedParams=list(_HOW), selectedMetrics=list(_WHY[:-1])),
         ],
     }
 
 
-def _chart(name: str, kind: str, **more: Any) -> dict[str, Any]:
+def _chart(section: str, name: str, kind: str, **more: Any) -> dict[str, Any]:
     return {
-        "uuid": f"{_SECTION}-{name}",
+        "uuid": f"{section}-{name}",
         "type": kind,
-        "metricSectionId": _SECTION,
+        "metricSectionId": section,
         "deleted": False,
         "isGenerated": False,
         "showAllRuns": True,

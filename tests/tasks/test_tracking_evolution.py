@@ -110,6 +110,7 @@ def test_every_attempt_is_a_trace_tied_to_the_parent_run(key):
     span = good.data.spans[0]
     assert (span.inputs["operator"], span.inputs["generation"]) == ("m1", 1)
     assert span.outputs == "a rule"
+    assert good.info.request_preview == "g01-c00.2: m1 in generation 1"
 
 
 def test_telling_it_again_doubles_nothing_not_even_from_another_process(key):

@@ -32,9 +32,16 @@ def test_the_view_shows_the_candidates_of_one_evolution_best_first(run_id):
 
 
 def test_parallel_coordinates_read_params_for_operator_and_generation(run_id):
-    chart = views.view_state(run_id)["compareRunCharts"][0]
-    assert chart["type"] == "PARALLEL"
-    assert chart["selectedParams"] == ["generation", "operator"]
+    state = views.view_state(run_id)
+    charts = [chart for chart in state["compareRunCharts"] if chart["type"] == "PARALLEL"]
+    solved, screened = charts
+    sections = {section["uuid"] for section in state["compareRunSections"]}
+    assert {chart["metricSectionId"] for chart in charts} == sections
+    for chart in charts:
+        assert chart["selectedParams"] == ["generation", "operator"]
+    # A run without one of the axes is left out, and most rules have no F_HF.
+    assert solved["selectedMetrics"][-1] == "f_hf"
+    assert "f_hf" not in screened["selectedMetrics"]
 
 
 def test_the_links_name_the_view_and_a_server_only_if_there_is_one(run_id, monkeypatch):
