@@ -11,22 +11,12 @@ import httpx
 import pytest
 
 from bife_core.benchmarks import FAMILIES
-from bife_core.config import preset
 from flows.deployments import STAGES, WORK_POOL
 from flows.serving import GONE
-from tests.flows.operate.conftest import FINAL, until
+from tests.support.operating import FINAL, smoke, until
 
 # A machine that is busy takes minutes for what takes seconds on an idle one.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-
-
-def smoke(**changed):
-    """Return the parameters of a run that takes seconds, some settings changed."""
-    config = preset("smoke").model_dump(mode="json")
-    for dotted, value in changed.items():
-        section, _, name = dotted.partition("__")
-        config[section][name] = value
-    return config
 
 
 def test_all_parts_answer_and_a_second_start_is_refused(operated):
@@ -142,12 +132,7 @@ def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated):
     assert {path: path.stat().st_mtime_ns for path in paid} == paid
     samples = smoke()["search"]["samples"]
     assert len([*scores("propose-*")]) == samples
-    runs = httpx.post(
-        f"{operated.mlflow}/api/2.0/mlflow/runs/search",
-        json={"experiment_ids": ["1", "2", "3"], "max_results": 1000},
-        auth=operated.auth,
-        trust_env=False,
-    ).json()["runs"]
+    runs = operated.tracked("POST", "runs/search", experiment_ids=["1", "2", "3"], max_results=1000)["runs"]
     kinds = [tag["value"] for run in runs for tag in run["data"]["tags"] if tag["key"] == "kind"]
     assert kinds.count("collection") == kinds.count("evaluation") == 1
     assert kinds.count("candidate") <= samples
@@ -165,12 +150,11 @@ def test_a_schedule_starts_runs_by_itself(operated):
         "max_scheduled_runs": 2,
     }
     made = page.client.post(f"/deployments/{deployment['id']}/schedules", json=[schedule]).raise_for_status()
-    chosen = {"flow_runs": {"deployment_id": {"any_": [deployment["id"]]}}}
     try:
         until(
-            lambda: [run for run in page.runs(**chosen) if run["state_type"] == "COMPLETED"],
+            lambda: [run for run in page.runs_of("collection") if run["state_type"] == "COMPLETED"],
             "a scheduled run to end well",
         )
-        assert all(run["auto_scheduled"] for run in page.runs(**chosen))
+        assert all(run["auto_scheduled"] for run in page.runs_of("collection"))
     finally:
         page.client.delete(f"/deployments/{deployment['id']}/schedules/{made.json()[0]['id']}")

@@ -1,0 +1,118 @@
+"""A promotion started from Prefect's page: it waits without a process, and a person's answer decides."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import uuid
+
+import psutil
+import pytest
+
+from tests.flows.cli.conftest import environment
+from tests.support.challenging import beside, source
+from tests.support.operating import until
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+
+
+def challenge(operated, name, number, **known):
+    """Register a rule in the home, as a run would."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.challenging", name, str(number), json.dumps(known)],
+        env=environment(operated.home.root),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return int(done.stdout)
+
+
+def start(operated, name):
+    """Have a person asked about a challenger, and return the run that waits for the answer."""
+    started = operated.page.start("promotion", name=name).raise_for_status().json()
+    return waiting(operated, started["id"])
+
+
+def waiting(operated, run_id, besides=""):
+    """Return a run that waits for a person: suspended, and its process gone."""
+
+    def asks():
+        run = operated.page.run(run_id)
+        assert run["state_type"] not in ("FAILED", "CRASHED", "COMPLETED"), run["state"]
+        return run["state_name"] == "Suspended" and run["state"]["id"] != besides and run
+
+    run = until(asks, "a person to be asked")
+    pid = int(run["infrastructure_pid"].rpartition(":")[2])
+    until(lambda: not psutil.pid_exists(pid), "the process of the run to end")
+    return run
+
+
+def question(operated, run):
+    """Return what Prefect's page shows above the form of a run that waits."""
+    key = run["state"]["state_details"]["run_input_keyset"]["description"]
+    return operated.page.client.get(f"/flow_runs/{run['id']}/input/{key}").raise_for_status().json()
+
+
+def version(operated, name, number):
+    found = operated.tracked("GET", "model-versions/get", name=name, version=str(number))["model_version"]
+    return {tag["key"]: tag["value"] for tag in found["tags"]} | {"aliases": found.get("aliases", [])}
+
+
+def end(operated, run):
+    ended = operated.page.end_of(run["id"])
+    assert ended["state_type"] == "COMPLETED", ended["state"]
+    return ended["state"]["message"]
+
+
+@pytest.fixture
+def name(operated):
+    """A model whose first version is champion by the numbers alone."""
+    made = f"bife-test-{uuid.uuid4().hex[:8]}"
+    challenge(operated, made, 0)
+    operated.page.end_well("promotion", name=made, approval="gate")
+    assert version(operated, made, 1)["approved_by"] == "the statistical gate"
+    return made
+
+
+def test_an_answer_is_about_the_version_the_person_saw(operated, name):
+    challenge(operated, name, 1, **beside(0))
+    run = start(operated, name)
+    asked = question(operated, run)
+    assert f"Version 2 of **{name}** passes the statistical gate." in asked
+    assert source(1).strip() in asked
+    malformed = operated.page.resume(run["id"], decision="perhaps", reason="?", who="Ada")
+    assert malformed["status"] == "REJECT"
+
+    # While the person thinks, another rule becomes challenger: approving the one they saw does not crown it.
+    challenge(operated, name, 2, **beside(0))
+    given = operated.page.resume(run["id"], decision="approve", reason="faster", who="Ada")
+    assert given["status"] == "ACCEPT"
+    again = waiting(operated, run["id"], besides=run["state"]["id"])
+    assert "Version 3" in question(operated, again)
+    assert version(operated, name, 1)["aliases"] == ["champion"]
+
+    operated.page.resume(run["id"], decision="reject", reason="reads too many features", who="Ada")
+    assert end(operated, run) == "Version 3 was refused by Ada: reads too many features"
+    refused = version(operated, name, 3)
+    assert (refused["rejected_by"], refused["rejected_reason"]) == ("Ada", "reads too many features")
+    assert refused["aliases"] == []
+    assert version(operated, name, 1)["aliases"] == ["champion"]
+
+
+def test_an_approved_rule_is_champion_until_it_is_rolled_back(operated, name):
+    challenge(operated, name, 1, **beside(0))
+    run = start(operated, name)
+    operated.page.resume(run["id"], decision="approve", reason="faster on our models", who="Ada")
+    assert end(operated, run) == "Version 2 is champion, approved by Ada: faster on our models"
+    approved = version(operated, name, 2)
+    assert (approved["approved_by"], approved["approved_reason"]) == ("Ada", "faster on our models")
+    assert approved["replaced_version"] == "1"
+    assert sorted(approved["aliases"]) == ["challenger", "champion"]
+
+    operated.page.end_well("rollback", name=name, reason="slow on the new models", who="Grace")
+    assert version(operated, name, 1)["aliases"] == ["champion"]
+    gone = version(operated, name, 2)
+    assert (gone["rolled_back_by"], gone["rolled_back_reason"]) == ("Grace", "slow on the new models")
+    assert gone["aliases"] == []

@@ -1,0 +1,87 @@
+"""`prefect deploy --all` against a server of the user's own, and a worker that runs what it deployed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows.cli.servers import Server, free_port
+from flows.deployments import NIGHTLY, STAGES
+from tests.flows.cli.conftest import REPOSITORY, environment
+from tests.support.operating import PrefectPage, smoke
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+
+
+@pytest.fixture
+def variables(tmp_path):
+    """The environment of somebody whose Prefect server is not BiFE's: nothing of it lies in BiFE's home."""
+    port = str(free_port(0))
+    inherited = environment(
+        tmp_path / "home",
+        PREFECT_HOME=str(tmp_path / "prefect"),
+        PREFECT_SERVER_API_PORT=port,
+    )
+    server = Server(
+        "Prefect",
+        [sys.executable, "-m", "prefect", "server", "start"],
+        inherited,
+        f"http://127.0.0.1:{port}/api/health",
+        tmp_path / "prefect.log",
+    )
+    try:
+        server.wait_ready()
+        yield inherited | {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api"}
+    finally:
+        server.stop()
+
+
+def prefect(variables, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "prefect", *arguments],
+        cwd=REPOSITORY,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_file_deploys_all_stages_and_a_worker_runs_them(variables, tmp_path):
+    before = (REPOSITORY / "prefect.yaml").read_text(encoding="utf-8")
+    prefect(variables, "work-pool", "create", "bife", "--type", "process")
+    prefect(variables, "--no-prompt", "deploy", "--all")
+    assert (REPOSITORY / "prefect.yaml").read_text(encoding="utf-8") == before
+    page = PrefectPage(variables["PREFECT_API_URL"].removesuffix("/api"))
+    for stage in STAGES:
+        made = page.deployment(stage.name)
+        assert made["entrypoint"] == stage.entrypoint
+        assert made["tags"] == stage.tags
+        assert made["description"] == stage.about
+        assert made["enforce_parameter_schema"]
+        assert made["parameter_openapi_schema"]["properties"].keys() == stage.form["properties"].keys()
+        limit = made["global_concurrency_limit"]
+        assert (limit and limit["limit"]) == stage.at_once
+        schedules = [(entry["schedule"]["cron"], entry["active"]) for entry in made["schedules"]]
+        assert schedules == ([(NIGHTLY, False)] if stage.nightly else [])
+    assert page.start("collection", config=smoke(collection__decisions=0)).status_code == 409
+
+    worker = Server(
+        "worker",
+        [sys.executable, "-m", "flows.serving"],
+        variables | {"PREFECT_WORKER_QUERY_SECONDS": "2", "PREFECT_WORKER_WEBSERVER_PORT": str(free_port(0))},
+        "",
+        tmp_path / "worker.log",
+    )
+    try:
+        ended = page.end_well("collection", config=smoke())
+        assert "decisions" in ended["state"]["message"]
+    finally:
+        worker.stop()
+    assert [*Path(variables["BIFE_HOME"]).glob("decisions/*")]

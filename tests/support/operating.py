@@ -1,0 +1,190 @@
+"""A real `bife up` in a home of its own, and its servers' APIs, used as their pages use them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from bife_core.config import preset
+from flows.cli.servers import free_port
+from flows.cli.stack import end_marked, read_state, state_file
+from tasks.home import Home
+from tests.flows.cli.conftest import PROGRAM, environment
+
+FINAL = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
+Auth = tuple[str, str]
+
+
+def until(condition: Callable[[], Any], what: str, limit_s: float = 400.0) -> Any:
+    """Wait until something holds and return it."""
+    deadline = time.monotonic() + limit_s
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"waited {limit_s:g} s for {what}"
+        time.sleep(0.2)
+    return found
+
+
+def smoke(**changed: Any) -> dict[str, Any]:
+    """Return the settings of a run that takes seconds, some of them changed: ``search__samples=4``."""
+    config = preset("smoke").model_dump(mode="json")
+    for dotted, value in changed.items():
+        section, _, name = dotted.partition("__")
+        if name:
+            config[section][name] = value
+        else:
+            config[section] = value
+    return config
+
+
+class _Patient(httpx.HTTPTransport):
+    """Asks again as Prefect's own clients do: on a busy machine its server answers 503 while SQLite is locked."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        for _ in range(10):
+            answer = super().handle_request(request)
+            if answer.status_code != 503:
+                return answer
+            answer.close()
+            time.sleep(1.0)
+        return super().handle_request(request)
+
+
+class PrefectPage:
+    """What Prefect's page asks its server for."""
+
+    def __init__(self, address: str, auth: Auth | None = None) -> None:
+        self.client = httpx.Client(base_url=f"{address}/api", auth=auth, timeout=120.0, transport=_Patient())
+        name = uuid.uuid4().hex  # a client has one token, the last one it asked for
+        token = self.client.get("/csrf-token", params={"client": name}).raise_for_status().json()
+        self.client.headers.update({"Prefect-Csrf-Token": token["token"], "Prefect-Csrf-Client": name})
+
+    def deployment(self, name: str) -> dict[str, Any]:
+        return self.client.get(f"/deployments/name/{name}/{name}").raise_for_status().json()
+
+    def start(self, deployment: str, **parameters: Any) -> httpx.Response:
+        """Press "Run" in a deployment's form."""
+        # The key makes one run of it, however often it is sent.
+        body = {
+            "parameters": parameters,
+            "state": {"type": "SCHEDULED"},
+            "idempotency_key": uuid.uuid4().hex,
+        }
+        return self.client.post(
+            f"/deployments/{self.deployment(deployment)['id']}/create_flow_run", json=body
+        )
+
+    def retry(self, run_id: str) -> dict[str, Any]:
+        """Press "Retry" on a run's page."""
+        state = {"type": "SCHEDULED", "name": "AwaitingRetry", "message": "Retry from the page"}
+        answer = self.client.post(f"/flow_runs/{run_id}/set_state", json={"state": state})
+        return answer.raise_for_status().json()
+
+    def resume(self, run_id: str, **answer: str) -> dict[str, Any]:
+        """Fill in the form of a run that waits for a person, and send it."""
+        given = self.client.post(f"/flow_runs/{run_id}/resume", json={"run_input": answer})
+        return given.raise_for_status().json()
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        return self.client.get(f"/flow_runs/{run_id}").raise_for_status().json()
+
+    def runs(self, **chosen: Any) -> list[dict[str, Any]]:
+        return self.client.post("/flow_runs/filter", json=chosen).raise_for_status().json()
+
+    def runs_of(self, deployment: str) -> list[dict[str, Any]]:
+        return self.runs(flow_runs={"deployment_id": {"any_": [self.deployment(deployment)["id"]]}})
+
+    def logs(self, run_id: str) -> str:
+        """All that a run and its tasks logged."""
+        chosen = {"logs": {"flow_run_id": {"any_": [run_id]}}, "limit": 200}
+        found = self.client.post("/logs/filter", json=chosen).raise_for_status().json()
+        return "\n".join(line["message"] for line in found)
+
+    def end_of(self, run_id: str) -> dict[str, Any]:
+        """Wait for a run's end."""
+        until(lambda: self.run(run_id)["state_type"] in FINAL, f"the end of run {run_id}")
+        return self.run(run_id)
+
+    def end_well(self, deployment: str, **parameters: Any) -> dict[str, Any]:
+        """Start a run, wait for its end, and return it; it must end well."""
+        started = self.start(deployment, **parameters).raise_for_status().json()
+        ended = self.end_of(started["id"])
+        assert ended["state_type"] == "COMPLETED", ended["state"]
+        return ended
+
+
+@dataclass(frozen=True)
+class Operated:
+    """A home in which `bife up` runs."""
+
+    home: Home
+    prefect: str
+    mlflow: str
+    auth: Auth | None
+    page: PrefectPage
+    variables: dict[str, str]
+
+    def bife(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return _bife(self.home.root, self.variables, *arguments)
+
+    def status(self) -> dict[str, Any]:
+        return json.loads(self.bife("status", "--json").stdout)
+
+    def tracked(self, method: str, path: str, **asked: Any) -> Any:
+        """Ask MLflow's REST API."""
+        given: dict[str, Any] = {"params" if method == "GET" else "json": asked}
+        address = f"{self.mlflow}/api/2.0/mlflow/{path}"
+        answer = httpx.request(method, address, auth=self.auth, trust_env=False, timeout=60.0, **given)
+        return answer.raise_for_status().json()
+
+
+def _bife(home: Path, variables: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PROGRAM, *arguments],
+        env=environment(home, **variables),
+        capture_output=True,
+        text=True,
+        timeout=700,
+        check=False,
+    )
+
+
+@contextmanager
+def bife_up(home: Home, *arguments: str, auth: Auth | None = None, **variables: str) -> Iterator[Operated]:
+    """Run `bife up` on free ports; at the end nothing of it may be left.
+
+    Parameters
+    ----------
+    arguments : str
+        Further options of `bife up`.
+    variables : str
+        What its environment has beyond that of the tests.
+    """
+    variables = {"BIFE_SERVER_AUTH": ":".join(auth) if auth else ""} | variables
+    ports = {"--prefect-port": str(free_port(0)), "--mlflow-port": str(free_port(0))}
+    options = [text for option in ports.items() for text in option]
+    try:
+        started = _bife(home.root, variables, "up", "--detach", *options, *arguments)
+        assert started.returncode == 0, started.stderr + started.stdout
+        prefect, mlflow = (f"http://127.0.0.1:{port}" for port in ports.values())
+        assert prefect in started.stdout
+        assert mlflow in started.stdout
+        page = PrefectPage(prefect, auth)
+        yield Operated(home, prefect, mlflow, auth, page, variables)
+        page.client.close()
+        state = read_state(home)
+        assert state is not None
+        stopped = _bife(home.root, variables, "down")
+        assert stopped.stdout.startswith("Stopped."), stopped.stdout + stopped.stderr
+        assert end_marked(state.mark) == 0
+        assert not state_file(home).exists()
+    finally:
+        _bife(home.root, variables, "down")  # does nothing where the above was reached
