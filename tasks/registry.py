@@ -244,7 +244,8 @@ def _create(name: str, source: str, evidence: Evidence, tags: dict[str, str]) ->
     client = store.client()
     if not client.search_registered_models(f"name = '{name}'"):
         about = f"Branching rules for {evidence.benchmark}: {N_FEATURES} features in, one score out."
-        client.create_registered_model(name, description=about)
+        with store.made_by_another():
+            client.create_registered_model(name, description=about)
     with TemporaryDirectory() as directory:
         path = Path(directory) / "rule.py"
         path.write_text(source, encoding="utf-8")

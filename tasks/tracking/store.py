@@ -70,15 +70,26 @@ def client() -> MlflowClient:
             made = MlflowClient()
             for name, description in DESCRIPTIONS.items():
                 if made.get_experiment_by_name(name) is None:
-                    made.create_experiment(
-                        name, artifact_location=_artifact_root(), tags={_NOTE: description}
-                    )
+                    with made_by_another():
+                        made.create_experiment(
+                            name, artifact_location=_artifact_root(), tags={_NOTE: description}
+                        )
     except TRACKING_TROUBLE as error:
         raise TrackingError(
             f"MLflow's store at {tracking_uri()} cannot be used ({first_line(error)}); "
             "check MLFLOW_TRACKING_URI, and whether its server runs."
         ) from error
     return made
+
+
+@contextmanager
+def made_by_another() -> Iterator[None]:
+    """Go on if somebody else has just made what is made inside: machines that share a server share no lock."""
+    try:
+        yield
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
 
 
 def require_store() -> None:
