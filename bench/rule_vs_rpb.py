@@ -17,7 +17,7 @@ from bife_core.config import EvaluationConfig
 from bife_core.evaluation import Setting, evaluate
 from bife_core.rules import BENCHMARK_RULES, load_rule
 from bife_core.sandbox import WorkerPool
-from bife_core.solves import Brancher
+from bife_core.solves import Brancher, SolveStore
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
                     instances=options.instances, seeds=tuple(options.seeds), time_limit_s=options.time_limit
                 ),
                 pool,
-                Path(fresh),
+                SolveStore(Path(fresh)),
             )
             print(
                 json.dumps(

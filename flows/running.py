@@ -24,6 +24,7 @@ from flows.embedded import install
 from flows.observer import Observer, SilentObserver, observing
 from tasks.home import project_home
 from tasks.locks import process_lock
+from tasks.storage import require_storage
 from tasks.tracking import deliver_waiting, require_store
 from tasks.tracking.evolution import mark_interrupted
 
@@ -62,6 +63,7 @@ def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs
     watcher = watcher or SilentObserver()
     project_home().require_room()
     require_store()
+    require_storage()
     if embedded:
         start_embedded_api()
     with observing(watcher), tags(process_tag(psutil.Process())):

@@ -17,6 +17,7 @@ from tasks.locks import alone_at
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
 from tasks.records import InstanceRef, InstanceSet
+from tasks.storage import address_of, recall, share
 from tasks.tracking import store
 from tasks.tracking.stages import flat, track_stage
 from tasks.workers import worker_pool
@@ -68,15 +69,18 @@ def collect(
     """
     home, name = project_home(), f"{instances.label}-{instances.fingerprint()}"
     lock = home.locks / f"collection-{name}.lock"
+    directory = home.decisions / name
     with alone_at(lock, f"the collection for {instances.label}", note_listener()):
+        recall(directory)
         summary = collect_decisions(
             benchmark(instances),
             config,
-            home.decisions / name,
+            directory,
             worker_pool(workers, runner),
             progress_listener(),
             note_listener(),
         )
+        share(directory)
     return summary.model_dump(mode="json")
 
 
@@ -113,7 +117,7 @@ def decisions_dataset(instances: InstancesConfig, summary: CollectionSummary) ->
     return {
         "name": f"{instances.label}-decisions",
         "digest": summary.digest,
-        "source": str(summary.path),
+        "source": address_of(summary.path),
         "profile": {"decisions": summary.decisions, "candidates": summary.candidates},
         "context": "collection",
     }

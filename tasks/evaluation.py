@@ -25,6 +25,8 @@ from tasks.locks import alone_at
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
 from tasks.records import InstanceSet
+from tasks.solves import solve_store
+from tasks.storage import recall, share
 from tasks.tracking import store
 from tasks.tracking.stages import flat, track_stage
 from tasks.workers import worker_pool
@@ -118,11 +120,12 @@ def evaluate(
             ],
             config,
             worker_pool(workers, runner),
-            home.solves,
+            solve_store(),
             progress_listener(),
             note_listener(),
         )
     directory = evaluation_directory(evaluation_key(methods, list(settings.values()), config, summary))
+    recall(directory)
     return evaluation_files.as_first_measured(directory, summary).model_dump(mode="json")
 
 
@@ -150,6 +153,7 @@ def track_evaluation(
     key = evaluation_key(methods, instances, config, summary)
     directory = evaluation_directory(key)
     files = evaluation_files.write_evaluation(directory, summary, lead.source or "", story)
+    share(directory, changing=True)
     settings = {
         "instances": instances_config.model_dump(mode="json"),
         "evaluation": config.model_dump(mode="json"),

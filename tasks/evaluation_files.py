@@ -30,6 +30,7 @@ from bife_core.report.tables import comparison_latex
 from bife_core.search import Candidate
 from tasks import reports
 from tasks.home import project_home
+from tasks.storage import recall
 from tasks.tracking import store
 
 RECORD: Final = "evaluation.json"
@@ -135,18 +136,24 @@ def search_behind(reference: str) -> SearchRecord | None:
         If MLflow cannot be asked about a reference it holds.
     """
     if reference.startswith("runs:/"):
-        key = _tag_of_run(reference.removeprefix("runs:/").partition("/")[0], "evolution_key")
-        return search_record(project_home().runs / key) if key else None
+        return _evolution(_tag_of_run(reference.removeprefix("runs:/").partition("/")[0], "evolution_key"))
     if reference.startswith("models:/"):
         from tasks.registry import registered
 
-        key = registered(reference).tags.get("evolution_key", "")
-        return search_record(project_home().runs / key) if key else None
+        return _evolution(registered(reference).tags.get("evolution_key", ""))
     path = Path(reference)
     record = search_record(path.parent) if path.suffix == ".py" else None
     if record is not None and any(candidate.id == path.stem for candidate in record.candidates):
         return record.model_copy(update={"best": path.stem})
     return record
+
+
+def _evolution(key: str) -> SearchRecord | None:
+    if not key:
+        return None
+    directory = project_home().runs / key
+    recall(directory)
+    return search_record(directory)
 
 
 def load_report(references: Sequence[str]) -> tuple[Report, Path]:

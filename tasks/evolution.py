@@ -21,6 +21,7 @@ from tasks.home import project_home
 from tasks.locks import alone_at
 from tasks.progress import note_listener
 from tasks.records import InstanceSet, SampleRecord
+from tasks.storage import recall, share
 from tasks.tracking.evolution import EvolutionTracker
 from tasks.tracking.stages import flat
 
@@ -70,9 +71,17 @@ def evolution_key(
 
 @contextmanager
 def alone_in_evolution(key: str) -> Iterator[None]:
-    """Keep other processes from running the same evolution at the same time: they wait, and then find it done."""
+    """Keep other processes from running the same evolution at the same time: they wait, and then find it done.
+
+    What another machine has of it is fetched first, and what this one has is given to others at the end, whatever end.
+    """
+    directory = evolution_directory(key)
     with alone_at(project_home().locks / f"evolution-{key}.lock", f"the evolution {key}", note_listener()):
-        yield
+        recall(directory)
+        try:
+            yield
+        finally:
+            share(directory, changing=True)
 
 
 def evolution_directory(key: str) -> Path:
@@ -169,6 +178,7 @@ def record_generation(
         rows=reports.candidate_rows(candidates),
         files=[path for path in files if path.name != reports.CANDIDATES],
     )
+    share(directory, changing=True)
 
 
 def record_outcome(

@@ -16,10 +16,10 @@ from bife_core.fidelity.trial import TrialScore
 from bife_core.fidelity.trial import score_trial as _score_trial
 from bife_core.generators.base import Generation
 from bife_core.search import TrialRequest
-from tasks.home import project_home
 from tasks.policy import STORED, stored_under, text_digest
 from tasks.progress import note_listener
 from tasks.records import InstanceSet
+from tasks.solves import solve_store
 from tasks.states import REJECTED, told
 from tasks.workers import worker_pool
 
@@ -128,7 +128,7 @@ def score_high(
         [reference.instance() for reference in instances.instances],
         config,
         worker_pool(workers, runner),
-        project_home().solves,
+        solve_store(),
         note=note_listener(),
         until_unix_s=until_unix_s,
     )
@@ -169,7 +169,7 @@ def score_trial(
         [training.instances[position].instance() for position in request.instances],
         config.model_copy(update={"time_limit_s": request.time_limit_s, "cost": request.cost or config.cost}),
         worker_pool(workers, runner),
-        project_home().solves,
+        solve_store(),
         note=note_listener(),
     )
     costs = ", ".join(f"{cost:.4g}" for cost in score.costs or ())

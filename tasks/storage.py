@@ -2,7 +2,9 @@
 
 Without ``BIFE_STORAGE`` there is no such root: all machines see the same paths, as one machine does, or several with
 a shared file system. With it, such as ``s3://bucket/bife``, a file travels as a key below the root, and each machine
-keeps a copy in its own home.
+keeps a copy in its own home. Calls take the files they need along; what a stage leaves (decisions, solves, the
+directory of an evolution with the answers it paid for, reports) is put there too, so that another machine goes on
+where this one stopped.
 """
 
 from __future__ import annotations
@@ -11,20 +13,28 @@ import hashlib
 import os
 import shutil
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import fsspec
 
-from bife_core.places import compiled_code
+from bife_core.errors import ConfigError
 from tasks.home import project_home
+from tasks.progress import note_listener
 
 VARIABLE: Final = "BIFE_STORAGE"
-_FILE: Final = "$file"
-_OUTPUT: Final = "$output"
-_COMPILED: Final = "$compiled"
-_LONGEST_PATH: Final = 4096
+
+_put_times: dict[tuple[str, str], int] = {}
+"""When a file that this process knows to be below a root had last been changed, in ns, by root and key."""
+
+_noted: set[str] = set()
+
+
+class StorageError(OSError):
+    """The file system that holds the root does not do what it is asked; as trouble with a disk, it may pass."""
 
 
 def storage_root() -> str:
@@ -32,18 +42,56 @@ def storage_root() -> str:
     return os.environ.get(VARIABLE, "").rstrip("/")
 
 
-def publish(path: Path, root: str) -> str:
-    """Put a file, or all files of a directory, below the root, and return its key; a file already there is left.
+def require_storage() -> None:
+    """Make sure before anything is spent that files can be put below the root, if there is one.
 
-    Files of the home keep their place in it as their key, others are kept by their content.
+    Raises
+    ------
+    ConfigError
+        If the package for its protocol is missing, or the root cannot be written to.
     """
-    if path.is_dir():
-        for entry in sorted(path.rglob("*")):
-            if entry.is_file():
-                _put(entry, _key(entry), root, anew=True)
-        return _key(path)
-    key = _key(path)
-    _put(path, key, root)
+    root = storage_root()
+    if not root:
+        return
+    try:
+        with _reached(root) as (system, base):
+            probe = f"{base}/.{uuid.uuid4().hex}"
+            system.makedirs(base, exist_ok=True)
+            system.pipe_file(probe, b"")
+            system.rm_file(probe)
+    except OSError as error:
+        raise ConfigError(f"{VARIABLE} cannot be used: {error}") from error
+
+
+def key_of(path: Path) -> str:
+    """Return the key of a file: its place in the home, or else its content and name."""
+    home = project_home().root
+    if path.is_relative_to(home):
+        return path.relative_to(home).as_posix()
+    known = path.stat()
+    return f"files/{_digest(path, known.st_size, known.st_mtime_ns)}/{path.name}"
+
+
+def address_of(path: Path) -> str:
+    """Return where others find a file or directory of the home: its address below the root if there is one."""
+    root = storage_root()
+    return f"{root}/{key_of(path)}" if root and path.is_relative_to(project_home().root) else str(path)
+
+
+def publish(path: Path, root: str) -> str:
+    """Put a file that never changes below the root and return its key; a file already there is left.
+
+    Raises
+    ------
+    OSError
+        If that is not possible.
+    """
+    key = key_of(path)
+    if (root, key) not in _put_times:
+        with _reached(root) as (system, base):
+            if not system.exists(f"{base}/{key}"):
+                _put(path, key, root)
+        _put_times[root, key] = path.stat().st_mtime_ns
     return key
 
 
@@ -53,15 +101,18 @@ def fetch(key: str, root: str) -> Path:
     Raises
     ------
     OSError
-        If there is no such file below the root.
+        If there is no such file below the root, or it cannot be had.
     """
     path = project_home().root / key
     if not path.exists():
-        system, base = fsspec.core.url_to_fs(root)
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
         try:
-            with system.open(f"{base}/{key}", "rb") as source, partial.open("wb") as copy:
+            with (
+                _reached(root) as (system, base),
+                system.open(f"{base}/{key}", "rb") as source,
+                partial.open("wb") as copy,
+            ):
                 shutil.copyfileobj(source, copy)
             partial.replace(path)
         finally:
@@ -69,103 +120,89 @@ def fetch(key: str, root: str) -> Path:
     return path
 
 
-def pack(arguments: dict[str, Any], root: str) -> dict[str, Any]:
-    """Return a call's arguments with each file it reads published and each one it will write named by its key."""
-    if not root:
-        return arguments
-    return {name: _packed(value, root) for name, value in arguments.items()}
+def share(directory: Path, *, changing: bool = False) -> None:
+    """Put the files of a directory of the home below the root, if there is one; trouble is a note.
 
-
-def pack_allowed(reads: Iterable[Path], writes: Iterable[Path], root: str) -> dict[str, Any]:
-    """Return what a call may read and write in a form that means the same on another machine."""
-    home = project_home().root
-    named: list[Any] = []
-    for path in writes:
-        if path == compiled_code():
-            named.append({_COMPILED: ""})  # each machine has its own
-        elif root and path.is_relative_to(home):
-            named.append({_OUTPUT: _key(path)})
-        else:
-            named.append(str(path))
-    return {"reads": [_packed(str(path), root) if root else str(path) for path in reads], "writes": named}
-
-
-def arrive_allowed(allowed: dict[str, Any], root: str) -> dict[str, Any]:
-    """Return limits and places as this machine's pool takes them; directories to write to are made."""
-    writes = [
-        compiled_code() if _is(value, _COMPILED) else Path(_unpacked(value, root))
-        for value in allowed["writes"]
-    ]
-    for directory in writes:
-        directory.mkdir(parents=True, exist_ok=True)
-    reads = [Path(_unpacked(value, root)) for value in allowed["reads"]]
-    return allowed | {"reads": reads, "writes": writes}
-
-
-def arrive(arguments: dict[str, Any], root: str) -> dict[str, Any]:
-    """Return packed arguments with paths on this machine, the files to be read fetched."""
-    return {name: _unpacked(value, root) for name, value in arguments.items()}
-
-
-def depart(packed: dict[str, Any], local: dict[str, Any], root: str) -> list[str]:
-    """Publish what a call wrote, with the files of the same stem beside it, and return the keys."""
-    written = [Path(local[name]) for name, value in packed.items() if _is(value, _OUTPUT)]
-    return [
-        publish(file, root)
-        for path in written
-        for file in sorted(path.parent.glob(f"{path.stem}.*"))
-        if not file.name.endswith(".partial")
-    ]
-
-
-def bring_back(keys: list[str], root: str) -> None:
-    """Fetch what a call wrote on another machine.
-
-    Raises
-    ------
-    OSError
-        If a file is gone.
+    Parameters
+    ----------
+    changing : bool
+        Whether files may have changed since they were put there, as those of a run do; others are left as they are.
     """
-    for key in keys:
-        fetch(key, root)
-
-
-def _packed(value: Any, root: str) -> Any:
-    if not isinstance(value, str) or len(value) > _LONGEST_PATH or "\n" in value:
-        return value
-    path = Path(value)
-    if not path.is_absolute():
-        return value
-    if path.is_file():
-        return {_FILE: publish(path, root)}
-    return {_OUTPUT: _key(path)} if path.is_relative_to(project_home().root) else value
-
-
-def _unpacked(value: Any, root: str) -> Any:
-    if _is(value, _FILE):
-        return str(fetch(value[_FILE], root))
-    if _is(value, _OUTPUT):
-        path = project_home().root / value[_OUTPUT]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return str(path)
-    return value
-
-
-def _is(value: Any, kind: str) -> bool:
-    return isinstance(value, dict) and value.keys() == {kind}
-
-
-def _key(path: Path) -> str:
-    home = project_home().root
-    if path.is_relative_to(home):
-        return path.relative_to(home).as_posix()
-    return f"files/{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}/{path.name}"
-
-
-def _put(path: Path, key: str, root: str, anew: bool = False) -> None:
-    system, base = fsspec.core.url_to_fs(root)
-    target = f"{base}/{key}"
-    if not anew and system.exists(target):
+    root = storage_root()
+    if not root or not directory.is_dir():
         return
-    system.makedirs(target.rpartition("/")[0], exist_ok=True)
-    system.put_file(str(path), target)
+    with noting_trouble(
+        f"{address_of(directory)} is not up to date, so no other machine can go on from there"
+    ):
+        there = _keys_below(directory, root)
+        for path in sorted(directory.rglob("*")):
+            if not path.is_file() or path.name.startswith("."):
+                continue
+            key, changed = key_of(path), path.stat().st_mtime_ns
+            if key not in there or (changing and _put_times.get((root, key)) != changed):
+                _put(path, key, root)
+            _put_times[root, key] = changed
+
+
+def recall(directory: Path) -> None:
+    """Fetch the files of a directory of the home that the root holds and this machine lacks; trouble is a note."""
+    root = storage_root()
+    if not root:
+        return
+    with noting_trouble(f"What other machines left in {address_of(directory)} cannot be had"):
+        for key in sorted(_keys_below(directory, root)):
+            if not (project_home().root / key).exists():
+                path = fetch(key, root)
+                _put_times[root, key] = path.stat().st_mtime_ns
+
+
+@contextmanager
+def noting_trouble(what: str) -> Iterator[None]:
+    """Go on when the root cannot be used: who watches is told once what follows from that."""
+    try:
+        yield
+    except OSError as error:
+        listener = note_listener()
+        if listener is not None and what not in _noted:
+            _noted.add(what)
+            listener(f"{what}: {error}")
+
+
+@contextmanager
+def _reached(root: str) -> Iterator[tuple[Any, str]]:
+    """Yield the file system of a root and the root's path in it; whatever it raises becomes an `OSError`."""
+    try:
+        # Listings are not kept: other machines write there too.
+        yield fsspec.core.url_to_fs(root, use_listings_cache=False)
+    except OSError:
+        raise
+    except Exception as error:  # the libraries behind a file system have errors of their own
+        said = (str(error).strip().splitlines() or [""])[0]
+        raise StorageError(f"{root} cannot be used ({type(error).__name__}: {said}).") from error
+
+
+def _keys_below(directory: Path, root: str) -> set[str]:
+    with _reached(root) as (system, base):
+        found = system.find(f"{base}/{key_of(directory)}")
+        keys = (str(name).removeprefix(f"{base.rstrip('/')}/") for name in found)
+        return {key for key in keys if not key.rpartition("/")[2].startswith(".")}
+
+
+def _put(path: Path, key: str, root: str) -> None:
+    """Put a file below the root whole or not at all."""
+    with _reached(root) as (system, base):
+        target = f"{base}/{key}"
+        if system.async_impl:  # a store of objects, which shows none before it is whole
+            system.put_file(str(path), target)
+            return
+        place = target.rpartition("/")[0]
+        partial = f"{place}/.{uuid.uuid4().hex}"
+        system.makedirs(place, exist_ok=True)
+        system.put_file(str(path), partial)
+        system.mv(partial, target)
+
+
+@lru_cache(maxsize=4096)
+def _digest(path: Path, size: int, changed_ns: int) -> str:
+    """Return the hash of a file's content, read again only if the file has changed."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]

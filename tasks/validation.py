@@ -13,10 +13,10 @@ from bife_core.evaluation.choosing import choose
 from bife_core.rules import rule_sha
 from bife_core.search import Candidate
 from bife_core.solves import Brancher
-from tasks.home import project_home
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
 from tasks.records import InstanceSet
+from tasks.solves import solve_store
 from tasks.workers import worker_pool
 
 _HERE = RunnerConfig()
@@ -63,7 +63,7 @@ def validate(
         config,
         high,
         worker_pool(workers, runner),
-        project_home().solves,
+        solve_store(),
         progress_listener(),
         note_listener(),
     )

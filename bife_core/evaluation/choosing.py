@@ -7,7 +7,6 @@ good or lucky. Measuring the best few again, on other instances, tells the two a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from bife_core.config import EvaluationConfig, HighFidelityConfig, Settings, ValidationConfig
 from bife_core.errors import SolverError
@@ -55,7 +54,7 @@ def choose(
     config: ValidationConfig,
     high: HighFidelityConfig,
     pool: Workers,
-    solves_dir: Path,
+    solves: SolveStore,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
 ) -> Choice:
@@ -85,7 +84,7 @@ def choose(
         warm_up_s=0.0,
     )
     groups = protocol_solves(labelled(candidates), [setting], protocol, this_machine())
-    measured = measure(groups, protocol, pool, SolveStore(solves_dir), progress, note)
+    measured = measure(groups, protocol, pool, solves, progress, note)
     lost = next((one for one in measured if one.by_machine), None)
     if lost is not None:
         # A rule must not lose its place to a machine that was out of memory for a moment.

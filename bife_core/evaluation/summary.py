@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -128,7 +127,7 @@ def evaluate(
     settings: Sequence[Setting],
     config: EvaluationConfig,
     pool: Workers,
-    solves_dir: Path,
+    solves: SolveStore,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
 ) -> EvaluationSummary:
@@ -154,7 +153,7 @@ def evaluate(
         protocol_solves(every, settings, config, machine),
         config,
         pool,
-        SolveStore(solves_dir),
+        solves,
         progress,
         note,
     )

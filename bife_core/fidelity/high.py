@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Final
 
 from bife_core.benchmarks import Instance
@@ -80,7 +79,7 @@ def score_high(
     instances: Sequence[Instance],
     config: HighFidelityConfig,
     pool: Workers,
-    solves_dir: Path,
+    solves: SolveStore,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
     *,
@@ -107,7 +106,7 @@ def score_high(
     brancher = Brancher(name=name, source=source, sha=sha)
     settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
     jobs = [SolveJob.of(instance, [brancher], settings) for instance in instances]
-    judged = run_judged(jobs, SolveStore(solves_dir), pool, progress, note, until_unix_s=until_unix_s)
+    judged = run_judged(jobs, solves, pool, progress, note, until_unix_s=until_unix_s)
     results = tuple(result for one in judged for result in one.outcome.results)
     so_far = HighScore(results=results, cpu_s=math.fsum(result.cpu_s for result in results))
     notes = tuple(

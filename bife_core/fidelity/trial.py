@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 from bife_core.benchmarks import Instance
 from bife_core.config import HighFidelityConfig, Settings
@@ -39,7 +38,7 @@ def score_trial(
     instances: Sequence[Instance],
     config: HighFidelityConfig,
     pool: Workers,
-    solves_dir: Path,
+    solves: SolveStore,
     note: Note | None = None,
 ) -> TrialScore:
     """Solve instances with a rule, or with RPB where there is no source, and return what each solve cost.
@@ -59,7 +58,7 @@ def score_trial(
             return TrialScore(failure=str(error))
     settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
     jobs = [SolveJob.of(instance, [brancher], settings) for instance in instances]
-    judged = run_judged(jobs, SolveStore(solves_dir), pool, note=note)
+    judged = run_judged(jobs, solves, pool, note=note)
     results = tuple(result for one in judged for result in one.outcome.results)
     cpu_s = math.fsum(result.cpu_s for result in results)
     for one in judged:

@@ -10,8 +10,9 @@ from typing import Any
 
 from bife_core.sandbox import FailureKind, WorkerFailure
 from tasks.engines.base import Engine
+from tasks.engines.packing import bring_back, pack, pack_allowed
 from tasks.engines.remote import perform
-from tasks.storage import bring_back, pack, pack_allowed, storage_root
+from tasks.storage import storage_root
 
 
 class EnginePool:

@@ -6,7 +6,7 @@ import socket
 from typing import Any
 
 from bife_core.sandbox import WorkerFailure
-from tasks.storage import arrive, arrive_allowed, depart
+from tasks.engines.packing import arrive, arrive_allowed, depart
 from tasks.workers import worker_pool
 
 

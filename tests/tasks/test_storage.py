@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import fsspec
 import pytest
 
-from tasks.storage import arrive, bring_back, depart, fetch, pack, publish, storage_root
+from bife_core.collection import CollectionSummary
+from bife_core.config import CollectionConfig, InstancesConfig
+from bife_core.errors import ConfigError
+from bife_core.solves import SolveOutcome
+from tasks import storage
+from tasks.collection import collect, decisions_dataset
+from tasks.evolution import alone_in_evolution, evolution_directory
+from tasks.progress import listening
+from tasks.solves import SharedSolves, solve_store
+from tasks.storage import address_of, fetch, publish, recall, require_storage, share, storage_root
+from tasks.workers import close_workers
+
+TINY = InstancesConfig(size="tiny")
 
 
 @pytest.fixture(params=["memory", "local"])
-def root(request, tmp_path):
-    yield f"memory://bife-{tmp_path.name}" if request.param == "memory" else f"file://{tmp_path / 'root'}"
+def root(request, tmp_path, monkeypatch):
+    address = f"memory://bife-{tmp_path.name}" if request.param == "memory" else f"file://{tmp_path / 'root'}"
+    monkeypatch.setenv("BIFE_STORAGE", address)
+    yield address
     fsspec.filesystem("memory").store.clear()
 
 
@@ -23,49 +38,25 @@ def homes(tmp_path, monkeypatch):
     def move(name: str) -> Path:
         monkeypatch.setenv("BIFE_HOME", str(tmp_path / name))
         (tmp_path / name).mkdir(exist_ok=True)
+        # What a process knows of a root, another machine's does not.
+        monkeypatch.setattr(storage, "_put_times", {})
+        monkeypatch.setattr(storage, "_noted", set())
         return (tmp_path / name).resolve()
 
     return move
 
 
-def test_what_a_call_reads_and_writes_travels(root, homes, tmp_path):
+def test_a_file_of_the_home_keeps_its_place_and_another_its_content(root, homes, tmp_path):
     here = homes("here")
-    model = here / "instances" / "model.mps.gz"
-    model.parent.mkdir()
-    model.write_bytes(b"a model")
-    own = tmp_path / "my own.lp"
+    own, model = tmp_path / "my [own].lp", here / "instances" / "model.mps"
     own.write_text("another")
-    part = here / "decisions" / "part.parquet"
-    given = {"path": str(model), "own": str(own), "part": str(part), "source": "def f():\n  pass", "n": 3}
-    packed = pack(given, root)
-    assert packed["path"] == {"$file": "instances/model.mps.gz"}
-    assert str(tmp_path) not in str(packed)
-
-    there = homes("there")
-    local = arrive(packed, root)
-    assert Path(local["path"]).read_bytes() == b"a model"
-    assert Path(local["own"]).read_text() == "another"
-    assert local["source"] == given["source"]
-    assert Path(local["part"]).is_relative_to(there)
-    Path(local["part"]).write_bytes(b"decisions")
-    Path(local["part"]).with_suffix(".json").write_text("{}")
-    keys = depart(packed, local, root)
-
-    homes("here")
-    bring_back(keys, root)
-    assert part.read_bytes() == b"decisions"
-    assert part.with_suffix(".json").read_text() == "{}"
-
-
-def test_a_directory_is_published_anew_each_time(root, homes):
-    here = homes("here")
-    report = here / "runs" / "key" / "report.md"
-    report.parent.mkdir(parents=True)
-    for text in ("first", "second"):
-        report.write_text(text)
-        assert publish(report.parent, root) == "runs/key"
+    model.parent.mkdir()
+    model.write_text("a model")
+    keys = publish(own, root), publish(model, root)
     homes("there")
-    assert fetch("runs/key/report.md", root).read_text() == "second"
+    assert keys[1] == "instances/model.mps"
+    assert [fetch(key, root).read_text() for key in keys] == ["another", "a model"]
+    assert fetch(keys[0], root).name == own.name
 
 
 def test_a_file_that_is_gone_is_an_error_and_leaves_nothing(root, homes):
@@ -75,8 +66,110 @@ def test_a_file_that_is_gone_is_an_error_and_leaves_nothing(root, homes):
     assert [path for path in there.rglob("*") if path.is_file()] == []
 
 
-def test_without_a_root_paths_stay_paths(monkeypatch, tmp_path):
+def test_the_directory_of_a_run_is_brought_up_to_date(root, homes):
+    run = homes("here") / "runs" / "key"
+    (run / "calls").mkdir(parents=True)
+    (run / "calls" / "1.json").write_text("{}")
+    (run / "calls" / ".2.json.part").write_text("half")
+    report = run / "report.md"
+    for number, text in enumerate(("first", "second")):
+        report.write_text(text)
+        os.utime(report, ns=(number, number))
+        share(run, changing=True)
+    there = homes("there") / "runs" / "key"
+    recall(there)
+    assert sorted(path.name for path in there.rglob("*.*")) == ["1.json", "report.md"]
+    assert (there / "report.md").read_text() == "second"
+    (there / "report.md").write_text("third")
+    share(there, changing=True)
+    homes("elsewhere")
+    assert fetch("runs/key/report.md", root).read_text() == "third"
+
+
+def test_what_never_changes_is_left_as_it_is(root, homes):
+    for home in ("here", "there"):
+        decisions = homes(home) / "decisions" / "auctions"
+        decisions.mkdir(parents=True)
+        (decisions / "part.parquet").write_text(home)
+        share(decisions)
+    recall(decisions)
+    homes("elsewhere")
+    assert fetch("decisions/auctions/part.parquet", root).read_text() == "here"
+
+
+def test_another_machine_goes_on_with_an_evolution_even_if_it_failed_here(root, homes):
+    homes("here")
+    with pytest.raises(ZeroDivisionError), alone_in_evolution("key"):  # noqa: PT012
+        (evolution_directory("key") / "calls.json").write_text("paid")
+        raise ZeroDivisionError
+    homes("there")
+    with alone_in_evolution("key"):
+        assert (evolution_directory("key") / "calls.json").read_text() == "paid"
+
+
+def test_solves_are_paid_for_once_on_all_machines(root, homes):
+    homes("here")
+    outcome = SolveOutcome(failure=None)
+    store = solve_store()
+    assert isinstance(store, SharedSolves)
+    assert store.get("abc") is None
+    store.put("abc", outcome)
+    homes("there")
+    assert solve_store().get("abc") == outcome
+    assert solve_store().path_of("abc").is_file()
+
+
+def test_decisions_are_recorded_once_on_all_machines(homes, tmp_path, monkeypatch):
+    monkeypatch.setenv("BIFE_STORAGE", f"file://{tmp_path / 'root'}")
+    config = CollectionConfig(decisions=5, time_limit_s=20)
+    homes("here")
+    first = CollectionSummary.model_validate(collect.fn(TINY, config, 1))
+    close_workers()
+    homes("there")
+    monkeypatch.setattr("bife_core.collection.submit_repeated", None)  # nothing is to be solved
+    second = CollectionSummary.model_validate(collect.fn(TINY, config, 1))
+    close_workers()
+    assert (second.digest, second.cpu_s) == (first.digest, first.cpu_s)
+    assert second.path != first.path
+    source = decisions_dataset(TINY, second)["source"]
+    assert source == f"file://{tmp_path / 'root'}/decisions/{second.path.parent.name}/{second.path.name}"
+
+
+def test_without_a_root_nothing_travels(monkeypatch, homes):
     monkeypatch.delenv("BIFE_STORAGE", raising=False)
+    here = homes("here")
     assert storage_root() == ""
-    given = {"path": str(tmp_path)}
-    assert arrive(pack(given, ""), "") == given
+    assert not isinstance(solve_store(), SharedSolves)
+    require_storage()
+    share(here)
+    recall(here)
+    assert address_of(here / "runs") == str(here / "runs")
+
+
+@pytest.mark.parametrize(
+    ("root", "said"),
+    [("nosuch://bucket/bife", "Protocol not known: nosuch"), ("file:///dev/null/bife", "Not a directory")],
+)
+def test_a_root_that_cannot_be_used_is_refused_before_anything_is_spent(root, said, monkeypatch):
+    monkeypatch.setenv("BIFE_STORAGE", root)
+    with pytest.raises(ConfigError, match=f"BIFE_STORAGE cannot be used: .*{said}"):
+        require_storage()
+
+
+def test_a_root_that_is_lost_costs_a_note_and_no_result(homes, tmp_path, monkeypatch):
+    homes("here")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("BIFE_STORAGE", f"file://{tmp_path / 'file'}/root")
+    notes: list[str] = []
+    with listening(lambda *_: None, notes.append):
+        for key in ("abc", "abd"):
+            solve_store().put(key, SolveOutcome())
+            assert solve_store().get(key) == SolveOutcome()
+    assert len(notes) == 1
+    assert notes[0].startswith("Solves of this machine are kept from others: ")
+
+
+def test_a_root_that_can_be_used_is_left_empty(root):
+    require_storage()
+    system, base = fsspec.core.url_to_fs(root)
+    assert system.find(base) == []

@@ -14,7 +14,7 @@ from bife_core.evaluation.choosing import choose
 from bife_core.rules import load_rule, rule_sha
 from bife_core.sandbox import WorkerPool
 from bife_core.search import Candidate
-from bife_core.solves import Brancher
+from bife_core.solves import Brancher, SolveStore
 from tasks.validation import finalists
 
 NODES = HighFidelityConfig(cost="nodes", time_limit_s=60)
@@ -36,19 +36,28 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
         named("first", load_rule("most_fractional").source),
         named("second", load_rule("pseudocost_product").source),
     )
-    choice = choose([worse, better], setting, ValidationConfig(instances=2), NODES, pool, tmp_path)
+    choice = choose(
+        [worse, better], setting, ValidationConfig(instances=2), NODES, pool, SolveStore(tmp_path)
+    )
     assert choice.chosen == max(choice.scores, key=lambda name: choice.scores[name] or -1e9)
     assert choice.sentence == (
         "second was chosen on 2 validation instances among 2 rules, instead of first, which had the best F_HF."
     )
-    alone = choose([better], setting, ValidationConfig(instances=2), NODES, pool, tmp_path)
+    alone = choose([better], setting, ValidationConfig(instances=2), NODES, pool, SolveStore(tmp_path))
     assert alone.scores["second"] == choice.scores["second"]
 
 
 def test_without_a_rule_that_solves_them_all_there_is_an_error(pool: WorkerPool, tmp_path: Path) -> None:
     gone = Setting("validation", (Instance("gone", tmp_path / "gone.mps", "0" * 16),))
     with pytest.raises(SolverError, match=r"No candidate solved all validation instances.*gone"):
-        choose([named("a", load_rule("paper_ca").source)], gone, ValidationConfig(), NODES, pool, tmp_path)
+        choose(
+            [named("a", load_rule("paper_ca").source)],
+            gone,
+            ValidationConfig(),
+            NODES,
+            pool,
+            SolveStore(tmp_path),
+        )
 
 
 def candidate(name: str, f_hf: float | None, sha: str, failure: str | None = None) -> Candidate:

@@ -23,7 +23,7 @@ from bife_core.evaluation import (
 from bife_core.rules import load_rule
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Brancher, SolveJob
+from bife_core.solves import Brancher, SolveJob, SolveStore
 
 CONFIG = EvaluationConfig(instances=2, seeds=(0, 1), time_limit_s=60, warm_up_s=0)
 
@@ -49,7 +49,7 @@ def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
         tiny(tiny_auctions),
         CONFIG,
         pool,
-        tmp_path,
+        SolveStore(tmp_path),
         progress=lambda *step: steps.append(step),
     )
     assert (summary.rule, summary.instances, list(summary.methods)) == (
@@ -75,7 +75,7 @@ def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
     before = len(lost)
     own = [path for path in lost if '"pseudocost_product"' in path.read_text()]
     own[0].unlink()
-    again = evaluate([rule, Brancher(name="pscost")], tiny(tiny_auctions), CONFIG, pool, tmp_path)
+    again = evaluate([rule, Brancher(name="pscost")], tiny(tiny_auctions), CONFIG, pool, SolveStore(tmp_path))
     assert again.reused == 11
     assert len(list(tmp_path.glob("*/*.json"))) == before
     unchanged = [row for row in again.rows if row in summary.rows]
@@ -86,12 +86,12 @@ def test_only_when_asked_are_solves_of_scips_branchers_taken_from_another_evalua
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     config = CONFIG.model_copy(update={"seeds": (0,)})
-    first = evaluate([Brancher(name="pscost")], tiny(tiny_auctions), config, pool, tmp_path)
+    first = evaluate([Brancher(name="pscost")], tiny(tiny_auctions), config, pool, SolveStore(tmp_path))
     other = Brancher.of(load_rule("most_fractional"))
-    fresh = evaluate([other], tiny(tiny_auctions, 1), config, pool, tmp_path)
+    fresh = evaluate([other], tiny(tiny_auctions, 1), config, pool, SolveStore(tmp_path))
     assert fresh.reused == 0
     asked = config.model_copy(update={"reuse_baseline": True})
-    reusing = evaluate([other], tiny(tiny_auctions, 2), asked, pool, tmp_path)
+    reusing = evaluate([other], tiny(tiny_auctions, 2), asked, pool, SolveStore(tmp_path))
     assert reusing.reused == 2
     of_rpb = [row for row in reusing.rows if row["brancher"] == "relpscost"]
     assert of_rpb[1] == next(
@@ -146,16 +146,16 @@ def test_the_baseline_against_itself_is_even_in_nodes(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     config = EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60, baseline="pscost", warm_up_s=0)
-    summary = evaluate([Brancher(name="mostinf")], tiny(tiny_auctions), config, pool, tmp_path)
+    summary = evaluate([Brancher(name="mostinf")], tiny(tiny_auctions), config, pool, SolveStore(tmp_path))
     swapped = config.model_copy(update={"baseline": "mostinf"})
-    other = evaluate([Brancher(name="pscost")], tiny(tiny_auctions), swapped, pool, tmp_path)
+    other = evaluate([Brancher(name="pscost")], tiny(tiny_auctions), swapped, pool, SolveStore(tmp_path))
     assert summary.node_ratio == pytest.approx(1 / other.node_ratio)
 
 
 def test_without_a_pair_there_is_an_error_with_the_reason(pool: WorkerPool, tmp_path: Path) -> None:
     missing = Setting("gone", (Instance("gone", tmp_path / "gone.mps", "0" * 16),))
     with pytest.raises(SolverError, match=r"No pair of solves could be finished.*gone"):
-        evaluate([Brancher(name="pscost")], [missing], CONFIG, pool, tmp_path)
+        evaluate([Brancher(name="pscost")], [missing], CONFIG, pool, SolveStore(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from bife_core.fidelity.low import score_low
 from bife_core.fidelity.trial import score_trial
 from bife_core.rules import rule_sha
 from bife_core.sandbox import WorkerFailure, WorkerPool
-from bife_core.solves import Brancher
+from bife_core.solves import Brancher, SolveStore
 
 RULE = "def candidate_variable_score(variable_features):\n    return variable_features[20]\n"
 NODES = HighFidelityConfig(instances=1, cost="nodes", time_limit_s=30)
@@ -61,7 +61,7 @@ def test_a_rule_whose_worker_was_killed_twice_gets_its_score_once_rpb_has_shown_
 def test_a_rule_whose_worker_is_killed_whenever_rpbs_is_not_is_out(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    score = score_high(RULE, "rule", tiny_auctions[:1], NODES, Struck(pool, 4), tmp_path)
+    score = score_high(RULE, "rule", tiny_auctions[:1], NODES, Struck(pool, 4), SolveStore(tmp_path))
     assert score.f_hf is None
     assert "SIGKILL" in (score.failure or "")
     assert (score.failure or "").endswith("RPB does not fail there.")
@@ -72,8 +72,8 @@ def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(
 ) -> None:
     one, hopeless = tiny_auctions[:1], Struck(pool, 1000, source=None)
     for score in (
-        lambda: score_high(RULE, "rule", one, NODES, hopeless, tmp_path),
-        lambda: score_trial(None, "rpb", one, NODES, hopeless, tmp_path),
+        lambda: score_high(RULE, "rule", one, NODES, hopeless, SolveStore(tmp_path)),
+        lambda: score_trial(None, "rpb", one, NODES, hopeless, SolveStore(tmp_path)),
         lambda: score_low(RULE, None, LowFidelityConfig(), hopeless),
     ):
         with pytest.raises(WorkerFailure, match="SIGKILL") as failure:
@@ -89,8 +89,8 @@ def test_a_machine_that_fails_a_finalist_decides_nothing(
     setting = Setting("validation", tuple(tiny_auctions[:1]))
     config = ValidationConfig(instances=1)
     with pytest.raises(WorkerFailure, match="SIGKILL"):
-        choose(finalists, setting, config, NODES, Struck(pool, 2), tmp_path)
-    again = choose(finalists, setting, config, NODES, pool, tmp_path)
+        choose(finalists, setting, config, NODES, Struck(pool, 2), SolveStore(tmp_path))
+    again = choose(finalists, setting, config, NODES, pool, SolveStore(tmp_path))
     assert None not in again.scores.values()
 
 

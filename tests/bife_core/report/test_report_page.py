@@ -14,7 +14,7 @@ from bife_core.report import Report, SearchRecord, Story, paper_tables, render_p
 from bife_core.rules import load_rule
 from bife_core.sandbox import WorkerPool
 from bife_core.search import Candidate, CostPoint, SearchCost
-from bife_core.solves import Brancher
+from bife_core.solves import Brancher, SolveStore
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -57,7 +57,7 @@ def summary(
         [Setting("CA tiny", tuple(tiny_auctions[:2]))],
         EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60, warm_up_s=0),
         pool,
-        tmp_path_factory.mktemp("solves"),
+        SolveStore(tmp_path_factory.mktemp("solves")),
     )
 
 
