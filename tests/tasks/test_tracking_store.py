@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from mlflow.exceptions import MlflowException
 
 from tasks.tracking import store
 
@@ -164,3 +165,11 @@ except TrackingError as error:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("MLflow's store at http://127.0.0.1:9 cannot be used (")
     assert done.stdout.rstrip().endswith("whether its server runs.")
+
+
+def test_what_another_machine_has_just_made_is_no_trouble():
+    """Machines that share a server share no lock, so that two of them may make an experiment."""
+    with store.made_by_another():
+        store.client().create_experiment(store.EVOLUTION)
+    with pytest.raises(MlflowException, match="not found"), store.made_by_another():
+        store.client().get_run("0" * 32)
