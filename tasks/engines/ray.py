@@ -39,6 +39,7 @@ class RayEngine:
         except ImportError as error:
             raise missing("ray", "ray") from error
         self._ray = ray
+        self._sent: dict[Callable[..., Any], Any] = {}
         here: dict[str, Any] = {"num_cpus": workers or len(usable_cores()), "include_dashboard": False}
         try:
             ray.init(
@@ -60,8 +61,9 @@ class RayEngine:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Queue a function."""
-        remote = self._ray.remote(num_cpus=1, max_retries=_REPEATS)(function)
-        return cast("Future[Any]", remote.remote(*arguments).future())
+        if function not in self._sent:  # a function travels to the cluster each time it is made remote
+            self._sent[function] = self._ray.remote(num_cpus=1, max_retries=_REPEATS)(function)
+        return cast("Future[Any]", self._sent[function].remote(*arguments).future())
 
     def close(self) -> None:
         """Leave the cluster, and end it if it was started here."""
