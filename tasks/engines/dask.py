@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -34,6 +35,8 @@ class DaskEngine:
             from distributed import Client, LocalCluster
         except ImportError as error:
             raise missing("dask", "distributed") from error
+        # Each step of a cluster at work is a line on the level they come with, which is no news to a run's reader.
+        logging.getLogger("distributed").setLevel(logging.WARNING)
         self._cluster: Any = None
         if address is None:
             self._cluster = LocalCluster(
