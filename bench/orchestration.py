@@ -1,18 +1,22 @@
-"""What orchestration costs: CPU seconds of flows, tasks and tracking beside those of the work itself.
+"""What orchestration costs: CPU seconds of flows, tasks and tracking beside those of the work itself, and what flows.
 
 Runs the pipeline of a preset once in a home of its own and counts CPU time, which a busy machine does not stretch as it
 does wall time. `work` is the CPU time of the processes that collect, score and solve, `flow` that of the process that
-holds the flow with its tasks, MLflow and figures, from the first flow on (imports are a start-up cost, given apart),
-`server` that of Prefect's embedded API. Then, on the paths alone: the milliseconds of a call to a worker, by runner.
+holds the flow with its tasks, MLflow and figures, `server` that of Prefect's embedded API. What both cost before the
+first flow begins, imports and new databases, is given apart as `start`. Then, on the paths alone: the milliseconds of a
+call to a worker, by runner.
 
-One JSON object: {preset, candidates, solves, work_s, flow_s, server_s, import_s, share, ms_a_candidate, ms_a_solve} and
-one {runner, ms_a_call, workers} a runner. `share` is flow_s over work_s.
+One JSON object: {preset, candidates, solves, work_s, flow_s, server_s, start_s, share, ms_a_candidate, ms_a_solve,
+flow_s_by_stage}, one with sizes in bytes, see `bench.sizes`, and one {runner, ms_a_call, flow_ms_a_call, workers} a
+runner: wall time, and CPU time of the flow's process. `share` is flow_s and server_s together over work_s;
+`ms_a_candidate` is the flow's CPU time in the evolution over its candidates.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import tempfile
 import threading
@@ -38,62 +42,87 @@ def main() -> None:
 
 
 def pipeline_cost(preset_name: str) -> None:
-    """Print what a run costs beside its work."""
+    """Print what a run costs beside its work, and what it leaves."""
+    from bench.sizes import Databases, sizes  # imports what counts as start-up
     from bife_core.config import preset
+    from flows.observer import SilentObserver
     from flows.pipeline import pipeline
-    from flows.running import run
+    from flows.running import run, start_embedded_api
+    from tasks.home import project_home
+    from tasks.tracking import require_store
     from tasks.workers import close_workers
+
+    class Stages(SilentObserver):
+        def __init__(self) -> None:
+            self.begun: list[tuple[str, float]] = []
+
+        def stage(self, name: str, about: str) -> None:
+            self.begun.append((name, time.process_time()))
+
+        def spent(self) -> dict[str, float]:
+            ends = [at for _, at in self.begun[1:]] + [time.process_time()]
+            return {name: end - begun for (name, begun), end in zip(self.begun, ends, strict=True)}
 
     import_s = time.process_time()
     config = preset(preset_name)  # type: ignore[arg-type]
-    watched = Children()
-    result = run(None, pipeline, config)
-    flow_s = time.process_time() - import_s
+    require_store()
+    start_embedded_api()
+    databases = Databases(project_home().root)
+    watched, stages = Children(), Stages()
+    began_s, began_wall_s = time.process_time(), time.monotonic()
+    result = run(stages, pipeline, config)
+    by_stage, wall_s = stages.spent(), time.monotonic() - began_wall_s
     work_s, server_s = watched.stop()
+    flow_s = time.process_time() - began_s - watched.own_s
     close_workers()
-    evaluated = result.evaluation
+    evaluated, decisions = result.evaluation, result.evolution.decisions
     assert evaluated is not None
+    assert decisions is not None
     solves = result.evolution.cost.solved * config.high.instances + len(evaluated.summary.rows)
     candidates = result.evolution.samples
-    print(
-        json.dumps(
-            {
-                "preset": preset_name,
-                "candidates": candidates,
-                "solves": solves,
-                "work_s": round(work_s, 2),
-                "flow_s": round(flow_s, 2),
-                "server_s": round(server_s, 2),
-                "import_s": round(import_s, 2),
-                "share": round(flow_s / work_s, 4),
-                "ms_a_candidate": round(1e3 * flow_s / candidates, 1),
-                "ms_a_solve": round(1e3 * flow_s / solves, 1),
-            }
-        ),
-        flush=True,
-    )
+    measured = {
+        "preset": preset_name,
+        "candidates": candidates,
+        "solves": solves,
+        "work_s": round(work_s, 2),
+        "flow_s": round(flow_s, 2),
+        "server_s": round(server_s, 2),
+        "start_s": round(import_s + watched.before_s, 2),
+        "wall_s": round(wall_s, 1),
+        "share": round((flow_s + server_s) / work_s, 4),
+        "ms_a_candidate": round(1e3 * by_stage["evolution"] / candidates, 1),
+        "ms_a_solve": round(1e3 * flow_s / solves, 1),
+        "flow_s_by_stage": {name: round(spent, 2) for name, spent in by_stage.items()},
+    }
+    print(json.dumps(measured), flush=True)
+    print(json.dumps({"bytes": sizes(project_home().root, databases.added(), result)}), flush=True)
 
 
 class Children:
-    """Adds up the CPU time of child processes, those that ended meanwhile included."""
+    """Adds up the CPU time of child processes, those that ended meanwhile included; `own_s` is what that takes."""
 
     def __init__(self) -> None:
         self._seen: dict[int, tuple[bool, float]] = {}
+        self.own_s = 0.0
+        self._look()
+        self.before_s = math.fsum(spent for _, spent in self._seen.values())
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
     def stop(self) -> tuple[float, float]:
         """Return the CPU seconds of workers, and of all other children."""
-        self._look()
         self._stopped.set()
         self._thread.join()
         work = sum(spent for worker, spent in self._seen.values() if worker)
-        return work, sum(spent for worker, spent in self._seen.values() if not worker)
+        others = sum(spent for worker, spent in self._seen.values() if not worker)
+        return work, others - self.before_s
 
     def _watch(self) -> None:
-        while not self._stopped.wait(0.5):
+        while not self._stopped.wait(1.0):
             self._look()
+        self._look()
+        self.own_s = time.thread_time()
 
     def _look(self) -> None:
         for child in psutil.Process().children(recursive=True):
@@ -113,14 +142,21 @@ def call_cost(runner: str) -> None:
     pool = worker_pool(2, RunnerConfig(kind=runner))  # type: ignore[arg-type]
     echo = "bife_core.sandbox.selftest:echo"
     for _ in range(2):  # processes start in the first round
-        began = time.perf_counter()
+        began, began_cpu = time.perf_counter(), time.process_time()
         futures = [pool.submit(echo, {"value": number}, limit_s=120) for number in range(CALLS)]
         for future in futures:
             future.result()
-        wall_s = time.perf_counter() - began
+        wall_s, flow_s = time.perf_counter() - began, time.process_time() - began_cpu
     close_workers()
     print(
-        json.dumps({"runner": runner, "ms_a_call": round(1e3 * wall_s / CALLS, 2), "workers": pool.workers}),
+        json.dumps(
+            {
+                "runner": runner,
+                "ms_a_call": round(1e3 * wall_s / CALLS, 2),
+                "flow_ms_a_call": round(1e3 * flow_s / CALLS, 2),
+                "workers": pool.workers,
+            }
+        ),
         flush=True,
     )
 

@@ -41,9 +41,10 @@ def main() -> None:
     parser.add_argument("--runners", nargs="+", choices=RUNNERS, default=list(RUNNERS))
     parser.add_argument("--kill", action="store_true", help="kill a worker in the middle of each run")
     parser.add_argument("--inside", choices=RUNNERS, help=argparse.SUPPRESS)
+    parser.add_argument("--address", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
-        print(json.dumps(once(options.inside, options.kill)), flush=True)
+        print(json.dumps(once(options.inside, options.kill, options.address)), flush=True)
         return
     digests = set()
     for runner in options.runners:
@@ -66,8 +67,8 @@ def in_own_home(runner: str, kill: bool) -> dict[str, Any]:
     return found
 
 
-def once(runner: str, kill: bool) -> dict[str, Any]:
-    """Run the pipeline here."""
+def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
+    """Run the pipeline here, on the cluster at an address if there is one."""
     from bife_core.config import preset, with_overrides
     from flows.observer import SilentObserver
     from flows.pipeline import pipeline
@@ -82,7 +83,8 @@ def once(runner: str, kill: bool) -> dict[str, Any]:
                 killed.append(0)
                 threading.Timer(_KILL_AFTER_S, lambda: killed.append(kill_one(runner))).start()
 
-    config = with_overrides(preset("smoke"), {"runner.kind": runner, "workers": WORKERS})
+    where = {"runner.kind": runner, "runner.address": address, "workers": WORKERS}
+    config = with_overrides(preset("smoke"), where)
     began = time.monotonic()
     result = run(Killer(), pipeline, config)
     wall_s = time.monotonic() - began
