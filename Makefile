@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test long lint bench chaos hostile clean
+.PHONY: help setup demo test long lint bench scale postgres chaos hostile clean
 
 help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
@@ -12,6 +12,8 @@ help:
 	@echo "make long    run the tests that take a minute or more each, which make test leaves out"
 	@echo "make lint    check style and types"
 	@echo "make bench   measure features, low fidelity, overhead, and reference rules against SCIP's default"
+	@echo "make scale   run one pipeline on all four runners, also with a worker killed (adds the extras dask and ray)"
+	@echo "make postgres  run three evolutions at once with both servers on PostgreSQL (adds the extra postgres)"
 	@echo "make chaos   kill pipelines at 25 random moments and count what was lost or paid twice"
 	@echo "make hostile let the corpus of hostile rules loose (CORPUS=DIR: another one)"
 	@echo "make setup   only make the virtual environment $(VENV)"
@@ -47,6 +49,17 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.low_fidelity
 	$(BIN)/python -m bench.overhead
 	$(BIN)/python -m bench.rule_vs_rpb
+
+scale: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dask,ray]'
+	$(BIN)/python -m bench.scale_out
+	$(BIN)/python -m bench.scale_out --kill
+	$(BIN)/python -m bench.orchestration --preset quick --runners thread process dask ray
+	$(BIN)/python -m bench.efficiency
+
+postgres: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[postgres]'
+	$(BIN)/python -m bench.postgres
 
 chaos: $(STAMP)
 	$(BIN)/python -m tests.chaos
