@@ -51,10 +51,10 @@ def test_a_rule_whose_worker_was_killed_twice_gets_its_score_once_rpb_has_shown_
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     one = tiny_auctions[:1]
-    undisturbed = score_high(RULE, "rule", one, NODES, pool, tmp_path / "a")
-    score = score_high(RULE, "rule", one, NODES, Struck(pool, 2), tmp_path / "b")
+    undisturbed = score_high(RULE, "rule", one, NODES, pool, SolveStore(tmp_path / "a"))
+    score = score_high(RULE, "rule", one, NODES, Struck(pool, 2), SolveStore(tmp_path / "b"))
     assert (score.f_hf, score.failure, score.notes) == (undisturbed.f_hf, None, ())
-    trial = score_trial(RULE, "rule", one, NODES, Struck(pool, 2), tmp_path / "c")
+    trial = score_trial(RULE, "rule", one, NODES, Struck(pool, 2), SolveStore(tmp_path / "c"))
     assert trial.costs == (-(undisturbed.f_hf or 0.0),)
 
 
