@@ -70,11 +70,12 @@ class EvolutionPage:
         self._label = label
         self._links = links
         self._bar: UUID | None = None
+        self._drawn: list[CostPoint] = []
 
     def generation(
         self, state: EvolutionState, candidates: Sequence[Candidate], curve: Sequence[CostPoint]
     ) -> None:
-        """Bring bar, table and anytime curve to where a generation ended."""
+        """Bring bar, table and, if a better rule was found, the anytime curve to where a generation ended."""
         with showing():
             self._progress(state)
             rows = [
@@ -86,7 +87,8 @@ class EvolutionPage:
                 key=artifact_key("population", self._label),
                 description=f"Rules after generation {state.generation}, best first. {self._links}",
             )
-            if curve:
+            if curve and list(curve) != self._drawn:
+                self._drawn = list(curve)
                 create_image_artifact(
                     anytime_image(curve),
                     key=artifact_key("anytime", self._label),

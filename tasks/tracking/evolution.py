@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -263,16 +264,14 @@ class EvolutionTracker:
             "generator": generation.generator if generation else "",
         }
         store.log(run_id, params=params, metrics=_metrics(record), time_ms=run.info.start_time)
-        client = store.client()
-        if candidate.source:
-            client.log_text(run_id, candidate.source, "rule.py")
-        if candidate.skeleton:
-            client.log_text(run_id, candidate.skeleton, "skeleton.py")
-        if candidate.failure:
-            client.log_text(run_id, candidate.failure, "error.txt")
-        if generation is not None and generation.attempts:
-            client.log_dict(run_id, generation.model_dump(mode="json"), "call.json")
-        client.set_terminated(run_id, "FINISHED" if candidate.failure is None else "FAILED")
+        texts = {
+            "rule.py": candidate.source,
+            "skeleton.py": candidate.skeleton,
+            "error.txt": candidate.failure,
+            "call.json": _call_text(generation),
+        }
+        store.log_texts(run, {name: text for name, text in texts.items() if text})
+        store.client().set_terminated(run_id, "FINISHED" if candidate.failure is None else "FAILED")
         self._ended.add(candidate.id)
 
     def _reflection(self, record: SampleRecord) -> None:
@@ -297,11 +296,12 @@ class EvolutionTracker:
         }
         metrics = _call_metrics(generation) if generation.attempts else {}
         store.log(run.info.run_id, params=params, metrics=metrics, time_ms=run.info.start_time)
-        client = store.client()
-        client.log_text(run.info.run_id, generation.text or generation.failure or "", "reflection.txt")
-        if generation.attempts:
-            client.log_dict(run.info.run_id, generation.model_dump(mode="json"), "call.json")
-        client.set_terminated(run.info.run_id, "FAILED" if generation.failure else "FINISHED")
+        texts = {
+            "reflection.txt": generation.text or generation.failure or "",
+            "call.json": _call_text(generation),
+        }
+        store.log_texts(run, {name: text for name, text in texts.items() if text is not None})
+        store.client().set_terminated(run.info.run_id, "FAILED" if generation.failure else "FINISHED")
         self._ended.add(request.id)
 
 
@@ -339,6 +339,13 @@ def _calls(record: SampleRecord) -> list[TracedCall]:
         )
         for number, attempt in enumerate(generation.attempts, start=1)
     ]
+
+
+def _call_text(generation: Generation | None) -> str | None:
+    """Return what is kept of the calls behind a sample, or None where there was none."""
+    if generation is None or not generation.attempts:
+        return None
+    return json.dumps(generation.model_dump(mode="json"), indent=2)
 
 
 def _metrics(record: SampleRecord) -> dict[str, float | None]:

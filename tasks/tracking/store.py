@@ -16,6 +16,7 @@ import pandas as pd
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
+from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -225,6 +226,19 @@ def log_table(run_id: str, rows: Iterable[Mapping[str, Any]], artifact: str) -> 
     known = json.loads(client().get_run(run_id).data.tags.get("mlflow.loggedArtifacts", "[]"))
     if entry not in known:
         client().set_tag(run_id, "mlflow.loggedArtifacts", json.dumps([*known, entry]))
+
+
+def log_texts(run: Run, texts: Mapping[str, str]) -> None:
+    """Store texts as files at the top of a run's artifacts.
+
+    MLflow's own `log_text` asks for every run first, to learn where its artifacts are.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        for name, text in texts.items():
+            # A model may have answered with half a surrogate pair, which UTF-8 cannot hold.
+            (Path(directory) / name).write_text(text, encoding="utf-8", errors="replace")
+        place = get_artifact_repository(run.info.artifact_uri, tracking_uri=tracking_uri())
+        place.log_artifacts(directory)  # type: ignore[no-untyped-call]
 
 
 def log_file(run_id: str, path: Path) -> None:
