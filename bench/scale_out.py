@@ -1,7 +1,7 @@
 """Whether a run gives the same rules wherever its solves run, also when a worker is killed in the middle.
 
 Runs the pipeline of the smoke preset, whose costs are nodes, once per runner, each in a home of its own with two
-workers. With --kill, one worker process of the runner gets SIGKILL while rules are solved with; the thread runner,
+workers. With --kill, one worker process of the runner gets SIGKILL while it solves with a rule; the thread runner,
 whose workers are solver processes, loses one of these. One JSON object a run: {runner, killed, digest, best, f_hf,
 node_ratio, wall_s, notes}, then {identical}. `digest` covers decisions, every candidate with both fidelities, and
 the nodes of every held-out solve. Wall seconds hold the start of Prefect's embedded API and of the cluster.
@@ -31,7 +31,8 @@ _PROCESS_OF = {
     "dask": "spawn_main",
     "ray": "ray::perform",
 }
-_KILL_AFTER_S = 1.0
+_SOLVER = "bife_core.sandbox.worker"
+_KILL_LIMIT_S = 30.0
 
 
 def main() -> None:
@@ -46,14 +47,18 @@ def main() -> None:
     if options.inside:
         print(json.dumps(once(options.inside, options.kill, options.address)), flush=True)
         return
-    digests = set()
+    digests: set[str] = set()
+    killed = 0
     for runner in options.runners:
         found = in_own_home(runner, options.kill)
         digests.add(found["digest"])
+        killed += found["killed"]
         print(json.dumps(found), flush=True)
     print(json.dumps({"identical": len(digests) == 1}), flush=True)
     if len(digests) > 1:
         sys.exit("The runners found different rules.")
+    if options.kill and killed < len(options.runners):
+        sys.exit("Not every run lost a worker.")
 
 
 def in_own_home(runner: str, kill: bool) -> dict[str, Any]:
@@ -76,12 +81,13 @@ def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
     from tasks.workers import close_workers
 
     killed: list[int] = []
+    killers: list[threading.Thread] = []
 
     class Killer(SilentObserver):
         def activity(self, text: str) -> None:
-            if kill and text.startswith("solving") and not killed:
-                killed.append(0)
-                threading.Timer(_KILL_AFTER_S, lambda: killed.append(kill_one(runner))).start()
+            if kill and text.startswith("solving") and not killers:
+                killers.append(threading.Thread(target=lambda: killed.append(kill_one(runner))))
+                killers[0].start()
 
     where = {"runner.kind": runner, "runner.address": address, "workers": WORKERS}
     config = with_overrides(preset("smoke"), where)
@@ -89,6 +95,8 @@ def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
     result = run(Killer(), pipeline, config)
     wall_s = time.monotonic() - began
     close_workers()
+    for killer in killers:
+        killer.join()
     evolved, evaluated = result.evolution, result.evaluation
     assert evolved.best is not None
     assert evaluated is not None
@@ -100,7 +108,7 @@ def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
     }
     return {
         "runner": runner,
-        "killed": bool(killed),
+        "killed": len(killed),
         "digest": hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16],
         "best": evolved.best.id,
         "f_hf": evolved.best.f_hf,
@@ -111,12 +119,24 @@ def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
 
 
 def kill_one(runner: str) -> int:
-    """Kill one worker process and return its id."""
-    for process in reversed(psutil.Process().children(recursive=True)):
-        if _PROCESS_OF[runner] in " ".join(process.cmdline()):
-            os.kill(process.pid, signal.SIGKILL)
-            return process.pid
-    raise AssertionError(f"No worker process of {runner} was found.")
+    """Kill one worker process that is solving at this moment, and return its id."""
+    deadline = time.monotonic() + _KILL_LIMIT_S
+    while time.monotonic() < deadline:
+        for process in psutil.Process().children(recursive=True):
+            try:
+                if _PROCESS_OF[runner] in " ".join(process.cmdline()) and solves(process):
+                    os.kill(process.pid, signal.SIGKILL)
+                    return process.pid
+            except psutil.NoSuchProcess:
+                continue
+        time.sleep(0.01)
+    raise AssertionError(f"No worker process of {runner} was found at work.")
+
+
+def solves(process: psutil.Process) -> bool:
+    """Whether a process, or one of those below it, is a solver at work."""
+    family = [process, *process.children(recursive=True)]
+    return any(_SOLVER in " ".join(one.cmdline()) and one.status() == psutil.STATUS_RUNNING for one in family)
 
 
 if __name__ == "__main__":
