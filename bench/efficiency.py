@@ -105,8 +105,9 @@ def by_plain_processes(instances: Sequence[Instance], workers: int) -> tuple[flo
     batch = [job.model_dump(mode="json") for job in jobs(instances)]
     spawn = multiprocessing.get_context("spawn")
     cores = spawn.SimpleQueue()
-    for core in usable_cores()[:workers]:
-        cores.put(core)
+    usable = usable_cores()
+    for number in range(workers):
+        cores.put(usable[number % len(usable)])
     with spawn.Pool(workers, initializer=warm, initargs=(cores, batch[0])) as pool:
         pool.map(ready, range(4 * workers), chunksize=1)
         began = time.monotonic()
