@@ -24,6 +24,8 @@ import time
 
 import psutil
 
+from bife_core.config import PipelineConfig
+
 CALLS = 100
 
 
@@ -67,6 +69,7 @@ def pipeline_cost(preset_name: str) -> None:
     config = preset(preset_name)  # type: ignore[arg-type]
     require_store()
     start_embedded_api()
+    draw_models(config)
     databases = Databases(project_home().root)
     watched, stages = Children(), Stages()
     began_s, began_wall_s = time.process_time(), time.monotonic()
@@ -96,6 +99,20 @@ def pipeline_cost(preset_name: str) -> None:
     }
     print(json.dumps(measured), flush=True)
     print(json.dumps({"bytes": sizes(project_home().root, databases.added(), result)}), flush=True)
+
+
+def draw_models(config: PipelineConfig) -> None:
+    """Draw the models of the run, which is work that the flow's process does before it hands out any."""
+    from tasks.collection import benchmark
+
+    wanted = {
+        "collection": min(config.collection.max_instances, config.collection.decisions),
+        "design": config.high.instances,
+        "validation": config.validation.instances,
+        "test": config.evaluation.instances,
+    }
+    for split, count in wanted.items():
+        benchmark(config.instances).instances(split, min(count, 30))  # type: ignore[arg-type]
 
 
 class Children:
@@ -147,6 +164,7 @@ def call_cost(runner: str) -> None:
         for future in futures:
             future.result()
         wall_s, flow_s = time.perf_counter() - began, time.process_time() - began_cpu
+    workers = pool.workers
     close_workers()
     print(
         json.dumps(
@@ -154,7 +172,7 @@ def call_cost(runner: str) -> None:
                 "runner": runner,
                 "ms_a_call": round(1e3 * wall_s / CALLS, 2),
                 "flow_ms_a_call": round(1e3 * flow_s / CALLS, 2),
-                "workers": pool.workers,
+                "workers": workers,
             }
         ),
         flush=True,
