@@ -118,7 +118,7 @@ class Spool:
             for path in waiting:
                 record = json.loads(path.read_text(encoding="utf-8"))
                 try:
-                    self._deliver[record["kind"]](**record["payload"])
+                    self._hand_over(record["kind"], record["payload"])
                 except (*store.TRACKING_TROUBLE, store.TrackingError) as error:
                     if not _rejects(error):
                         _outage.met(error)
@@ -128,6 +128,19 @@ class Spool:
                     path.unlink()
             _outage.over()
             return True
+
+    def _hand_over(self, kind: str, payload: Mapping[str, Any]) -> None:
+        """Deliver a record, and once more if it is refused.
+
+        Machines that share a server share no lock: one that tells it the same at the same moment can be in the way of
+        this one, and is done by the second time.
+        """
+        try:
+            self._deliver[kind](**payload)
+        except (*store.TRACKING_TROUBLE, store.TrackingError) as error:
+            if not _rejects(error):
+                raise
+            self._deliver[kind](**payload)
 
     def _waiting(self) -> list[Path]:
         return sorted(self.directory.glob("*.json"))
