@@ -243,6 +243,23 @@ def test_a_record_that_is_refused_does_not_hold_up_the_others(key):
     assert len(list(tracker._spool.directory.glob("rejected/*.json"))) == 1
 
 
+def test_a_record_refused_because_another_machine_told_it_at_that_moment_is_told_once_more(key):
+    first, second = (store.open_run(store.EVALUATION, f"{key}-{name}", "a run", {})[0] for name in "ab")
+    told = []
+
+    def tell(run_id):
+        # What another machine has written meanwhile is in the way of the first attempt.
+        told.append(run_id)
+        store.client().log_param(run_id if len(told) > 1 else first, "rule", run_id)
+
+    store.client().log_param(first, "rule", "another")
+    waiting = spool.Spool(key, {"rule": tell})
+    waiting.add("rule", run_id=second)
+    assert told == [second, second]
+    assert (len(waiting), waiting.rejections) == (0, [])
+    assert store.client().get_run(second).data.params == {"rule": second}
+
+
 def test_an_interrupted_evolution_says_so_and_is_taken_up_again(key):
     tracker = opened(key)
     mark_interrupted("Interrupted.")
