@@ -48,6 +48,15 @@ def rule_source(number: int) -> str:
 """
 
 
+def skeleton_source(number: int) -> str:
+    """Return the `number`-th good skeleton: a good rule whose last weight is a parameter."""
+    head, _, last = rule_source(number).rstrip().rpartition(" + ")
+    bounds = 'BOUNDS = {"weight": (0.0, 2.0)}\n\n\ndef '
+    signature = "candidate_variable_score(variable_features, weight=0.5)"
+    head = head.replace("def ", bounds, 1).replace("candidate_variable_score(variable_features)", signature)
+    return f"{head} + weight * {last}\n"
+
+
 def good_answer(number: int) -> str:
     """Return the text of the `number`-th good answer."""
     thought, _ = _FORMS[number % len(_FORMS)]
@@ -168,6 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("content-length", 0))
         body = json.loads(self.rfile.read(length) or b"{}")
         headers = {name.lower(): value for name, value in self.headers.items()}
+        self.prompt = "".join(str(message.get("content")) for message in body.get("messages", []))
         scene = self.api.take(self.path, headers, body)
         try:
             SCENES[scene](self)
@@ -212,6 +222,24 @@ def completion(text: str | None, finish_reason: str = "stop", **more: object) ->
 def _good(handler: _Handler) -> None:
     time.sleep(handler.api.delay_s)
     handler.answer(good_answer(handler.api.next_answer()))
+
+
+def _apt(handler: _Handler) -> None:
+    """Answer what the prompt asks for: a hint, a lesson, a skeleton or a rule."""
+    number = handler.api.next_answer()
+    if "Write the hint alone" in handler.prompt:
+        handler.answer(f"Favour slack and pscost_up.\nHint number {number}.")
+    elif "Write the lesson alone" in handler.prompt:
+        handler.answer(f"<think>What do they share?</think>Lesson {number}: favour slack.")
+    elif "BOUNDS" in handler.prompt:
+        handler.answer(f"{{A weighed rule}}\n```python\n{skeleton_source(number)}```\n")
+    else:
+        handler.answer(good_answer(number))
+
+
+def _boundless(handler: _Handler) -> None:
+    source = skeleton_source(handler.api.next_answer()).replace("BOUNDS", "LIMITS")
+    handler.answer(f"```python\n{source}```")
 
 
 def _unfenced(handler: _Handler) -> None:
@@ -372,6 +400,8 @@ def _failed_but_billed(handler: _Handler) -> None:
 
 SCENES: dict[str, Callable[[_Handler], None]] = {
     "good": _good,
+    "apt": _apt,
+    "boundless": _boundless,
     "unfenced": _unfenced,
     "two_blocks": _two_blocks,
     "empty": lambda handler: handler.answer(""),
