@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bife_core.evaluation import known_as, metric_of
+from bife_core.evaluation.verdict import p_text
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 from tasks.reports import abstract
 
@@ -42,11 +44,16 @@ def evaluation_verdict(result: EvaluationResult) -> str:
 
 
 def comparison(result: EvaluationResult) -> str:
-    """Return in one line whether the rule is faster."""
+    """Return in one line whether the rule is faster, by what the report calls significant."""
     summary = result.summary
-    word = "faster than" if summary.faster else "not proven faster than"
+    lead = summary.leading[0]
+    faster, slower = (
+        ("faster than", "slower than") if lead.metric == "time" else ("better than", "worse than")
+    )
+    word = {"better": faster, "worse": slower, "undecided": "not significantly different from"}[lead.finding]
     name = "The rule" if summary.rule == "best_rule" else summary.rule
-    return f"{name} is {word} {summary.baseline}: {interval(result)} of its CPU time"
+    what = metric_of(lead.metric).words
+    return f"{name} is {word} {known_as(summary.baseline)}: {interval(result)} of its {what}"
 
 
 def interval(result: EvaluationResult) -> str:
@@ -73,9 +80,11 @@ def pipeline_verdict(result: PipelineResult) -> str:
 
 def _table(result: EvaluationResult) -> str:
     summary = result.summary
+    lead, baseline = summary.leading[0], known_as(summary.baseline)
     rows = (
-        ("CPU time relative to " + summary.baseline, interval(result)),
-        ("nodes relative to " + summary.baseline, f"{summary.node_ratio:.3f}"),
+        (f"{metric_of(lead.metric).words} relative to {baseline}", interval(result)),
+        (f"nodes relative to {baseline}", f"{summary.node_ratio:.3f}"),
+        ("significance", p_text(lead.p_adjusted)),
         ("instances won, lost", f"{summary.wins}, {summary.losses} of {summary.instances}"),
         ("seeds", str(len(summary.seeds))),
     )

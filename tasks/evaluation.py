@@ -179,7 +179,7 @@ def track_evaluation(
             "kind": "evaluation",
             "benchmark": instances_config.label,
             "rule_sha": lead.identity,
-            "verdict": "faster" if summary.faster else "not faster",
+            "verdict": summary.leading[0].finding if summary.leading else "undecided",
             "mlflow.note.content": evaluation_files.abstract(summary),
         },
         datasets=[instances_dataset(chosen) for chosen in instances],

@@ -318,7 +318,8 @@ def outcome(record: SampleRecord) -> str:
         return "no_rule"
     if candidate.failure is None:
         return "solved" if candidate.f_hf is not None else "scored"
-    return "duplicate" if candidate.failure.startswith("duplicate") else "failed"
+    known = {"duplicate": "duplicate", "screened": "screened_out"}
+    return known.get(candidate.failure.partition(" ")[0], "failed")
 
 
 def _calls(record: SampleRecord) -> list[TracedCall]:

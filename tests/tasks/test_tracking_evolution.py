@@ -278,6 +278,7 @@ def test_an_interrupted_evolution_says_so_and_is_taken_up_again(key):
         ({"f_lf": 0.5, "f_hf": -1.0}, "solved"),
         ({"f_lf": 0.5}, "scored"),
         ({"failure": "duplicate of g00-c00"}, "duplicate"),
+        ({"failure": "screened out: 0.4 times as fast as RPB"}, "screened_out"),
         ({"failure": "Line 1: no."}, "failed"),
     ],
 )
