@@ -19,7 +19,6 @@ import pyscipopt
 
 from bench.options import instances_of, parse
 from bife_core.benchmarks.screening import read_model
-from bife_core.features import groups_of
 from bife_core.rules import load_rule
 from bife_core.scip import kernel, layout
 from bife_core.scip.library import scip_address
@@ -81,10 +80,10 @@ def measure(path: Path, mask: int, seed: int, nodes: int, repeats: int = 1) -> _
 
 def main() -> None:
     options = parse(__doc__, instances=3, nodes=60)
-    everything = layout.group_mask(groups_of(None))
+    everything = layout.mask_of(None)
     measure(_GOLDEN_DIRECTORY / GOLDEN["combinatorial_auction"], everything, 0, 2)  # compiles
     for family in options.families:
-        subset = layout.group_mask(groups_of(load_rule(PUBLISHED[family]).features))
+        subset = layout.mask_of(load_rule(PUBLISHED[family]).features)
         golden = _GOLDEN_DIRECTORY / GOLDEN[family]
         repeated = {mask: measure(golden, mask, 0, _GOLDEN_NODES, _REPEATS) for mask in (everything, subset)}
         times: dict[int, list[float]] = {everything: [], subset: []}

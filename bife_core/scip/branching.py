@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pyscipopt
 
 from bife_core.errors import RuleError, SolverError
-from bife_core.features import groups_of
 from bife_core.rules import load_rule
 from bife_core.rules.types import CompiledRule
 from bife_core.scip import callback, layout
@@ -206,7 +205,7 @@ def attach(model: pyscipopt.Model, rule: CompiledRule | str, guard: bool | Guard
         )
         return stats
     state[layout.SCORER] = rule.address
-    state[layout.MASK] = layout.group_mask(groups_of(rule.features))
+    state[layout.MASK] = layout.mask_of(rule.features)
     branchrule = ctypes.c_void_p()
     check(
         handle.SCIPincludeBranchruleBasic(

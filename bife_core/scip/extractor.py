@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyscipopt
 
 from bife_core.errors import SolverError
-from bife_core.features import N_FEATURES, groups_of
+from bife_core.features import N_FEATURES
 from bife_core.scip import kernel, layout
 from bife_core.scip.library import library, scip_address
 
@@ -46,7 +46,7 @@ class FeatureExtractor:
     def __init__(self, model: pyscipopt.Model, features: frozenset[int] | None = None) -> None:
         library()
         self._model = model
-        self._mask = layout.group_mask(groups_of(features))
+        self._mask = layout.mask_of(features)
         self._unwanted = [] if features is None else sorted(set(range(N_FEATURES)) - features)
         self._state = layout.new_state()
         weakref.finalize(self, layout.free_state, self._state)

@@ -15,6 +15,8 @@ from numba import float64, int64
 from bife_core.features import N_FEATURES
 from bife_core.native import jit
 from bife_core.scip import api
+from bife_core.scip.entries import forget_entries, rows_may_differ, same_row
+from bife_core.scip.fetching import fetch_ahead, fetch_row
 from bife_core.scip.layout import (
     ARENA_DEAD,
     ARENA_SLACK,
@@ -27,7 +29,9 @@ from bife_core.scip.layout import (
     LAST_LP,
     LAST_RUN,
     LP_ROWS,
+    LP_VERSION,
     MATRIX,
+    N_KNOWN_ROWS,
     N_LP_ROWS,
     N_ROW_KEPT,
     N_ROW_SUMS,
@@ -41,8 +45,7 @@ from bife_core.scip.layout import (
     NEEDS_STATIC,
     NO_LP,
     NO_MEMORY,
-    PLACES_ROOM,
-    PLACES_USED,
+    ROW_IDENTITY,
     ROW_KEPT,
     ROW_SUMS,
     ROW_TAG,
@@ -58,9 +61,8 @@ from bife_core.scip.memory import (
     int64_view,
     load_float64,
     load_int64,
-    prefetch,
 )
-from bife_core.scip.rows import by_row, places_of, take_row
+from bife_core.scip.rows import by_row, take_row
 
 
 @jit
@@ -76,8 +78,8 @@ def reset(state):
     """Forget everything taken from a solve that has ended."""
     state[STATIC_TAKEN] = 0
     _forget_rows(state)
-    state[PLACES_USED] = 0
-    for slot in (COL_STAMP, COL_PSEUDO, PLACES_ROOM):
+    forget_entries(state)
+    for slot in (COL_STAMP, COL_PSEUDO):
         fill(int64_view(state[slot], state[slot + 1]), 0, state[slot + 1], 0)
 
 
@@ -201,9 +203,9 @@ def _mark_unfixed_integers(scip, state):
 
 
 @jit
-def _by_variable(scip, variable, col, mask, out):
-    """Write the features of one candidate that need no row."""
-    fraction = api.feas_frac(scip, api.col_primsol(col))
+def _by_variable(scip, variable, value, mask, out):
+    """Write the features of one candidate that need no row; `value` is its value in the LP solution."""
+    fraction = api.feas_frac(scip, value)
     if mask & NEEDS_FRACTIONALITY:
         out[18] = min(fraction, 1.0 - fraction)
         out[19] = 1.0 - fraction
@@ -223,56 +225,24 @@ def _by_variable(scip, variable, col, mask, out):
             out[at + 2] = cutoffs / branchings if branchings != 0 else 0.0
 
 
-_LINE = 64
-_STRUCT_LINES = 5
-"""Cache lines fetched of a SCIP row, column or variable; what is fetched beyond its end does no harm."""
-
-
-@jit
-def _fetch_struct(address):
-    for line in range(_STRUCT_LINES):
-        prefetch(address + line * _LINE)
-
-
-@jit
-def _fetch_ahead(state, candidates, c, n, by_rows):
-    """Fetch what the next candidates need, step by step along the way from a variable to its rows.
-
-    SCIP's structs are cold after an LP, and waiting for them costs more than all sums over them.
-    """
-    if c + 10 < n:
-        _fetch_struct(load_int64(candidates, c + 10))
-    if c + 7 < n:
-        _fetch_struct(api.var_col(load_int64(candidates, c + 7)))
-    if not by_rows:
-        return
-    if c + 4 < n:
-        col = api.var_col(load_int64(candidates, c + 4))
-        prefetch(api.col_rows(col))
-        prefetch(api.col_vals(col))
-    if c + 2 < n:
-        col = api.var_col(load_int64(candidates, c + 2))
-        rows = api.col_rows(col)
-        n_rows = int64(api.col_n_lp_rows(col))
-        places = places_of(state, int64(api.col_index(col)), n_rows)
-        if places == 0:
-            return
-        for k in range(n_rows):
-            place = load_int64(places, k)
-            if place < state[N_LP_ROWS] and load_int64(state[ROW_TAG], place) < 2 * state[CALL]:
-                _fetch_struct(load_int64(rows, k))
-
-
 @jit
 def _take_all_rows(scip, state, mask, epsilon):
-    """Take every row of the LP in order, each fetched well before it is needed."""
+    """Take every row of the LP in order, each fetched well before it is needed, and see whether they are new."""
     rows = state[LP_ROWS]
     n = state[N_LP_ROWS]
+    if not ensure_room(state, ROW_IDENTITY, 2 * n):
+        return False
+    same = state[N_KNOWN_ROWS] == n
     for position in range(n):
         if position + 12 < n:
-            _fetch_struct(load_int64(rows, position + 12))
-        if not take_row(scip, state, load_int64(rows, position), position, mask, epsilon):
+            fetch_row(load_int64(rows, position + 12), mask)
+        row = load_int64(rows, position)
+        same &= same_row(state, row, position)
+        if not take_row(scip, state, row, position, mask, epsilon):
             return False
+    if not same:
+        state[LP_VERSION] += 1
+    state[N_KNOWN_ROWS] = n
     return True
 
 
@@ -310,7 +280,7 @@ def extract(scip, state, mask, only_priority):
 
     scratch = state.ctypes.data + 8 * SCRATCH
     fill(state, SCRATCH, SCRATCH + 7, 0)
-    if api.branch_cands(scip, scratch, 0, 0, scratch + 8, scratch + 16, scratch + 24) != 1:
+    if api.branch_cands(scip, scratch, scratch + 32, 0, scratch + 8, scratch + 16, scratch + 24) != 1:
         return NO_LP, int64(0)
     candidates = state[SCRATCH]
     n = state[SCRATCH + 2] if only_priority else state[SCRATCH + 1]
@@ -331,11 +301,14 @@ def extract(scip, state, mask, only_priority):
     by_rows = mask & NEEDS_BY_ROW != 0
     # Where candidates will meet most rows anyway, one pass over all of them waits less for memory.
     many = by_rows and 2 * state[ROW_VISITS] > n_lp_rows
-    if many and not _take_all_rows(scip, state, mask, epsilon):
+    if not many:
+        rows_may_differ(state)
+    elif not _take_all_rows(scip, state, mask, epsilon):
         return NO_MEMORY, int64(0)
     state[ROW_VISITS] = 0
+    solution = state[SCRATCH + 4]
     for c in range(n):
-        _fetch_ahead(state, candidates, c, n, by_rows)
+        fetch_ahead(state, candidates, c, n, mask)
         variable = load_int64(candidates, c)
         col = api.var_col(variable)
         out = float64_view(state[MATRIX] + 8 * c * N_FEATURES, N_FEATURES)
@@ -346,8 +319,8 @@ def extract(scip, state, mask, only_priority):
                 return NO_MEMORY, int64(0)
             for f in range(N_STATIC):
                 out[f] = load_float64(state[COL_STATIC], index * N_STATIC + f)
-        _by_variable(scip, variable, col, mask, out)
-        if mask & NEEDS_BY_ROW and not by_row(scip, state, col, mask, infinity, epsilon, out):
+        _by_variable(scip, variable, load_float64(solution, c), mask, out)
+        if by_rows and not by_row(scip, state, variable, col, mask, infinity, epsilon, out):
             return NO_MEMORY, int64(0)
     return n, candidates
 

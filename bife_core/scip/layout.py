@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from bife_core.features import Group
+from bife_core.features import Group, groups_of
 from bife_core.scip.memory import free_buffers
 
 CALL: Final = 0
@@ -74,11 +74,11 @@ LP_ROWS: Final = 60
 """Address of SCIP's array of the rows in the LP."""
 N_LP_ROWS: Final = 61
 PLACES: Final = 62
-"""LP positions of the rows of the columns met so far, as they were when last looked up."""
-PLACES_START: Final = 64
-"""Where a column's entries in `PLACES` begin, at the column's index."""
-PLACES_ROOM: Final = 66
-"""How many entries in `PLACES` the column owns, at its index; 0 for a column not met yet."""
+"""LP positions of the rows of the variables met so far, 32 bits each, as they were when last looked up."""
+COEFS: Final = 64
+"""Coefficients beside `PLACES`."""
+ENTRIES: Final = 66
+"""`N_ENTRIES` words that tell at a variable's problem index where its `PLACES` are, and since when they hold."""
 PLACES_USED: Final = 68
 GUARD_SHARE: Final = 69
 """Bits of the double that is the guard's share of solving time; 0 without a guard."""
@@ -91,6 +91,12 @@ FEATURELESS: Final = 73
 """Branchings handed to SCIP's next rule because their features could not be taken."""
 ROW_VISITS: Final = 74
 """Rows met by the candidates of the last call, each as often as it was met."""
+LP_VERSION: Final = 75
+"""Counts how often the LP was seen to have other rows than before; what was taken under one number still holds."""
+ROW_IDENTITY: Final = 76
+"""Two words at an LP position, address and index with length: which row was seen there last."""
+N_KNOWN_ROWS: Final = 78
+"""Rows in `ROW_IDENTITY`; -1 if they are not those of the last call."""
 STATE_WORDS: Final = 80
 
 BUFFERS: Final = (
@@ -113,8 +119,9 @@ BUFFERS: Final = (
     ROW_W3,
     ROW_W4,
     PLACES,
-    PLACES_START,
-    PLACES_ROOM,
+    COEFS,
+    ENTRIES,
+    ROW_IDENTITY,
 )
 BY_POSITION: Final = (ROW_TAG, ROW_LENGTH, ROW_LHS, ROW_RHS, ROW_W2, ROW_W3, ROW_W4)
 """Buffers with one item per LP row: apart from one another, so that a pass touches only what it reads."""
@@ -123,8 +130,15 @@ N_STATIC: Final = 18
 N_ROW_KEPT: Final = 5
 N_ROW_SUMS: Final = 4
 
+N_ENTRIES: Final = 8
+"""One cache line, of which six words are used."""
+
 KEPT_POINTER, KEPT_INDEX, KEPT_ENTRIES, KEPT_START, KEPT_VALID = range(N_ROW_KEPT)
 SUM_NORM, SUM_POSITIVE, SUM_NEGATIVE, SUM_MAGNITUDE = range(N_ROW_SUMS)
+
+ENTRY_VERSION, ENTRY_COL, ENTRY_START, ENTRY_ROOM, ENTRY_COUNT, ENTRY_VALUE = range(6)
+"""LP's version the entries hold for, column, where they lie, room there, how many; and the coefficient of all of them
+as bits of a double, NaN if they differ."""
 
 _BIT: Final = {group: 1 << bit for bit, group in enumerate(Group)}
 NEEDS_STATIC: Final = _BIT[Group.OBJECTIVE] | _BIT[Group.STRUCTURE]
@@ -142,6 +156,10 @@ NEEDS_ACTIVE: Final = NEEDS_ACTIVE_1 | NEEDS_ACTIVE_2 | NEEDS_ACTIVE_3 | NEEDS_A
 NEEDS_BY_ROW: Final = NEEDS_DEGREE | NEEDS_RHS | NEEDS_ONE_TO_ALL | NEEDS_ACTIVE
 NEEDS_KEPT: Final = NEEDS_ONE_TO_ALL | NEEDS_ACTIVE_2 | NEEDS_ACTIVE_3
 
+NEEDS_SPREAD: Final = 1 << len(Group)
+SPREAD: Final = frozenset(at + k for at in (48, 54, 60, 66) for k in range(2, 6))
+"""Mean, deviation, smallest and largest of a weighting over active rows; its first two are sums, which cost less."""
+
 ARENA_SLACK: Final = 1 << 20
 """Dead entries the arena may hold before it is swept; a sweep costs one pass over the rows."""
 
@@ -149,9 +167,10 @@ NO_MEMORY: Final = -1
 NO_LP: Final = -2
 
 
-def group_mask(groups: frozenset[Group]) -> int:
-    """Return the bits that tell `extract` which groups to compute."""
-    return sum(_BIT[group] for group in groups)
+def mask_of(features: frozenset[int] | None) -> int:
+    """Return the bits that tell `extract` what to compute for the given feature indices (all for None)."""
+    groups = sum(_BIT[group] for group in groups_of(features))
+    return groups | (NEEDS_SPREAD if features is None or features & SPREAD else 0)
 
 
 def new_state() -> npt.NDArray[np.int64]:
@@ -169,4 +188,4 @@ def free_state(state: npt.NDArray[np.int64]) -> None:
     """Give back all memory behind `state`; it is empty afterwards and may be used again."""
     free_buffers(state, BUFFERS)
     state[:SCRATCH] = 0
-    state[ARENA_DEAD] = state[PLACES_USED] = 0
+    state[ARENA_DEAD] = state[PLACES_USED] = state[N_KNOWN_ROWS] = 0

@@ -44,6 +44,9 @@ def _loader(value_type: Any, ir_type: ir.Type) -> Any:
 load_int64 = _loader(int64, _I64)
 """``load_int64(address, index)``: word `index` of an array of 64-bit integers or pointers."""
 
+load_int32 = _loader(int64, ir.IntType(32))
+"""``load_int32(address, index)``: element `index` of an array of 32-bit integers."""
+
 load_float64 = _loader(float64, ir.DoubleType())
 """``load_float64(address, index)``: element `index` of an array of doubles."""
 

@@ -8,20 +8,25 @@ from numba import int64
 
 from bife_core.native import jit
 from bife_core.scip import api
+from bife_core.scip.entries import entries_of
 from bife_core.scip.layout import (
     ARENA_COLS,
     ARENA_DEAD,
     ARENA_USED,
     ARENA_VALS,
     CALL,
+    COEFS,
     COL_PSEUDO,
+    ENTRY_COUNT,
+    ENTRY_START,
+    ENTRY_VALUE,
     KEPT_ENTRIES,
     KEPT_INDEX,
     KEPT_POINTER,
     KEPT_START,
     KEPT_VALID,
     LP_ROWS,
-    N_LP_ROWS,
+    N_ENTRIES,
     N_ROW_KEPT,
     N_ROW_SUMS,
     NEEDS_ACTIVE,
@@ -33,10 +38,8 @@ from bife_core.scip.layout import (
     NEEDS_KEPT,
     NEEDS_ONE_TO_ALL,
     NEEDS_RHS,
+    NEEDS_SPREAD,
     PLACES,
-    PLACES_ROOM,
-    PLACES_START,
-    PLACES_USED,
     ROW_KEPT,
     ROW_LENGTH,
     ROW_LHS,
@@ -60,6 +63,7 @@ from bife_core.scip.memory import (
     float64_view,
     int64_view,
     load_float64,
+    load_int32,
     load_int64,
     store_float64,
 )
@@ -183,8 +187,26 @@ def _finish_spread(out, at, n, shift_sum, shift_squares, first):
 
 
 @jit
-def _fold_active(state, n, weight_slot, out, at):
-    """Write the six values of one weighting over the candidate's `n` active rows at ``out[at:at + 6]``."""
+def _sum_active(state, n, weight_slot, out, at):
+    """Write the two sums of one weighting over the candidate's `n` active rows at ``out[at:at + 2]``."""
+    weights = 0.0
+    total = 0.0
+    for k in range(n):
+        weight = 1.0
+        if weight_slot >= 0:
+            weight = load_float64(state[weight_slot], load_int64(state[TIGHT_ROWS], k))
+        weights += weight
+        total += weight * load_float64(state[TIGHT_VALS], k)
+    out[at] = weights
+    out[at + 1] = total
+
+
+@jit
+def _fold_active(state, n, weight_slot, mask, out, at):
+    """Write the six values of one weighting at ``out[at:at + 6]``, or its two sums alone if no more is read."""
+    if not mask & NEEDS_SPREAD:
+        _sum_active(state, n, weight_slot, out, at)
+        return
     fill(out, at, at + 6, 0.0)
     if n == 0:
         return
@@ -218,36 +240,21 @@ def _fold_active(state, n, weight_slot, out, at):
 
 
 @jit
-def places_of(state, index, n_rows):
-    """Return the address of the remembered LP positions of the column with this index, or 0 without memory."""
-    if index >= state[PLACES_ROOM + 1] or load_int64(state[PLACES_ROOM], index) < n_rows:
-        wanted = n_rows + n_rows // 2 + 4
-        start = state[PLACES_USED]
-        room = ensure_room(state, PLACES_START, index + 1) and ensure_room(state, PLACES_ROOM, index + 1)
-        if not (room and ensure_room(state, PLACES, start + wanted)):
-            return int64(0)
-        fill(int64_view(state[PLACES], start + wanted), start, start + wanted, 0)
-        int64_view(state[PLACES_START], index + 1)[index] = start
-        int64_view(state[PLACES_ROOM], index + 1)[index] = wanted
-        state[PLACES_USED] = start + wanted
-    return state[PLACES] + 8 * load_int64(state[PLACES_START], index)
-
-
-@jit
-def by_row(scip, state, col, mask, infinity, epsilon, out):
+def by_row(scip, state, variable, col, mask, infinity, epsilon, out):
     """Write the features of one candidate that are folded over its rows."""
-    rows = api.col_rows(col)
-    vals = api.col_vals(col)
-    n_rows = int64(api.col_n_lp_rows(col))  # SCIP keeps the rows that are in the LP first
+    address = entries_of(state, variable, col)
+    if address == 0:
+        return False
+    record = int64_view(address, N_ENTRIES)
+    n_rows = record[ENTRY_COUNT]
+    places = state[PLACES] + 4 * record[ENTRY_START]
+    coefs = state[COEFS] + 8 * record[ENTRY_START]
+    common = load_float64(address, ENTRY_VALUE)
     state[ROW_VISITS] += n_rows
     if not (ensure_room(state, TIGHT_ROWS, n_rows) and ensure_room(state, TIGHT_VALS, n_rows)):
         return False
     tight_rows = int64_view(state[TIGHT_ROWS], n_rows)
     tight_vals = float64_view(state[TIGHT_VALS], n_rows)
-    places_address = places_of(state, int64(api.col_index(col)), n_rows)
-    if places_address == 0:
-        return False
-    places = int64_view(places_address, n_rows)
     tags = int64_view(state[ROW_TAG], state[ROW_TAG + 1])
     fresh = 2 * state[CALL]
 
@@ -268,17 +275,12 @@ def by_row(scip, state, col, mask, infinity, epsilon, out):
             out[at] = 1.0
             out[at + 1] = 0.0
     for k in range(n_rows):
-        row = load_int64(rows, k)
-        # Asking the row would touch its struct, once for every candidate in it; the LP's array is small and hot.
-        position = places[k]
-        if position >= state[N_LP_ROWS] or load_int64(state[LP_ROWS], position) != row:
-            position = int64(api.row_lp_pos(row))
-            if position < 0:
-                continue
-            places[k] = position
-        if tags[position] < fresh and not take_row(scip, state, row, position, mask, epsilon):
-            return False
-        value = load_float64(vals, k)
+        position = load_int32(places, k)
+        if tags[position] < fresh:
+            row = load_int64(state[LP_ROWS], position)
+            if not take_row(scip, state, row, position, mask, epsilon):
+                return False
+        value = common if common == common else load_float64(coefs, k)
         if mask & NEEDS_DEGREE:
             length = load_float64(state[ROW_LENGTH], position)
             if n == 0:
@@ -304,10 +306,10 @@ def by_row(scip, state, col, mask, infinity, epsilon, out):
             elif value < 0.0:
                 _fold_share(out, 44, 1.0 if positive == 0.0 else value / (value - positive))
                 _fold_share(out, 46, value / negative)
-        if tags[position] & 1:
-            tight_rows[n_tight] = position
-            tight_vals[n_tight] = abs(value)
-            n_tight += 1
+        # Written in any case and kept if the row is active: a branch here is guessed wrong half of the time.
+        tight_rows[n_tight] = position
+        tight_vals[n_tight] = abs(value)
+        n_tight += tags[position] & 1
 
     if mask & NEEDS_DEGREE:
         fill(out, 29, 36, 0.0)
@@ -319,11 +321,11 @@ def by_row(scip, state, col, mask, infinity, epsilon, out):
                 together = out[static] + out[dynamic]
                 out[at] = out[dynamic] / together if together != 0.0 else 0.0
     if mask & NEEDS_ACTIVE_1:
-        _fold_active(state, n_tight, -1, out, 48)
+        _fold_active(state, n_tight, -1, mask, out, 48)
     if mask & NEEDS_ACTIVE_2:
-        _fold_active(state, n_tight, ROW_W2, out, 54)
+        _fold_active(state, n_tight, ROW_W2, mask, out, 54)
     if mask & NEEDS_ACTIVE_3:
-        _fold_active(state, n_tight, ROW_W3, out, 60)
+        _fold_active(state, n_tight, ROW_W3, mask, out, 60)
     if mask & NEEDS_ACTIVE_4:
-        _fold_active(state, n_tight, ROW_W4, out, 66)
+        _fold_active(state, n_tight, ROW_W4, mask, out, 66)
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,12 @@ class AtEachBranching(pyscipopt.Branchrule):  # type: ignore[misc]
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
 
 
-def visit_branchings(path: Path, visit: Callable[[pyscipopt.Model], None], stop_after: int = 3) -> int:
+def visit_branchings(
+    path: Path, visit: Callable[[pyscipopt.Model], None], stop_after: int = 3, **settings: Any
+) -> int:
     """Solve with `visit` called at each branching; raise what it raised; return the number of calls."""
     model, _, _ = read_model(path)
-    apply(SolveSettings(), model)
+    apply(SolveSettings(**settings), model)
     rule = AtEachBranching(visit, stop_after)
     model.includeBranchrule(rule, "visit", "", 10_000_000, -1, 1.0)
     model.optimize()
@@ -123,6 +126,37 @@ def test_static_features_are_those_of_the_first_call(golden_dir: Path) -> None:
             np.testing.assert_array_equal(kept.setdefault(index, row), row)
 
     assert visit_branchings(golden_dir / "setcover_0.mps.gz", compare, 6) == 6
+
+
+@pytest.mark.parametrize("family", ["cauctions", "setcover", "indset", "facilities"])
+def test_what_is_kept_between_branchings_is_what_would_be_taken_anew(family: str, golden_dir: Path) -> None:
+    rng = np.random.default_rng(0)
+    extractor: list[FeatureExtractor] = []
+    changing = [
+        feature.index for feature in FEATURES if not feature.static and feature.index not in (33, 34, 35)
+    ]
+    rows: list[set[str]] = []
+
+    def compare(model: pyscipopt.Model) -> None:
+        if not extractor:
+            extractor.append(FeatureExtractor(model))
+        rows.append({row.name for row in model.getLPRowsData()})
+        if rng.random() < 0.3:  # a branching it was not asked at
+            return
+        _, kept = extractor[0].extract()
+        _, anew = FeatureExtractor(model).extract()
+        np.testing.assert_allclose(kept[:, changing], anew[:, changing], rtol=1e-9, atol=1e-12)
+
+    branchings = 6 if family == "facilities" else 20
+    cuts_everywhere: dict[str, int] = {
+        "separating/poolfreq": 1,
+        "separating/maxrounds": 3,
+        "separating/gomory/freq": 1,
+    }
+    visit_branchings(
+        golden_dir / f"{family}_0.mps.gz", compare, branchings, cuts="default", params=cuts_everywhere
+    )
+    assert any(one != other for one, other in pairwise(rows))
 
 
 def test_extract_before_solving_says_when_features_exist(golden_dir: Path) -> None:
