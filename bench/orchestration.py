@@ -46,7 +46,7 @@ def main() -> None:
 def pipeline_cost(preset_name: str) -> None:
     """Print what a run costs beside its work, and what it leaves."""
     from bench.sizes import Databases, sizes  # imports what counts as start-up
-    from bife_core.config import preset
+    from bife_core.presets import preset
     from flows.observer import SilentObserver
     from flows.pipeline import pipeline
     from flows.running import run, start_embedded_api

@@ -114,8 +114,8 @@ def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
 
 def _evolve(options: argparse.Namespace) -> dict[str, object]:
     # Imported late: Prefect and MLflow read the environment when they are.
-    from bife_core.config import preset, with_overrides
     from bife_core.generators.calls import CallStore
+    from bife_core.presets import preset, with_overrides
     from flows.evolution import evolution
     from flows.running import run
     from tasks.evolution import calls_directory

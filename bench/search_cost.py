@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.options import parse
-from bife_core.config import PipelineConfig, preset, with_overrides
+from bife_core.config import PipelineConfig
 from bife_core.files import write_whole
+from bife_core.presets import preset, with_overrides
 from bife_core.search import SEARCHES
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import reprlib
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from bife_core.errors import ConfigError
 
@@ -30,8 +29,6 @@ Operator = Literal[EohOperator, ReevoOperator, "skeleton"]
 
 Reflection = Literal["short_term_reflection", "long_term_reflection"]
 """ReEvo's operators that write a text: a hint from two rules, and a lesson from many hints."""
-
-PresetName = Literal["smoke", "quick", "paper"]
 
 ProtocolName = Literal["paper", "quick", "custom"]
 """Named evaluation protocols; `custom` is whatever preset, file and options say."""
@@ -388,51 +385,6 @@ class PipelineConfig(Settings):
     )
 
 
-def preset(name: PresetName) -> PipelineConfig:
-    """Return a named budget: `smoke` for tests (seconds), `quick` for the demo (minutes), `paper` as published.
-
-    Raises
-    ------
-    ConfigError
-        If no preset has that name.
-    """
-    if name == "paper":
-        return PipelineConfig()
-    if name == "quick":
-        return PipelineConfig(
-            collection=CollectionConfig(decisions=150, decisions_per_instance=25),
-            search=SearchConfig(
-                samples=32,
-                llm4branch=Llm4BranchConfig(training_instances=2, tuning_calls=12, tuning_initial=4),
-            ),
-            high=HighFidelityConfig(instances=6),
-            validation=ValidationConfig(candidates=3, instances=6),
-            evaluation=EvaluationConfig(instances=16, seeds=(0,)),
-        )
-    if name == "smoke":
-        return PipelineConfig(
-            instances=InstancesConfig(size="tiny"),
-            collection=CollectionConfig(decisions=20, time_limit_s=20),
-            search=SearchConfig(
-                samples=8,
-                initial=4,
-                population=3,
-                llm4branch=Llm4BranchConfig(
-                    training_instances=2,
-                    screening_limit_s=10,
-                    tuning_calls=3,
-                    tuning_initial=2,
-                    tuning_instances=1,
-                    islands=3,
-                ),
-            ),
-            high=HighFidelityConfig(instances=2, cost="nodes", time_limit_s=10),
-            validation=ValidationConfig(candidates=2, instances=1),
-            evaluation=EvaluationConfig(instances=2, seeds=(0,), time_limit_s=10, warm_up_s=0),
-        )
-    raise ConfigError(f"There is no preset {name!r}; choose one of smoke, quick, paper.")
-
-
 def protocol(name: ProtocolName) -> EvaluationConfig:
     """Return a named evaluation protocol: `paper` as published, `quick` for a first answer in minutes to an hour.
 
@@ -446,36 +398,3 @@ def protocol(name: ProtocolName) -> EvaluationConfig:
     if name == "quick":
         return EvaluationConfig(seeds=(0, 1), sizes=("test",), time_limit_s=300.0)
     raise ConfigError(f"There is no protocol {name!r} with settings of its own; choose one of paper, quick.")
-
-
-def with_overrides(config: PipelineConfig, overrides: dict[str, Any]) -> PipelineConfig:
-    """Return `config` with dotted keys replaced, such as ``{"search.samples": 20}``.
-
-    Raises
-    ------
-    ConfigError
-        If a key does not exist or a value does not fit.
-    """
-    data = config.model_dump()
-    for dotted, value in overrides.items():
-        *path, last = dotted.split(".")
-        node: Any = data
-        for key in path:
-            node = node.get(key) if isinstance(node, dict) else None
-        if not isinstance(node, dict) or last not in node:
-            raise ConfigError(f"There is no setting {dotted!r}; `bife config` lists them all.")
-        node[last] = value
-    try:
-        return PipelineConfig.model_validate(data)
-    except ValidationError as error:
-        raise ConfigError(describe(error)) from error
-
-
-def describe(error: ValidationError) -> str:
-    """Turn a pydantic error into sentences: which setting, what was expected, what was found."""
-    lines = []
-    for item in error.errors():
-        where = ".".join(str(part) for part in item["loc"]) or "configuration"
-        found = reprlib.repr(item.get("input"))
-        lines.append(f"{where}: {item['msg']} (found {found})")
-    return f"{'; '.join(lines)}."

@@ -22,7 +22,8 @@ from prefect.flows import Flow
 from prefect.workers.process import ProcessWorker
 from pydantic import ValidationError
 
-from bife_core.config import PipelineConfig, describe, preset
+from bife_core.config import PipelineConfig
+from bife_core.presets import describe, preset
 from flows.automations import register_automations
 from flows.collection import collection
 from flows.evaluation import evaluation

@@ -30,7 +30,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     Parameters
     ----------
     config : PipelineConfig
-        All stages' settings; `bife_core.config.preset` makes some.
+        All stages' settings; `bife_core.presets.preset` makes some.
 
     Raises
     ------

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from bife_core.config import SearchConfig, Settings, describe
+from bife_core.config import SearchConfig, Settings
 from bife_core.errors import BifeError
+from bife_core.presets import describe
 from bife_core.search.answers import settle
 from bife_core.search.registry import open_search
 from bife_core.search.summary import ReportingSearch

@@ -195,9 +195,9 @@ def resolve(
     ConfigError
         If a setting does not exist or a value does not fit.
     """
-    from bife_core.config import preset as named
     from bife_core.config import protocol as named_protocol
-    from bife_core.config import with_overrides
+    from bife_core.presets import preset as named
+    from bife_core.presets import with_overrides
 
     overrides: dict[str, Any] = {}
     if config is not None:

@@ -106,8 +106,8 @@ def solve_settings(
     """
     from pydantic import ValidationError
 
-    from bife_core.config import describe
     from bife_core.errors import ConfigError
+    from bife_core.presets import describe
     from bife_core.scip.guard import as_guard
     from bife_core.scip.solving import SolveSettings
 

@@ -16,13 +16,10 @@ from bife_core.config import (
     InstancesConfig,
     LowFidelityConfig,
     PipelineConfig,
-    PresetName,
     SearchConfig,
-    describe,
-    preset,
-    with_overrides,
 )
 from bife_core.errors import BifeError, ConfigError
+from bife_core.presets import PresetName, describe, preset, with_overrides
 
 MODELS = [
     InstancesConfig,

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bife_core.config import PipelineConfig, preset
+from bife_core.config import PipelineConfig
+from bife_core.presets import preset
 from flows.observer import EvolutionState
 from flows.pipeline import pipeline
 from flows.results import PipelineResult

@@ -9,7 +9,7 @@ import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
 
-from bife_core.config import preset
+from bife_core.presets import preset
 from flows.automations import REACTIONS, register_automations
 from flows.evaluation import evaluation
 from flows.events import EVOLUTION_ENDED, announce

@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 from mlflow import MlflowClient
 
-from bife_core.config import with_overrides
+from bife_core.presets import with_overrides
 from flows.evolution import evolution
 from flows.running import run
 from tasks.generation import GenerationStopped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bife_core.config import with_overrides
+from bife_core.presets import with_overrides
 from flows.observer import observing
 from flows.registration import refusal_notes, register_rule
 from tasks.champions import refuse

@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 from mlflow import MlflowClient
 
-from bife_core.config import preset, with_overrides
+from bife_core.presets import preset, with_overrides
 from bife_core.rules import REFERENCE_RULES
 from bife_core.search import PARTS, SearchCost
 from flows.collection import collection

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 from mlflow import MlflowClient
 
-from bife_core.config import with_overrides
 from bife_core.errors import ConfigError
+from bife_core.presets import with_overrides
 from flows.evolution import evolution
 from flows.running import run
 from tasks.generation import GenerationStopped

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from bife_core.config import preset
+from bife_core.presets import preset
 from flows.cli.servers import free_port
 from flows.cli.stack import end_marked, read_state, state_file
 from tasks.home import Home

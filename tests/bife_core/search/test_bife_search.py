@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bife_core.config import SearchConfig, preset, with_overrides
+from bife_core.config import SearchConfig
 from bife_core.errors import ConfigError
+from bife_core.presets import preset, with_overrides
 from bife_core.search import (
     ATTEMPTS_PER_SAMPLE,
     Answer,

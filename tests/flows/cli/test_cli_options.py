@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from bife_core.config import PipelineConfig, preset
+from bife_core.config import PipelineConfig
+from bife_core.presets import preset
 from flows.cli.config import settings_of
 from flows.cli.options import assignment
 from tests.flows.cli.conftest import sentence

@@ -4,7 +4,8 @@ import shutil
 import pytest
 from rich.console import Console
 
-from bife_core.config import InstancesConfig, preset
+from bife_core.config import InstancesConfig
+from bife_core.presets import preset
 from flows.cli.demo import next_steps
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.reuse import Ledger

@@ -10,7 +10,8 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import DeploymentUpdate
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
-from bife_core.config import PipelineConfig, preset
+from bife_core.config import PipelineConfig
+from bife_core.presets import preset
 from flows.deployments import NIGHTLY, STAGES, WORK_POOL, code_version, register
 from tests.flows.cli.conftest import REPOSITORY
 

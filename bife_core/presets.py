@@ -1,0 +1,100 @@
+"""Named budgets, and how single settings of one are changed."""
+
+from __future__ import annotations
+
+import reprlib
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from bife_core.config import (
+    CollectionConfig,
+    EvaluationConfig,
+    HighFidelityConfig,
+    InstancesConfig,
+    Llm4BranchConfig,
+    PipelineConfig,
+    SearchConfig,
+    ValidationConfig,
+)
+from bife_core.errors import ConfigError
+
+PresetName = Literal["smoke", "quick", "paper"]
+
+
+def preset(name: PresetName) -> PipelineConfig:
+    """Return a named budget: `smoke` for tests (seconds), `quick` for the demo (minutes), `paper` as published.
+
+    Raises
+    ------
+    ConfigError
+        If no preset has that name.
+    """
+    if name == "paper":
+        return PipelineConfig()
+    if name == "quick":
+        return PipelineConfig(
+            collection=CollectionConfig(decisions=150, decisions_per_instance=25),
+            search=SearchConfig(
+                samples=32,
+                llm4branch=Llm4BranchConfig(training_instances=2, tuning_calls=12, tuning_initial=4),
+            ),
+            high=HighFidelityConfig(instances=6),
+            validation=ValidationConfig(candidates=3, instances=6),
+            evaluation=EvaluationConfig(instances=16, seeds=(0,)),
+        )
+    if name == "smoke":
+        return PipelineConfig(
+            instances=InstancesConfig(size="tiny"),
+            collection=CollectionConfig(decisions=20, time_limit_s=20),
+            search=SearchConfig(
+                samples=8,
+                initial=4,
+                population=3,
+                llm4branch=Llm4BranchConfig(
+                    training_instances=2,
+                    screening_limit_s=10,
+                    tuning_calls=3,
+                    tuning_initial=2,
+                    tuning_instances=1,
+                    islands=3,
+                ),
+            ),
+            high=HighFidelityConfig(instances=2, cost="nodes", time_limit_s=10),
+            validation=ValidationConfig(candidates=2, instances=1),
+            evaluation=EvaluationConfig(instances=2, seeds=(0,), time_limit_s=10, warm_up_s=0),
+        )
+    raise ConfigError(f"There is no preset {name!r}; choose one of smoke, quick, paper.")
+
+
+def with_overrides(config: PipelineConfig, overrides: dict[str, Any]) -> PipelineConfig:
+    """Return `config` with dotted keys replaced, such as ``{"search.samples": 20}``.
+
+    Raises
+    ------
+    ConfigError
+        If a key does not exist or a value does not fit.
+    """
+    data = config.model_dump()
+    for dotted, value in overrides.items():
+        *path, last = dotted.split(".")
+        node: Any = data
+        for key in path:
+            node = node.get(key) if isinstance(node, dict) else None
+        if not isinstance(node, dict) or last not in node:
+            raise ConfigError(f"There is no setting {dotted!r}; `bife config` lists them all.")
+        node[last] = value
+    try:
+        return PipelineConfig.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(describe(error)) from error
+
+
+def describe(error: ValidationError) -> str:
+    """Turn a pydantic error into sentences: which setting, what was expected, what was found."""
+    lines = []
+    for item in error.errors():
+        where = ".".join(str(part) for part in item["loc"]) or "configuration"
+        found = reprlib.repr(item.get("input"))
+        lines.append(f"{where}: {item['msg']} (found {found})")
+    return f"{'; '.join(lines)}."
