@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+BROWSER := $(VENV)/.browser
 
-.PHONY: help setup demo test long lint bench scale postgres chaos hostile clean
+.PHONY: help setup demo test long browser screenshots lint bench scale postgres chaos hostile clean
 
 help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
 	@echo "make test    run the tests"
 	@echo "make long    run the tests that take a minute or more each, which make test leaves out"
+	@echo "make browser open the pages of Prefect and MLflow in Chromium, fill in forms, approve and refuse a rule"
+	@echo "make screenshots retake the pictures in docs/images (VIEWS=\"...\": these)"
 	@echo "make lint    check style and types"
 	@echo "make bench   measure features, low fidelity, overhead, and reference rules against SCIP's default"
 	@echo "make scale   run one pipeline on all four runners, also with a worker killed (adds the extras dask and ray)"
@@ -38,6 +41,17 @@ test: $(STAMP)
 
 long: $(STAMP)
 	$(BIN)/python -m pytest -m long
+
+$(BROWSER): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
+	@touch $(BROWSER)
+
+browser: $(BROWSER)
+	$(BIN)/python -m tests.browser --check
+	$(BIN)/python -m pytest -m browser tests/browser
+
+screenshots: $(BROWSER)
+	$(BIN)/python -m tests.browser $(VIEWS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,0 +1,101 @@
+"""Chromium, if this machine has what it takes; otherwise a sentence on what to install."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+WIDTH: Final = 1440
+HEIGHT: Final = 900
+LIMIT_MS: Final = 60_000
+"""Milliseconds a page has for what is expected of it: a machine that is busy is slow."""
+
+_WELCOMED: Final = """
+    localStorage.setItem("mlflow.assistant.fab.autoOpenedOnFirstLoad_v1", "true");
+    localStorage.setItem("mlflow.assistant.panelOpen_v1", "false");
+    localStorage.setItem("mlflow.detectIssues.guidanceShown_v1", "true");
+"""
+"""What MLflow's pages remember of a reader who has closed its greetings, which cover what is to be seen."""
+
+_NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
+
+
+class NoBrowserError(RuntimeError):
+    """Something must be installed before pages can be opened."""
+
+
+def chromium() -> str:
+    """Return the path of Chromium.
+
+    Raises
+    ------
+    NoBrowserError
+        If it or what drives it is not installed.
+    """
+    if importlib.util.find_spec("playwright") is None:
+        raise NoBrowserError("playwright is missing: run `make browser`, or pip install 'bife[browser]'.")
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
+    if found is None or not Path(found).exists():
+        raise NoBrowserError(
+            "Chromium is missing: install it (Debian: apt-get install chromium), or set CHROMIUM to the path of a "
+            "browser of its kind."
+        )
+    return found
+
+
+@contextmanager
+def window(outside: set[str] | None = None) -> Iterator[Page]:
+    """Open an empty page of desktop width that reaches this machine only.
+
+    Parameters
+    ----------
+    outside : set of str, optional
+        Gets the names of other machines the pages ask for; they are told there is no network.
+    """
+    from playwright.sync_api import Route, sync_playwright
+
+    asked = outside if outside is not None else set()
+
+    def elsewhere(route: Route) -> None:
+        asked.add(route.request.url.split("/")[2])
+        route.abort("internetdisconnected")
+
+    with sync_playwright() as playwright:
+        # As root, as in a container, Chromium does without its own sandbox; the pages are ours.
+        options = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=chromium(), args=options)
+        page = browser.new_page(
+            viewport={"width": WIDTH, "height": HEIGHT},
+            color_scheme="light",
+            timezone_id="UTC",
+            locale="en-GB",
+        )
+        page.set_default_timeout(LIMIT_MS)
+        page.add_init_script(_WELCOMED)
+        page.route(lambda url: not url.startswith(("http://127.0.0.1:", "data:", "blob:")), elsewhere)
+        try:
+            yield page
+        finally:
+            browser.close()
+
+
+def missing(page: Page, texts: Sequence[str]) -> list[str]:
+    """Return which texts do not get visible on a page, its frames included."""
+    from playwright.sync_api import Error
+
+    absent = []
+    for text in texts:
+        found = page.get_by_text(text).filter(visible=True).first
+        try:
+            found.wait_for(state="visible")
+        except Error:
+            absent.append(text)
+    return absent

@@ -1,0 +1,120 @@
+"""Something to see: a real `bife up`, in which a search, a model API's answers and a waiting approval can be shown.
+
+All of it is started through Prefect's API with the same requests its pages send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tasks.home import Home
+from tests.support.model_api import MODEL, ModelApi
+from tests.support.operating import Operated, bife_up, smoke, until
+
+CHALLENGED = "bife-combinatorial_auction"
+"""Registered model whose challenger waits for a person's approval."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What there is to see.
+
+    Attributes
+    ----------
+    pipeline : dict
+        Prefect's run of a whole pipeline, by the offline grammar; `search` is the evolution in it.
+    promotion : dict
+        Prefect's run of a promotion that waits for a person.
+    """
+
+    up: Operated
+    pipeline: dict[str, Any]
+    search: dict[str, Any]
+    promotion: dict[str, Any]
+
+    def run_page(self, run: dict[str, Any]) -> str:
+        """Return the address of a run's page."""
+        return f"{self.up.prefect}/runs/flow-run/{run['id']}"
+
+    def deployment(self, name: str) -> str:
+        """Return the id of a deployment."""
+        return str(self.up.page.deployment(name)["id"])
+
+    def artifact(self, key: str) -> str:
+        """Return the id of the pipeline's last artifact of that key."""
+        chosen = {
+            "artifacts": {
+                "key": {"any_": [key]},
+                "flow_run_id": {"any_": [self.pipeline["id"], self.search["id"]]},
+            },
+            "sort": "CREATED_DESC",
+        }
+        return str(self.up.page.client.post("/artifacts/filter", json=chosen).json()[0]["id"])
+
+    def experiment(self, stage: str) -> str:
+        """Return the number of a stage's experiment in MLflow."""
+        found = self.up.tracked("GET", "experiments/get-by-name", experiment_name=f"bife-{stage}")
+        return str(found["experiment"]["experiment_id"])
+
+    def evolution(self, generator: str) -> str:
+        """Return the id of MLflow's run of the evolution whose rules a generator wrote."""
+        wanted = f"tags.kind = 'evolution' and params.`generator.kind` = '{generator}'"
+        found = self.up.tracked(
+            "POST", "runs/search", experiment_ids=[self.experiment("evolution")], filter=wanted
+        )
+        return str(found["runs"][0]["info"]["run_id"])
+
+
+@contextmanager
+def something_to_see(home: Home) -> Iterator[Shown]:
+    """Start everything, run what is to be seen, and stop everything at the end."""
+    with (
+        ModelApi() as api,
+        bife_up(home, BIFE_LLM_BASE_URL=api.base_url, BIFE_LLM_MODEL=MODEL, BIFE_LLM_API_KEY="") as up,
+    ):
+        pipeline = up.page.end_well("pipeline", config=searching())
+        up.page.end_well("evolution", config=searching(generator__kind="openai", search__seed=1))
+        up.page.end_well("evaluation", config=comparing(), rule="paper_ca", as_challenger=True)
+        below = up.page.runs(flow_runs={"parent_flow_run_id": {"any_": [pipeline["id"]]}})
+        search = next(run for run in below if run["name"].startswith("evolution"))
+        yield Shown(up, pipeline, search, promotion_of(up, CHALLENGED))
+
+
+def searching(**changed: Any) -> dict[str, Any]:
+    """Return the settings of a search that is small, and large enough to have something to compare."""
+    return smoke(
+        search__samples=24,
+        search__initial=8,
+        search__population=4,
+        evaluation__instances=6,
+        approval="person",
+        **changed,
+    )
+
+
+def comparing() -> dict[str, Any]:
+    """Return the settings of a comparison that a good rule passes the gate with."""
+    return smoke(
+        instances__size="test",
+        evaluation__instances=8,
+        evaluation__time_limit_s=60,
+        approval="person",
+    )
+
+
+def promotion_of(up: Operated, name: str, besides: str = "") -> dict[str, Any]:
+    """Wait until a promotion of a model, besides a known one, asks a person, and return its run."""
+
+    def asks() -> dict[str, Any] | None:
+        known = [run for run in up.page.runs_of("promotion") if run["id"] != besides]
+        runs = [run for run in known if run["parameters"]["name"] == name]
+        ended = [run["state"] for run in runs if run["state_type"] in ("COMPLETED", "FAILED", "CRASHED")]
+        assert not ended, ended
+        return next((run for run in runs if run["state_name"] == "Suspended"), None)
+
+    found = until(asks, f"a promotion of {name} to ask a person")
+    assert isinstance(found, dict)
+    return found

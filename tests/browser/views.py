@@ -1,0 +1,199 @@
+"""The main views of both servers: where each is, and what a reader must find there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tests.browser.showing import CHALLENGED, Shown
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+BENCHMARK: Final = "combinatorial-auction"
+"""As the keys of Prefect's artifacts spell it."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A page.
+
+    Attributes
+    ----------
+    name : str
+        Of its picture, without the ending.
+    address : callable
+        Where it is.
+    texts : tuple of str
+        What must be on it.
+    prepare : callable
+        Does what a reader has to do before they see it.
+    calm_ms : int
+        Milliseconds for what moves on the page to come to rest.
+    """
+
+    name: str
+    address: Callable[[Shown], str]
+    texts: tuple[str, ...]
+    prepare: Callable[[Page], None] = lambda page: None
+    calm_ms: int = 6_000
+
+    def open(self, page: Page, shown: Shown) -> None:
+        """Show the view as to somebody who follows a link from elsewhere."""
+        page.goto("about:blank")
+        page.goto(self.address(shown))
+        self.prepare(page)
+
+
+def _prefect(path: str) -> Callable[[Shown], str]:
+    return lambda shown: f"{shown.up.prefect}/{path}"
+
+
+def _mlflow(path: str) -> Callable[[Shown], str]:
+    return lambda shown: f"{shown.up.mlflow}/#/{path}"
+
+
+def _form(deployment: str) -> Callable[[Shown], str]:
+    return lambda shown: f"{shown.up.prefect}/deployments/deployment/{shown.deployment(deployment)}/run"
+
+
+def _artifact(kind: str) -> Callable[[Shown], str]:
+    return lambda shown: f"{shown.up.prefect}/artifacts/artifact/{shown.artifact(f'{kind}-{BENCHMARK}')}"
+
+
+def _ranking(shown: Shown) -> str:
+    """The saved view of the evolution by the grammar, as runs link to it."""
+    number, run = shown.experiment("evolution"), shown.evolution("offline")
+    return f"{shown.up.mlflow}/#/experiments/{number}/runs?viewStateShareKey={run}"
+
+
+def _evolution(path: str) -> Callable[[Shown], str]:
+    return lambda shown: (
+        f"{shown.up.mlflow}/#/experiments/{shown.experiment('evolution')}/runs/{shown.evolution('offline')}{path}"
+    )
+
+
+def _artifacts(page: Page) -> None:
+    page.get_by_text("Artifacts", exact=True).last.click()
+
+
+def _task_runs(page: Page) -> None:
+    page.get_by_text("Task Runs", exact=True).last.click()
+
+
+def _resume(page: Page) -> None:
+    page.get_by_role("button", name="Resume").first.click()
+
+
+def refuse_zero_samples(page: Page) -> None:
+    """Ask for a search without a rule, and press "Submit"."""
+    described = page.get_by_text("Rules to sample in all.").first
+    described.locator("xpath=following::input[1]").fill("0")
+    page.get_by_role("button", name="Submit").click()
+
+
+VIEWS: Final = (
+    View("prefect-deployments", _prefect("deployments"), ("collection", "evolution", "pipeline", "rollback")),
+    View(
+        "prefect-form",
+        _form("pipeline"),
+        (
+            "Everything one run from instances to a registered rule needs.",
+            "Registered family, or 'folder'.",
+            "Rules to sample in all.",
+            "Time limit (s)",
+        ),
+    ),
+    View(
+        "prefect-refused",
+        _form("pipeline"),
+        ("'config.search.samples'. Failure reason: 0 is less than the minimum of 1",),
+        refuse_zero_samples,
+        calm_ms=500,  # the page shows its refusal for some seconds
+    ),
+    View(
+        "prefect-tasks",
+        lambda shown: shown.run_page(shown.search),
+        ("evolution combinatorial_auction", "propose g04-c0", "score g04-c0"),
+        _task_runs,
+    ),
+    View(
+        "prefect-run",
+        lambda shown: shown.run_page(shown.search),
+        (
+            "Completed",
+            f"population-{BENCHMARK}",
+            f"anytime-{BENCHMARK}",
+            f"progress-{BENCHMARK}",
+            "24 of 24 rules sampled",
+        ),
+        _artifacts,
+    ),
+    View(
+        "prefect-population",
+        _artifact("population"),
+        ("Rules after generation", "best first", "operator", "thought", "g00-c01"),
+    ),
+    View("prefect-anytime", _artifact("anytime"), ("Best F_HF so far over CPU seconds in the solver.",)),
+    View(
+        "prefect-verdict",
+        _artifact("pipeline"),
+        (
+            "relpscost: ",
+            "Registered as models:/bife-combinatorial_auction-tiny/1, challenger.",
+            "which operator and generation led to good rules",
+            "candidate_variable_score",
+        ),
+    ),
+    View(
+        "prefect-approval",
+        lambda shown: shown.run_page(shown.promotion),
+        (
+            "passes the statistical gate.",
+            "Source, evidence and history",
+            "Approve to make the rule champion",
+            "Kept in the registry beside the rule.",
+        ),
+        _resume,
+    ),
+    View("mlflow-candidates", _ranking, ("f_hf", "operator", "generation", "g00-c01", "24 matching runs")),
+    View(
+        "mlflow-charts",
+        lambda shown: f"{_ranking(shown)}&compareRunsMode=CHART",
+        (
+            "Which operator and generation led to good rules",
+            "Rules that were solved with, by F_HF",
+            "ast_nodes",
+        ),
+    ),
+    View(
+        "mlflow-evolution", _evolution("/model-metrics"), ("best_f_hf", "best_f_lf", "Model metrics", "Step")
+    ),
+    View(
+        "mlflow-table",
+        _evolution("/artifacts/candidates.json"),
+        ("candidates.json", "View as table", "g00-c01", "best_rule.py", "lineage.png"),
+    ),
+    View(
+        "mlflow-traces",
+        lambda shown: f"{shown.up.mlflow}/#/experiments/{shown.experiment('evolution')}/traces",
+        ("g00-c00.1: i1 in generation 0", "in generation 2 from g0", "1200"),
+    ),
+    View(
+        "mlflow-model",
+        _mlflow(f"models/{CHALLENGED}/versions/1"),
+        (
+            "challenger",
+            "combinatorial_auction, size test",
+            "below 1 is faster; 8 held-out instances, 1 seed each",
+            "candidate_variable_score",
+        ),
+    ),
+    View(
+        "mlflow-prompt",
+        _mlflow("prompts/bife_prompt_e1"),
+        ("bife_prompt_e1", "Viewing version 1", "You write branching rules for SCIP"),
+    ),
+)
+"""All views, in the order a reader of the documentation meets them; one entry more shows one more."""
