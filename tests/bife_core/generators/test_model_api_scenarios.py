@@ -68,7 +68,17 @@ FAILED = {
     "huge": "characters",
 }
 REFUSED = {"context_overflow": "too many tokens", "bad_request": "something wrong", "endless": "bytes"}
-READ = {"good", "unfenced", "two_blocks", "without_usage", "odd_usage", "plain_text", "key_in_answer"}
+READ = {
+    "good",
+    "apt",
+    "boundless",
+    "unfenced",
+    "two_blocks",
+    "without_usage",
+    "odd_usage",
+    "plain_text",
+    "key_in_answer",
+}
 
 
 def open_api(api: ModelApi, calls: Path, **settings: object) -> OpenAIGenerator:
