@@ -6,7 +6,6 @@ Pages are for looking at. A Prefect API that does not take them costs the run no
 from __future__ import annotations
 
 import base64
-import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -117,6 +116,5 @@ def show_verdict(label: str, stage: str, markdown: str) -> None:
 
 def anytime_image(curve: Sequence[CostPoint]) -> str:
     """Return the anytime curve as an address that holds the image itself: it needs no server to show it."""
-    buffer = io.BytesIO()
-    plots.anytime(curve).savefig(buffer, format="png", dpi=_IMAGE_DPI)
-    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
+    image = plots.png(plots.anytime(curve), _IMAGE_DPI)
+    return f"data:image/png;base64,{base64.b64encode(image).decode('ascii')}"

@@ -97,18 +97,16 @@ def write_best(
     known = {candidate.id: candidate for candidate in candidates}
     parents = [known[name] for name in dict.fromkeys(best.parents) if name in known]
     figures = {
-        "progress.png": plots.progress(summaries),
-        "fidelities.png": plots.fidelity_scatter(candidates),
-        "lineage.png": plots.lineage(candidates, best.id),
+        "progress": plots.progress(summaries),
+        "fidelities": plots.fidelity_scatter(candidates),
+        "lineage": plots.lineage(candidates, best.id),
     }
     files = [
         _write(directory / BEST_RULE, best.source or ""),
         _write(directory / BEST_DIFF, "\n".join(difference(parent, best) for parent in parents)),
     ]
     for name, figure in figures.items():
-        path = directory / name
-        figure.savefig(path)
-        files.append(path)
+        files += plots.save(figure, directory, name, formats=("png",))
     return files
 
 

@@ -80,14 +80,13 @@ def _inked(figure: Figure) -> None:
     for axes in figure.axes:
         legend = axes.get_legend()
         texts = [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts]
-        texts += [*axes.get_xticklabels(), *axes.get_yticklabels()]
         texts += legend.get_texts() if legend is not None else []
         for text in texts:
             text.set_color(INK)
         for spine in axes.spines.values():
             if spine.get_edgecolor()[:3] == (0.0, 0.0, 0.0):
                 spine.set_color(GREY)
-        axes.tick_params(color=GREY, which="both")
+        axes.tick_params(color=GREY, labelcolor=INK, which="both")
     for text in [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]:
         text.set_color(INK)
 
@@ -102,11 +101,20 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def _lay_out(figure: Figure) -> None:
+    """Decide where everything goes: as long as an engine is to decide, each writing draws the figure twice."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
+
+
 def save(
     figure: Figure, directory: Path, stem: str, formats: tuple[str, ...] = ("png", "svg", "pdf")
 ) -> list[Path]:
     """Write a figure in each format and return the files; equal figures give equal files."""
     directory.mkdir(parents=True, exist_ok=True)
+    _lay_out(figure)
     files = []
     with rc_context({"svg.hashsalt": stem}):
         for kind in formats:
@@ -115,6 +123,14 @@ def save(
             figure.savefig(path, metadata=stamps.get(kind))
             files.append(path)
     return files
+
+
+def png(figure: Figure, dpi: int) -> bytes:
+    """Return a figure as PNG."""
+    _lay_out(figure)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=dpi)
+    return buffer.getvalue()
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> str:
@@ -130,6 +146,7 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     buffer = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         _inked(figure)
+        _lay_out(figure)
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
