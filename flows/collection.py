@@ -6,6 +6,7 @@ from prefect import flow
 
 from bife_core.collection import CollectionSummary
 from bife_core.config import PipelineConfig
+from flows.abandoned import name_owner
 from flows.observer import observer
 from flows.results import CollectionResult, TrackedRun
 from tasks.collection import collect, track_collection
@@ -13,7 +14,7 @@ from tasks.states import in_plain_words, told
 from tasks.tracking import COLLECTION, run_url
 
 
-@flow(name="collection", flow_run_name="collection {config.instances.label}")
+@flow(name="collection", flow_run_name="collection {config.instances.label}", on_running=[name_owner])
 @in_plain_words
 def collection(config: PipelineConfig) -> CollectionResult:
     """Record decisions for a benchmark; instances done in an earlier run are not solved again.

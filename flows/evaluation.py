@@ -14,6 +14,7 @@ from bife_core.config import InstancesConfig, PipelineConfig, protocol
 from bife_core.evaluation import EvaluationSummary
 from bife_core.report import Story
 from bife_core.scip.solving import BUILTIN_BRANCHERS
+from flows.abandoned import name_owner
 from flows.observer import observer
 from flows.pages import show_verdict
 from flows.registration import present_champion, refusal_notes, register_rule
@@ -47,7 +48,7 @@ RuleReference = Annotated[
 """What names a rule, described for the form on Prefect's page."""
 
 
-@flow(name="evaluation", flow_run_name="evaluation {config.instances.label}")
+@flow(name="evaluation", flow_run_name="evaluation {config.instances.label}", on_running=[name_owner])
 @in_plain_words
 def evaluation(
     config: PipelineConfig,

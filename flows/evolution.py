@@ -22,6 +22,7 @@ from bife_core.search import (
     TrialRequest,
     open_search,
 )
+from flows.abandoned import name_owner
 from flows.answering import Answering
 from flows.collection import collection
 from flows.events import EVOLUTION_ENDED, announce, stands_alone
@@ -52,6 +53,7 @@ CONCURRENT_TASKS = 16
 @flow(
     name="evolution",
     flow_run_name="evolution {config.instances.label}",
+    on_running=[name_owner],
     task_runner=ThreadPoolTaskRunner(max_workers=CONCURRENT_TASKS),  # type: ignore[arg-type]
 )
 @in_plain_words

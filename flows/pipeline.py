@@ -6,6 +6,7 @@ from prefect import flow
 
 from bife_core.config import PipelineConfig
 from bife_core.search import Candidate, open_search
+from flows.abandoned import name_owner
 from flows.collection import collection
 from flows.evaluation import evaluation
 from flows.evolution import evolution
@@ -22,7 +23,7 @@ from tasks.states import in_plain_words, told
 from tasks.tracking import TrackingError
 
 
-@flow(name="pipeline", flow_run_name="pipeline {config.instances.label}")
+@flow(name="pipeline", flow_run_name="pipeline {config.instances.label}", on_running=[name_owner])
 @in_plain_words
 def pipeline(config: PipelineConfig) -> PipelineResult:
     """Discover a rule for a benchmark and register it; run it again to go on where it stopped.

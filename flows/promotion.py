@@ -13,6 +13,7 @@ from prefect.input import RunInput
 from pydantic import Field
 
 from bife_core.errors import ConfigError
+from flows.abandoned import name_owner
 from flows.observer import observer
 from flows.pages import show_verdict
 from flows.verdicts import link
@@ -41,7 +42,7 @@ class Approval(RunInput):
     who: Text = Field(description="Your name, kept beside the reason.")
 
 
-@flow(name="promotion", flow_run_name="promotion {name}")
+@flow(name="promotion", flow_run_name="promotion {name}", on_running=[name_owner])
 @in_plain_words
 def promotion(
     name: RuleName,
@@ -95,7 +96,7 @@ def promotion(
     return told(approved, f"Version {case.version} is champion, approved by {answer.who}: {answer.reason}")
 
 
-@flow(name="rollback", flow_run_name="rollback {name}")
+@flow(name="rollback", flow_run_name="rollback {name}", on_running=[name_owner])
 @in_plain_words
 def rollback(name: RuleName, reason: Text, who: Text) -> Decision:
     """Make the former champion of a registered model champion again.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,15 +11,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, ParamSpec, TypeVar
 
 import httpx
-import psutil
-from prefect import tags
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType
-from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.exceptions import PrefectException
-from prefect.states import Cancelled, Crashed
 
 from bife_core.errors import BifeError
+from flows.abandoned import cancel_own, close_abandoned, owning
 from flows.embedded import install
 from flows.observer import Observer, SilentObserver, observing
 from tasks.home import project_home
@@ -33,7 +28,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _OPEN_STATES: Final = ("SCHEDULED", "PENDING", "RUNNING")
-_PROCESS: Final = "bife-process"
 _POLL_S: Final = 0.5
 _API_START_LIMIT_S: Final = 300.0
 _AFTER_FAILURE_S: Final = 3.0
@@ -69,7 +63,7 @@ def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs
         start_embedded_api()
     # What is imported by now stays; looking through all of it again takes the collector half a second each time.
     gc.freeze()
-    with observing(watcher), tags(process_tag(psutil.Process())):
+    with observing(watcher), owning():
         try:
             result = stage(*args, **kwargs)
         except BifeError:
@@ -101,20 +95,6 @@ def start_embedded_api() -> None:
         close_abandoned(client)
 
 
-def process_tag(process: psutil.Process) -> str:
-    """Return the tag flow runs of a process carry; the time of its start tells it from a later one of its number."""
-    return f"{_PROCESS}:{socket.gethostname()}:{process.pid}:{process.create_time():.0f}"
-
-
-def close_abandoned(client: SyncPrefectClient) -> int:
-    """Mark flow runs as crashed whose process on this machine is gone, and return how many there were."""
-    abandoned = [flow_run for flow_run in _open_flow_runs(client) if any(map(_is_gone, flow_run.tags))]
-    message = "The process ended before the run did; the same command goes on where it stopped."
-    for flow_run in abandoned:
-        client.set_flow_run_state(flow_run.id, Crashed(message=message), force=True)
-    return len(abandoned)
-
-
 def report_interruption() -> None:
     """Have MLflow and Prefect know that this process is being stopped; what cannot be reached is left as it is.
 
@@ -122,28 +102,8 @@ def report_interruption() -> None:
     """
     reason = "Interrupted; the same command goes on where it stopped."
     mark_interrupted(reason)
-    mine = process_tag(psutil.Process())
     with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
-        for flow_run in _open_flow_runs(client):
-            if mine in flow_run.tags:
-                client.set_flow_run_state(flow_run.id, Cancelled(message=reason), force=True)
-
-
-def _open_flow_runs(client: SyncPrefectClient) -> list[FlowRun]:
-    states = FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.PENDING, StateType.RUNNING]))
-    return client.read_flow_runs(flow_run_filter=FlowRunFilter(state=states))
-
-
-def _is_gone(tag: str) -> bool:
-    parts = tag.split(":")
-    if len(parts) != 4 or parts[:2] != [_PROCESS, socket.gethostname()]:
-        return False
-    try:
-        process = psutil.Process(int(parts[2]))
-        # One that nobody has reaped still has its number.
-        return process_tag(process) != tag or process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
+        cancel_own(client, reason)
 
 
 def settle(began: datetime, limit_s: float = SETTLE_LIMIT_S) -> bool:
