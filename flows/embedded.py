@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import threading
+from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from prefect.server.api.server import SubprocessASGIServer
@@ -19,6 +21,18 @@ from prefect.settings import get_current_settings
 from tasks.home import project_home
 
 _LONGEST_STOP_S: Final = 5.0
+_FOR_NOBODY: Final = {
+    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
+    "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
+    "PREFECT_SERVER_EVENTS_STREAM_OUT_ENABLED": "false",
+}
+"""Nobody watches the event feed of an API that ends with its run, and automations wait for `bife up`.
+
+Flow runs, task runs, their states and artifacts are written down all the same. Storing events, streaming them and
+trying them on automations is half of what a task costs the API.
+"""
+_CHORES_EVERY: Final = timedelta(seconds=2)
+"""How often the API looks for work of its own, such as clearing up; Prefect's pace keeps it busy while all solve."""
 
 
 class EmbeddedApi(SubprocessASGIServer):
@@ -27,6 +41,7 @@ class EmbeddedApi(SubprocessASGIServer):
     def _run_uvicorn_command(self) -> subprocess.Popen[Any]:
         settings = get_current_settings().to_environment_variables(exclude_unset=True)
         own = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+        own |= _FOR_NOBODY
         # What it prints is for whoever looks into its troubles; on the terminal it would bury the run's own words.
         log = project_home().root / "logs" / "prefect-embedded.log"
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +73,11 @@ def _end_with_parent() -> None:
 def main() -> None:
     """Serve the API on a port of this machine until the parent ends."""
     import uvicorn
+    from docket import Worker
+    from prefect.server.api import background_workers
 
+    at_leisure = partial(Worker, minimum_check_interval=_CHORES_EVERY, scheduling_resolution=_CHORES_EVERY)
+    background_workers.Worker = at_leisure  # type: ignore[attr-defined,assignment]
     threading.Thread(target=_end_with_parent, daemon=True).start()
     uvicorn.run(
         "prefect.server.api.server:create_app",

@@ -28,7 +28,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _OPEN_STATES: Final = ("SCHEDULED", "PENDING", "RUNNING")
-_POLL_S: Final = 0.5
+_POLL_S: Final = 1.2
+"""Wall seconds between two looks at the embedded API: longer than it waits before it writes task runs down."""
 _API_START_LIMIT_S: Final = 300.0
 _AFTER_FAILURE_S: Final = 3.0
 SETTLE_LIMIT_S: Final = 15.0

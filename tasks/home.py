@@ -186,6 +186,9 @@ def _prefect_defaults(home: Home) -> dict[str, str]:
         # Prefect's own default is pickle: whoever may write a result could then run code.
         "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+        # A server of ours writes what tasks report once a second; by default each event is a transaction.
+        "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "200",
+        "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
     }
     if os.environ.get("PREFECT_API_URL") or os.environ.get("PREFECT_PROFILE"):
         return common
