@@ -273,6 +273,9 @@ class WorkerProcess:
         self.kill()
         code = self._process.returncode
         by_machine = False
+        if code == -signal.SIGXCPU and not was_killed:
+            # The worker's own limit on CPU time is beyond the errand's: the errand was overdue before anyone looked.
+            return WorkerFailure("timeout", errand.overdue, self._tail())
         if code < 0:
             try:
                 name = signal.Signals(-code).name

@@ -87,9 +87,9 @@ def leave(code: int) -> None:
     os._exit(code)
 
 
-def die() -> None:
-    """End the process by a signal, as the kernel's out-of-memory killer does."""
-    os.kill(os.getpid(), signal.SIGKILL)
+def die(by: str = "SIGKILL") -> None:
+    """End at once by a signal, as the out-of-memory killer or a limit on CPU time would have it."""
+    os.kill(os.getpid(), signal.Signals[by])
 
 
 def spawn_and_hang(pid_file: str, own_session: bool = False) -> None:

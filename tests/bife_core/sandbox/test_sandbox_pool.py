@@ -136,6 +136,12 @@ def test_a_signal_is_named(pool):
     assert failure.by_machine
 
 
+def test_a_call_that_reaches_its_workers_own_limit_first_is_overdue_too(pool):
+    failure = failure_of(pool, "die", by="SIGXCPU", limit_s=20)
+    assert failure.kind == "timeout"
+    assert str(failure) == "bife_core.sandbox.selftest:die was stopped at its limit of 20 s."
+
+
 def test_output_of_any_size_disturbs_nothing(pool):
     assert pool.submit(CALL + "shout", {"megabytes": 8}, limit_s=60).result() == 8
     failure = failure_of(pool, "leave", code=1)
