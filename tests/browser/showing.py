@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks.home import Home
-from tests.support.model_api import MODEL, ModelApi
+from tests.support.model_answers import MODEL
+from tests.support.model_api import ModelApi
 from tests.support.operating import Operated, bife_up, smoke, until
 
 CHALLENGED = "bife-combinatorial_auction"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
-from tests.support.model_api import MODEL, good_answer
+from tests.support.model_answers import MODEL, good_answer
 
 CLIENT_REQUEST: Final = "x-client-request-id"
 _RULES: Final = 10_000

@@ -8,7 +8,8 @@ from flows.evolution import evolution
 from flows.running import run
 from tasks.generation import GenerationStopped
 from tasks.tracking import EVOLUTION, experiment_id
-from tests.support.model_api import MODEL, ModelApi
+from tests.support.model_answers import MODEL
+from tests.support.model_api import ModelApi
 
 KEY = "sk-secret-of-the-tests"
 

@@ -16,7 +16,8 @@ from flows.collection import collection
 from flows.evolution import evolution
 from flows.running import run
 from tasks.tracking import EVOLUTION, experiment_id
-from tests.support.model_api import MODEL, ModelApi
+from tests.support.model_answers import MODEL
+from tests.support.model_api import ModelApi
 
 RIVALS = ("bife_without_f_lf", "eoh", "llm4branch", "reevo")
 SPENDS = {

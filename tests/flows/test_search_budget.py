@@ -10,7 +10,8 @@ from bife_core.presets import with_overrides
 from flows.evolution import evolution
 from flows.running import run
 from tasks.generation import GenerationStopped
-from tests.support.model_api import MODEL, ModelApi
+from tests.support.model_answers import MODEL
+from tests.support.model_api import ModelApi
 
 
 @pytest.fixture

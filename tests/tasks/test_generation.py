@@ -6,7 +6,8 @@ from bife_core.config import GeneratorConfig
 from bife_core.generators import Generation
 from bife_core.search import Candidate, SampleRequest
 from tasks.generation import GenerationStopped, generator_identity, propose
-from tests.support.model_api import MODEL, ModelApi
+from tests.support.model_answers import MODEL
+from tests.support.model_api import ModelApi
 
 PARENT = Candidate(
     id="g00-c00",

@@ -20,7 +20,8 @@ from bife_core.generators import (
     open_generator,
 )
 from bife_core.generators.prompting import OPERATORS
-from tests.support.model_api import MODEL, ModelApi, rule_source
+from tests.support.model_answers import MODEL, rule_source
+from tests.support.model_api import ModelApi
 
 KINDS = tuple(GENERATORS)
 Open = Callable[[str], Generator]

@@ -9,7 +9,7 @@ from bife_core.generators.base import GenerationRequest, ParentRule
 from bife_core.generators.calls import Call, CallStore
 from bife_core.generators.prompting import assemble, prompt_digest, prompt_version
 from bife_core.generators.replay import ReplayGenerator
-from tests.support.model_api import good_answer, rule_source
+from tests.support.model_answers import good_answer, rule_source
 
 
 def request(key: str, seed: int = 0, operator: str = "i1") -> GenerationRequest:

@@ -20,7 +20,8 @@ from bife_core.generators.base import Generation, GenerationRequest
 from bife_core.generators.calls import Call, CallStore
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
-from tests.support.model_api import MODEL, ModelApi
+from tests.support.model_answers import MODEL
+from tests.support.model_api import ModelApi
 
 PRICES = {"price_in": "0.10", "price_out": "0.30"}
 CALL_USD = (1000 * Decimal("0.10") + 200 * Decimal("0.30")) / 1_000_000

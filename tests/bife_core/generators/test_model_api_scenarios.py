@@ -17,7 +17,9 @@ from bife_core.generators.calls import Call
 from bife_core.generators.model_api import retry_after_s
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import ModelApiError, OpenAIGenerator
-from tests.support.model_api import MODEL, SCENES, ModelApi
+from tests.support.model_answers import MODEL
+from tests.support.model_api import ModelApi
+from tests.support.model_scenes import SCENES
 
 LIMIT_S = 1.0
 KEY = "sk-marked-0123456789"

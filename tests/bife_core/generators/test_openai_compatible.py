@@ -16,7 +16,8 @@ from bife_core.generators.base import GenerationRequest, ParentRule
 from bife_core.generators.model_api import probe
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import ModelApiError, OpenAIGenerator
-from tests.support.model_api import MODEL, ModelApi, rule_source
+from tests.support.model_answers import MODEL, rule_source
+from tests.support.model_api import ModelApi
 
 KEY = "sk-very-secret-0123456789"
 Make = Callable[..., OpenAIGenerator]

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.flows.cli.conftest import sentence
-from tests.support.model_api import MODEL, ModelApi
+from tests.support.model_answers import MODEL
+from tests.support.model_api import ModelApi
 
 KEY = "sk-marked-key-0123456789"
 

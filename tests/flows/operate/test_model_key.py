@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from tests.support.model_api import MODEL, ModelApi
+from tests.support.model_answers import MODEL
+from tests.support.model_api import ModelApi
 from tests.support.operating import smoke
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
