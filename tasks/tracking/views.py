@@ -29,10 +29,13 @@ _HOW: Final = ("generation", "operator")
 _SOLVED: Final = "bife-solved"
 _ALL: Final = "bife-all"
 _SECTIONS: Final = {
-    _SOLVED: "Which operator and generation led to good rules: those that were solved with",
-    _ALL: "All rules, by F_LF",
+    _SOLVED: "Which operator and generation led to a good F_HF",
+    _ALL: "Which operator and generation led to a good F_LF",
 }
-"""Parts of the page, in order; MLflow gives all parallel coordinates the same title, so the parts tell them apart."""
+"""Parts of the page; MLflow gives all parallel coordinates the same title, so the parts tell them apart.
+
+MLflow puts them in the order of their names and cuts long names off.
+"""
 
 
 def save_view(parent: str) -> None:

@@ -140,7 +140,7 @@ VIEWS: Final = (
         "prefect-verdict",
         _artifact("pipeline"),
         (
-            "relpscost: ",
+            "RPB: ",
             "Registered as models:/bife-combinatorial_auction-tiny/1, challenger.",
             "which operator and generation led to good rules",
             "candidate_variable_score",
@@ -162,8 +162,8 @@ VIEWS: Final = (
         "mlflow-charts",
         lambda shown: f"{_ranking(shown)}&compareRunsMode=CHART",
         (
-            "Which operator and generation led to good rules",
-            "Rules that were solved with, by F_HF",
+            "Which operator and generation led to a good F_HF",
+            "Which operator and generation led to a good F_LF",
             "ast_nodes",
         ),
     ),

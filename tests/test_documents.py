@@ -1,0 +1,34 @@
+"""What the documents refer to is there: files, pictures, and headings of pages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_LINK = re.compile(r"\]\((?!https?://|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, made as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files_and_headings(page):
+    for target, anchor in _LINK.findall(page.read_text(encoding="utf-8")):
+        there = (page.parent / target).resolve() if target else page
+        assert there.exists(), f"{page.name} refers to {target}, which is not there"
+        if anchor:
+            assert anchor in anchors(there), f"{page.name} refers to {target}#{anchor}, which is no heading"
+
+
+def test_every_picture_is_shown():
+    shown = {name for page in PAGES for name, _ in _LINK.findall(page.read_text(encoding="utf-8"))}
+    pictures = {f"images/{path.name}" for path in (ROOT / "docs" / "images").iterdir()}
+    assert pictures <= shown
