@@ -13,7 +13,8 @@ import pytest
 from bife_core.benchmarks import FAMILIES
 from flows.deployments import STAGES, WORK_POOL
 from flows.serving import GONE
-from tests.support.operating import FINAL, smoke, until
+from tasks.home import Home
+from tests.support.operating import FINAL, bife_up, smoke, until
 
 # A machine that is busy takes minutes for what takes seconds on an idle one.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -102,37 +103,47 @@ def test_a_rule_to_evaluate_must_be_named(operated):
     assert "'rule' is a required property" in answer.json()["detail"]
 
 
+@pytest.fixture
+def operated_alone(tmp_path):
+    """A `bife up` no other test has left results in."""
+    with bife_up(Home(tmp_path / "alone")) as up:
+        yield up
+
+
 @pytest.mark.long
-def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated):
-    started = operated.page.start("pipeline", config=smoke()).raise_for_status().json()
-    scores = operated.home.task_results.glob
+def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated_alone):
+    started = operated_alone.page.start("pipeline", config=smoke()).raise_for_status().json()
+    scores = operated_alone.home.task_results.glob
     until(
-        lambda: [*scores("score-low-*")] or operated.page.run(started["id"])["state_type"] in FINAL, "a score"
+        lambda: [*scores("score-low-*")] or operated_alone.page.run(started["id"])["state_type"] in FINAL,
+        "a score",
     )
-    run = operated.page.run(started["id"])
+    run = operated_alone.page.run(started["id"])
     assert run["state_type"] == "RUNNING", run["state"]
-    worker = next(part for part in operated.status()["parts"] if part["name"] == "worker")
+    worker = next(part for part in operated_alone.status()["parts"] if part["name"] == "worker")
     os.kill(worker["pid"], signal.SIGKILL)
     os.kill(int(run["infrastructure_pid"].rpartition(":")[2]), signal.SIGKILL)
     paid = {path: path.stat().st_mtime_ns for path in scores("propose-*")}
 
-    lost = operated.page.end_of(started["id"])
+    lost = operated_alone.page.end_of(started["id"])
     assert (lost["state_type"], lost["state"]["message"]) == ("CRASHED", GONE)
-    below = operated.page.runs(flow_runs={"parent_flow_run_id": {"any_": [started["id"]]}})
+    below = operated_alone.page.runs(flow_runs={"parent_flow_run_id": {"any_": [started["id"]]}})
     assert {run["state_type"] for run in below} == {"COMPLETED", "CRASHED"}
     replaced = until(
-        lambda: (found := operated.status())["healthy"] and found["parts"][2], "a new worker to answer"
+        lambda: (found := operated_alone.status())["healthy"] and found["parts"][2], "a new worker to answer"
     )
     assert replaced["pid"] != worker["pid"]
     assert replaced["restarts"] == 1
 
-    assert operated.page.retry(started["id"])["status"] == "ACCEPT"
-    ended = operated.page.end_of(started["id"])
+    assert operated_alone.page.retry(started["id"])["status"] == "ACCEPT"
+    ended = operated_alone.page.end_of(started["id"])
     assert (ended["state_type"], ended["run_count"]) == ("COMPLETED", 2), ended["state"]
     assert {path: path.stat().st_mtime_ns for path in paid} == paid
     samples = smoke()["search"]["samples"]
     assert len([*scores("propose-*")]) == samples
-    runs = operated.tracked("POST", "runs/search", experiment_ids=["1", "2", "3"], max_results=1000)["runs"]
+    runs = operated_alone.tracked("POST", "runs/search", experiment_ids=["1", "2", "3"], max_results=1000)[
+        "runs"
+    ]
     kinds = [tag["value"] for run in runs for tag in run["data"]["tags"] if tag["key"] == "kind"]
     assert kinds.count("collection") == kinds.count("evaluation") == 1
     assert kinds.count("candidate") <= samples
