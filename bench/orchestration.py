@@ -10,6 +10,9 @@ One JSON object: {preset, candidates, solves, work_s, flow_s, server_s, start_s,
 flow_s_by_stage}, one with sizes in bytes, see `bench.sizes`, and one {runner, ms_a_call, flow_ms_a_call, workers} a
 runner: wall time, and CPU time of the flow's process. `share` is flow_s and server_s together over work_s;
 `ms_a_candidate` is the flow's CPU time in the evolution over its candidates.
+
+The embedded API keeps no events, a Prefect server does: set PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED=true to see
+how its database grows.
 """
 
 from __future__ import annotations
