@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +14,10 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from bife_core.presets import preset
 from flows.automations import REACTIONS, register_automations
-from flows.cli.servers import Server, free_port
 from flows.evaluation import evaluation
 from flows.events import EVOLUTION_ENDED, announce
 from flows.promotion import promotion
-from tests.flows.cli.conftest import environment
+from tests.support.operating import own_prefect
 
 LIMIT_S = 90.0
 
@@ -27,22 +25,13 @@ LIMIT_S = 90.0
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncPrefectClient]:
     """A client of a Prefect server that knows two deployments; the embedded API has no automations."""
-    port = str(free_port(0))
-    variables = environment(
-        tmp_path / "home", PREFECT_HOME=str(tmp_path / "prefect"), PREFECT_SERVER_API_PORT=port
-    )
-    address = f"http://127.0.0.1:{port}/api"
-    command = [sys.executable, "-m", "prefect", "server", "start"]
-    server = Server("Prefect", command, variables, f"{address}/health", tmp_path / "prefect.log")
-    try:
-        server.wait_ready()
+    with own_prefect(tmp_path) as variables:
+        address = variables["PREFECT_API_URL"]
         monkeypatch.setenv("PREFECT_API_URL", address)
         with temporary_settings({PREFECT_API_URL: address}), get_client(sync_client=True) as client:
             for stage in (evaluation, promotion):
                 stage.to_deployment(stage.name).apply()
             yield client
-    finally:
-        server.stop()
 
 
 @flow(name="announcing")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from typing import Any
 import httpx
 
 from bife_core.presets import preset
-from flows.cli.servers import free_port
+from flows.cli.servers import Server, free_port
 from flows.cli.stack import end_marked, read_state, state_file
 from tasks.home import Home
 from tests.flows.cli.conftest import PROGRAM, environment
@@ -158,6 +159,23 @@ def _bife(home: Path, variables: dict[str, str], *arguments: str) -> subprocess.
         timeout=700,
         check=False,
     )
+
+
+@contextmanager
+def own_prefect(directory: Path) -> Iterator[dict[str, str]]:
+    """Run a Prefect server that is not BiFE's, nothing of it in BiFE's home, and yield its user's environment."""
+    port = str(free_port(0))
+    variables = environment(
+        directory / "home", PREFECT_HOME=str(directory / "prefect"), PREFECT_SERVER_API_PORT=port
+    )
+    address = f"http://127.0.0.1:{port}/api"
+    command = [sys.executable, "-m", "prefect", "server", "start"]
+    server = Server("Prefect", command, variables, f"{address}/health", directory / "prefect.log")
+    try:
+        server.wait_ready()
+        yield variables | {"PREFECT_API_URL": address}
+    finally:
+        server.stop()
 
 
 @contextmanager

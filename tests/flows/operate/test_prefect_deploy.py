@@ -10,8 +10,8 @@ import pytest
 
 from flows.cli.servers import Server, free_port
 from flows.deployments import NIGHTLY, STAGES
-from tests.flows.cli.conftest import REPOSITORY, environment
-from tests.support.operating import PrefectPage, smoke
+from tests.flows.cli.conftest import REPOSITORY
+from tests.support.operating import PrefectPage, own_prefect, smoke
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -19,24 +19,8 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 @pytest.fixture
 def variables(tmp_path):
     """The environment of somebody whose Prefect server is not BiFE's: nothing of it lies in BiFE's home."""
-    port = str(free_port(0))
-    inherited = environment(
-        tmp_path / "home",
-        PREFECT_HOME=str(tmp_path / "prefect"),
-        PREFECT_SERVER_API_PORT=port,
-    )
-    server = Server(
-        "Prefect",
-        [sys.executable, "-m", "prefect", "server", "start"],
-        inherited,
-        f"http://127.0.0.1:{port}/api/health",
-        tmp_path / "prefect.log",
-    )
-    try:
-        server.wait_ready()
-        yield inherited | {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api"}
-    finally:
-        server.stop()
+    with own_prefect(tmp_path) as inherited:
+        yield inherited
 
 
 def prefect(variables, *arguments):
