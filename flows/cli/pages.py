@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from bife_core.errors import ConfigError
+from flows.cli.prefect_pages import PrefectServer
 from flows.cli.servers import LOOPBACK, MLFLOW_PORT, PREFECT_PORT, Server, free_port, required_port
 from tasks.home import Home
 
@@ -177,10 +178,8 @@ def prefect_server(home: Home, access: Access, port: int | None) -> tuple[str, S
     if access.auth is not None:
         environment["PREFECT_SERVER_API_AUTH_STRING"] = access.auth
     command = [sys.executable, "-m", "prefect", "server", "start"]
-    server = Server(
-        "Prefect", command, environment, f"{address}/api/health", home.root / "logs" / "prefect.log"
-    )
-    return address, server
+    log = home.root / "logs" / "prefect.log"
+    return address, PrefectServer(home.prefect / "pages", command, environment, f"{address}/api/health", log)
 
 
 def package_root() -> Path:

@@ -21,13 +21,13 @@ from bife_core.errors import BifeError
 LOOPBACK: Final = "127.0.0.1"
 MLFLOW_PORT: Final = 5000
 PREFECT_PORT: Final = 4200
+START_LIMIT_S: Final = 180.0
+"""Wall seconds; the first start on a slow disk prepares a database."""
 
 _PORTS_TRIED: Final = 10
 _LARGEST_LOG: Final = 10_000_000
 """Bytes; a larger log is put aside when its server starts, and the one put aside before is dropped."""
 _TAIL: Final = 20_000
-_START_LIMIT_S: Final = 180.0
-"""Wall seconds; the first start on a slow disk prepares a database."""
 _STOP_LIMIT_S: Final = 10.0
 _POLL_S: Final = 0.25
 
@@ -109,7 +109,7 @@ class Server:
                 start_new_session=True,
             )
 
-    def wait_ready(self, limit_s: float = _START_LIMIT_S) -> None:
+    def wait_ready(self, limit_s: float = START_LIMIT_S) -> None:
         """Return once the server answers.
 
         Raises

@@ -27,11 +27,12 @@ def answer(page, run_page, decision, reason):
     page.get_by_role("button", name="Resume").first.click()
     form = page.get_by_role("dialog")
     form.get_by_text("Approve to make the rule champion").locator("xpath=following::button[1]").click()
-    page.get_by_role("option", name=decision).click()
+    page.locator(".p-select-option").get_by_text(decision, exact=True).click()
     fields = form.locator("textarea")
     fields.nth(0).fill(reason)
     fields.nth(1).fill("Ada")
     form.get_by_role("button", name="Submit").click()
+    assert missing(page, ["Flow run resumed"]) == [], page.locator("body").inner_text()
 
 
 def version(shown, number):
@@ -63,6 +64,22 @@ def test_a_value_out_of_bounds_starts_no_run(page, shown):
     refuse_zero_samples(page)
     assert missing(page, ["Failure reason: 0 is less than the minimum of 1"]) == []
     assert len(shown.up.page.runs_of("pipeline")) == before
+
+
+def test_a_list_opens_and_closes_where_it_is_clicked(page, shown):
+    VIEW["prefect-form"].open(page, shown)
+    choice = page.locator(".p-select-button__control").first
+    options = page.locator(".p-select-option")
+    for _ in range(2):
+        choice.click()
+        options.first.wait_for(state="visible")
+        choice.click()
+        options.first.wait_for(state="hidden")
+    page.locator(".p-select-button__icon").first.click()
+    options.first.wait_for(state="visible")
+    last = options.last.inner_text()
+    options.last.click()
+    choice.filter(has_text=last).wait_for()
 
 
 def test_a_person_approves_by_clicking(page, shown):
