@@ -57,8 +57,8 @@ def model_card(name: str, source: str, evidence: Evidence, **more: Any) -> str:
             f"{evidence.instances} held-out instances, {seeds} each)"
         ),
         "CPU time relative to the champion before": _beside(evidence),
-        "F_LF": "unknown" if evidence.f_lf is None else f"{evidence.f_lf:.4f}",
-        "F_HF": "unknown" if evidence.f_hf is None else f"{evidence.f_hf:.4g} ({evidence.cost})",
+        "F_LF": "" if evidence.f_lf is None else f"{evidence.f_lf:.4f}",
+        "F_HF": "" if evidence.f_hf is None else f"{evidence.f_hf:.4g} ({evidence.cost})",
         "Decisions": evidence.decisions_digest,
         "Test instances": evidence.test_digest,
         "Evolution": evidence.evolution_run,
