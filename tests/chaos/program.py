@@ -52,11 +52,12 @@ class Program:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self.output.append(line.rstrip())
-            name, colon, _ = line.partition(":")
-            if colon and name in STAGES and name != self.stages[-1][0]:
-                self.stages.append((name, time.monotonic()))
+        with self._process.stdout as printed:
+            for line in printed:
+                self.output.append(line.rstrip())
+                name, colon, _ = line.partition(":")
+                if colon and name in STAGES and name != self.stages[-1][0]:
+                    self.stages.append((name, time.monotonic()))
 
     @property
     def stage(self) -> str:

@@ -128,7 +128,7 @@ def test_reevos_reflections_calls_and_samples_are_counted_apart(evolved):
 
 def test_every_trial_of_llm4branch_is_on_record(evolved):
     result = evolved("llm4branch")
-    rows = list(csv.DictReader((result.directory / "trials.csv").open()))
+    rows = list(csv.DictReader((result.directory / "trials.csv").read_text(encoding="utf-8").splitlines()))
     assert len(rows) == result.cost.trials
     screened = [row["candidate"] for row in rows if row["id"].endswith(".screening")]
     known = {row["id"]: row for row in candidates_of(result)}
