@@ -91,6 +91,23 @@ def test_a_list_opens_and_closes_where_it_is_clicked(page, shown):
     choice.filter(has_text=last).wait_for()
 
 
+def test_a_run_starts_with_what_a_person_changed_in_the_form(page, shown):
+    before = {run["id"] for run in shown.up.page.runs_of("collection")}
+    page.goto("about:blank")
+    page.goto(f"{shown.up.prefect}/deployments/deployment/{shown.deployment('collection')}/run")
+    page.get_by_text("Decisions to record in all.").locator("xpath=following::input[1]").fill("25")
+    page.locator(".p-select-button__control").filter(has_text="test").first.click()
+    page.locator(".p-select-option").get_by_text("tiny", exact=True).click()
+    page.get_by_role("button", name="Submit").click()
+    assert missing(page, ["collection combinatorial_auction"]) == []
+    (started,) = [run for run in shown.up.page.runs_of("collection") if run["id"] not in before]
+    ended = shown.up.page.end_of(started["id"])
+    config = ended["parameters"]["config"]
+    assert (config["instances"]["size"], config["collection"]["decisions"]) == ("tiny", 25)
+    assert ended["state_type"] == "COMPLETED", ended["state"]
+    assert "25 decisions" in ended["state"]["message"]
+
+
 def test_a_person_approves_by_clicking(page, shown):
     busy = {"exception_message": "Service Unavailable"}
     page.route("**/resume", lambda route: route.fulfill(status=503, json=busy), times=1)
