@@ -43,21 +43,22 @@ def test_keys_are_what_prefect_takes(label):
     assert set(artifact_key("population", label)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
-def test_the_population_is_a_table_per_generation_best_first(smoke):
-    # The API holds the searches of other tests as well.
+def of_the_evolution(smoke, kind: str) -> list[Any]:
+    """What the run's evolution shows, newest last; the API holds the searches of other tests as well."""
     ended = [run for run in flow_runs("evolution") if run["state"]["message"] == best_of_the_evolution(smoke)]
-    of_one = [
-        table
-        for table in artifacts("population-combinatorial-auction")
-        if str(table.flow_run_id) == ended[0]["id"]
-    ]
-    assert len(of_one) == len(smoke.diary.states)
-    assert f'"id": "{smoke.result.evolution.best.id}"' in str(of_one[-1].data).splitlines()[0][:40]
+    found = artifacts(f"{kind}-combinatorial-auction")
+    return [artifact for artifact in found if str(artifact.flow_run_id) == ended[0]["id"]]
+
+
+def test_the_population_is_a_table_per_generation_best_first(smoke):
+    tables = of_the_evolution(smoke, "population")
+    assert len(tables) == len(smoke.diary.states)
+    assert f'"id": "{smoke.result.evolution.best.id}"' in str(tables[-1].data).splitlines()[0][:40]
 
 
 def test_the_bar_is_full_and_the_curve_is_an_image(smoke):
-    assert artifacts("progress-combinatorial-auction")[0].data == 100.0
-    image = artifacts("anytime-combinatorial-auction")[0].data
+    assert of_the_evolution(smoke, "progress")[-1].data == 100.0
+    image = of_the_evolution(smoke, "anytime")[-1].data
     assert base64.b64decode(image.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
 
 
