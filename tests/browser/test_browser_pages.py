@@ -12,7 +12,7 @@ import pytest
 
 from tests.browser.chromium import NoBrowserError, chromium, missing
 from tests.browser.showing import CHALLENGED, promotion_of
-from tests.browser.views import VIEWS, refuse_zero_samples
+from tests.browser.views import VIEWS, View, choose, fill_in, form_of, refuse_zero_samples
 from tests.flows.cli.conftest import environment
 from tests.support.challenging import beside
 
@@ -30,8 +30,8 @@ def answer(page, run_page, decision, reason):
     page.goto(run_page)
     page.get_by_role("button", name="Resume").first.click()
     form = page.get_by_role("dialog")
-    form.get_by_text("Approve to make the rule champion").locator("xpath=following::button[1]").click()
-    page.locator(".p-select-option").get_by_text(decision, exact=True).click()
+    decisions = form.get_by_text("Approve to make the rule champion").locator("xpath=following::button[1]")
+    choose(page, decisions, decision)
     fields = form.locator("textarea")
     fields.nth(0).fill(reason)
     fields.nth(1).fill("Ada")
@@ -93,11 +93,9 @@ def test_a_list_opens_and_closes_where_it_is_clicked(page, shown):
 
 def test_a_run_starts_with_what_a_person_changed_in_the_form(page, shown):
     before = {run["id"] for run in shown.up.page.runs_of("collection")}
-    page.goto("about:blank")
-    page.goto(f"{shown.up.prefect}/deployments/deployment/{shown.deployment('collection')}/run")
-    page.get_by_text("Decisions to record in all.").locator("xpath=following::input[1]").fill("25")
-    page.locator(".p-select-button__control").filter(has_text="test").first.click()
-    page.locator(".p-select-option").get_by_text("tiny", exact=True).click()
+    View("collection-form", form_of("collection"), ()).open(page, shown)
+    fill_in(page, "Decisions to record in all.", "25")
+    choose(page, page.locator(".p-select-button__control").filter(has_text="test").first, "tiny")
     page.get_by_role("button", name="Submit").click()
     assert missing(page, ["collection combinatorial_auction"]) == []
     (started,) = [run for run in shown.up.page.runs_of("collection") if run["id"] not in before]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tests.browser.showing import CHALLENGED, Shown
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 BENCHMARK: Final = "combinatorial-auction"
 """As the keys of Prefect's artifacts spell it."""
@@ -54,7 +54,8 @@ def _mlflow(path: str) -> Callable[[Shown], str]:
     return lambda shown: f"{shown.up.mlflow}/#/{path}"
 
 
-def _form(deployment: str) -> Callable[[Shown], str]:
+def form_of(deployment: str) -> Callable[[Shown], str]:
+    """Return what tells the address of the form a deployment's runs are started with."""
     return lambda shown: f"{shown.up.prefect}/deployments/deployment/{shown.deployment(deployment)}/run"
 
 
@@ -86,10 +87,20 @@ def _resume(page: Page) -> None:
     page.get_by_role("button", name="Resume").first.click()
 
 
+def fill_in(page: Page, description: str, value: str) -> None:
+    """Put a value into the field of a form that has this description."""
+    page.get_by_text(description).first.locator("xpath=following::input[1]").fill(value)
+
+
+def choose(page: Page, control: Locator, option: str) -> None:
+    """Click on a list of a form, and then on one of its options."""
+    control.click()
+    page.locator(".p-select-option").get_by_text(option, exact=True).click()
+
+
 def refuse_zero_samples(page: Page) -> None:
     """Ask for a search without a rule, and press "Submit"."""
-    described = page.get_by_text("Rules to sample in all.").first
-    described.locator("xpath=following::input[1]").fill("0")
+    fill_in(page, "Rules to sample in all.", "0")
     page.get_by_role("button", name="Submit").click()
 
 
@@ -97,7 +108,7 @@ VIEWS: Final = (
     View("prefect-deployments", _prefect("deployments"), ("collection", "evolution", "pipeline", "rollback")),
     View(
         "prefect-form",
-        _form("pipeline"),
+        form_of("pipeline"),
         (
             "Everything one run from instances to a registered rule needs.",
             "Registered family, or 'folder'.",
@@ -107,7 +118,7 @@ VIEWS: Final = (
     ),
     View(
         "prefect-refused",
-        _form("pipeline"),
+        form_of("pipeline"),
         ("'config.search.samples'. Failure reason: 0 is less than the minimum of 1",),
         refuse_zero_samples,
         calm_ms=500,  # the page shows its refusal for some seconds

@@ -64,7 +64,8 @@ def test_the_bar_is_full_and_the_curve_is_an_image(smoke):
 
 def test_the_verdict_holds_rule_ratio_and_links(smoke):
     verdicts = [artifact.data for artifact in artifacts("pipeline-combinatorial-auction")]
-    text = next(text for text in verdicts if smoke.result.evolution.ranking_url in text)
+    text = next((text for text in verdicts if smoke.result.evolution.ranking_url in text), "")
+    assert smoke.result.evolution.ranking_url in text
     assert smoke.result.rule.source.rstrip() in text
     assert f"{smoke.result.ratio:.3f}" in text
     assert smoke.result.evolution.charts_url in text
