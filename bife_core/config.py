@@ -6,14 +6,13 @@ fields of `SearchConfig`, `LowFidelityConfig` and `HighFidelityConfig`; `docs/pa
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from bife_core.errors import ConfigError
+from bife_core.values import Value
 
 Cost = Literal["time", "nodes", "lp_iterations", "gap", "primal_dual_integral"]
 """What one solve costs: CPU seconds, nodes, LP iterations, final gap or primal-dual integral; lower is better."""
@@ -34,12 +33,6 @@ ProtocolName = Literal["paper", "quick", "custom"]
 """Named evaluation protocols; `custom` is whatever preset, file and options say."""
 
 
-def _title(name: str, _: Any) -> str:
-    """Return what a form calls a field: ``time_limit_s`` is "Time limit (s)"."""
-    words = name.removesuffix("_s").replace("_", " ")
-    return words[:1].upper() + words[1:] + (" (s)" if name.endswith("_s") else "")
-
-
 def _offer_families(schema: dict[str, Any]) -> None:
     from bife_core.benchmarks import FAMILIES  # which import this module
 
@@ -58,18 +51,7 @@ def _offer_branchers(schema: dict[str, Any]) -> None:
     schema["enum"] = list(BUILTIN_BRANCHERS)
 
 
-class Settings(BaseModel):
-    """Base of all configuration models: immutable, and strict about keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", field_title_generator=_title)
-
-    def fingerprint(self) -> str:
-        """Return a hash of the resolved values, equal for equal configurations."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-class InstancesConfig(Settings):
+class InstancesConfig(Value):
     """Which models are solved."""
 
     benchmark: str = Field(
@@ -104,7 +86,7 @@ class InstancesConfig(Settings):
         return self.folder.resolve().name if self.folder is not None else self.benchmark
 
 
-class CollectionConfig(Settings):
+class CollectionConfig(Value):
     """How strong-branching decisions are recorded."""
 
     decisions: int = Field(1000, ge=1, description="Decisions to record in all.")
@@ -122,7 +104,7 @@ class CollectionConfig(Settings):
     )
 
 
-class LowFidelityConfig(Settings):
+class LowFidelityConfig(Value):
     """F_LF: agreement with the recorded decisions."""
 
     ties: Literal["any", "first"] = Field(
@@ -131,7 +113,7 @@ class LowFidelityConfig(Settings):
     time_limit_s: float = Field(30.0, gt=0, description="Wall seconds before a rule is stopped and rejected.")
 
 
-class HighFidelityConfig(Settings):
+class HighFidelityConfig(Value):
     """F_HF: minus the mean cost of solving the design instances."""
 
     instances: int = Field(20, ge=1, description="Design instances to solve.")
@@ -141,7 +123,7 @@ class HighFidelityConfig(Settings):
     seed: int = Field(0, ge=0, description="SCIP's randomisation seed.")
 
 
-class ReevoConfig(Settings):
+class ReevoConfig(Value):
     """What ReEvo is told beyond the settings all searches share."""
 
     mutation_rate: float = Field(
@@ -150,7 +132,7 @@ class ReevoConfig(Settings):
     count_reflections: bool = Field(False, description="Whether a reflection uses up budget as a rule does.")
 
 
-class Llm4BranchConfig(Settings):
+class Llm4BranchConfig(Value):
     """What LLM4Branch is told beyond the budget of samples; the defaults are the paper's for auctions."""
 
     training_instances: int = Field(4, ge=1, description="Instances for screening and tuning.")
@@ -200,7 +182,7 @@ def _list_searches(schema: dict[str, Any]) -> None:
     schema["enum"] = list(SEARCHES)
 
 
-class SearchConfig(Settings):
+class SearchConfig(Value):
     """Which search, and its settings: those all searches share, those of BiFE, and a section for each rival.
 
     BiFE's are Algorithm 1 of the paper, with every gap it leaves as a field.
@@ -255,7 +237,7 @@ class SearchConfig(Settings):
         return self
 
 
-class GeneratorConfig(Settings):
+class GeneratorConfig(Value):
     """Who writes the rules. Addresses and keys of a model API come from the environment, never from here."""
 
     kind: Literal["offline", "openai", "replay"] = Field(
@@ -274,7 +256,7 @@ class GeneratorConfig(Settings):
         return self
 
 
-class BudgetConfig(Settings):
+class BudgetConfig(Value):
     """What a search may spend. The limit reached first ends it with the best rule so far; None is no limit.
 
     No limit is part of a search's identity: raise it and run again, and the search goes on where it stopped.
@@ -296,7 +278,7 @@ class BudgetConfig(Settings):
     )
 
 
-class ValidationConfig(Settings):
+class ValidationConfig(Value):
     """How the final rule is chosen: the best few by F_HF are solved with again, on instances of their own.
 
     The greatest of many noisy F_HF flatters its rule; a second look on other instances does not.
@@ -309,7 +291,7 @@ class ValidationConfig(Settings):
     seeds: tuple[int, ...] = Field((0,), min_length=1, description="SCIP seeds per instance.")
 
 
-class EvaluationConfig(Settings):
+class EvaluationConfig(Value):
     """How methods are compared with a baseline on instances they never saw."""
 
     instances: int = Field(20, ge=1, description="Held-out test instances of each size.")
@@ -343,7 +325,7 @@ class EvaluationConfig(Settings):
         return "custom"
 
 
-class RunnerConfig(Settings):
+class RunnerConfig(Value):
     """Where solves and scores run; the rules found do not depend on it."""
 
     kind: Literal["thread", "process", "dask", "ray"] = Field(
@@ -363,7 +345,7 @@ class RunnerConfig(Settings):
         return self
 
 
-class PipelineConfig(Settings):
+class PipelineConfig(Value):
     """Everything one run from instances to a registered rule needs."""
 
     instances: InstancesConfig = InstancesConfig()

@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from bife_core.benchmarks import Instance
-from bife_core.config import Settings
 from bife_core.errors import BifeError, RuleError, SolverError
 from bife_core.files import write_whole
 from bife_core.rules import Rejection, compile_rule
 from bife_core.rules.types import CompiledRule
 from bife_core.sandbox import Note, WorkerFailure, Workers, submit_repeated
 from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, solve, versions
+from bife_core.values import Value
 
 _GRACE_S = 30.0
 """Wall seconds beyond twice the CPU limit a worker may take: reading the model, presolving, a shared core."""
 
 
-class Brancher(Settings):
+class Brancher(Value):
     """Who branches: a built-in of SCIP by name, or a rule by source.
 
     Attributes
@@ -49,7 +49,7 @@ class Brancher(Settings):
         return self.sha or self.name
 
 
-class SolveOutcome(Settings):
+class SolveOutcome(Value):
     """Results of the solves of one job in order, or the reason there are none.
 
     Attributes
@@ -98,7 +98,7 @@ class OutOfTimeError(BifeError):
     """The time for solves was up before all were done; those that were are stored."""
 
 
-class SolveJob(Settings):
+class SolveJob(Value):
     """Solves of one instance that run one after the other on the same core."""
 
     instance: str

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-from bife_core.config import Settings
 from bife_core.generators import Spending
+from bife_core.values import Value
 from tasks.progress import listening
 
 
-class EvolutionState(Settings):
+class EvolutionState(Value):
     """Where an evolution stands after a generation.
 
     Attributes

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from bife_core.collection import CollectionSummary
-from bife_core.config import Settings
 from bife_core.evaluation import EvaluationSummary
 from bife_core.evaluation.choosing import Choice
 from bife_core.generators import Spending
 from bife_core.scip.solving import SolveResult
 from bife_core.search import Candidate, SearchCost
+from bife_core.values import Value
 from tasks.registry import RegisteredRule
 
 
-class TrackedRun(Settings):
+class TrackedRun(Value):
     """A run in MLflow.
 
     Attributes
@@ -31,7 +31,7 @@ class TrackedRun(Settings):
     url: str
 
 
-class CollectionResult(Settings):
+class CollectionResult(Value):
     """Decisions on disk, and their run."""
 
     summary: CollectionSummary
@@ -39,7 +39,7 @@ class CollectionResult(Settings):
     notes: tuple[str, ...] = ()
 
 
-class EvolutionResult(Settings):
+class EvolutionResult(Value):
     """The outcome of a search.
 
     Attributes
@@ -98,7 +98,7 @@ class EvolutionResult(Settings):
         return self.directory / "best_rule.py"
 
 
-class EvaluationResult(Settings):
+class EvaluationResult(Value):
     """How a rule compares with the baseline, solve by solve.
 
     Attributes
@@ -137,7 +137,7 @@ class EvaluationResult(Settings):
         return tuple(p for p in pairs.values() if {"rule_status", "baseline_status"} <= p.keys())
 
 
-class PipelineResult(Settings):
+class PipelineResult(Value):
     """One run from instances to a registered rule; without a rule the last parts are None.
 
     Attributes

@@ -8,8 +8,8 @@ from typing import Any, Final
 from mlflow.entities.model_registry import ModelVersion
 from prefect import task
 
-from bife_core.config import Settings
 from bife_core.errors import BifeError
+from bife_core.values import Value
 from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.policy import TRIED_AGAIN
@@ -38,14 +38,14 @@ class PromotionError(BifeError):
     """There is nothing to promote or to roll back."""
 
 
-class Verdict(Settings):
+class Verdict(Value):
     """Whether the evidence earns a rule the alias ``champion``, and why."""
 
     promote: bool
     reason: str
 
 
-class Case(Settings):
+class Case(Value):
     """A challenger before the gate.
 
     Attributes
@@ -69,7 +69,7 @@ class Case(Settings):
     refused: str = ""
 
 
-class Decision(Settings):
+class Decision(Value):
     """What became of an alias: who decided it, and why."""
 
     name: str

@@ -7,14 +7,14 @@ from typing import Final
 
 from mlflow.exceptions import MlflowException
 
-from bife_core.config import Settings
 from bife_core.search import Candidate
+from bife_core.values import Value
 from tasks.tracking import store
 
 _RUN: Final = re.compile(r"runs:/(?P<run>[0-9a-f]{32})(?:/.*)?")
 
 
-class Origin(Settings):
+class Origin(Value):
     """The search a rule came from; empty for a rule written by hand."""
 
     evolution_key: str = ""

@@ -8,14 +8,15 @@ from pathlib import Path
 from pydantic import Field
 
 from bife_core.benchmarks import Instance
-from bife_core.config import BudgetConfig, Settings
+from bife_core.config import BudgetConfig
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators.base import Generation
 from bife_core.search import Candidate, ReflectionRequest, SampleRequest
+from bife_core.values import Value
 
 
-class InstanceRef(Settings):
+class InstanceRef(Value):
     """An instance: where it lies, and the digest of its content."""
 
     name: str
@@ -32,7 +33,7 @@ class InstanceRef(Settings):
         return Instance(self.name, self.path, self.content)
 
 
-class InstanceSet(Settings):
+class InstanceSet(Value):
     """The instances of one split, in order, and what a reader of results must know about them."""
 
     label: str
@@ -47,7 +48,7 @@ class InstanceSet(Settings):
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-class SampleRecord(Settings):
+class SampleRecord(Value):
     """All that is known of one sample or reflection: what was asked, what was written, what became of it."""
 
     request: SampleRequest | ReflectionRequest = Field(discriminator="kind")
@@ -57,7 +58,7 @@ class SampleRecord(Settings):
     candidate: Candidate | None = None
 
 
-class Allowance(Settings):
+class Allowance(Value):
     """What the next rule of a search may cost.
 
     Attributes

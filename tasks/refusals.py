@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
-from bife_core.config import Settings
+from bife_core.values import Value
 
 Word = Literal["rejected", "rolled_back"]
 
@@ -19,7 +19,7 @@ _WORDS: Final[tuple[Word, ...]] = ("rejected", "rolled_back")
 _VERBS: Final[Mapping[Word, str]] = {"rejected": "refused it", "rolled_back": "took it out of use"}
 
 
-class Refusal(Settings):
+class Refusal(Value):
     """Who decided against a rule, when (ISO 8601, UTC), why, and on which test instances it had been measured."""
 
     word: Word

@@ -18,11 +18,12 @@ from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
 from mlflow.types import Schema, TensorSpec
 
-from bife_core.config import InstancesConfig, Settings
+from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
 from bife_core.rules import register_resolver, rule_sha
 from bife_core.scip.solving import versions
+from bife_core.values import Value
 from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.refusals import Refusal, refusal
@@ -39,7 +40,7 @@ _PREFIX: Final = "bife-"
 _REFERENCE: Final = re.compile(r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@]+)|/(?P<version>\d+))")
 
 
-class Evidence(Settings):
+class Evidence(Value):
     """What is known of a rule when it is registered; each field becomes a tag of its version."""
 
     sha: str
@@ -82,7 +83,7 @@ class Evidence(Settings):
         return self.sound and high is not None and high < 1.0
 
 
-class RegisteredRule(Settings):
+class RegisteredRule(Value):
     """One version in the registry."""
 
     name: str

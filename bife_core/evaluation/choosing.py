@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bife_core.config import EvaluationConfig, HighFidelityConfig, Settings, ValidationConfig
+from bife_core.config import EvaluationConfig, HighFidelityConfig, ValidationConfig
 from bife_core.errors import SolverError
 from bife_core.evaluation.machine import this_machine
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
 from bife_core.fidelity.high import high_fidelity
 from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.solves import Brancher, SolveStore
+from bife_core.values import Value
 
 
-class Choice(Settings):
+class Choice(Value):
     """Which rule was chosen, and by what.
 
     Attributes

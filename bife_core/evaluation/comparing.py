@@ -6,14 +6,15 @@ from typing import Literal
 
 import pandas as pd
 
-from bife_core.config import Cost, EvaluationConfig, Settings
+from bife_core.config import Cost, EvaluationConfig
 from bife_core.evaluation.metrics import METRICS, Metric, metric_of
 from bife_core.stats import holm, ratio_interval, signed_rank_test, win_tie_loss
+from bife_core.values import Value
 
 Finding = Literal["better", "worse", "undecided"]
 
 
-class Comparison(Settings):
+class Comparison(Value):
     """One method against the baseline on one setting, by the metric of the evaluation.
 
     Attributes

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import psutil
 
-from bife_core.config import Settings
 from bife_core.sandbox import usable_cores
 from bife_core.scip.effort import lp_solver
 from bife_core.scip.solving import versions
+from bife_core.values import Value
 
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
-class Machine(Settings):
+class Machine(Value):
     """What a reader must know to judge a time.
 
     Attributes

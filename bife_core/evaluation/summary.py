@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from bife_core.agreement import contradictions
-from bife_core.config import EvaluationConfig, Settings
+from bife_core.config import EvaluationConfig
 from bife_core.errors import SolverError
 from bife_core.evaluation.comparing import Comparison, compare, compare_pair
 from bife_core.evaluation.machine import Machine, this_machine
@@ -20,9 +20,10 @@ from bife_core.evaluation.metrics import solve_frame
 from bife_core.evaluation.verdict import verdict
 from bife_core.sandbox import Note, Workers
 from bife_core.solves import Brancher, SolveStore
+from bife_core.values import Value
 
 
-class EvaluationSummary(Settings):
+class EvaluationSummary(Value):
     """How methods compare with the baseline; single numbers are those of the leading method's first setting.
 
     Attributes

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from bife_core.benchmarks import Instance
-from bife_core.config import HighFidelityConfig, Settings
+from bife_core.config import HighFidelityConfig
 from bife_core.errors import RuleError, SolverError
 from bife_core.fidelity.blame import run_judged
 from bife_core.rules import rule_sha
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Brancher, SolveJob, SolveStore
+from bife_core.values import Value
 
 UNFINISHED_FACTOR: Final = 10.0
 """Nodes and LP iterations of a solve cut off at its time limit count this often, or a slow rule would look lean."""
@@ -22,7 +23,7 @@ MOST_UNDECIDED: Final = 0.5
 """A rule that leaves more than this share of its branchings to SCIP would be scored for SCIP's work."""
 
 
-class HighScore(Settings):
+class HighScore(Value):
     """F_HF of a rule with the solves behind it, or the reason there is none.
 
     Attributes

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from bife_core.config import LowFidelityConfig, Settings
+from bife_core.config import LowFidelityConfig
 from bife_core.decisions import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
@@ -27,6 +27,7 @@ from bife_core.rules.types import CompiledRule, RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers, submit_repeated
 from bife_core.scip.callback import best_candidate
 from bife_core.scip.memory import call_scorer
+from bife_core.values import Value
 
 Ties = Literal["any", "first"]
 
@@ -138,7 +139,7 @@ def _agreement(scores: npt.NDArray[np.float64], decisions: Decisions, ties: Ties
     return float(_count_right(scores, decisions.offsets, _right_rows(decisions, ties)) / len(decisions))
 
 
-class LowScore(Settings):
+class LowScore(Value):
     """F_LF of a rule, or the reason there is none.
 
     Attributes

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from bife_core.benchmarks import Instance
-from bife_core.config import HighFidelityConfig, Settings
+from bife_core.config import HighFidelityConfig
 from bife_core.errors import RuleError
 from bife_core.fidelity.blame import run_judged
 from bife_core.fidelity.high import cost_of, misbehaviour
@@ -14,9 +14,10 @@ from bife_core.rules import rule_sha
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import RPB, SolveSettings
 from bife_core.solves import Brancher, SolveJob, SolveStore
+from bife_core.values import Value
 
 
-class TrialScore(Settings):
+class TrialScore(Value):
     """What solving a few instances cost, or the reason there are no costs.
 
     Attributes

@@ -10,15 +10,16 @@ from decimal import Decimal
 from pathlib import Path
 from threading import Lock
 
-from bife_core.config import BudgetConfig, Settings
+from bife_core.config import BudgetConfig
 from bife_core.errors import BifeError
 from bife_core.generators.base import Generation
 from bife_core.generators.calls import Call, CallStore, read_call
+from bife_core.values import Value
 
 Price = Callable[[int, int], Decimal | None]
 
 
-class Spending(Settings):
+class Spending(Value):
     """What the calls of a search cost so far, those of interrupted earlier runs included.
 
     Attributes

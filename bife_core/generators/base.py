@@ -7,10 +7,11 @@ from typing import Literal, Protocol
 
 from pydantic import Field
 
-from bife_core.config import Operator, Reflection, Settings
+from bife_core.config import Operator, Reflection
+from bife_core.values import Value
 
 
-class ParentRule(Settings):
+class ParentRule(Value):
     """A rule shown to the generator."""
 
     id: str
@@ -20,7 +21,7 @@ class ParentRule(Settings):
     f_hf: float | None = None
 
 
-class GenerationRequest(Settings):
+class GenerationRequest(Value):
     """One rule to be written, or one reflection.
 
     Attributes
@@ -43,14 +44,14 @@ class GenerationRequest(Settings):
     benchmark: str
 
 
-class Message(Settings):
+class Message(Value):
     """One chat message of a prompt."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
-class Attempt(Settings):
+class Attempt(Value):
     """One call that went out for a generation, successful or not."""
 
     started_unix_s: float
@@ -65,7 +66,7 @@ class Attempt(Settings):
     recorded: bool = Field(False, description="Read back from disk: neither sent nor paid again.")
 
 
-class Generation(Settings):
+class Generation(Value):
     """What a generator gave: a rule's source with the thought behind it, a text, or the reason there is none.
 
     Attributes

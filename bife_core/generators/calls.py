@@ -17,15 +17,15 @@ from urllib.parse import quote
 
 from pydantic import Field, ValidationError
 
-from bife_core.config import Settings
 from bife_core.errors import GeneratorError
 from bife_core.generators.base import Attempt, Message
+from bife_core.values import Value
 
 INTERRUPTED = "The process ended before the answer came; whether it was billed is not known."
 """What is said of a call that went out and of which nothing more is known."""
 
 
-class Call(Settings):
+class Call(Value):
     """One call as it went out and what came back.
 
     Attributes

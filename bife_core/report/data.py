@@ -7,13 +7,13 @@ from functools import cached_property
 import pandas as pd
 from pydantic import Field
 
-from bife_core.config import Settings
 from bife_core.evaluation import Comparison, EvaluationSummary, adjusted, verdict
 from bife_core.search import Candidate
 from bife_core.search.cost import SearchCost
+from bife_core.values import Value
 
 
-class SearchRecord(Settings):
+class SearchRecord(Value):
     """A search as a reader wants to see it; what is not known stays empty.
 
     Attributes
@@ -31,7 +31,7 @@ class SearchRecord(Settings):
     chosen: str = ""
 
 
-class Story(Settings):
+class Story(Value):
     """What an evaluation's solves do not tell.
 
     Attributes
@@ -49,7 +49,7 @@ class Story(Settings):
     notes: tuple[str, ...] = ()
 
 
-class Report(Settings):
+class Report(Value):
     """Everything on a page.
 
     Attributes

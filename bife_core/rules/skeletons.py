@@ -17,15 +17,15 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from bife_core.config import Settings
 from bife_core.errors import RuleError
 from bife_core.rules.language import FUNCTION_NAME
 from bife_core.syntax import syntax_tree
+from bife_core.values import Value
 
 BOUNDS_NAME: Final = "BOUNDS"
 
 
-class Parameter(Settings):
+class Parameter(Value):
     """A number of a skeleton that may be set anew: its name, present value and bounds."""
 
     name: str
@@ -34,7 +34,7 @@ class Parameter(Settings):
     high: float
 
 
-class Skeleton(Settings):
+class Skeleton(Value):
     """A rule with named parameters; `parse_skeleton` makes one from text."""
 
     source: str

@@ -9,7 +9,7 @@ from typing import Final
 import psutil  # type: ignore[import-untyped, unused-ignore]
 from pydantic import Field
 
-from bife_core.config import Settings
+from bife_core.values import Value
 
 MEASURES: Final = ("limits", "network", "files", "calls")
 """Measures that can be left out, in the order they are taken."""
@@ -19,7 +19,7 @@ _SHARE_OF_MEMORY: Final = 0.8
 _LEAST_MEMORY_MB: Final = 2048.0
 
 
-class Confinement(Settings):
+class Confinement(Value):
     """What one worker process may do; it applies all of it to itself before its first call."""
 
     measures: tuple[str, ...] = Field(MEASURES, description="Measures to take; tests take them one by one.")

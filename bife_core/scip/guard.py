@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from bife_core.config import Settings
+from bife_core.values import Value
 
 
-class Guard(Settings):
+class Guard(Value):
     """Conditions under which `attach` hands a branching over to reliability pseudocost branching (RPB).
 
     A guarded rule is asked only while its time stays within bounds, and its answer counts only if at least one

@@ -12,7 +12,7 @@ import pyscipopt
 from pydantic import Field
 
 from bife_core.benchmarks.screening import read_model
-from bife_core.config import Cost, Settings
+from bife_core.config import Cost
 from bife_core.errors import SolverError
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.bounds import BoundPoint, BoundTrace, known_bounds, primal_dual_integral, thinned
@@ -20,6 +20,7 @@ from bife_core.scip.branching import BranchingStats, attach
 from bife_core.scip.effort import branching_effort
 from bife_core.scip.guard import Guard
 from bife_core.scip.library import library
+from bife_core.values import Value
 
 BUILTIN_BRANCHERS: Final = ("relpscost", "pscost", "mostinf", "fullstrong", "vanillafullstrong", "random")
 """SCIP's own branching rules that `solve` takes by name; relpscost is reliability pseudocost branching (RPB)."""
@@ -47,7 +48,7 @@ _MAX_PRIORITY: Final = 10_000_000
 _SEED_RANGE: Final = 2**31
 
 
-class SolveSettings(Settings):
+class SolveSettings(Value):
     """How a model is solved; the defaults are the paper's (section Experiments, Implementation)."""
 
     time_limit_s: float | None = Field(None, gt=0, description="Seconds on `clock`; None is no limit.")
@@ -65,7 +66,7 @@ class SolveSettings(Settings):
     )
 
 
-class SolveResult(Settings):
+class SolveResult(Value):
     """What one solve gave.
 
     Attributes

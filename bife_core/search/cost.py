@@ -11,13 +11,13 @@ from typing import Final
 
 from pydantic import Field
 
-from bife_core.config import Settings
+from bife_core.values import Value
 
 PARTS: Final = ("collection", "generation", "f_lf", "tuning", "f_hf", "other")
 """What rule-design time goes on, in the order of a search; the names of `SearchCost.parts`."""
 
 
-class CostPoint(Settings):
+class CostPoint(Value):
     """One step of the anytime curve: a rule better than all before, and what had been spent by then."""
 
     solver_s: float = Field(description="CPU seconds in the solver, those of the collection included.")
@@ -28,7 +28,7 @@ class CostPoint(Settings):
     candidate: str = Field(description="Id of the best rule.")
 
 
-class SearchCost(Settings):
+class SearchCost(Value):
     """The cost of one search; a search that never solves with a rule has no curve."""
 
     search: str = Field(description="Registered name of the search.")

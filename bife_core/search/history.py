@@ -6,20 +6,21 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from bife_core.config import SearchConfig, Settings
+from bife_core.config import SearchConfig
 from bife_core.errors import BifeError
 from bife_core.presets import describe
 from bife_core.search.answers import settle
 from bife_core.search.registry import open_search
 from bife_core.search.summary import ReportingSearch
 from bife_core.search.types import Answer
+from bife_core.values import Value
 
 
 class HistoryError(BifeError):
     """A history of a search cannot be read, or belongs to another search."""
 
 
-class History(Settings):
+class History(Value):
     """What a search was told, in order; serialises to JSON.
 
     Attributes

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from bife_core.config import Settings
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
 from bife_core.search.types import Candidate, Search
+from bife_core.values import Value
 
 
-class GenerationSummary(Settings):
+class GenerationSummary(Value):
     """The state of a search after, or within, one generation.
 
     Attributes

@@ -6,10 +6,11 @@ from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import Field
 
-from bife_core.config import Cost, Operator, Reflection, Settings
+from bife_core.config import Cost, Operator, Reflection
+from bife_core.values import Value
 
 
-class Candidate(Settings):
+class Candidate(Value):
     """One sampled rule and all that is known of it.
 
     Attributes
@@ -44,7 +45,7 @@ class Candidate(Settings):
         return self.failure is None
 
 
-class SampleRequest(Settings):
+class SampleRequest(Value):
     """Write a rule with `operator` from `parents`, then check it and, if wanted, score it with F_LF.
 
     Attributes
@@ -68,7 +69,7 @@ class SampleRequest(Settings):
     source: str | None = None
 
 
-class ReflectionRequest(Settings):
+class ReflectionRequest(Value):
     """Write a text on `parents`, worse before better, and on earlier `hints`; it costs a call and gives no rule."""
 
     kind: Literal["reflection"] = "reflection"
@@ -80,7 +81,7 @@ class ReflectionRequest(Settings):
     seed: int
 
 
-class TrialRequest(Settings):
+class TrialRequest(Value):
     """Solve training instances with a rule, or with RPB: feedback that is no F_HF.
 
     Attributes
@@ -107,7 +108,7 @@ class TrialRequest(Settings):
     cost: Cost | None = None
 
 
-class SolveRequest(Settings):
+class SolveRequest(Value):
     """Score the rule of `candidate` with F_HF."""
 
     kind: Literal["solve"] = "solve"
@@ -118,7 +119,7 @@ class SolveRequest(Settings):
 Request = SampleRequest | ReflectionRequest | TrialRequest | SolveRequest
 
 
-class SampleAnswer(Settings):
+class SampleAnswer(Value):
     """What became of a `SampleRequest`: a rule, with its F_LF if that was wanted, or the reason there is none."""
 
     kind: Literal["sample"] = "sample"
@@ -131,7 +132,7 @@ class SampleAnswer(Settings):
     failure: str | None = None
 
 
-class ReflectionAnswer(Settings):
+class ReflectionAnswer(Value):
     """What became of a `ReflectionRequest`: a text, or the reason there is none."""
 
     kind: Literal["reflection"] = "reflection"
@@ -140,7 +141,7 @@ class ReflectionAnswer(Settings):
     failure: str | None = None
 
 
-class TrialAnswer(Settings):
+class TrialAnswer(Value):
     """What became of a `TrialRequest`: the cost of each solve in order, or the reason there is none."""
 
     kind: Literal["trial"] = "trial"
@@ -149,7 +150,7 @@ class TrialAnswer(Settings):
     failure: str | None = None
 
 
-class SolveAnswer(Settings):
+class SolveAnswer(Value):
     """What became of a `SolveRequest`: F_HF, or the reason there is none."""
 
     kind: Literal["solve"] = "solve"

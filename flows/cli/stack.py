@@ -14,7 +14,7 @@ from typing import Final, Literal
 import psutil
 from pydantic import Field, ValidationError
 
-from bife_core.config import Settings
+from bife_core.values import Value
 from flows.cli.servers import Server, ServerError, answers
 from tasks.home import Home, project_home
 from tasks.locks import LockTimeoutError, process_lock
@@ -28,7 +28,7 @@ _STOP_LIMIT_S: Final = 10.0
 _PASSES: Final = 3
 
 
-class Part(Settings):
+class Part(Value):
     """A program that is kept running.
 
     Attributes
@@ -49,7 +49,7 @@ class Part(Settings):
     restarts: int = 0
 
 
-class Up(Settings):
+class Up(Value):
     """One `bife up`, as its file in the home describes it.
 
     Attributes

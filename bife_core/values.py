@@ -1,0 +1,26 @@
+"""The base of everything that crosses a boundary: settings, requests, results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+def _title(name: str, _: Any) -> str:
+    """Return what a form calls a field: ``time_limit_s`` is "Time limit (s)"."""
+    words = name.removesuffix("_s").replace("_", " ")
+    return words[:1].upper() + words[1:] + (" (s)" if name.endswith("_s") else "")
+
+
+class Value(BaseModel):
+    """A value: immutable, compared by its fields, and strict about their names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", field_title_generator=_title)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the resolved values, equal for equal values."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
