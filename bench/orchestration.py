@@ -6,10 +6,10 @@ holds the flow with its tasks, MLflow and figures, `server` that of Prefect's em
 first flow begins, imports and new databases, is given apart as `start`. Then, on the paths alone: the milliseconds of a
 call to a worker, by runner.
 
-One JSON object: {preset, candidates, solves, work_s, flow_s, server_s, start_s, share, ms_a_candidate, ms_a_solve,
+One JSON object: {preset, samples, solves, work_s, flow_s, server_s, start_s, share, ms_a_sample, ms_a_solve,
 flow_s_by_stage}, one with sizes in bytes, see `bench.sizes`, and one {runner, ms_a_call, flow_ms_a_call, workers} a
 runner: wall time, and CPU time of the flow's process. `share` is flow_s and server_s together over work_s;
-`ms_a_candidate` is the flow's CPU time in the evolution over its candidates.
+`ms_a_sample` is the flow's CPU time in the evolution over its samples.
 
 The embedded API keeps no events, a Prefect server does: set PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED=true to see
 how its database grows.
@@ -85,10 +85,10 @@ def pipeline_cost(preset_name: str) -> None:
     assert evaluated is not None
     assert decisions is not None
     solves = result.evolution.cost.solved * config.high.instances + len(evaluated.summary.rows)
-    candidates = result.evolution.samples
+    samples = result.evolution.samples
     measured = {
         "preset": preset_name,
-        "candidates": candidates,
+        "samples": samples,
         "solves": solves,
         "work_s": round(work_s, 2),
         "flow_s": round(flow_s, 2),
@@ -96,7 +96,7 @@ def pipeline_cost(preset_name: str) -> None:
         "start_s": round(import_s + watched.before_s, 2),
         "wall_s": round(wall_s, 1),
         "share": round((flow_s + server_s) / work_s, 4),
-        "ms_a_candidate": round(1e3 * by_stage["evolution"] / candidates, 1),
+        "ms_a_sample": round(1e3 * by_stage["evolution"] / samples, 1),
         "ms_a_solve": round(1e3 * flow_s / solves, 1),
         "flow_s_by_stage": {name: round(spent, 2) for name, spent in by_stage.items()},
     }

@@ -9,7 +9,7 @@ network_kb_s, flow_share, flow_cores, cores_a_flow, mlflow_runs_a_minute, mlflow
   once per machine.
 - `flow_share`: share of a core that handing out its solves costs one flow; `cores_a_flow`: cores it could keep busy
   were its search wide enough; `flow_cores`: cores all flows need for everything they do.
-- the rates at which MLflow and Prefect get candidates of all evolutions, each of which solves 20 instances.
+- the rates at which MLflow and Prefect get samples of all evolutions, each of which solves 20 instances.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def plan(
     width = len(paper.search.operators) * paper.high.instances
     evolutions = max(1, round(cores / width))
     calls_a_s = cores / solve_s
-    candidates_a_s = calls_a_s / paper.high.instances
+    samples_a_s = calls_a_s / paper.high.instances
     flow_s_a_call = call["flow_ms_a_call"] / 1e3
-    flow_s = calls_a_s * flow_s_a_call + candidates_a_s * measured["ms_a_candidate"] / 1e3
-    mlflow = sizes["mlflow_database_a_candidate"] + sizes["mlflow_artifacts_a_candidate"]
+    flow_s = calls_a_s * flow_s_a_call + samples_a_s * measured["ms_a_sample"] / 1e3
+    mlflow = sizes["mlflow_database_a_sample"] + sizes["mlflow_artifacts_a_sample"]
     return {
         "cores": cores,
         "runner": call["runner"],
@@ -62,9 +62,9 @@ def plan(
         "flow_share": round(calls_a_s / evolutions * flow_s_a_call, 4),
         "flow_cores": round(flow_s, 2),
         "cores_a_flow": round(solve_s / (call["ms_a_call"] / 1e3)),
-        "mlflow_runs_a_minute": round(60 * candidates_a_s, 1),
-        "mlflow_mb_an_hour": round(3600 * candidates_a_s * mlflow / 1e6, 1),
-        "prefect_mb_an_hour": round(3600 * candidates_a_s * sizes["prefect_database_a_candidate"] / 1e6, 1),
+        "mlflow_runs_a_minute": round(60 * samples_a_s, 1),
+        "mlflow_mb_an_hour": round(3600 * samples_a_s * mlflow / 1e6, 1),
+        "prefect_mb_an_hour": round(3600 * samples_a_s * sizes["prefect_database_a_sample"] / 1e6, 1),
     }
 
 

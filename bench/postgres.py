@@ -153,7 +153,7 @@ def in_mlflow(homes: Sequence[Path]) -> tuple[dict[str, int], list[str]]:
         for record in home.glob("spool/**/*.json")
     ]
     for home in homes:
-        for file in home.glob("runs/*/candidates.json"):
+        for file in home.glob("runs/*/samples.json"):
             found, wrong = _evolution(client, ids["bife-evolution"], file)
             counted.update(found)
             missing += [f"{home.name}: {sentence}" for sentence in wrong]
@@ -168,14 +168,14 @@ def in_mlflow(homes: Sequence[Path]) -> tuple[dict[str, int], list[str]]:
 
 
 def _evolution(client: Any, experiment: str, file: Path) -> tuple[dict[str, int], list[str]]:
-    """Compare an evolution in MLflow with its table of candidates on disk."""
+    """Compare an evolution in MLflow with its table of samples on disk."""
     key, rows = file.parent.name, json.loads(file.read_text(encoding="utf-8"))
     parents = client.search_runs([experiment], f"tags.`bife.key` = '{key}'")
     if [run.info.status for run in parents] != ["FINISHED"]:
         return {}, [f"the evolution {key} has {len(parents)} runs, or is open."]
     parent = parents[0].info.run_id
     children = client.search_runs([experiment], f"tags.`mlflow.parentRunId` = '{parent}'", max_results=1000)
-    known = {run.data.tags["candidate_id"]: run.data.metrics for run in children}
+    known = {run.data.tags["sample_id"]: run.data.metrics for run in children}
     wrong = [
         f"{row['id']} has no {fidelity}, or another one."
         for row in rows
@@ -183,7 +183,7 @@ def _evolution(client: Any, experiment: str, file: Path) -> tuple[dict[str, int]
         if known.get(row["id"], {}).get(fidelity) != row[fidelity]
     ]
     if len(children) != len(rows) or known.keys() != {row["id"] for row in rows}:
-        wrong.append(f"{len(children)} runs stand for {len(rows)} candidates.")
+        wrong.append(f"{len(children)} runs stand for {len(rows)} samples.")
     generations = sorted({row["generation"] for row in rows})
     steps = sorted(point.step for point in client.get_metric_history(parent, "samples"))
     if steps != generations:
@@ -191,7 +191,7 @@ def _evolution(client: Any, experiment: str, file: Path) -> tuple[dict[str, int]
     versions = client.search_model_versions(f"tags.evolution_key = '{key}'")
     if len(versions) != 1:
         wrong.append(f"{len(versions)} of its rules are registered, not 1.")
-    found = {"evolutions": 1, "candidates": len(children), "points": len(steps), "rules": len(versions)}
+    found = {"evolutions": 1, "samples": len(children), "points": len(steps), "rules": len(versions)}
     return found, wrong
 
 

@@ -130,17 +130,17 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
     result = run(None, evolution, with_overrides(preset(options.preset), settings))
     seconds = time.monotonic() - began
     calls = CallStore(calls_directory(result.key)).calls()
-    candidates = json.loads((result.directory / "candidates.json").read_text(encoding="utf-8"))
+    samples = json.loads((result.directory / "samples.json").read_text(encoding="utf-8"))
     return {
         "model": MODEL,
         "preset": options.preset,
         "samples": result.samples,
         "calls": result.spending.calls,
         "answered": result.spending.answered,
-        "answers_with_a_rule": sum(bool(row["source"]) for row in candidates),
-        "rules_scored": sum(row["f_lf"] is not None for row in candidates),
-        "rules_solved": sum(row["f_hf"] is not None for row in candidates),
-        "failures": Counter(_kind(row["failure"]) for row in candidates if row["failure"]),
+        "answers_with_a_rule": sum(bool(row["source"]) for row in samples),
+        "rules_scored": sum(row["f_lf"] is not None for row in samples),
+        "rules_solved": sum(row["f_hf"] is not None for row in samples),
+        "failures": Counter(_kind(row["failure"]) for row in samples if row["failure"]),
         "finish_reasons": Counter(str(call.finish_reason) for call in calls),
         "prompt_tokens": result.spending.prompt_tokens,
         "completion_tokens": result.spending.completion_tokens,

@@ -3,7 +3,7 @@
 Runs the pipeline of the smoke preset, whose costs are nodes, once per runner, each in a home of its own with two
 workers. With --kill, one worker process of the runner gets SIGKILL while it solves with a rule; the thread runner,
 whose workers are solver processes, loses one of these. One JSON object a run: {runner, killed, digest, best, f_hf,
-node_ratio, wall_s, notes}, then {identical}. `digest` covers decisions, every candidate with both fidelities, and
+node_ratio, wall_s, notes}, then {identical}. `digest` covers decisions, every sample with both fidelities, and
 the nodes of every held-out solve. Wall seconds hold the start of Prefect's embedded API and of the cluster.
 """
 
@@ -100,10 +100,10 @@ def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
     evolved, evaluated = result.evolution, result.evaluation
     assert evolved.best is not None
     assert evaluated is not None
-    candidates = json.loads((evolved.directory / "candidates.json").read_text())
+    samples = json.loads((evolved.directory / "samples.json").read_text())
     facts = {
         "decisions": evolved.decisions.digest,
-        "candidates": [[row[name] for name in ("id", "sha", "f_lf", "f_hf")] for row in candidates],
+        "samples": [[row[name] for name in ("id", "sha", "f_lf", "f_hf")] for row in samples],
         "nodes": [[row["instance"], row["brancher"], row["nodes"]] for row in evaluated.summary.rows],
     }
     return {

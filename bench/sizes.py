@@ -39,9 +39,9 @@ class Databases:
 
 
 def sizes(home: Path, added: dict[str, Any], result: PipelineResult) -> dict[str, Any]:
-    """Return the bytes of a model, a recorded decision, a call that solves, its result, and a candidate's records.
+    """Return the bytes of a model, a recorded decision, a call that solves, its result, and a sample's records.
 
-    A candidate's records hold its share of what the databases and the artifacts keep of the whole run.
+    A sample's records hold its share of what the databases and the artifacts keep of the whole run.
     """
     evolved, evaluated = result.evolution, result.evaluation
     assert evolved.decisions is not None
@@ -50,16 +50,16 @@ def sizes(home: Path, added: dict[str, Any], result: PipelineResult) -> dict[str
     brancher = Brancher(name="rule", source=evaluated.source, sha=evaluated.sha)
     call = SolveJob.of(Instance("model", models[0], "0" * 16), [brancher], SolveSettings())
     artifacts = _total((home / "mlflow" / "artifacts").rglob("*"))
-    candidates = evolved.samples
+    samples = evolved.samples
     return {
         "model": round(mean(path.stat().st_size for path in models)),
         "decision": round(evolved.decisions.path.stat().st_size / evolved.decisions.decisions),
         "call": len(call.model_dump_json()),
         "result": round(mean(path.stat().st_size for path in (home / "solves").rglob("*.json"))),
-        "mlflow_database_a_candidate": round(added["mlflow_bytes"] / candidates),
-        "mlflow_artifacts_a_candidate": round(artifacts / candidates),
-        "prefect_database_a_candidate": round(added["prefect_bytes"] / candidates),
-        "prefect_rows_a_candidate": {table: round(added[table] / candidates, 1) for table in _PREFECT},
+        "mlflow_database_a_sample": round(added["mlflow_bytes"] / samples),
+        "mlflow_artifacts_a_sample": round(artifacts / samples),
+        "prefect_database_a_sample": round(added["prefect_bytes"] / samples),
+        "prefect_rows_a_sample": {table: round(added[table] / samples, 1) for table in _PREFECT},
     }
 
 

@@ -284,9 +284,7 @@ class ValidationConfig(Value):
     The greatest of many noisy F_HF flatters its rule; a second look on other instances does not.
     """
 
-    candidates: int = Field(
-        5, ge=1, description="Rules with the best F_HF to choose among; 1 takes the best."
-    )
+    finalists: int = Field(5, ge=1, description="Rules with the best F_HF to choose among; 1 takes the best.")
     instances: int = Field(20, ge=1, description="Validation instances, apart from design and test.")
     seeds: tuple[int, ...] = Field((0,), min_length=1, description="SCIP seeds per instance.")
 

@@ -40,7 +40,7 @@ def preset(name: PresetName) -> PipelineConfig:
                 llm4branch=Llm4BranchConfig(training_instances=2, tuning_calls=12, tuning_initial=4),
             ),
             high=HighFidelityConfig(instances=6),
-            validation=ValidationConfig(candidates=3, instances=6),
+            validation=ValidationConfig(finalists=3, instances=6),
             evaluation=EvaluationConfig(instances=16, seeds=(0,)),
         )
     if name == "smoke":
@@ -61,7 +61,7 @@ def preset(name: PresetName) -> PipelineConfig:
                 ),
             ),
             high=HighFidelityConfig(instances=2, cost="nodes", time_limit_s=10),
-            validation=ValidationConfig(candidates=2, instances=1),
+            validation=ValidationConfig(finalists=2, instances=1),
             evaluation=EvaluationConfig(instances=2, seeds=(0,), time_limit_s=10, warm_up_s=0),
         )
     raise ConfigError(f"There is no preset {name!r}; choose one of smoke, quick, paper.")

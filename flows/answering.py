@@ -299,7 +299,7 @@ class Answering:
             self.trials.append(
                 {
                     "id": request.id,
-                    "candidate": request.candidate or RPB,
+                    "sample": request.sample or RPB,
                     "costs": " ".join(f"{cost:.6g}" for cost in score.costs or ()),
                     "cpu_s": score.cpu_s,
                     "failure": score.failure,
@@ -318,7 +318,7 @@ class Answering:
         solved = [
             score_high.submit(
                 request.id,
-                request.candidate.source or "",
+                request.sample.source or "",
                 self.design,
                 config.high,
                 self.key,

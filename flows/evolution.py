@@ -167,16 +167,16 @@ class _Evolution:
                         self.directory,
                         summary,
                         self.all_records(),
-                        self.search.candidates,
+                        self.search.samples,
                         self.answering.spending(),
                     )
                     observer().generation(self.state())
                     curve = self.answering.ledger.total(other_s=0.0, wall_s=0.0).curve
-                    self.page.generation(self.state(), self.search.candidates, curve)
+                    self.page.generation(self.state(), self.search.samples, curve)
                 reported = len(self.search.summaries)
             if self.answering.ended_by is not None:
                 # Calls are traced; a rule of the open generation may still earn solves another day.
-                self.tracker.samples([known for known in self.all_records() if known.candidate is None])
+                self.tracker.samples([known for known in self.all_records() if known.sample is None])
         except GeneratorError as error:
             self.tracker.samples(self.all_records())
             self.tracker.stop(str(error))
@@ -188,14 +188,14 @@ class _Evolution:
     def outcome(self, summaries: Sequence[GenerationSummary]) -> EvolutionResult:
         """Write down and return what the search ended with."""
         ended_by = self.answering.ended_by
-        candidates = [c for c in self.search.candidates if c.id not in self.answering.not_written]
+        samples = [c for c in self.search.samples if c.id not in self.answering.not_written]
         best = self.search.best
         wall_s = time.monotonic() - self.began_s
         cost = record_outcome(
             self.tracker,
             self.directory,
             best,
-            candidates,
+            samples,
             summaries,
             self.answering.ledger.total(other_s=wall_s - self.busy_s, wall_s=wall_s),
             self.answering.trials,
@@ -217,8 +217,8 @@ class _Evolution:
             key=self.key,
             best=best,
             best_solves=self.solves_of(best.id) if best is not None else (),
-            samples=len(candidates),
-            failures=sum(candidate.failure is not None for candidate in candidates),
+            samples=len(samples),
+            failures=sum(sample.failure is not None for sample in samples),
             decisions=self.decisions,
             spending=self.answering.spending(),
             cost=cost,
@@ -233,27 +233,27 @@ class _Evolution:
         )
 
     def solver_notes(self) -> tuple[str, ...]:
-        """Return what scores of candidates leave out, such as instances on which SCIP fails, each once."""
+        """Return what scores of samples leave out, such as instances on which SCIP fails, each once."""
         notes = (note for record in self.records.values() if record.high for note in record.high.notes)
         return tuple(dict.fromkeys(notes))
 
-    def solves_of(self, candidate: str) -> tuple[SolveResult, ...]:
-        """Return a candidate's solves of the design instances."""
-        score = self.records[candidate].high
+    def solves_of(self, sample: str) -> tuple[SolveResult, ...]:
+        """Return a sample's solves of the design instances."""
+        score = self.records[sample].high
         return score.results if score is not None else ()
 
     def mismatches(self) -> tuple[str, ...]:
         """Return a sentence per design instance of which two rules proved different things."""
-        solves = [solve for candidate in self.records for solve in self.solves_of(candidate)]
+        solves = [solve for sample in self.records for solve in self.solves_of(sample)]
         return contradictions(solves)
 
     def track_samples(self, requests: Sequence[Request]) -> None:
         """Write to MLflow what nothing more will become known of, now that `requests` are asked."""
         waiting = {request.id for request in requests if isinstance(request, SolveRequest)}
-        waiting |= {request.candidate or "" for request in requests if isinstance(request, TrialRequest)}
-        for candidate in self.search.candidates:
-            record = self.records[candidate.id]
-            self.records[candidate.id] = record.model_copy(update={"candidate": candidate})
+        waiting |= {request.sample or "" for request in requests if isinstance(request, TrialRequest)}
+        for sample in self.search.samples:
+            record = self.records[sample.id]
+            self.records[sample.id] = record.model_copy(update={"sample": sample})
         self.tracker.samples([record for name, record in self.records.items() if name not in waiting])
 
     def all_records(self) -> list[SampleRecord]:
@@ -273,7 +273,7 @@ class _Evolution:
             elites=summary.n_elites,
             tau=summary.tau,
             failures=summary.failures_total,
-            last_failure=next((c.failure for c in reversed(self.search.candidates) if c.failure), None),
+            last_failure=next((c.failure for c in reversed(self.search.samples) if c.failure), None),
             spending=self.answering.spending(),
             elapsed_s=elapsed_s,
             remaining_s=elapsed_s * left / max(summary.samples_total, 1),

@@ -23,9 +23,9 @@ from prefect.artifacts import (
 from prefect.exceptions import PrefectException
 
 from bife_core import plots
-from bife_core.search import Candidate, CostPoint
+from bife_core.search import CostPoint, Sample
 from flows.observer import EvolutionState, observer
-from tasks.reports import candidate_rows
+from tasks.reports import sample_rows
 
 _TABLE_COLUMNS = ("id", "f_hf", "f_lf", "operator", "generation", "parents", "failure", "thought")
 _TABLE_ROWS = 50
@@ -72,14 +72,13 @@ class EvolutionPage:
         self._drawn: list[CostPoint] = []
 
     def generation(
-        self, state: EvolutionState, candidates: Sequence[Candidate], curve: Sequence[CostPoint]
+        self, state: EvolutionState, samples: Sequence[Sample], curve: Sequence[CostPoint]
     ) -> None:
         """Bring bar, table and, if a better rule was found, the anytime curve to where a generation ended."""
         with showing():
             self._progress(state)
             rows = [
-                {name: row[name] for name in _TABLE_COLUMNS}
-                for row in candidate_rows(candidates)[:_TABLE_ROWS]
+                {name: row[name] for name in _TABLE_COLUMNS} for row in sample_rows(samples)[:_TABLE_ROWS]
             ]
             create_table_artifact(
                 rows,

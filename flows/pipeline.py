@@ -5,7 +5,7 @@ from __future__ import annotations
 from prefect import flow
 
 from bife_core.config import PipelineConfig
-from bife_core.search import Candidate, open_search
+from bife_core.search import Sample, open_search
 from flows.abandoned import name_owner
 from flows.collection import collection
 from flows.evaluation import evaluation
@@ -73,14 +73,14 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
 
 
 def _register(
-    config: PipelineConfig, evolved: EvolutionResult, final: Candidate, evaluated: EvaluationResult
+    config: PipelineConfig, evolved: EvolutionResult, final: Sample, evaluated: EvaluationResult
 ) -> RegisteredRule:
     if not (evolved.run.run_id and evaluated.run.run_id):
         raise TrackingError("A registered rule points to its runs in MLflow, which does not have them yet.")
     return register_rule(config, evaluated, _origin(config, evolved, final))
 
 
-def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Candidate) -> Origin:
+def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Sample) -> Origin:
     return Origin(
         evolution_key=evolved.key,
         evolution_run=evolved.run.run_id,

@@ -10,7 +10,7 @@ from bife_core.evaluation import EvaluationSummary
 from bife_core.evaluation.choosing import Choice
 from bife_core.generators import Spending
 from bife_core.scip.solving import SolveResult
-from bife_core.search import Candidate, SearchCost
+from bife_core.search import Sample, SearchCost
 from bife_core.values import Value
 from tasks.registry import RegisteredRule
 
@@ -46,7 +46,7 @@ class EvolutionResult(Value):
     ----------
     key : str
         Identity of the evolution; the same configuration and data give the same.
-    best : Candidate or None
+    best : Sample or None
         The rule the search ended with, by the fidelity it goes by; None if there is none.
     best_solves : tuple of SolveResult
         The best rule's solves of the design instances.
@@ -55,19 +55,19 @@ class EvolutionResult(Value):
     ended_by : str or None
         Which limit of the budget ended the search before its last sample, as a sentence.
     directory : Path
-        Files of the run: best_rule.py, best.diff, candidates.json, lineage.json, search_cost.json,
+        Files of the run: best_rule.py, best.diff, samples.json, lineage.json, search_cost.json,
         anytime.csv, figures; trials.csv if there were trials.
     decisions : CollectionSummary or None
         What F_LF was measured on; None for a search that does without.
     ranking_url, charts_url : str
-        All candidates in MLflow: as a list, best first, and as charts that tell which operator and generation
+        All samples in MLflow: as a list, best first, and as charts that tell which operator and generation
         led to good rules.
     mismatches : tuple of str
         A sentence per design instance of which two rules proved different things.
     """
 
     key: str
-    best: Candidate | None
+    best: Sample | None
     best_solves: tuple[SolveResult, ...]
     samples: int
     failures: int
@@ -144,7 +144,7 @@ class PipelineResult(Value):
     ----------
     collection : CollectionResult or None
         None for a search that does without F_LF.
-    final : Candidate or None
+    final : Sample or None
         The rule that was evaluated and registered.
     choice : Choice or None
         How it was chosen on validation instances; None where there was nothing to choose.
@@ -152,14 +152,14 @@ class PipelineResult(Value):
 
     collection: CollectionResult | None
     evolution: EvolutionResult
-    final: Candidate | None = None
+    final: Sample | None = None
     choice: Choice | None = None
     evaluation: EvaluationResult | None = None
     registered: RegisteredRule | None = None
     notes: tuple[str, ...] = ()
 
     @property
-    def rule(self) -> Candidate | None:
+    def rule(self) -> Sample | None:
         """The final rule: source, thought, F_LF and F_HF; the search's best where nothing else was chosen."""
         return self.final or self.evolution.best
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.choosing import Choice
-from bife_core.search import Candidate
+from bife_core.search import Sample
 from flows.observer import observer
 from flows.results import EvolutionResult
 from tasks.collection import prepare_instances
@@ -15,7 +15,7 @@ from tasks.records import InstanceSet
 from tasks.validation import finalists, validate
 
 
-def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Candidate, Path, Choice | None]:
+def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Sample, Path, Choice | None]:
     """Return the final rule of a search, its file, and how it was chosen.
 
     A search that measured no F_HF, or of only one rule, has nothing to choose among: its best rule is the final one
@@ -32,7 +32,7 @@ def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Cand
     if best is None:
         raise ValueError("A search without a rule has no final one.")
     record = search_record(evolved.directory)
-    few = finalists(record.candidates if record is not None else (), config.validation.candidates)
+    few = finalists(record.samples if record is not None else (), config.validation.finalists)
     if best.f_hf is None or len(few) < 2:
         return best, _file(evolved, best), None
     instances = InstanceSet.model_validate(
@@ -43,15 +43,15 @@ def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Cand
     if all(instance.content in known for instance in instances.instances):
         return best, _file(evolved, best), None
     observer().stage("validation", f"{len(few)} rules on {len(instances.instances)} instances of their own")
-    sources = {candidate.id: candidate.source or "" for candidate in few}
+    sources = {sample.id: sample.source or "" for sample in few}
     choice = Choice.model_validate(
         validate(sources, instances, config.validation, config.high, config.workers, config.runner)
     )
-    chosen = next(candidate for candidate in few if candidate.id == choice.chosen)
+    chosen = next(sample for sample in few if sample.id == choice.chosen)
     return chosen, _file(evolved, chosen), choice
 
 
-def _file(evolved: EvolutionResult, final: Candidate) -> Path:
+def _file(evolved: EvolutionResult, final: Sample) -> Path:
     """Write the final rule under its id, by which reports will call it, and return the file."""
     path = evolved.directory / f"{final.id}.py"
     path.write_text(final.source or "", encoding="utf-8")

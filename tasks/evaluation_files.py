@@ -27,7 +27,7 @@ from bife_core.report import (
 )
 from bife_core.report.figures import ReportFigure
 from bife_core.report.tables import comparison_latex
-from bife_core.search import Candidate
+from bife_core.search import Sample
 from tasks import reports
 from tasks.home import project_home
 from tasks.storage import recall
@@ -110,21 +110,21 @@ def abstract(summary: EvaluationSummary) -> str:
 
 def search_record(directory: Path) -> SearchRecord | None:
     """Return the search whose files lie in a directory, or None if there is none."""
-    path = directory / reports.CANDIDATES
+    path = directory / reports.SAMPLES
     if not path.is_file():
         return None
     rows = json.loads(path.read_text(encoding="utf-8"))
-    candidates = tuple(_candidate(row) for row in rows)
+    samples = tuple(_sample(row) for row in rows)
     cost = reports.read_cost(directory)
-    best = next((c.id for c in reports.ranked(candidates) if c.failure is None), "")
+    best = next((c.id for c in reports.ranked(samples) if c.failure is None), "")
     return SearchRecord(
-        name=cost.search if cost is not None else "search", best=best, candidates=candidates, cost=cost
+        name=cost.search if cost is not None else "search", best=best, samples=samples, cost=cost
     )
 
 
-def _candidate(row: dict[str, Any]) -> Candidate:
-    known = {name: row[name] for name in Candidate.model_fields if name in row}
-    return Candidate.model_validate(known | {"parents": tuple(str(row.get("parents") or "").split())})
+def _sample(row: dict[str, Any]) -> Sample:
+    known = {name: row[name] for name in Sample.model_fields if name in row}
+    return Sample.model_validate(known | {"parents": tuple(str(row.get("parents") or "").split())})
 
 
 def search_behind(reference: str) -> SearchRecord | None:
@@ -143,7 +143,7 @@ def search_behind(reference: str) -> SearchRecord | None:
         return _evolution(registered(reference).tags.get("evolution_key", ""))
     path = Path(reference)
     record = search_record(path.parent) if path.suffix == ".py" else None
-    if record is not None and any(candidate.id == path.stem for candidate in record.candidates):
+    if record is not None and any(sample.id == path.stem for sample in record.samples):
         return record.model_copy(update={"best": path.stem})
     return record
 

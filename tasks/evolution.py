@@ -12,7 +12,7 @@ from typing import Any, Final
 from bife_core.collection import CollectionSummary
 from bife_core.config import PipelineConfig
 from bife_core.generators import Account, Spending
-from bife_core.search import Candidate, GenerationSummary, SearchCost
+from bife_core.search import GenerationSummary, Sample, SearchCost
 from tasks import reports
 from tasks.clock import SearchClock
 from tasks.collection import decisions_dataset, instances_dataset
@@ -137,11 +137,11 @@ def clock(key: str) -> SearchClock:
 def generation_metrics(
     summary: GenerationSummary,
     records: Sequence[SampleRecord],
-    candidates: Sequence[Candidate],
+    samples: Sequence[Sample],
     spent: Spending,
 ) -> dict[str, float | None]:
     """Return the points a generation adds to the run's curves."""
-    solved = [candidate.f_hf for candidate in candidates if candidate.f_hf is not None]
+    solved = [sample.f_hf for sample in samples if sample.f_hf is not None]
     return {
         "samples": float(summary.samples_total),
         "failures": float(summary.failures_total),
@@ -167,16 +167,16 @@ def record_generation(
     directory: Path,
     summary: GenerationSummary,
     records: Sequence[SampleRecord],
-    candidates: Sequence[Candidate],
+    samples: Sequence[Sample],
     spent: Spending,
 ) -> None:
     """Write a completed generation to disk and to MLflow."""
-    files = reports.write_search(directory, candidates)
+    files = reports.write_search(directory, samples)
     tracker.generation(
         summary.generation,
-        generation_metrics(summary, records, candidates, spent),
-        rows=reports.candidate_rows(candidates),
-        files=[path for path in files if path.name != reports.CANDIDATES],
+        generation_metrics(summary, records, samples, spent),
+        rows=reports.sample_rows(samples),
+        files=[path for path in files if path.name != reports.SAMPLES],
     )
     share(directory, changing=True)
 
@@ -184,8 +184,8 @@ def record_generation(
 def record_outcome(
     tracker: EvolutionTracker,
     directory: Path,
-    best: Candidate | None,
-    candidates: Sequence[Candidate],
+    best: Sample | None,
+    samples: Sequence[Sample],
     summaries: Sequence[GenerationSummary],
     cost: SearchCost,
     trials: Sequence[dict[str, Any]] = (),
@@ -207,10 +207,10 @@ def record_outcome(
         return reports.read_cost(directory) or cost
     if ended_by is not None:
         # The generation that was cut short is on disk only: MLflow takes it when it is complete.
-        reports.write_search(directory, candidates)
-    files = reports.write_best(directory, best, candidates, summaries) if best is not None else []
+        reports.write_search(directory, samples)
+    files = reports.write_best(directory, best, samples, summaries) if best is not None else []
     files += reports.write_cost(directory, cost) + reports.write_trials(directory, trials)
-    outcome = {"best_candidate": best.id, "best_sha": best.sha or ""} if best else {"best_candidate": "none"}
+    outcome = {"best_sample": best.id, "best_sha": best.sha or ""} if best else {"best_sample": "none"}
     metrics: dict[str, float | None] = {**cost.metrics()}
     if best is not None:
         metrics |= {"final_f_lf": best.f_lf, "final_f_hf": best.f_hf}
@@ -220,8 +220,8 @@ def record_outcome(
     return cost
 
 
-def _abstract(best: Candidate | None) -> str:
+def _abstract(best: Sample | None) -> str:
     """Return what stands on the page of the run."""
     if best is None:
-        return "No sampled rule was of use; the reasons are in candidates.json."
-    return f"{reports.abstract(best)}\n\nAll candidates, best first: candidates.json"
+        return "No sampled rule was of use; the reasons are in samples.json."
+    return f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"

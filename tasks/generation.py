@@ -24,7 +24,7 @@ from bife_core.generators import (
 )
 from bife_core.generators.account import out_of_time
 from bife_core.generators.calls import CallStore
-from bife_core.search import Candidate, ReflectionRequest, SampleRequest
+from bife_core.search import ReflectionRequest, Sample, SampleRequest
 from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.policy import STORED, stored_under
@@ -221,7 +221,7 @@ def propose(
     return told(result, written.thought or "A rule was written.")
 
 
-def _shown(request: SampleRequest | ReflectionRequest, parent: Candidate) -> str:
+def _shown(request: SampleRequest | ReflectionRequest, parent: Sample) -> str:
     """Return a parent as who writes is to see it: with its parameters where parameters are asked for."""
     skeleton = parent.skeleton if request.operator == "skeleton" else None
     return skeleton or parent.source or ""

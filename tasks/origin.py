@@ -7,7 +7,7 @@ from typing import Final
 
 from mlflow.exceptions import MlflowException
 
-from bife_core.search import Candidate
+from bife_core.search import Sample
 from bife_core.values import Value
 from tasks.tracking import store
 
@@ -26,12 +26,12 @@ class Origin(Value):
     lineage: str = ""
 
 
-def lineage(best: Candidate | None) -> str:
+def lineage(best: Sample | None) -> str:
     """Return in one line who wrote a rule from what.
 
     Examples
     --------
-    >>> lineage(Candidate(id="g01-c02", generation=1, operator="m1", parents=("g00-c00",)))
+    >>> lineage(Sample(id="g01-c02", generation=1, operator="m1", parents=("g00-c00",)))
     'g01-c02 by m1 from g00-c00'
     """
     if best is None:
@@ -57,13 +57,13 @@ def origin_of(reference: str) -> Origin:
         tags, params, metrics = run.data.tags, run.data.params, run.data.metrics
         if tags.get("kind") != "evolution":
             return Origin()
-        best = tags.get("best_candidate", "")
+        best = tags.get("best_sample", "")
         children = store.children(store.EVOLUTION, run_id)
     except MlflowException as error:
         raise store.TrackingError(
             f"MLflow at {store.tracking_uri()} cannot be asked for run {run_id} ({store.first_line(error)})."
         ) from error
-    child = next((found for found in children if found.data.tags.get("candidate_id") == best), None)
+    child = next((found for found in children if found.data.tags.get("sample_id") == best), None)
     by = ""
     if child is not None:
         parents = ", ".join(child.data.tags.get("parents", "").split())

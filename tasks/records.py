@@ -12,7 +12,7 @@ from bife_core.config import BudgetConfig
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators.base import Generation
-from bife_core.search import Candidate, ReflectionRequest, SampleRequest
+from bife_core.search import ReflectionRequest, Sample, SampleRequest
 from bife_core.values import Value
 
 
@@ -55,7 +55,7 @@ class SampleRecord(Value):
     generation: Generation | None = None
     low: LowScore | None = None
     high: HighScore | None = None
-    candidate: Candidate | None = None
+    sample: Sample | None = None
 
 
 class Allowance(Value):

@@ -1,4 +1,4 @@
-"""Files a run leaves for its reader: the candidates, where the best rule came from, and figures."""
+"""Files a run leaves for its reader: the samples, where the best rule came from, and figures."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 
 from bife_core import plots
-from bife_core.search import Candidate, CostPoint, GenerationSummary, SearchCost
+from bife_core.search import CostPoint, GenerationSummary, Sample, SearchCost
 
-CANDIDATES = "candidates.json"
+SAMPLES = "samples.json"
 LINEAGE = "lineage.json"
 BEST_RULE = "best_rule.py"
 BEST_DIFF = "best.diff"
@@ -23,83 +23,83 @@ CURVE = "anytime.csv"
 TRIALS = "trials.csv"
 
 
-def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates by F_HF, then by F_LF, best first; those without come last."""
+def ranked(samples: Sequence[Sample]) -> list[Sample]:
+    """Return the samples by F_HF, then by F_LF, best first; those without come last."""
 
-    def key(candidate: Candidate) -> tuple[float, float]:
-        high, low = candidate.f_hf, candidate.f_lf
+    def key(sample: Sample) -> tuple[float, float]:
+        high, low = sample.f_hf, sample.f_lf
         return (math.inf if high is None else -high, math.inf if low is None else -low)
 
-    return sorted(candidates, key=key)
+    return sorted(samples, key=key)
 
 
-def candidate_rows(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
-    """Return the table of candidates, best first, one row each, source last."""
+def sample_rows(samples: Sequence[Sample]) -> list[dict[str, Any]]:
+    """Return the table of samples, best first, one row each, source last."""
     return [
         {
-            "id": candidate.id,
-            "f_hf": candidate.f_hf,
-            "f_lf": candidate.f_lf,
-            "operator": candidate.operator,
-            "generation": candidate.generation,
-            "parents": " ".join(candidate.parents),
-            "failure": candidate.failure,
-            "thought": candidate.thought,
-            "sha": candidate.sha,
-            "source": candidate.source,
+            "id": sample.id,
+            "f_hf": sample.f_hf,
+            "f_lf": sample.f_lf,
+            "operator": sample.operator,
+            "generation": sample.generation,
+            "parents": " ".join(sample.parents),
+            "failure": sample.failure,
+            "thought": sample.thought,
+            "sha": sample.sha,
+            "source": sample.source,
         }
-        for candidate in ranked(candidates)
+        for sample in ranked(samples)
     ]
 
 
-def abstract(candidate: Candidate) -> str:
-    """Return a candidate in Markdown: where it is from, how good it is, the thought behind it, its source."""
-    parents = f" from {', '.join(candidate.parents)}" if candidate.parents else ""
+def abstract(sample: Sample) -> str:
+    """Return a sample in Markdown: where it is from, how good it is, the thought behind it, its source."""
+    parents = f" from {', '.join(sample.parents)}" if sample.parents else ""
     fidelities = ", ".join(
         f"{name} {value:.4g}"
-        for name, value in (("F_LF", candidate.f_lf), ("F_HF", candidate.f_hf))
+        for name, value in (("F_LF", sample.f_lf), ("F_HF", sample.f_hf))
         if value is not None
     )
-    parts = [f"**{candidate.id}** by {candidate.operator}{parents}: {candidate.failure or fidelities}"]
-    if candidate.thought:
-        parts.append(candidate.thought)
-    if candidate.source:
-        parts.append(f"```python\n{candidate.source.rstrip()}\n```")
+    parts = [f"**{sample.id}** by {sample.operator}{parents}: {sample.failure or fidelities}"]
+    if sample.thought:
+        parts.append(sample.thought)
+    if sample.source:
+        parts.append(f"```python\n{sample.source.rstrip()}\n```")
     return "\n\n".join(parts)
 
 
-def lineage(candidates: Sequence[Candidate]) -> dict[str, Any]:
+def lineage(samples: Sequence[Sample]) -> dict[str, Any]:
     """Return who descends from whom by which operator, as nodes and edges."""
     return {
         "nodes": [
             {"id": c.id, "generation": c.generation, "operator": c.operator, "f_lf": c.f_lf, "f_hf": c.f_hf}
-            for c in candidates
+            for c in samples
         ],
-        "edges": [{"parent": parent, "child": c.id} for c in candidates for parent in c.parents],
+        "edges": [{"parent": parent, "child": c.id} for c in samples for parent in c.parents],
     }
 
 
-def write_search(directory: Path, candidates: Sequence[Candidate]) -> list[Path]:
+def write_search(directory: Path, samples: Sequence[Sample]) -> list[Path]:
     """Write what is known of a search under way, and return the files."""
     return [
-        _write(directory / CANDIDATES, json.dumps(candidate_rows(candidates), indent=1)),
-        _write(directory / LINEAGE, json.dumps(lineage(candidates), indent=1)),
+        _write(directory / SAMPLES, json.dumps(sample_rows(samples), indent=1)),
+        _write(directory / LINEAGE, json.dumps(lineage(samples), indent=1)),
     ]
 
 
 def write_best(
     directory: Path,
-    best: Candidate,
-    candidates: Sequence[Candidate],
+    best: Sample,
+    samples: Sequence[Sample],
     summaries: Sequence[GenerationSummary],
 ) -> list[Path]:
     """Write the best rule, its differences from its parents and the figures; return the files."""
-    known = {candidate.id: candidate for candidate in candidates}
+    known = {sample.id: sample for sample in samples}
     parents = [known[name] for name in dict.fromkeys(best.parents) if name in known]
     figures = {
         "progress": plots.progress(summaries),
-        "fidelities": plots.fidelity_scatter(candidates),
-        "lineage": plots.lineage(candidates, best.id),
+        "fidelities": plots.fidelity_scatter(samples),
+        "lineage": plots.lineage(samples, best.id),
     }
     files = [
         _write(directory / BEST_RULE, best.source or ""),
@@ -130,7 +130,7 @@ def read_cost(directory: Path) -> SearchCost | None:
     return SearchCost.model_validate_json(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
-def difference(parent: Candidate, child: Candidate) -> str:
+def difference(parent: Sample, child: Sample) -> str:
     """Return the unified difference between two rules, empty when they read the same."""
     return "".join(
         difflib.unified_diff(

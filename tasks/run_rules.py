@@ -1,4 +1,4 @@
-"""Rules by the MLflow run they came from: ``runs:/RUN_ID`` is an evolution's best rule, or a candidate's own."""
+"""Rules by the MLflow run they came from: ``runs:/RUN_ID`` is an evolution's best rule, or a sample's own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEME: Final = "runs"
 
 _REFERENCE: Final = re.compile(r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.py))?")
 _FILES: Final = ("best_rule.py", "rule.py")
-"""Artifacts that hold a rule: of an evolution, and of a candidate or an evaluation."""
+"""Artifacts that hold a rule: of an evolution, and of a sample or an evaluation."""
 
 
 def load_run_rule(reference: str) -> str:
@@ -52,7 +52,7 @@ def load_run_rule(reference: str) -> str:
         raise store.TrackingError(
             f"MLflow at {store.tracking_uri()} cannot be asked for run {run_id} ({store.first_line(error)})."
         ) from error
-    raise RuleError(f"The run {run_id} holds no {' or '.join(wanted)}; give an evolution or a candidate.")
+    raise RuleError(f"The run {run_id} holds no {' or '.join(wanted)}; give an evolution or a sample.")
 
 
 def register() -> None:

@@ -59,12 +59,12 @@ def _trial_parts(parameters: dict[str, Any]) -> dict[str, Any]:
 
 @task(
     name="score low",
-    task_run_name="score {candidate} low",
+    task_run_name="score {sample} low",
     cache_key_fn=stored_under("score-low", 1, _low_parts),
     **STORED,
 )
 def score_low(
-    candidate: str,
+    sample: str,
     generation: dict[str, Any],
     decisions: Path | None,
     decisions_digest: str | None,
@@ -76,7 +76,7 @@ def score_low(
 
     Parameters
     ----------
-    candidate : str
+    sample : str
         Its id, for the name of the task run.
     generation : dict
         A `Generation` as JSON; one without source is passed through as the failure it is.
@@ -93,12 +93,12 @@ def score_low(
 
 @task(
     name="score high",
-    task_run_name="score {candidate} high",
+    task_run_name="score {sample} high",
     cache_key_fn=stored_under("score-high", 1, _high_parts),
     **STORED,
 )
 def score_high(
-    candidate: str,
+    sample: str,
     source: str,
     instances: InstanceSet,
     config: HighFidelityConfig,
@@ -124,7 +124,7 @@ def score_high(
     """
     score = _score_high(
         source,
-        candidate,
+        sample,
         [reference.instance() for reference in instances.instances],
         config,
         worker_pool(workers, runner),
@@ -165,7 +165,7 @@ def score_trial(
     """
     score = _score_trial(
         request.source,
-        request.candidate or request.id,
+        request.sample or request.id,
         [training.instances[position].instance() for position in request.instances],
         config.model_copy(update={"time_limit_s": request.time_limit_s, "cost": request.cost or config.cost}),
         worker_pool(workers, runner),

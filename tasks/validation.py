@@ -11,7 +11,7 @@ from bife_core.config import HighFidelityConfig, RunnerConfig, ValidationConfig
 from bife_core.evaluation import Setting
 from bife_core.evaluation.choosing import choose
 from bife_core.rules import rule_sha
-from bife_core.search import Candidate
+from bife_core.search import Sample
 from bife_core.solves import Brancher
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
@@ -22,9 +22,9 @@ from tasks.workers import worker_pool
 _HERE = RunnerConfig()
 
 
-def finalists(candidates: Sequence[Candidate], count: int) -> tuple[Candidate, ...]:
+def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
     """Return the rules with the best F_HF, best first, each rule once however often it was written."""
-    solved = [c for c in candidates if c.failure is None and c.f_hf is not None and c.source]
+    solved = [c for c in samples if c.failure is None and c.f_hf is not None and c.source]
     solved.sort(key=lambda c: -(c.f_hf if c.f_hf is not None else 0.0))
     distinct = {c.sha: c for c in reversed(solved)}
     return tuple(sorted(distinct.values(), key=solved.index))[:count]
@@ -36,26 +36,26 @@ def finalists(candidates: Sequence[Candidate], count: int) -> tuple[Candidate, .
     **TRIED_AGAIN,
 )
 def validate(
-    candidates: dict[str, str],
+    samples: dict[str, str],
     instances: InstanceSet,
     config: ValidationConfig,
     high: HighFidelityConfig,
     workers: int | None,
     runner: RunnerConfig = _HERE,
 ) -> dict[str, Any]:
-    """Solve validation instances with each candidate and return a `Choice` as JSON.
+    """Solve validation instances with each sample and return a `Choice` as JSON.
 
     Parameters
     ----------
-    candidates : dict
+    samples : dict
         Source by id, best F_HF first.
 
     Raises
     ------
     SolverError
-        If every candidate failed on some instance.
+        If every sample failed on some instance.
     """
-    rules = [Brancher(name=name, source=source, sha=rule_sha(source)) for name, source in candidates.items()]
+    rules = [Brancher(name=name, source=source, sha=rule_sha(source)) for name, source in samples.items()]
     setting = Setting("validation", tuple(reference.instance() for reference in instances.instances))
     choice = choose(
         rules,

@@ -26,7 +26,7 @@ class Choice(Value):
     chosen : str
         Name of the rule.
     scores : dict of (float or None)
-        F_HF on the validation instances by name, in the order of the candidates; None for a rule that failed there.
+        F_HF on the validation instances by name, in the order of the finalists; None for a rule that failed there.
     instances, seeds : int
         Validation instances, and solves of each.
     """
@@ -50,7 +50,7 @@ class Choice(Value):
 
 
 def choose(
-    candidates: Sequence[Brancher],
+    finalists: Sequence[Brancher],
     setting: Setting,
     config: ValidationConfig,
     high: HighFidelityConfig,
@@ -59,13 +59,13 @@ def choose(
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
 ) -> Choice:
-    """Solve validation instances with all candidates and choose the one with the best F_HF there.
+    """Solve validation instances with all finalists and choose the one with the best F_HF there.
 
-    Candidates are interleaved as in an evaluation. Among equals the first is chosen, so give the best first.
+    Finalists are interleaved as in an evaluation. Among equals the first is chosen, so give the best first.
 
     Parameters
     ----------
-    candidates : sequence of Brancher
+    finalists : sequence of Brancher
         Rules with distinct names, best F_HF first.
     high : HighFidelityConfig
         Cost, mean and time limit of F_HF.
@@ -73,9 +73,9 @@ def choose(
     Raises
     ------
     SolverError
-        If every candidate failed on some instance, with the reasons.
+        If every finalist failed on some instance, with the reasons.
     WorkerFailure
-        If the machine failed and not a candidate; solves that were done are not done again by another try.
+        If the machine failed and not a finalist; solves that were done are not done again by another try.
     """
     protocol = EvaluationConfig(
         instances=config.instances,
@@ -84,7 +84,7 @@ def choose(
         metric=high.cost,
         warm_up_s=0.0,
     )
-    groups = protocol_solves(labelled(candidates), [setting], protocol, this_machine())
+    groups = protocol_solves(labelled(finalists), [setting], protocol, this_machine())
     measured = measure(groups, protocol, pool, solves, progress, note)
     lost = next((one for one in measured if one.by_machine), None)
     if lost is not None:
@@ -92,12 +92,12 @@ def choose(
         raise WorkerFailure("died", f"{lost.solve.job.instance}: {lost.failure}", by_machine=True)
     scores = {
         label: _score([one for one in measured if one.solve.method == label], high)
-        for label in labelled(candidates)
+        for label in labelled(finalists)
     }
     known = {label: score for label, score in scores.items() if score is not None}
     if not known:
         reasons = " ".join(one.failure for one in measured if one.failure is not None)
-        raise SolverError(f"No candidate solved all validation instances. {reasons}".strip())
+        raise SolverError(f"No finalist solved all validation instances. {reasons}".strip())
     return Choice(
         chosen=max(known, key=lambda label: known[label]),
         scores=scores,

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bife_core.plots.style import BLUE, GREY, ORANGE, YELLOW, counted, new_figure, number, tidy
-from bife_core.search.types import Candidate
+from bife_core.search.types import Sample
 
 
-def fidelity_scatter(candidates: Sequence[Candidate], tau: float | None = None) -> Figure:
+def fidelity_scatter(samples: Sequence[Sample], tau: float | None = None) -> Figure:
     """Draw F_HF over F_LF for all rules that have both; the rules best in either are named.
 
     The drop from the best rule to the one best by F_LF is what a search on F_LF alone would have lost (paper,
@@ -21,12 +21,12 @@ def fidelity_scatter(candidates: Sequence[Candidate], tau: float | None = None) 
 
     Parameters
     ----------
-    candidates : sequence of Candidate
+    samples : sequence of Sample
         Those without both fidelities are left out.
     tau : float or None
         Threshold to mark.
     """
-    both = [c for c in candidates if c.failure is None and c.f_lf is not None and c.f_hf is not None]
+    both = [c for c in samples if c.failure is None and c.f_lf is not None and c.f_hf is not None]
     figure = new_figure(6.0, 4.5)
     axes = figure.subplots()
     x = [number(c.f_lf) for c in both]
@@ -56,20 +56,20 @@ def fidelity_scatter(candidates: Sequence[Candidate], tau: float | None = None) 
     return figure
 
 
-def rank_correlation(candidates: Sequence[Candidate]) -> float | None:
+def rank_correlation(samples: Sequence[Sample]) -> float | None:
     """Return Spearman's correlation of F_LF and F_HF over the rules that have both; None where it is undefined."""
-    both = [(c.f_lf, c.f_hf) for c in candidates if c.f_lf is not None and c.f_hf is not None]
+    both = [(c.f_lf, c.f_hf) for c in samples if c.f_lf is not None and c.f_hf is not None]
     if len({low for low, _ in both}) < 2 or len({high for _, high in both}) < 2:
         return None
     return float(scipy.stats.spearmanr(*zip(*both, strict=True)).statistic)
 
 
-def fidelity_drop(candidates: Sequence[Candidate]) -> float | None:
+def fidelity_drop(samples: Sequence[Sample]) -> float | None:
     """Return by how much the cost of the rule best by F_LF exceeds that of the best rule, as a share of the latter.
 
     Among rules of equal F_LF the first counts. None where no rule has both fidelities, or costs are not positive.
     """
-    both = [(c.f_lf, c.f_hf) for c in candidates if c.f_lf is not None and c.f_hf is not None]
+    both = [(c.f_lf, c.f_hf) for c in samples if c.f_lf is not None and c.f_hf is not None]
     if not both:
         return None
     chosen = max(both, key=lambda pair: pair[0])[1]

@@ -9,27 +9,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bife_core.plots.style import BLUE, CARD, GREY, ORANGE, WARM, new_figure
-from bife_core.search.types import Candidate
+from bife_core.search.types import Sample
 
 
-def lineage(candidates: Sequence[Candidate], rule: str) -> Figure:
+def lineage(samples: Sequence[Sample], rule: str) -> Figure:
     """Draw the ancestors of one rule, oldest generation on top.
 
     Parameters
     ----------
-    candidates : sequence of Candidate
-        All candidates of the search; parents missing here are drawn nowhere.
+    samples : sequence of Sample
+        All samples of the search; parents missing here are drawn nowhere.
     rule : str
         Id of the rule, usually the best.
 
     Raises
     ------
     ValueError
-        If no candidate has that id.
+        If no sample has that id.
     """
-    known = {candidate.id: candidate for candidate in candidates}
+    known = {sample.id: sample for sample in samples}
     if rule not in known:
-        raise ValueError(f"There is no candidate {rule!r} among the {len(known)} given.")
+        raise ValueError(f"There is no sample {rule!r} among the {len(known)} given.")
     family = _ancestry(known, rule)
     layers: dict[tuple[int, int], list[str]] = defaultdict(list)
     steps: dict[str, int] = {}
@@ -73,7 +73,7 @@ def lineage(candidates: Sequence[Candidate], rule: str) -> Figure:
     return figure
 
 
-def _ancestry(known: dict[str, Candidate], rule: str) -> list[str]:
+def _ancestry(known: dict[str, Sample], rule: str) -> list[str]:
     family: dict[str, None] = {}
     waiting = [rule]
     while waiting:
@@ -84,24 +84,24 @@ def _ancestry(known: dict[str, Candidate], rule: str) -> list[str]:
     return [name for name in known if name in family]
 
 
-def _step(known: dict[str, Candidate], name: str, steps: dict[str, int]) -> int:
-    """Return how many ancestors in a row a candidate has in its own generation, as mutants of fresh crossovers do."""
+def _step(known: dict[str, Sample], name: str, steps: dict[str, int]) -> int:
+    """Return how many ancestors in a row a sample has in its own generation, as mutants of fresh crossovers do."""
     if name not in steps:
         own = [p for p in known[name].parents if p in known and known[p].generation == known[name].generation]
         steps[name] = 1 + max(_step(known, parent, steps) for parent in own) if own else 0
     return steps[name]
 
 
-def _box(axes: Axes, candidate: Candidate, place: tuple[float, float], *, chosen: bool) -> None:
-    lines = [f"{candidate.id} · {candidate.operator}"]
-    if candidate.f_lf is not None:
-        lines.append(f"F_LF {candidate.f_lf:.3f}")
-    if candidate.f_hf is not None:
-        lines.append(f"F_HF {candidate.f_hf:.4g}")
+def _box(axes: Axes, sample: Sample, place: tuple[float, float], *, chosen: bool) -> None:
+    lines = [f"{sample.id} · {sample.operator}"]
+    if sample.f_lf is not None:
+        lines.append(f"F_LF {sample.f_lf:.3f}")
+    if sample.f_hf is not None:
+        lines.append(f"F_HF {sample.f_hf:.4g}")
     box = {
         "boxstyle": "round,pad=0.4",
         "facecolor": WARM if chosen else CARD,
-        "edgecolor": ORANGE if chosen else BLUE if candidate.f_hf is not None else GREY,
+        "edgecolor": ORANGE if chosen else BLUE if sample.f_hf is not None else GREY,
         "linewidth": 1.8 if chosen else 1.1,
     }
     axes.text(*place, "\n".join(lines), ha="center", va="center", fontsize=8, bbox=box, zorder=3)

@@ -8,7 +8,7 @@ import pandas as pd
 from pydantic import Field
 
 from bife_core.evaluation import Comparison, EvaluationSummary, adjusted, verdict
-from bife_core.search import Candidate
+from bife_core.search import Sample
 from bife_core.search.cost import SearchCost
 from bife_core.values import Value
 
@@ -26,7 +26,7 @@ class SearchRecord(Value):
 
     name: str
     best: str
-    candidates: tuple[Candidate, ...] = ()
+    samples: tuple[Sample, ...] = ()
     cost: SearchCost | None = None
     chosen: str = ""
 

@@ -168,7 +168,7 @@ def _searches(report: Report) -> Iterator[ReportFigure]:
 
 
 def _search(search: SearchRecord, suffix: str) -> Iterator[ReportFigure]:
-    both = [c for c in search.candidates if c.f_lf is not None and c.f_hf is not None]
+    both = [c for c in search.samples if c.f_lf is not None and c.f_hf is not None]
     if len(both) > 1:
         drop = plots.fidelity_drop(both)
         lost = "" if drop is None else f" {_loss(drop)}"
@@ -179,13 +179,13 @@ def _search(search: SearchRecord, suffix: str) -> Iterator[ReportFigure]:
             f"Rules that were solved with, by both fidelities.{lost}",
             plots.fidelity_scatter(both),
         )
-    if any(candidate.id == search.best and candidate.parents for candidate in search.candidates):
+    if any(sample.id == search.best and sample.parents for sample in search.samples):
         yield ReportFigure(
             f"lineage{suffix}",
             "search",
             f"Where the rule came from, {search.name}",
             "Its ancestors, oldest on top.",
-            plots.lineage(search.candidates, search.best),
+            plots.lineage(search.samples, search.best),
         )
 
 

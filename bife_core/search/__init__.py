@@ -7,14 +7,14 @@ from bife_core.search.cost import PARTS, CostLedger, CostPoint, SearchCost
 from bife_core.search.history import History, HistoryError, replay
 from bife_core.search.registry import SEARCHES, open_search
 from bife_core.search.sampled import ATTEMPTS_PER_SAMPLE, SampledSearch
-from bife_core.search.seeding import candidate_id, candidate_seed
+from bife_core.search.seeding import sample_id, sample_seed
 from bife_core.search.summary import GenerationSummary, ReportingSearch, summarise
 from bife_core.search.types import (
     Answer,
-    Candidate,
     ReflectionAnswer,
     ReflectionRequest,
     Request,
+    Sample,
     SampleAnswer,
     SampleRequest,
     Search,
@@ -30,7 +30,6 @@ __all__ = [
     "SEARCHES",
     "Answer",
     "BifeSearch",
-    "Candidate",
     "CostLedger",
     "CostPoint",
     "GenerationSummary",
@@ -40,6 +39,7 @@ __all__ = [
     "ReflectionRequest",
     "ReportingSearch",
     "Request",
+    "Sample",
     "SampleAnswer",
     "SampleRequest",
     "SampledSearch",
@@ -49,9 +49,9 @@ __all__ = [
     "SolveRequest",
     "TrialAnswer",
     "TrialRequest",
-    "candidate_id",
-    "candidate_seed",
     "open_search",
     "replay",
+    "sample_id",
+    "sample_seed",
     "summarise",
 ]

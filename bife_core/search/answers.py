@@ -1,4 +1,4 @@
-"""From answers to candidates: whether answers fit their requests, and what an answer makes of a candidate."""
+"""From answers to samples: whether answers fit their requests, and what an answer makes of a sample."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from bife_core.search.types import (
     Answer,
-    Candidate,
     Request,
+    Sample,
     SampleAnswer,
     SampleRequest,
     SolveAnswer,
@@ -59,15 +59,13 @@ def settle(answer: AnyAnswer) -> AnyAnswer:
     return answer
 
 
-def sampled_candidate(
-    request: SampleRequest, answer: SampleAnswer, duplicate_of: str | None = None
-) -> Candidate:
-    """Return the candidate a sample became.
+def answered_sample(request: SampleRequest, answer: SampleAnswer, duplicate_of: str | None = None) -> Sample:
+    """Return the sample a request became.
 
     Parameters
     ----------
     duplicate_of : str or None
-        Id of the first candidate with the same hash, if there is one. A failure of the sample's own is the
+        Id of the first sample with the same hash, if there is one. A failure of the sample's own is the
         reason kept.
     """
     answer = settle(answer)
@@ -76,7 +74,7 @@ def sampled_candidate(
         failure = "no F_LF was reported"
     if failure is None and duplicate_of is not None:
         failure = f"duplicate of {duplicate_of}"
-    return Candidate(
+    return Sample(
         id=request.id,
         generation=request.generation,
         operator=request.operator,
@@ -90,12 +88,12 @@ def sampled_candidate(
     )
 
 
-def solved_candidate(candidate: Candidate, answer: SolveAnswer) -> Candidate:
-    """Return the candidate with its F_HF, or with the reason why its solves gave none."""
+def solved_sample(sample: Sample, answer: SolveAnswer) -> Sample:
+    """Return the sample with its F_HF, or with the reason why its solves gave none."""
     answer = settle(answer)
     if answer.failure is None and answer.f_hf is not None:
-        return candidate.model_copy(update={"f_hf": answer.f_hf, "failure": None})
-    return candidate.model_copy(update={"f_hf": None, "failure": answer.failure or "no F_HF was reported"})
+        return sample.model_copy(update={"f_hf": answer.f_hf, "failure": None})
+    return sample.model_copy(update={"f_hf": None, "failure": answer.failure or "no F_HF was reported"})
 
 
 def trial_costs(answer: TrialAnswer, instances: int) -> tuple[float, ...] | str:

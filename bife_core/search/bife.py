@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bife_core.config import Operator, SearchConfig
-from bife_core.search.answers import solved_candidate
+from bife_core.search.answers import solved_sample
 from bife_core.search.population import Population, by_high_fidelity, by_low_fidelity, founders
 from bife_core.search.sampled import SampledSearch, Told
 from bife_core.search.summary import GenerationSummary, summarise
-from bife_core.search.types import Candidate, Request, SolveAnswer, SolveRequest
+from bife_core.search.types import Request, Sample, SolveAnswer, SolveRequest
 
 
 class BifeSearch(SampledSearch):
@@ -52,16 +52,16 @@ class BifeSearch(SampledSearch):
         super().__init__(config)
         self._population = Population()
         self._newcomers: tuple[str, ...] = ()
-        self._to_solve: tuple[Candidate, ...] = ()
-        self._reserve: tuple[Candidate, ...] = ()
+        self._to_solve: tuple[Sample, ...] = ()
+        self._reserve: tuple[Sample, ...] = ()
 
     @property
-    def elites(self) -> tuple[Candidate, ...]:
+    def elites(self) -> tuple[Sample, ...]:
         """The elite set after the last completed generation, best F_HF first."""
         return self._population.elites
 
     @property
-    def population(self) -> tuple[Candidate, ...]:
+    def population(self) -> tuple[Sample, ...]:
         """The rules alive after the last completed generation, in the order parents are drawn by."""
         return self._population.ranked
 
@@ -71,9 +71,9 @@ class BifeSearch(SampledSearch):
         return self._population.tau
 
     @property
-    def best(self) -> Candidate | None:
+    def best(self) -> Sample | None:
         """The solved rule of highest F_HF, answers of the generation under way included."""
-        ranked = by_high_fidelity(self._candidates.values())
+        ranked = by_high_fidelity(self._samples.values())
         return ranked[0] if ranked else None
 
     @property
@@ -84,7 +84,7 @@ class BifeSearch(SampledSearch):
     def generation_summary(self) -> GenerationSummary:
         """Return the summary of the generation under way; population and tau are those it started with."""
         return summarise(
-            self.candidates,
+            self.samples,
             self.generation,
             alive=self.population,
             n_elites=len(self.elites),
@@ -93,7 +93,7 @@ class BifeSearch(SampledSearch):
 
     def _next(self) -> tuple[Request, ...]:
         if self._to_solve:
-            return tuple(SolveRequest(id=candidate.id, candidate=candidate) for candidate in self._to_solve)
+            return tuple(SolveRequest(id=sample.id, sample=sample) for sample in self._to_solve)
         remaining = self._remaining()
         if remaining <= 0:
             return ()
@@ -113,7 +113,7 @@ class BifeSearch(SampledSearch):
 
     def _take_samples(self, told: Told) -> None:
         newcomers = self._admit(told)
-        self._newcomers = tuple(candidate.id for candidate in newcomers)
+        self._newcomers = tuple(sample.id for sample in newcomers)
         if self._population.elites:
             admission = self.config.admission
             self._to_solve = tuple(rule for rule in newcomers if self._population.admits(rule, admission))
@@ -124,11 +124,9 @@ class BifeSearch(SampledSearch):
             self._close_generation()
 
     def _take_solves(self, answers: Sequence[SolveAnswer]) -> None:
-        solved = [
-            solved_candidate(rule, answer) for rule, answer in zip(self._to_solve, answers, strict=True)
-        ]
+        solved = [solved_sample(rule, answer) for rule, answer in zip(self._to_solve, answers, strict=True)]
         self._to_solve = ()
-        self._candidates.update({candidate.id: candidate for candidate in solved})
+        self._samples.update({sample.id: sample for sample in solved})
         if not self._population.elites and not by_high_fidelity(solved):
             self._call_founders()
         if not self._to_solve:
@@ -139,7 +137,7 @@ class BifeSearch(SampledSearch):
         self._to_solve, self._reserve = self._reserve[:count], self._reserve[count:]
 
     def _close_generation(self) -> None:
-        newcomers = [self._candidates[name] for name in self._newcomers]
+        newcomers = [self._samples[name] for name in self._newcomers]
         self._population = self._population.succeeded_by(newcomers, self.config)
         self._reserve = ()
         self._close()

@@ -25,7 +25,7 @@ class CostPoint(Value):
     samples: int = Field(description="Rules sampled.")
     calls: int = Field(description="Requests to the generator.")
     f_hf: float = Field(description="F_HF of the best rule.")
-    candidate: str = Field(description="Id of the best rule.")
+    sample: str = Field(description="Id of the best rule.")
 
 
 class SearchCost(Value):
@@ -117,7 +117,7 @@ class CostLedger:
         """Take note of a trial on training instances and its CPU seconds in the solver."""
         self._add("tuning", seconds, trials=self._cost.trials + 1)
 
-    def solved(self, candidate: str, seconds: float, f_hf: float | None) -> None:
+    def solved(self, sample: str, seconds: float, f_hf: float | None) -> None:
         """Take note of a rule's solves: their CPU seconds, and the F_HF unless they failed."""
         self._add("f_hf", seconds, solved=self._cost.solved + (f_hf is not None))
         curve, cost = self._cost.curve, self._cost
@@ -129,7 +129,7 @@ class CostLedger:
             samples=cost.samples,
             calls=cost.calls,
             f_hf=f_hf,
-            candidate=candidate,
+            sample=sample,
         )
         self._cost = cost.model_copy(update={"curve": (*curve, point)})
 

@@ -15,7 +15,7 @@ from typing import ClassVar, Final
 from bife_core.config import Operator, SearchConfig
 from bife_core.search.population import by_low_fidelity
 from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.types import Candidate, Request
+from bife_core.search.types import Request, Sample
 
 _DECIMALS: Final = 5
 
@@ -34,18 +34,18 @@ class EohSearch(SampledSearch):
 
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
-        self._alive: tuple[Candidate, ...] = ()
+        self._alive: tuple[Sample, ...] = ()
         self._turn = 0
 
     @property
-    def population(self) -> tuple[Candidate, ...]:
+    def population(self) -> tuple[Sample, ...]:
         """The rules alive after the last generation, highest F_LF first."""
         return self._alive
 
     @property
-    def best(self) -> Candidate | None:
+    def best(self) -> Sample | None:
         """The valid rule of highest F_LF."""
-        return next(iter(by_low_fidelity(self.candidates)), None)
+        return next(iter(by_low_fidelity(self.samples)), None)
 
     def _next(self) -> tuple[Request, ...]:
         remaining = self._remaining()
@@ -68,9 +68,9 @@ class EohSearch(SampledSearch):
 
     def _take(self, told: Told) -> None:
         newcomers = self._admit(told)
-        distinct: dict[float, Candidate] = {}
-        for candidate in by_low_fidelity((*self._alive, *newcomers)):
-            assert candidate.f_lf is not None
-            distinct.setdefault(round(candidate.f_lf, _DECIMALS), candidate)
+        distinct: dict[float, Sample] = {}
+        for sample in by_low_fidelity((*self._alive, *newcomers)):
+            assert sample.f_lf is not None
+            distinct.setdefault(round(sample.f_lf, _DECIMALS), sample)
         self._alive = tuple(distinct.values())[: self.config.population]
         self._close()

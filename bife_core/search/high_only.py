@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bife_core.config import Operator, SearchConfig
-from bife_core.search.answers import solved_candidate
+from bife_core.search.answers import solved_sample
 from bife_core.search.population import by_high_fidelity
 from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.types import Candidate, Request, SolveAnswer, SolveRequest
+from bife_core.search.types import Request, Sample, SolveAnswer, SolveRequest
 
 
 class HighOnlySearch(SampledSearch):
@@ -34,22 +34,22 @@ class HighOnlySearch(SampledSearch):
 
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
-        self._alive: tuple[Candidate, ...] = ()
-        self._to_solve: tuple[Candidate, ...] = ()
+        self._alive: tuple[Sample, ...] = ()
+        self._to_solve: tuple[Sample, ...] = ()
 
     @property
-    def population(self) -> tuple[Candidate, ...]:
+    def population(self) -> tuple[Sample, ...]:
         """The rules alive after the last completed generation, highest F_HF first."""
         return self._alive
 
     @property
-    def best(self) -> Candidate | None:
+    def best(self) -> Sample | None:
         """The rule of highest F_HF."""
-        return next(iter(by_high_fidelity(self.candidates)), None)
+        return next(iter(by_high_fidelity(self.samples)), None)
 
     def _next(self) -> tuple[Request, ...]:
         if self._to_solve:
-            return tuple(SolveRequest(id=rule.id, candidate=rule) for rule in self._to_solve)
+            return tuple(SolveRequest(id=rule.id, sample=rule) for rule in self._to_solve)
         remaining = self._remaining()
         if remaining <= 0:
             return ()
@@ -67,11 +67,11 @@ class HighOnlySearch(SampledSearch):
             if self._to_solve:
                 return
         solved = [
-            solved_candidate(rule, answer)
+            solved_sample(rule, answer)
             for rule, (_, answer) in zip(self._to_solve, told, strict=False)
             if isinstance(answer, SolveAnswer)
         ]
         self._to_solve = ()
-        self._candidates.update({rule.id: rule for rule in solved})
+        self._samples.update({rule.id: rule for rule in solved})
         self._alive = by_high_fidelity((*self._alive, *solved))[: self.config.population]
         self._close()

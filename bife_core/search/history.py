@@ -37,7 +37,7 @@ class History(Value):
     >>> from bife_core.search import SampleAnswer
     >>> config = SearchConfig(samples=1, initial=1)
     >>> history = History(config=config).extended((SampleAnswer(id="g00-c00", failure="no code"),))
-    >>> replay(config, History.from_json(history.to_json())).candidates[0].failure
+    >>> replay(config, History.from_json(history.to_json())).samples[0].failure
     'no code'
     """
 

@@ -9,7 +9,7 @@ import numpy as np
 from bife_core.config import Llm4BranchConfig
 from bife_core.search.grid import Cell, cell_of, features_of
 from bife_core.search.population import by_high_fidelity
-from bife_core.search.types import Candidate
+from bife_core.search.types import Sample
 
 
 class Islands:
@@ -32,39 +32,39 @@ class Islands:
         self._config = config
         self._reference = features_of(start)
         self._rng = rng
-        self._members: list[list[Candidate]] = [[] for _ in range(config.islands)]
-        self._grids: list[dict[Cell, Candidate]] = [{} for _ in range(config.islands)]
+        self._members: list[list[Sample]] = [[] for _ in range(config.islands)]
+        self._grids: list[dict[Cell, Sample]] = [{} for _ in range(config.islands)]
 
     @property
-    def programs(self) -> tuple[Candidate, ...]:
+    def programs(self) -> tuple[Sample, ...]:
         """All programs, each once, highest F_HF first."""
         return by_high_fidelity({rule.id: rule for island in self._members for rule in island}.values())
 
     @property
-    def archive(self) -> tuple[Candidate, ...]:
+    def archive(self) -> tuple[Sample, ...]:
         """The best programs of all islands."""
         return self.programs[: self._config.archive]
 
-    def settle(self, program: Candidate) -> None:
+    def settle(self, program: Sample) -> None:
         """Put a program on every island: the start of all."""
         for island in range(len(self._members)):
             self._place(island, program)
 
-    def add(self, island: int, program: Candidate) -> None:
+    def add(self, island: int, program: Sample) -> None:
         """Put a program on one island; beyond the limit on all, the worst program is dropped."""
         self._place(island, program)
         kept = {rule.id for rule in self.programs[: self._config.programs]}
         self._members = [[rule for rule in members if rule.id in kept] for members in self._members]
         self._grids = [{cell: rule for cell, rule in grid.items() if rule.id in kept} for grid in self._grids]
 
-    def holders(self, island: int) -> dict[Cell, Candidate]:
+    def holders(self, island: int) -> dict[Cell, Sample]:
         """Return the best program of each cell of an island that has one."""
         return dict(self._grids[island])
 
-    def _cell(self, program: Candidate) -> Cell:
+    def _cell(self, program: Sample) -> Cell:
         return cell_of(program.source or "", self._reference, self._config.bins)
 
-    def _place(self, island: int, program: Candidate) -> None:
+    def _place(self, island: int, program: Sample) -> None:
         members, grid, cell = self._members[island], self._grids[island], self._cell(program)
         holder = grid.get(cell)
         if holder is None or by_high_fidelity((holder, program))[0] is program:
@@ -72,7 +72,7 @@ class Islands:
             members[:] = [rule for rule in members if holder is None or rule.id != holder.id]
         members.append(program)
 
-    def draw(self, island: int) -> tuple[Candidate, ...]:
+    def draw(self, island: int) -> tuple[Sample, ...]:
         """Return a parent and its inspirations; nothing while there is no program.
 
         The parent is of the archive with the chance of `exploitation`, preferably one that lives on the island; any

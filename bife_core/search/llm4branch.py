@@ -24,13 +24,13 @@ from bife_core.config import SearchConfig
 from bife_core.errors import RuleError
 from bife_core.rules import REFERENCE_RULES, rule_sha
 from bife_core.rules.skeletons import Skeleton, parse_skeleton
-from bife_core.search.answers import solved_candidate, trial_costs
+from bife_core.search.answers import solved_sample, trial_costs
 from bife_core.search.islands import Islands
 from bife_core.search.population import by_high_fidelity
 from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.seeding import candidate_seed
+from bife_core.search.seeding import sample_seed
 from bife_core.search.tuning import Tuner
-from bife_core.search.types import Candidate, Request, SolveAnswer, SolveRequest, TrialAnswer, TrialRequest
+from bife_core.search.types import Request, Sample, SolveAnswer, SolveRequest, TrialAnswer, TrialRequest
 
 START_RULE: Final = "pseudocost_product"
 BASELINE: Final = "rpb"
@@ -43,7 +43,7 @@ _LEAST_COST: Final = 1e-9
 class _Program:
     """A program on its way through the stages."""
 
-    candidate: Candidate
+    sample: Sample
     island: int | None
     tuner: Tuner
     stage: Literal["screening", "tuning", "validation"] = "screening"
@@ -75,14 +75,14 @@ class Llm4BranchSearch(SampledSearch):
         return self.settings.training_instances
 
     @property
-    def population(self) -> tuple[Candidate, ...]:
+    def population(self) -> tuple[Sample, ...]:
         """The programs on all islands after the last completed generation, highest F_HF first."""
         return self.islands.programs
 
     @property
-    def best(self) -> Candidate | None:
+    def best(self) -> Sample | None:
         """The tuned program of highest F_HF."""
-        return next(iter(by_high_fidelity(self.candidates)), None)
+        return next(iter(by_high_fidelity(self.samples)), None)
 
     def _next(self) -> tuple[Request, ...]:
         if self._programs:
@@ -101,29 +101,29 @@ class Llm4BranchSearch(SampledSearch):
         )
 
     def _stage_request(self, program: _Program) -> Request:
-        candidate = program.candidate
+        sample = program.sample
         match program.stage:
             case "screening":
-                return self._trial(f"{candidate.id}.screening", candidate)
+                return self._trial(f"{sample.id}.screening", sample)
             case "tuning":
                 parameters = program.tuner.propose()
                 return TrialRequest(
-                    id=f"{candidate.id}.t{program.tried:03d}",
-                    candidate=candidate.id,
-                    source=_skeleton(candidate).bound(parameters),
+                    id=f"{sample.id}.t{program.tried:03d}",
+                    sample=sample.id,
+                    source=_skeleton(sample).bound(parameters),
                     parameters=parameters,
                     instances=tuple(range(self.settings.tuning_instances)),
                     time_limit_s=self.settings.tuning_limit_s,
                 )
             case "validation":
-                return SolveRequest(id=candidate.id, candidate=candidate)
+                return SolveRequest(id=sample.id, sample=sample)
 
-    def _trial(self, name: str, candidate: Candidate | None = None) -> TrialRequest:
-        """Return the request for solving all training instances with a candidate, or with RPB."""
+    def _trial(self, name: str, sample: Sample | None = None) -> TrialRequest:
+        """Return the request for solving all training instances with a sample, or with RPB."""
         return TrialRequest(
             id=name,
-            candidate=candidate.id if candidate is not None else None,
-            source=candidate.source if candidate is not None else None,
+            sample=sample.id if sample is not None else None,
+            source=sample.source if sample is not None else None,
             instances=tuple(range(self.settings.training_instances)),
             time_limit_s=self.settings.screening_limit_s,
             cost=self.settings.screening_cost,
@@ -142,63 +142,63 @@ class Llm4BranchSearch(SampledSearch):
                     self._baseline = None if isinstance(costs, str) else costs
             everywhere = self.generation == 0
             self._programs = [
-                self._enter(candidate, None if everywhere else island)
-                for island, candidate in enumerate(self._admit(told))
-                if candidate.valid
+                self._enter(sample, None if everywhere else island)
+                for island, sample in enumerate(self._admit(told))
+                if sample.valid
             ]
         if not self._programs:
             if self.generation and self.generation % self.settings.migration_interval == 0:
                 self.islands.migrate()
             self._close()
 
-    def _enter(self, candidate: Candidate, island: int | None) -> _Program:
+    def _enter(self, sample: Sample, island: int | None) -> _Program:
         tuner = Tuner(
-            _skeleton(candidate).parameters,
+            _skeleton(sample).parameters,
             calls=self.settings.tuning_calls,
             initial=self.settings.tuning_initial,
-            seed=candidate_seed(self.config.seed, f"{candidate.id}.tuning"),
+            seed=sample_seed(self.config.seed, f"{sample.id}.tuning"),
         )
-        return _Program(candidate, island, tuner)
+        return _Program(sample, island, tuner)
 
     def _goes_on(self, program: _Program, request: Request, answer: object) -> bool:
         """Take the answer to a program's stage, and return whether another stage follows."""
         if isinstance(answer, SolveAnswer):
-            self._store(program, solved_candidate(program.candidate, answer))
-            if program.candidate.f_hf is not None:
+            self._store(program, solved_sample(program.sample, answer))
+            if program.sample.f_hf is not None:
                 if program.island is None:
-                    self.islands.settle(program.candidate)
+                    self.islands.settle(program.sample)
                 else:
-                    self.islands.add(program.island, program.candidate)
+                    self.islands.add(program.island, program.sample)
             return False
         assert isinstance(answer, TrialAnswer)
         assert isinstance(request, TrialRequest)
         costs = trial_costs(answer, len(request.instances))
         if program.stage == "screening":
             if isinstance(costs, str):
-                self._store(program, program.candidate.model_copy(update={"failure": costs}))
+                self._store(program, program.sample.model_copy(update={"failure": costs}))
                 return False
             place, speedup = self._least_speedup(costs)
             needed = self.settings.screening_speedup
             if program.island is not None and speedup < needed:
                 where = f"on training instance {place + 1}"
                 why = f"screened out: {speedup:.2g} times as fast as RPB {where}, {needed:g} needed"
-                self._store(program, program.candidate.model_copy(update={"failure": why}))
+                self._store(program, program.sample.model_copy(update={"failure": why}))
                 return False
             program.stage = "validation" if program.tuner.done else "tuning"
             return True
         program.tuner.learn(None if isinstance(costs, str) else math.fsum(costs) / len(costs))
         program.tried += 1
         if program.tuner.done:
-            tuned = _skeleton(program.candidate).set_to(program.tuner.best)
+            tuned = _skeleton(program.sample).set_to(program.tuner.best)
             source = tuned.bound()
             numbers = ", ".join(f"{item.name} = {item.value:g}" for item in tuned.parameters)
             known = {
                 "skeleton": tuned.source,
                 "source": source,
                 "sha": rule_sha(source),
-                "thought": f"{program.candidate.thought or ''} Tuned: {numbers}.".strip(),
+                "thought": f"{program.sample.thought or ''} Tuned: {numbers}.".strip(),
             }
-            self._store(program, program.candidate.model_copy(update=known))
+            self._store(program, program.sample.model_copy(update=known))
             program.stage = "validation"
         return True
 
@@ -211,14 +211,14 @@ class Llm4BranchSearch(SampledSearch):
         least = min(speedups)
         return speedups.index(least), least
 
-    def _store(self, program: _Program, candidate: Candidate) -> None:
-        program.candidate = candidate
-        self._candidates[candidate.id] = candidate
+    def _store(self, program: _Program, sample: Sample) -> None:
+        program.sample = sample
+        self._samples[sample.id] = sample
 
 
-def _skeleton(candidate: Candidate) -> Skeleton:
+def _skeleton(sample: Sample) -> Skeleton:
     try:
-        return parse_skeleton(candidate.skeleton or "")
+        return parse_skeleton(sample.skeleton or "")
     except RuleError:
         # A plain rule: nothing of it can be set.
-        return Skeleton(source=candidate.source or "", parameters=())
+        return Skeleton(source=sample.source or "", parameters=())

@@ -8,27 +8,27 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bife_core.config import SearchConfig
-from bife_core.search.types import Candidate
+from bife_core.search.types import Sample
 
 
-def _sampling_order(candidate: Candidate) -> tuple[int, int, str]:
+def _sampling_order(sample: Sample) -> tuple[int, int, str]:
     # Length before text, so that c100 comes after c99.
-    return candidate.generation, len(candidate.id), candidate.id
+    return sample.generation, len(sample.id), sample.id
 
 
 def _descending(value: float | None) -> float:
     return math.inf if value is None else -value
 
 
-def by_low_fidelity(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Return the valid candidates that have an F_LF, highest first; the one sampled earlier wins a tie."""
-    scored = (candidate for candidate in candidates if candidate.valid and candidate.f_lf is not None)
+def by_low_fidelity(samples: Iterable[Sample]) -> tuple[Sample, ...]:
+    """Return the valid samples that have an F_LF, highest first; the one sampled earlier wins a tie."""
+    scored = (sample for sample in samples if sample.valid and sample.f_lf is not None)
     return tuple(sorted(scored, key=lambda rule: (_descending(rule.f_lf), _sampling_order(rule))))
 
 
-def by_high_fidelity(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Return the valid candidates that were solved with, highest F_HF first; ties as in `by_low_fidelity`."""
-    solved = (candidate for candidate in candidates if candidate.valid and candidate.f_hf is not None)
+def by_high_fidelity(samples: Iterable[Sample]) -> tuple[Sample, ...]:
+    """Return the valid samples that were solved with, highest F_HF first; ties as in `by_low_fidelity`."""
+    solved = (sample for sample in samples if sample.valid and sample.f_hf is not None)
     return tuple(sorted(solved, key=lambda rule: (_descending(rule.f_hf), _sampling_order(rule))))
 
 
@@ -50,17 +50,17 @@ class Population:
 
     Attributes
     ----------
-    elites : tuple of Candidate
+    elites : tuple of Sample
         Rules with an F_HF, best F_HF first.
-    others : tuple of Candidate
+    others : tuple of Sample
         The general population, best F_LF first.
     """
 
-    elites: tuple[Candidate, ...] = ()
-    others: tuple[Candidate, ...] = ()
+    elites: tuple[Sample, ...] = ()
+    others: tuple[Sample, ...] = ()
 
     @property
-    def ranked(self) -> tuple[Candidate, ...]:
+    def ranked(self) -> tuple[Sample, ...]:
         """All rules alive in the order parents are drawn by: elites by F_HF, then the others by F_LF."""
         return self.elites + self.others
 
@@ -69,14 +69,14 @@ class Population:
         """F_LF of the elite with the worst F_HF (paper, section 4.4); None while there is no elite."""
         return self.elites[-1].f_lf if self.elites else None
 
-    def admits(self, candidate: Candidate, admission: Literal["at_least", "above"]) -> bool:
-        """Return whether the F_LF of `candidate` earns it solves under the present threshold."""
+    def admits(self, sample: Sample, admission: Literal["at_least", "above"]) -> bool:
+        """Return whether the F_LF of `sample` earns it solves under the present threshold."""
         tau = self.tau
-        if tau is None or not candidate.valid or candidate.f_lf is None:
+        if tau is None or not sample.valid or sample.f_lf is None:
             return False
-        return candidate.f_lf > tau or (admission == "at_least" and candidate.f_lf == tau)
+        return sample.f_lf > tau or (admission == "at_least" and sample.f_lf == tau)
 
-    def succeeded_by(self, newcomers: Iterable[Candidate], config: SearchConfig) -> Population:
+    def succeeded_by(self, newcomers: Iterable[Sample], config: SearchConfig) -> Population:
         """Return the next population: elites old and new, and the best of the others in the places left.
 
         With `elite_cap` the elites of worst F_HF lose their rank; they may still fill a place that is left,
@@ -84,7 +84,7 @@ class Population:
 
         Parameters
         ----------
-        newcomers : iterable of Candidate
+        newcomers : iterable of Sample
             All samples of the generation, with the F_HF of those that were solved with.
         config : SearchConfig
             Gives N (`population`), `elite_cap` and `survivors`.
@@ -93,5 +93,5 @@ class Population:
         elites = by_high_fidelity(self.elites + newcomers)[: config.elite_cap]
         kept = {elite.id for elite in elites}
         pool = newcomers if config.survivors == "new" else self.ranked + newcomers
-        others = by_low_fidelity(candidate for candidate in pool if candidate.id not in kept)
+        others = by_low_fidelity(sample for sample in pool if sample.id not in kept)
         return Population(elites, others[: max(0, config.population - len(elites))])

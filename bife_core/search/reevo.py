@@ -21,8 +21,8 @@ from bife_core.config import Reflection, SearchConfig
 from bife_core.rules import REFERENCE_RULES
 from bife_core.search.population import by_low_fidelity
 from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.seeding import candidate_id, candidate_seed
-from bife_core.search.types import Candidate, ReflectionAnswer, ReflectionRequest, Request, SampleRequest
+from bife_core.search.seeding import sample_id, sample_seed
+from bife_core.search.types import ReflectionAnswer, ReflectionRequest, Request, Sample, SampleRequest
 
 SEED_RULE: Final = "pseudocost_product"
 _TRIES: Final = 1000
@@ -43,22 +43,22 @@ class ReevoSearch(SampledSearch):
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
         self._step: _Step = "initialise"
-        self._alive: tuple[Candidate, ...] = ()
-        self._pairs: tuple[tuple[Candidate, Candidate], ...] = ()
+        self._alive: tuple[Sample, ...] = ()
+        self._pairs: tuple[tuple[Sample, Sample], ...] = ()
         self._hints: tuple[str | None, ...] = ()
-        self._children: tuple[Candidate, ...] = ()
+        self._children: tuple[Sample, ...] = ()
         self._lesson: str | None = None
         self._reflections = 0
 
     @property
-    def population(self) -> tuple[Candidate, ...]:
+    def population(self) -> tuple[Sample, ...]:
         """The rules alive after the last completed generation, highest F_LF first."""
         return self._alive
 
     @property
-    def best(self) -> Candidate | None:
+    def best(self) -> Sample | None:
         """The valid rule of highest F_LF: ReEvo's elitist."""
-        return next(iter(by_low_fidelity(self.candidates)), None)
+        return next(iter(by_low_fidelity(self.samples)), None)
 
     @property
     def lesson(self) -> str | None:
@@ -107,8 +107,8 @@ class ReevoSearch(SampledSearch):
 
     def _initial_requests(self, remaining: int) -> tuple[Request, ...]:
         source = REFERENCE_RULES[SEED_RULE].source
-        name = candidate_id(0, 0)
-        parent = Candidate(id=name, generation=0, operator="improve_seed", source=source)
+        name = sample_id(0, 0)
+        parent = Sample(id=name, generation=0, operator="improve_seed", source=source)
         seed = [self._sample(0, "improve_seed", source=source)] if self.generation == 0 else []
         count = min(self.config.initial, remaining)
         asked = [self._sample(len(seed) + number, "improve_seed", (parent,)) for number in range(count)]
@@ -118,7 +118,7 @@ class ReevoSearch(SampledSearch):
         self,
         name: str,
         operator: Reflection,
-        parents: tuple[Candidate, ...] = (),
+        parents: tuple[Sample, ...] = (),
         hints: tuple[str, ...] = (),
     ) -> ReflectionRequest:
         key = f"g{self.generation:02d}-{name}"
@@ -128,16 +128,16 @@ class ReevoSearch(SampledSearch):
             operator=operator,
             parents=parents,
             hints=hints,
-            seed=candidate_seed(self.config.seed, key),
+            seed=sample_seed(self.config.seed, key),
         )
 
-    def _draw_pairs(self, count: int) -> tuple[tuple[Candidate, Candidate], ...]:
+    def _draw_pairs(self, count: int) -> tuple[tuple[Sample, Sample], ...]:
         """Draw pairs of different F_LF, worse rule first; none if all rules have the same."""
         best = self.best
         pool = self._alive if best is None or best in self._alive else (*self._alive, best)
         if len({rule.f_lf for rule in pool}) < 2:
             return ()
-        pairs: list[tuple[Candidate, Candidate]] = []
+        pairs: list[tuple[Sample, Sample]] = []
         for _ in range(_TRIES):
             if len(pairs) == count:
                 break
@@ -171,7 +171,7 @@ class ReevoSearch(SampledSearch):
             case "mutate":
                 self._end_generation((*self._children, *newcomers))
 
-    def _end_generation(self, newcomers: tuple[Candidate, ...]) -> None:
+    def _end_generation(self, newcomers: tuple[Sample, ...]) -> None:
         self._alive = by_low_fidelity(newcomers)
         self._step = "compare"
         self._close()

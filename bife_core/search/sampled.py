@@ -1,4 +1,4 @@
-"""What all searches share: a budget of samples, candidates that are told apart by hash, and the two calls."""
+"""What all searches share: a budget of samples, rules that are told apart by hash, and the two calls."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import ClassVar, Final
 import numpy as np
 
 from bife_core.config import Operator, SearchConfig
-from bife_core.search.answers import check_answers, sampled_candidate
-from bife_core.search.seeding import candidate_id, candidate_seed
+from bife_core.search.answers import answered_sample, check_answers
+from bife_core.search.seeding import sample_id, sample_seed
 from bife_core.search.selection import draw_parents
 from bife_core.search.summary import GenerationSummary, summarise
-from bife_core.search.types import Answer, Candidate, Request, SampleAnswer, SampleRequest
+from bife_core.search.types import Answer, Request, Sample, SampleAnswer, SampleRequest
 
 CROSSOVERS: Final[frozenset[Operator]] = frozenset({"e1", "e2"})
 """EoH's operators that read several parents."""
@@ -47,7 +47,7 @@ class SampledSearch(ABC):
         self.config = config
         # PCG64 by name: `default_rng` may choose another bit generator in a later NumPy.
         self._rng = np.random.Generator(np.random.PCG64(config.seed))
-        self._candidates: dict[str, Candidate] = {}
+        self._samples: dict[str, Sample] = {}
         self._first_with_sha: dict[str, str] = {}
         self._begun = 0
         self._used = 0
@@ -60,17 +60,17 @@ class SampledSearch(ABC):
         return 0
 
     @property
-    def candidates(self) -> tuple[Candidate, ...]:
-        """All candidates so far, in the order they were sampled."""
-        return tuple(self._candidates.values())
+    def samples(self) -> tuple[Sample, ...]:
+        """All samples so far, in the order they were sampled."""
+        return tuple(self._samples.values())
 
     @property
     @abstractmethod
-    def best(self) -> Candidate | None:
+    def best(self) -> Sample | None:
         """The rule the search would return now, answers of the generation under way included."""
 
     @property
-    def population(self) -> tuple[Candidate, ...]:
+    def population(self) -> tuple[Sample, ...]:
         """The rules alive after the last completed generation."""
         return ()
 
@@ -91,7 +91,7 @@ class SampledSearch(ABC):
 
     def generation_summary(self) -> GenerationSummary:
         """Return the summary of the generation under way; its population is the one it started with."""
-        return summarise(self.candidates, self.generation, alive=self.population)
+        return summarise(self.samples, self.generation, alive=self.population)
 
     def ask(self) -> tuple[Request, ...]:
         """Return the next requests, independent of one another; empty when the search is over."""
@@ -124,7 +124,7 @@ class SampledSearch(ABC):
         left = self.config.samples - self._used
         if self.config.count_failures:
             return left
-        return min(left, ATTEMPTS_PER_SAMPLE * self.config.samples - len(self._candidates))
+        return min(left, ATTEMPTS_PER_SAMPLE * self.config.samples - len(self._samples))
 
     def _begin(self) -> int:
         """Begin a generation and return its number."""
@@ -139,24 +139,24 @@ class SampledSearch(ABC):
         self,
         position: int,
         operator: Operator,
-        parents: tuple[Candidate, ...] = (),
+        parents: tuple[Sample, ...] = (),
         hints: tuple[str, ...] = (),
         source: str | None = None,
     ) -> SampleRequest:
         """Return the request for the sample at `position` of the generation under way."""
-        name = candidate_id(self.generation, position)
+        name = sample_id(self.generation, position)
         return SampleRequest(
             id=name,
             generation=self.generation,
             operator=operator,
             parents=parents,
             hints=hints,
-            seed=candidate_seed(self.config.seed, name),
+            seed=sample_seed(self.config.seed, name),
             scored=self.low_fidelity,
             source=source,
         )
 
-    def _parents(self, operator: Operator) -> tuple[Candidate, ...]:
+    def _parents(self, operator: Operator) -> tuple[Sample, ...]:
         """Draw the parents of one of EoH's operators from the population, by rank."""
         if operator == "i1":
             return ()
@@ -169,17 +169,17 @@ class SampledSearch(ABC):
             replacement=self.draws_with_replacement,
         )
 
-    def _admit(self, told: Told) -> list[Candidate]:
-        """Enter the samples among the answers as candidates, charge the budget, and return them in order."""
+    def _admit(self, told: Told) -> list[Sample]:
+        """Enter the samples among the answers, charge the budget, and return them in order."""
         entered = []
         for request, answer in told:
             if not isinstance(request, SampleRequest) or not isinstance(answer, SampleAnswer):
                 continue
             first = self._first_with_sha.setdefault(answer.sha, request.id) if answer.sha else request.id
-            candidate = sampled_candidate(request, answer, first if first != request.id else None)
-            self._candidates[candidate.id] = candidate
+            sample = answered_sample(request, answer, first if first != request.id else None)
+            self._samples[sample.id] = sample
             # A rule that the search brought along was not asked of the generator.
             if request.source is None:
-                self._used += self.config.count_failures or candidate.valid
-            entered.append(candidate)
+                self._used += self.config.count_failures or sample.valid
+            entered.append(sample)
         return entered

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bife_core.search.types import Candidate
+from bife_core.search.types import Sample
 
 
 def selection_probabilities(size: int, population: int, rank_base: int) -> NDArray[np.float64]:
@@ -38,14 +38,14 @@ def selection_probabilities(size: int, population: int, rank_base: int) -> NDArr
 
 
 def draw_parents(
-    ranked: Sequence[Candidate],
+    ranked: Sequence[Sample],
     count: int,
     *,
     population: int,
     rank_base: int,
     rng: np.random.Generator,
     replacement: bool = False,
-) -> tuple[Candidate, ...]:
+) -> tuple[Sample, ...]:
     """Draw `count` parents by rank, each at most once while there are enough, or each anew.
 
     Without replacement, when fewer rules than parents are alive, all are drawn once before any is drawn again,
@@ -53,7 +53,7 @@ def draw_parents(
 
     Parameters
     ----------
-    ranked : sequence of Candidate
+    ranked : sequence of Sample
         The population, best first (`Population.ranked`).
     population, rank_base : int
         N and the first rank of `selection_probabilities`.

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
-from bife_core.search.types import Candidate, Search
+from bife_core.search.types import Sample, Search
 from bife_core.values import Value
 
 
@@ -69,25 +69,25 @@ class ReportingSearch(Search, Protocol):
 
 
 def summarise(
-    candidates: Sequence[Candidate],
+    samples: Sequence[Sample],
     generation: int,
     *,
-    alive: Collection[Candidate] = (),
+    alive: Collection[Sample] = (),
     n_elites: int = 0,
     tau: float | None = None,
 ) -> GenerationSummary:
-    """Summarise generation `generation` of a search that has sampled `candidates` so far."""
-    own = [candidate for candidate in candidates if candidate.generation == generation]
-    best_low = by_low_fidelity(candidates)
-    best_high = by_high_fidelity(candidates)
-    f_lf = [candidate.f_lf for candidate in alive if candidate.f_lf is not None]
+    """Summarise generation `generation` of a search that has sampled `samples` so far."""
+    own = [sample for sample in samples if sample.generation == generation]
+    best_low = by_low_fidelity(samples)
+    best_high = by_high_fidelity(samples)
+    f_lf = [sample.f_lf for sample in alive if sample.f_lf is not None]
     return GenerationSummary(
         generation=generation,
         samples=len(own),
-        failures=sum(candidate.failure is not None for candidate in own),
-        solved=sum(candidate.f_hf is not None for candidate in own),
-        samples_total=len(candidates),
-        failures_total=sum(candidate.failure is not None for candidate in candidates),
+        failures=sum(sample.failure is not None for sample in own),
+        solved=sum(sample.f_hf is not None for sample in own),
+        samples_total=len(samples),
+        failures_total=sum(sample.failure is not None for sample in samples),
         best_f_lf=best_low[0].f_lf if best_low else None,
         mean_f_lf=sum(f_lf) / len(f_lf) if f_lf else None,
         best_f_hf=best_high[0].f_hf if best_high else None,

@@ -10,7 +10,7 @@ from bife_core.config import Cost, Operator, Reflection
 from bife_core.values import Value
 
 
-class Candidate(Value):
+class Sample(Value):
     """One sampled rule and all that is known of it.
 
     Attributes
@@ -24,7 +24,7 @@ class Candidate(Value):
     f_lf, f_hf : float or None
         Low and high fidelity, higher is better; None while unknown.
     failure : str or None
-        Why the candidate is out, as one sentence; None for a valid rule.
+        Why the sample is out, as one sentence; None for a valid rule.
     """
 
     id: str
@@ -62,7 +62,7 @@ class SampleRequest(Value):
     id: str
     generation: int
     operator: Operator
-    parents: tuple[Candidate, ...] = ()
+    parents: tuple[Sample, ...] = ()
     hints: tuple[str, ...] = ()
     seed: int
     scored: bool = True
@@ -76,7 +76,7 @@ class ReflectionRequest(Value):
     id: str
     generation: int
     operator: Reflection
-    parents: tuple[Candidate, ...] = ()
+    parents: tuple[Sample, ...] = ()
     hints: tuple[str, ...] = ()
     seed: int
 
@@ -86,12 +86,12 @@ class TrialRequest(Value):
 
     Attributes
     ----------
-    candidate : str or None
-        Id of the candidate the rule belongs to; None for RPB.
+    sample : str or None
+        Id of the sample the rule belongs to; None for RPB.
     source : str or None
         The rule to solve with; None for RPB.
     parameters : dict
-        What the parameters of the candidate's skeleton are set to in `source`, for the record.
+        What the parameters of the sample's skeleton are set to in `source`, for the record.
     instances : tuple of int
         Positions in the training instances of the search.
     cost : str or None
@@ -100,7 +100,7 @@ class TrialRequest(Value):
 
     kind: Literal["trial"] = "trial"
     id: str
-    candidate: str | None = None
+    sample: str | None = None
     source: str | None = None
     parameters: dict[str, float] = Field(default_factory=dict)
     instances: tuple[int, ...]
@@ -109,11 +109,11 @@ class TrialRequest(Value):
 
 
 class SolveRequest(Value):
-    """Score the rule of `candidate` with F_HF."""
+    """Score the rule of `sample` with F_HF."""
 
     kind: Literal["solve"] = "solve"
     id: str
-    candidate: Candidate
+    sample: Sample
 
 
 Request = SampleRequest | ReflectionRequest | TrialRequest | SolveRequest
@@ -179,11 +179,11 @@ class Search(Protocol):
         ...
 
     @property
-    def candidates(self) -> tuple[Candidate, ...]:
-        """All candidates so far, in the order they were sampled."""
+    def samples(self) -> tuple[Sample, ...]:
+        """All samples so far, in the order they were sampled."""
         ...
 
     @property
-    def best(self) -> Candidate | None:
+    def best(self) -> Sample | None:
         """The rule the search would return now, by the fidelity it goes by; None while there is none."""
         ...

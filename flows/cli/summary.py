@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bife_core.collection import CollectionSummary
     from bife_core.config import Cost, PipelineConfig
     from bife_core.scip.solving import SolveResult
-    from bife_core.search import Candidate
+    from bife_core.search import Sample
     from flows.results import CollectionResult, EvaluationResult, EvolutionResult, PipelineResult, TrackedRun
 
 _COSTS: dict[Cost, str] = {
@@ -46,7 +46,7 @@ def show_collection(console: Console, result: CollectionResult) -> None:
 
 
 def show_rule(
-    console: Console, best: Candidate, config: PipelineConfig, decisions: CollectionSummary | None
+    console: Console, best: Sample, config: PipelineConfig, decisions: CollectionSummary | None
 ) -> None:
     """Print a rule with its fidelities, in words."""
     parents = f" from {', '.join(best.parents)}" if best.parents else ""
@@ -92,7 +92,7 @@ def no_rule(result: EvolutionResult) -> str:
     early = f"{result.ended_by} " if result.ended_by else ""
     return (
         f"{early}None of the {result.samples} samples became a rule that solves the design instances "
-        f"({result.failures} failed); candidates.json in {result.directory} tells why for each."
+        f"({result.failures} failed); samples.json in {result.directory} tells why for each."
     )
 
 

@@ -198,7 +198,7 @@ def _show(console: Console, state: Up) -> None:
     console.print()
     rows = [
         ("Prefect", f"{state.addresses['Prefect']}   start, schedule, watch and approve runs"),
-        ("MLflow", f"{state.addresses['MLflow']}   compare runs, candidates and registered rules"),
+        ("MLflow", f"{state.addresses['MLflow']}   compare runs, samples and registered rules"),
         ("logs", str(state.home / "logs")),
         ("stop", "Ctrl-C, or `bife down`"),
     ]

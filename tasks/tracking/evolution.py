@@ -1,4 +1,4 @@
-"""An evolution in MLflow: one parent run, one child run per candidate, one trace per model call."""
+"""An evolution in MLflow: one parent run, one child run per sample, one trace per model call."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class EvolutionTracker:
             self._spool.add("datasets", described=[dict(dataset) for dataset in described])
 
     def describe(self, *, prompts_used: bool) -> None:
-        """Save the view that shows the candidates best first, and note which prompt templates are in use."""
+        """Save the view that shows the samples best first, and note which prompt templates are in use."""
         self._spool.add("description", prompts_used=prompts_used)
 
     def samples(self, records: Sequence[SampleRecord]) -> None:
@@ -99,7 +99,7 @@ class EvolutionTracker:
         new = [record for record in records if record.request.id not in known]
         if new:
             self._spool.add("samples", records=[record.model_dump(mode="json") for record in new])
-            self._told.update(record.request.id for record in new if record.candidate is not None)
+            self._told.update(record.request.id for record in new if record.sample is not None)
 
     def generation(
         self,
@@ -109,7 +109,7 @@ class EvolutionTracker:
         rows: Sequence[Mapping[str, Any]],
         files: Sequence[Path],
     ) -> None:
-        """Deliver a generation once: the curves' points, the table of candidates so far, and files."""
+        """Deliver a generation once: the curves' points, the table of samples so far, and files."""
         if step not in self._steps:
             self._spool.add(
                 "generation",
@@ -167,7 +167,7 @@ class EvolutionTracker:
         fixed = {"kind": "evolution", "evolution_key": self.key, **self._tags}
         run_id, self.complete = store.open_run(store.EVOLUTION, self.key, self._name, fixed)
         for run in store.children(store.EVOLUTION, run_id):
-            name = run.data.tags.get("candidate_id", "")
+            name = run.data.tags.get("sample_id", "")
             self._children.setdefault(name, run)
             if run.info.status in _ENDED:
                 self._ended.add(name)
@@ -197,7 +197,7 @@ class EvolutionTracker:
         new = [record for record in known if record.request.id not in self._ended]
         self._traces(new)
         for record in new:
-            if record.candidate is not None:
+            if record.sample is not None:
                 self._child(record)
             elif isinstance(record.request, ReflectionRequest):
                 self._reflection(record)
@@ -212,7 +212,7 @@ class EvolutionTracker:
     ) -> None:
         if step in self._steps:
             return
-        store.log_table(self.run_id, rows, reports.CANDIDATES)
+        store.log_table(self.run_id, rows, reports.SAMPLES)
         store.log_files(self.run_id, files)
         store.log(self.run_id, metrics=metrics, step=step, time_ms=time_ms)
         self._steps.add(step)
@@ -241,38 +241,38 @@ class EvolutionTracker:
         store_traces(calls, run_id=self.run_id, experiment_id=store.experiment_id(store.EVOLUTION))
 
     def _child(self, record: SampleRecord) -> None:
-        candidate, generation = record.candidate, record.generation
-        assert candidate is not None
-        run = self._children.get(candidate.id)
+        sample, generation = record.sample, record.generation
+        assert sample is not None
+        run = self._children.get(sample.id)
         if run is None:
             tags = {
-                "kind": "candidate" if candidate.source else "call",
-                "candidate_id": candidate.id,
+                "kind": "sample" if sample.source else "call",
+                "sample_id": sample.id,
                 "evolution_key": self.key,
-                "rule_sha": candidate.sha or "",
-                "parents": " ".join(candidate.parents),
+                "rule_sha": sample.sha or "",
+                "parents": " ".join(sample.parents),
                 "outcome": outcome(record),
-                "mlflow.note.content": reports.abstract(candidate)[:_LONGEST_NOTE],
+                "mlflow.note.content": reports.abstract(sample)[:_LONGEST_NOTE],
             }
-            run = store.create_child(store.EVOLUTION, self.run_id, candidate.id, tags)
-            self._children[candidate.id] = run
+            run = store.create_child(store.EVOLUTION, self.run_id, sample.id, tags)
+            self._children[sample.id] = run
         run_id = run.info.run_id
         params = {
-            "generation": candidate.generation,
-            "operator": candidate.operator,
+            "generation": sample.generation,
+            "operator": sample.operator,
             "llm_model": generation.model if generation else "",
             "generator": generation.generator if generation else "",
         }
         store.log(run_id, params=params, metrics=_metrics(record), time_ms=run.info.start_time)
         texts = {
-            "rule.py": candidate.source,
-            "skeleton.py": candidate.skeleton,
-            "error.txt": candidate.failure,
+            "rule.py": sample.source,
+            "skeleton.py": sample.skeleton,
+            "error.txt": sample.failure,
             "call.json": _call_text(generation),
         }
         store.log_texts(run, {name: text for name, text in texts.items() if text})
-        store.client().set_terminated(run_id, "FINISHED" if candidate.failure is None else "FAILED")
-        self._ended.add(candidate.id)
+        store.client().set_terminated(run_id, "FINISHED" if sample.failure is None else "FAILED")
+        self._ended.add(sample.id)
 
     def _reflection(self, record: SampleRecord) -> None:
         """Deliver a reflection: a child run of its own kind with the text."""
@@ -283,7 +283,7 @@ class EvolutionTracker:
         if run is None:
             tags = {
                 "kind": "reflection",
-                "candidate_id": request.id,
+                "sample_id": request.id,
                 "evolution_key": self.key,
                 "parents": " ".join(parent.id for parent in request.parents),
             }
@@ -313,13 +313,13 @@ def mark_interrupted(reason: str) -> None:
 
 def outcome(record: SampleRecord) -> str:
     """Return in one word what became of a sample, for filters."""
-    candidate = record.candidate
-    if candidate is None or not candidate.source:
+    sample = record.sample
+    if sample is None or not sample.source:
         return "no_rule"
-    if candidate.failure is None:
-        return "solved" if candidate.f_hf is not None else "scored"
+    if sample.failure is None:
+        return "solved" if sample.f_hf is not None else "scored"
     known = {"duplicate": "duplicate", "screened": "screened_out"}
-    return known.get(candidate.failure.partition(" ")[0], "failed")
+    return known.get(sample.failure.partition(" ")[0], "failed")
 
 
 def _calls(record: SampleRecord) -> list[TracedCall]:
@@ -350,11 +350,11 @@ def _call_text(generation: Generation | None) -> str | None:
 
 
 def _metrics(record: SampleRecord) -> dict[str, float | None]:
-    candidate, generation = record.candidate, record.generation
-    assert candidate is not None
-    metrics: dict[str, float | None] = {"f_lf": candidate.f_lf, "f_hf": candidate.f_hf}
-    if candidate.source and candidate.sha:
-        metrics |= {name: float(value) for name, value in complexity(candidate.source).to_dict().items()}
+    sample, generation = record.sample, record.generation
+    assert sample is not None
+    metrics: dict[str, float | None] = {"f_lf": sample.f_lf, "f_hf": sample.f_hf}
+    if sample.source and sample.sha:
+        metrics |= {name: float(value) for name, value in complexity(sample.source).to_dict().items()}
     if record.low is not None and record.low.f_lf is not None:
         metrics |= {"native": float(record.low.native), "f_lf_seconds": record.low.seconds}
     if record.high is not None:

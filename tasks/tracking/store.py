@@ -30,8 +30,8 @@ EVALUATION = "bife-evaluation"
 
 DESCRIPTIONS = {
     COLLECTION: "Strong-branching decisions, recorded once per benchmark and reused by every evolution.",
-    EVOLUTION: "One parent run per evolution, one child run per candidate. "
-    "Filter by tags.kind = 'candidate' and sort by f_hf: the best rule is row one.",
+    EVOLUTION: "One parent run per evolution, one child run per sample. "
+    "Filter by tags.kind = 'sample' and sort by f_hf: the best rule is row one.",
     EVALUATION: "Rules against a baseline on instances they never saw.",
 }
 
@@ -298,13 +298,13 @@ def run_url(run_id: str, experiment: str) -> str:
 
 
 def ranking_url(parent: str) -> str:
-    """Return the list of an evolution's candidates, filtered and sorted so that the best rule is row one.
+    """Return the list of an evolution's samples, filtered and sorted so that the best rule is row one.
 
     An evolution that MLflow has not taken yet has none.
     """
     if not parent:
         return ""
-    chosen = quote(f"tags.kind = 'candidate' and tags.`{_PARENT}` = '{parent}'")
+    chosen = quote(f"tags.kind = 'sample' and tags.`{_PARENT}` = '{parent}'")
     order = quote("metrics.`f_hf`")
     return (
         f"{ui_address()}#/experiments/{experiment_id(EVOLUTION)}/runs"

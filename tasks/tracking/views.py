@@ -39,7 +39,7 @@ MLflow puts them in the order of their names and cuts long names off.
 
 
 def save_view(parent: str) -> None:
-    """Save the view of an evolution's candidates that `table_url` and `charts_url` open.
+    """Save the view of an evolution's samples that `table_url` and `charts_url` open.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def save_view(parent: str) -> None:
 def view_state(parent: str) -> dict[str, Any]:
     """Return the state of MLflow's page: filter, order, columns, and the charts that tell why a rule is good."""
     return {
-        "searchFilter": f"tags.kind = 'candidate' and tags.`mlflow.parentRunId` = '{parent}'",
+        "searchFilter": f"tags.kind = 'sample' and tags.`mlflow.parentRunId` = '{parent}'",
         "orderByKey": "metrics.`f_hf`",
         "orderByAsc": False,
         "startTime": "ALL",
@@ -102,12 +102,12 @@ def _chart(section: str, name: str, kind: str, **more: Any) -> dict[str, Any]:
 
 
 def table_url(parent: str) -> str:
-    """Return the address of an evolution's candidates as a table, best first; none while MLflow has no such run."""
+    """Return the address of an evolution's samples as a table, best first; none while MLflow has no such run."""
     return f"{_runs()}?viewStateShareKey={parent}" if parent else ""
 
 
 def charts_url(parent: str) -> str:
-    """Return the address of the same candidates as charts, parallel coordinates first."""
+    """Return the address of the same samples as charts, parallel coordinates first."""
     return f"{_runs()}?viewStateShareKey={parent}&compareRunsMode=CHART" if parent else ""
 
 

@@ -16,7 +16,7 @@ from bife_core import plots
 from bife_core.config import SearchConfig
 from bife_core.rules import Complexity
 from bife_core.scip.bounds import BoundPoint
-from bife_core.search import BifeSearch, Candidate, CostPoint, GenerationSummary, SearchCost
+from bife_core.search import BifeSearch, CostPoint, GenerationSummary, Sample, SearchCost
 from tests.support.searching import World, drive
 
 
@@ -81,9 +81,9 @@ def test_an_empty_history_is_drawn_empty() -> None:
 
 
 def test_the_scatter_shows_the_rules_with_both_fidelities_and_names_the_best(search: BifeSearch) -> None:
-    figure = plots.fidelity_scatter(search.candidates, search.tau)
+    figure = plots.fidelity_scatter(search.samples, search.tau)
     (axes,) = figure.axes
-    both = [c for c in search.candidates if c.f_hf is not None]
+    both = [c for c in search.samples if c.f_hf is not None]
     assert len(both) > 2
     assert search.best is not None
     points = np.asarray(axes.collections[0].get_offsets())
@@ -100,17 +100,15 @@ def test_the_scatter_shows_the_rules_with_both_fidelities_and_names_the_best(sea
 
 
 def test_one_rule_is_best_in_both() -> None:
-    rule = Candidate(id="g00-c00", generation=0, operator="i1", f_lf=0.5, f_hf=-1.0)
+    rule = Sample(id="g00-c00", generation=0, operator="i1", f_lf=0.5, f_hf=-1.0)
     axes = plots.fidelity_scatter([rule]).axes[0]
     assert axes.get_title().endswith("1 rule")
     assert labels(axes) == ["rule", "best in both: g00-c00"]
 
 
-def family() -> list[Candidate]:
-    def rule(name: str, *parents: str, f_hf: float | None = None) -> Candidate:
-        return Candidate(
-            id=name, generation=int(name[1:3]), operator="e1", parents=parents, f_lf=0.5, f_hf=f_hf
-        )
+def family() -> list[Sample]:
+    def rule(name: str, *parents: str, f_hf: float | None = None) -> Sample:
+        return Sample(id=name, generation=int(name[1:3]), operator="e1", parents=parents, f_lf=0.5, f_hf=f_hf)
 
     return [
         rule("g00-c00", f_hf=-2.0),
@@ -139,8 +137,8 @@ def test_lineage_shows_ancestors_only_and_each_arrow_once() -> None:
 
 
 def test_a_child_stands_below_a_parent_of_its_own_generation() -> None:
-    seed = Candidate(id="g00-c00", generation=0, operator="improve_seed")
-    child = Candidate(id="g00-c01", generation=0, operator="improve_seed", parents=("g00-c00",))
+    seed = Sample(id="g00-c00", generation=0, operator="improve_seed")
+    child = Sample(id="g00-c01", generation=0, operator="improve_seed", parents=("g00-c00",))
     (axes,) = plots.lineage([seed, child], "g00-c01").axes
     place = {text.get_text().split(" ")[0]: text.get_position() for text in axes.texts if text.get_text()}
     assert place["g00-c00"][1] > place["g00-c01"][1]
@@ -160,13 +158,13 @@ def test_parents_that_are_not_given_are_drawn_nowhere() -> None:
 
 def test_the_lineage_of_a_run_can_be_drawn(search: BifeSearch) -> None:
     assert search.best is not None
-    assert is_png(plots.lineage(search.candidates, search.best.id))
+    assert is_png(plots.lineage(search.samples, search.best.id))
 
 
-@pytest.mark.parametrize("candidates", [[], family()])
-def test_the_lineage_of_a_stranger_is_refused(candidates: list[Candidate]) -> None:
-    with pytest.raises(ValueError, match=rf"no candidate 'g09-c00' among the {len(candidates)} given"):
-        plots.lineage(candidates, "g09-c00")
+@pytest.mark.parametrize("samples", [[], family()])
+def test_the_lineage_of_a_stranger_is_refused(samples: list[Sample]) -> None:
+    with pytest.raises(ValueError, match=rf"no sample 'g09-c00' among the {len(samples)} given"):
+        plots.lineage(samples, "g09-c00")
 
 
 def test_instance_costs_are_ordered_by_their_ratio() -> None:
@@ -209,7 +207,7 @@ def test_figures_leave_no_global_state(search: BifeSearch) -> None:
 
     before = plt.get_fignums()
     plots.progress(search.summaries)
-    plots.fidelity_scatter(search.candidates)
+    plots.fidelity_scatter(search.samples)
     assert plt.get_fignums() == before
 
 
@@ -253,7 +251,7 @@ def test_the_time_in_branching_is_a_part_of_the_whole() -> None:
 
 
 def test_design_time_and_anytime_curves_show_every_search() -> None:
-    point = CostPoint(solver_s=2.0, design_s=3.0, samples=1, calls=1, f_hf=-1.0, candidate="a")
+    point = CostPoint(solver_s=2.0, design_s=3.0, samples=1, calls=1, f_hf=-1.0, sample="a")
     costs = [
         SearchCost(search="bife", collection_s=1.0, f_hf_s=2.0, curve=(point,)),
         SearchCost(search="eoh", generation_s=1.0),
@@ -289,8 +287,8 @@ def test_bounds_meet_where_a_solve_ends() -> None:
 
 
 def test_the_correlation_and_the_drop_are_those_of_the_ranks() -> None:
-    def rule(name: str, f_lf: float, f_hf: float) -> Candidate:
-        return Candidate(id=name, generation=0, operator="i1", f_lf=f_lf, f_hf=f_hf)
+    def rule(name: str, f_lf: float, f_hf: float) -> Sample:
+        return Sample(id=name, generation=0, operator="i1", f_lf=f_lf, f_hf=f_hf)
 
     both = [rule("a", 0.4, -2.0), rule("b", 0.5, -1.0), rule("c", 0.6, -3.0)]
     assert plots.rank_correlation(both) == pytest.approx(-0.5)

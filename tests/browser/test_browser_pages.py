@@ -58,7 +58,7 @@ def test_a_view_shows_what_a_reader_needs(page, shown, view):
 
 def test_the_best_rule_is_row_one(page, shown):
     best = shown.search["state"]["message"].partition(" ")[0]
-    VIEW["mlflow-candidates"].open(page, shown)
+    VIEW["mlflow-samples"].open(page, shown)
     assert missing(page, [best]) == []
     rows = page.get_by_text(re.compile(r"^g\d\d-c\d\d$")).all_inner_texts()
     assert rows[0] == best

@@ -168,7 +168,7 @@ VIEWS: Final = (
         ),
         _resume,
     ),
-    View("mlflow-candidates", _ranking, ("f_hf", "operator", "generation", "g00-c01", "24 matching runs")),
+    View("mlflow-samples", _ranking, ("f_hf", "operator", "generation", "g00-c01", "24 matching runs")),
     View(
         "mlflow-charts",
         lambda shown: f"{_ranking(shown)}&compareRunsMode=CHART",
@@ -183,8 +183,8 @@ VIEWS: Final = (
     ),
     View(
         "mlflow-table",
-        _evolution("/artifacts/candidates.json"),
-        ("candidates.json", "View as table", "g00-c01", "best_rule.py", "lineage.png"),
+        _evolution("/artifacts/samples.json"),
+        ("samples.json", "View as table", "g00-c01", "best_rule.py", "lineage.png"),
     ),
     View(
         "mlflow-traces",

@@ -22,7 +22,7 @@ class Remains:
     key : str
         The evolution's, which names its directory.
     population : list
-        All candidates, best first, without anything that depends on time.
+        All samples, best first, without anything that depends on time.
     best_rule : str
         Source of the best rule.
     runs : Counter
@@ -43,8 +43,8 @@ class Remains:
 
 def read(home: Path, key: str = "*") -> Remains:
     """Read what one finished pipeline left in a home; where there are several, the evolution with that key."""
-    (directory,) = [path.parent for path in home.glob(f"runs/{key}/candidates.json")]
-    rows = json.loads((directory / "candidates.json").read_text())
+    (directory,) = [path.parent for path in home.glob(f"runs/{key}/samples.json")]
+    rows = json.loads((directory / "samples.json").read_text())
     with closing(sqlite3.connect(f"file:{home / 'mlflow' / 'mlflow.db'}?mode=ro", uri=True)) as database:
         runs = Counter(
             (str(experiment), str(name), str(status))
@@ -67,11 +67,11 @@ def read(home: Path, key: str = "*") -> Remains:
 
 
 def tracked(home: Path, key: str) -> Counter[str]:
-    """Return how many runs MLflow has of each part of an evolution: its parent under "", candidates by their id."""
+    """Return how many runs MLflow has of each part of an evolution: its parent under "", samples by their id."""
     with closing(sqlite3.connect(f"file:{home / 'mlflow' / 'mlflow.db'}?mode=ro", uri=True)) as database:
         rows = database.execute(
             "select coalesce(c.value, '') from tags k left join tags c on c.run_uuid = k.run_uuid "
-            "and c.key = 'candidate_id' where k.key = 'evolution_key' and k.value = ?",
+            "and c.key = 'sample_id' where k.key = 'evolution_key' and k.value = ?",
             (key,),
         )
         return Counter(str(name) for (name,) in rows)

@@ -32,7 +32,7 @@ def started_together(reference: Reference, command: Sequence[str], seed: int) ->
         programs = [Program(arguments, home, api.environment) for arguments in (command, command, other)]
         codes = [program.wait(LIMIT_S) for program in programs]
         outputs = ["\n".join(program.output) for program in programs]
-        keys = [path.parent.name for path in home.glob("runs/*/candidates.json")]
+        keys = [path.parent.name for path in home.glob("runs/*/samples.json")]
         runs: Counter[str] = Counter()
         for key in keys:
             runs.update({f"{key} {name}": count for name, count in remains.tracked(home, key).items()})

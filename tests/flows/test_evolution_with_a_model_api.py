@@ -36,7 +36,7 @@ def traces(run_id):
 
 def tagged(run_id):
     found = MlflowClient().search_runs([experiment_id(EVOLUTION)], f"tags.`mlflow.parentRunId` = '{run_id}'")
-    return {child.data.tags["candidate_id"]: child for child in found}
+    return {child.data.tags["sample_id"]: child for child in found}
 
 
 def test_good_malformed_slow_and_failing_replies_end_in_a_rule(smoke, configured):
@@ -110,5 +110,5 @@ def test_a_model_that_writes_no_rule_ends_the_search_without_one(smoke, configur
     assert result.failures == result.samples == config.search.samples
     parent = MlflowClient().get_run(result.run.run_id)
     assert parent.info.status == "FINISHED"
-    assert parent.data.tags["best_candidate"] == "none"
+    assert parent.data.tags["best_sample"] == "none"
     assert {child.data.tags["kind"] for child in tagged(result.run.run_id).values()} == {"call"}

@@ -45,9 +45,9 @@ def files(directory: Path):
 def test_a_rule_is_found_compared_and_registered(smoke):
     result = smoke.result
     assert result.evolution.best.f_hf == max(
-        candidate.data.metrics["f_hf"]
-        for candidate in children(result.evolution.run.run_id)
-        if "f_hf" in candidate.data.metrics
+        sample.data.metrics["f_hf"]
+        for sample in children(result.evolution.run.run_id)
+        if "f_hf" in sample.data.metrics
     )
     assert 0 <= result.rule.f_lf <= 1
     assert result.choice.scores[result.rule.id] == max(result.choice.scores.values())
@@ -76,7 +76,7 @@ def test_the_parent_run_tells_the_whole_story(smoke):
     assert parent.data.params["search.samples"] == "8"
     assert {entry.dataset.digest for entry in parent.inputs.dataset_inputs} >= {evolved.decisions.digest}
     assert artifacts(evolved.run.run_id) == {
-        "candidates.json",
+        "samples.json",
         "lineage.json",
         "search_cost.json",
         "anytime.csv",
@@ -92,17 +92,17 @@ def test_the_parent_run_tells_the_whole_story(smoke):
 
 def test_every_sample_is_a_child_run(smoke):
     runs = children(smoke.result.evolution.run.run_id)
-    assert len({found.data.tags["candidate_id"] for found in runs}) == len(runs) == 8
+    assert len({found.data.tags["sample_id"] for found in runs}) == len(runs) == 8
     assert {found.data.params["operator"] for found in runs} == {"i1", "e1", "e2", "m1", "m2"}
     assert all(found.info.status in ("FINISHED", "FAILED") for found in runs)
 
 
-def test_the_table_of_candidates_is_sorted_best_first(smoke):
+def test_the_table_of_samples_is_sorted_best_first(smoke):
     evolved = smoke.result.evolution
     number = tracked(evolved.run.run_id).info.experiment_id
-    table = MlflowClient().load_table(number, "candidates.json", [evolved.run.run_id])
+    table = MlflowClient().load_table(number, "samples.json", [evolved.run.run_id])
     assert table["id"][0] == evolved.best.id
-    assert json.loads((evolved.directory / "candidates.json").read_text())[0]["source"] == evolved.best.source
+    assert json.loads((evolved.directory / "samples.json").read_text())[0]["source"] == evolved.best.source
 
 
 def test_the_cost_is_split_by_what_it_went_on_and_kept_as_data(smoke):
@@ -114,11 +114,11 @@ def test_the_cost_is_split_by_what_it_went_on_and_kept_as_data(smoke):
     assert cost.solved == len(solved)
     assert cost.f_hf_s == pytest.approx(sum(metrics["solve_cpu_s"] for metrics in solved))
     assert cost.curve[-1].f_hf == evolved.best.f_hf
-    assert cost.curve[-1].candidate == evolved.best.id
+    assert cost.curve[-1].sample == evolved.best.id
     assert tracked(evolved.run.run_id).data.metrics["design_s"] == pytest.approx(cost.design_s)
     assert SearchCost.model_validate_json((evolved.directory / "search_cost.json").read_text()) == cost
     rows = (evolved.directory / "anytime.csv").read_text().splitlines()
-    assert rows[0] == "solver_s,design_s,samples,calls,f_hf,candidate"
+    assert rows[0] == "solver_s,design_s,samples,calls,f_hf,sample"
     assert len(rows) == 1 + len(cost.curve)
 
 

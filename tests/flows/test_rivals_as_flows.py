@@ -68,20 +68,20 @@ def children(run_id, kind):
     return MlflowClient().search_runs([experiment_id(EVOLUTION)], chosen)
 
 
-def candidates_of(result):
-    return json.loads((result.directory / "candidates.json").read_text())
+def samples_of(result):
+    return json.loads((result.directory / "samples.json").read_text())
 
 
 def test_a_rival_leaves_the_layout_of_every_evolution(result):
     parent = MlflowClient().get_run(result.run.run_id)
     method = result.cost.search
     assert (parent.info.status, parent.data.tags["search"]) == ("FINISHED", method)
-    assert parent.data.tags["best_candidate"] == result.best.id
+    assert parent.data.tags["best_sample"] == result.best.id
     files = {item.path for item in MlflowClient().list_artifacts(result.run.run_id)}
-    assert {"candidates.json", "lineage.json", "search_cost.json", "anytime.csv", "best_rule.py"} <= files
+    assert {"samples.json", "lineage.json", "search_cost.json", "anytime.csv", "best_rule.py"} <= files
     assert (result.directory / "best_rule.py").read_text().strip() == result.best.source.strip()
-    told = {run.data.tags["candidate_id"]: run for run in children(result.run.run_id, "candidate")}
-    known = candidates_of(result)
+    told = {run.data.tags["sample_id"]: run for run in children(result.run.run_id, "sample")}
+    known = samples_of(result)
     assert len(known) >= SAMPLES[method]
     assert set(told) == {row["id"] for row in known}
     for row in known:
@@ -98,13 +98,13 @@ def test_its_design_time_is_split_by_what_it_went_on(result):
     assert {part: metrics[f"{part}_s"] for part in PARTS} == pytest.approx(cost.parts)
     assert SearchCost.model_validate_json((result.directory / "search_cost.json").read_text()) == cost
     assert cost.samples == SAMPLES[cost.search], "rules the search brings along are not counted"
-    solved = [row["f_hf"] for row in candidates_of(result) if row["f_hf"] is not None]
+    solved = [row["f_hf"] for row in samples_of(result) if row["f_hf"] is not None]
     assert cost.solved == len(solved)
     assert bool(cost.curve) == ("f_hf" in SPENDS[cost.search])
 
 
 def test_a_search_measures_only_what_it_goes_by(result):
-    rows = candidates_of(result)
+    rows = samples_of(result)
     if "collection" in SPENDS[result.cost.search]:
         assert all(row["f_hf"] is None for row in rows)
         assert result.best.f_lf == max(row["f_lf"] or 0 for row in rows)
@@ -122,7 +122,7 @@ def test_reevos_reflections_calls_and_samples_are_counted_apart(evolved):
     cost = result.cost
     assert (cost.samples, cost.reflections, cost.calls) == (6, 4, 10)
     assert MlflowClient().get_run(result.run.run_id).data.metrics["reflections"] == 4
-    made = [row["operator"] for row in candidates_of(result)]
+    made = [row["operator"] for row in samples_of(result)]
     assert sorted(made) == ["elitist_mutation"] + ["improve_seed"] * 3 + ["reflective_crossover"] * 3
 
 
@@ -130,8 +130,8 @@ def test_every_trial_of_llm4branch_is_on_record(evolved):
     result = evolved("llm4branch")
     rows = list(csv.DictReader((result.directory / "trials.csv").read_text(encoding="utf-8").splitlines()))
     assert len(rows) == result.cost.trials
-    screened = [row["candidate"] for row in rows if row["id"].endswith(".screening")]
-    known = {row["id"]: row for row in candidates_of(result)}
+    screened = [row["sample"] for row in rows if row["id"].endswith(".screening")]
+    known = {row["id"]: row for row in samples_of(result)}
     assert set(screened) == {name for name, row in known.items() if row["sha"] and not _unread(row)}
     for name, row in known.items():
         tuned = [json.loads(trial["parameters"]) for trial in rows if trial["id"].startswith(f"{name}.t0")]
@@ -153,7 +153,7 @@ def test_running_a_rival_again_pays_for_nothing_and_tells_the_same(evolved):
     result = evolved("llm4branch")
     again = evolved.__wrapped__("llm4branch")
     assert (again.cost, again.best) == (result.cost, result.best)
-    assert len(children(again.run.run_id, "candidate")) == len(candidates_of(result))
+    assert len(children(again.run.run_id, "sample")) == len(samples_of(result))
 
 
 @pytest.fixture
@@ -203,7 +203,7 @@ def test_llm4branch_asks_a_model_for_skeletons_and_says_what_is_wrong_with_one(a
     )
     assert len(prompts) == result.cost.calls == 4
     assert all("BOUNDS" in prompt and "as a skeleton" in prompt for prompt in prompts)
-    rows = candidates_of(result)
+    rows = samples_of(result)
     reasons = [row["failure"] for row in rows if row["failure"]]
     assert any("`weight` has no bounds in the dictionary `BOUNDS`" in reason for reason in reasons)
     assert any("no function `candidate_variable_score`" in reason for reason in reasons)

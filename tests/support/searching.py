@@ -12,10 +12,10 @@ from bife_core.rules.skeletons import parse_skeleton
 from bife_core.search import (
     Answer,
     BifeSearch,
-    Candidate,
     ReflectionAnswer,
     ReflectionRequest,
     Request,
+    Sample,
     SampleAnswer,
     SampleRequest,
     Search,
@@ -23,7 +23,7 @@ from bife_core.search import (
     SolveRequest,
     TrialAnswer,
     TrialRequest,
-    candidate_seed,
+    sample_seed,
 )
 
 SKELETON = """
@@ -70,7 +70,7 @@ class World:
     distinct: int = 6
 
     def __call__(self, request: Request) -> Answer:
-        rng = np.random.default_rng([self.seed, candidate_seed(0, request.id), request.kind == "solve"])
+        rng = np.random.default_rng([self.seed, sample_seed(0, request.id), request.kind == "solve"])
         fails, repeats, kind = rng.random(3)
         value = float(rng.integers(self.distinct)) / self.distinct
         if isinstance(request, ReflectionRequest):
@@ -84,7 +84,7 @@ class World:
             )
             return bad[int(kind < 0.5)] if fails < self.failing else TrialAnswer(id=request.id, costs=costs)
         if isinstance(request, SampleRequest) and request.operator == "skeleton" and fails >= self.failing:
-            skeleton = parse_skeleton(SKELETON.format(high=1 + candidate_seed(0, request.id) % 1000))
+            skeleton = parse_skeleton(SKELETON.format(high=1 + sample_seed(0, request.id) % 1000))
             sha = f"sha{rng.integers(3)}" if repeats < self.repeating else f"sha-{request.id}"
             return SampleAnswer(id=request.id, sha=sha, source=skeleton.bound(), skeleton=skeleton.source)
         if isinstance(request, SampleRequest) and not request.scored and fails >= self.failing:
@@ -104,9 +104,9 @@ class World:
         return SolveAnswer(id=request.id, f_hf=-10 * value)
 
 
-def ids(candidates: tuple[Candidate, ...]) -> list[str]:
-    """Return the ids of candidates."""
-    return [candidate.id for candidate in candidates]
+def ids(samples: tuple[Sample, ...]) -> list[str]:
+    """Return the ids of samples."""
+    return [sample.id for sample in samples]
 
 
 def wishes(search: BifeSearch) -> list[tuple[str, str, str, tuple[str, ...]]]:

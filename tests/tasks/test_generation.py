@@ -4,12 +4,12 @@ import pytest
 
 from bife_core.config import GeneratorConfig
 from bife_core.generators import Generation
-from bife_core.search import Candidate, SampleRequest
+from bife_core.search import Sample, SampleRequest
 from tasks.generation import GenerationStopped, generator_identity, propose
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 
-PARENT = Candidate(
+PARENT = Sample(
     id="g00-c00",
     generation=0,
     operator="i1",

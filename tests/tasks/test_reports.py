@@ -1,21 +1,21 @@
 import json
 
-from bife_core.search import Candidate, GenerationSummary
+from bife_core.search import GenerationSummary, Sample
 from tasks import reports
 
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[{}]\n"
 
 
-def candidate(name, **known):
+def sample(name, **known):
     known = {"generation": 0, "operator": "i1", "source": SOURCE.format(int(name[-1])), "sha": name} | known
-    return Candidate(id=name, **known)
+    return Sample(id=name, **known)
 
 
 FOUND = [
-    candidate("c0", f_lf=0.2),
-    candidate("c1", f_lf=0.9, f_hf=-3.0),
-    candidate("c2", failure="Line 1: it is no Python.", sha=None),
-    candidate("c3", f_lf=0.5, f_hf=-2.0, generation=1, operator="e1", parents=("c1", "c1", "c0")),
+    sample("c0", f_lf=0.2),
+    sample("c1", f_lf=0.9, f_hf=-3.0),
+    sample("c2", failure="Line 1: it is no Python.", sha=None),
+    sample("c3", f_lf=0.5, f_hf=-2.0, generation=1, operator="e1", parents=("c1", "c1", "c0")),
 ]
 SUMMARIES = [
     GenerationSummary(generation=0, samples=3, failures=1, solved=1, samples_total=3, failures_total=1),
@@ -23,8 +23,8 @@ SUMMARIES = [
 ]
 
 
-def test_candidates_are_ranked_by_high_then_low_fidelity():
-    assert [row["id"] for row in reports.candidate_rows(FOUND)] == ["c3", "c1", "c0", "c2"]
+def test_samples_are_ranked_by_high_then_low_fidelity():
+    assert [row["id"] for row in reports.sample_rows(FOUND)] == ["c3", "c1", "c0", "c2"]
 
 
 def test_the_lineage_has_an_edge_for_every_parent():

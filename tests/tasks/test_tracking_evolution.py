@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from bife_core.generators import Attempt, Generation, Message
-from bife_core.search import Candidate, SampleRequest
+from bife_core.search import Sample, SampleRequest
 from tasks.progress import listening
 from tasks.records import SampleRecord
 from tasks.tracking import deliver_waiting, spool, store
@@ -31,8 +31,8 @@ def record(name="g01-c00", *, attempts=(), source=SOURCE, **known):
         source=source,
     )
     known = {"sha": "abc" if source else None, "source": source, "parents": ("g00-c01",)} | known
-    candidate = Candidate(id=name, generation=1, operator="m1", **known)
-    return SampleRecord(request=request, generation=generation, candidate=candidate)
+    sample = Sample(id=name, generation=1, operator="m1", **known)
+    return SampleRecord(request=request, generation=generation, sample=sample)
 
 
 GOOD = record(
@@ -57,7 +57,7 @@ def opened(key):
 
 
 def children(tracker):
-    return {run.data.tags["candidate_id"]: run for run in store.children(store.EVOLUTION, tracker.run_id)}
+    return {run.data.tags["sample_id"]: run for run in store.children(store.EVOLUTION, tracker.run_id)}
 
 
 def traces(tracker):
@@ -66,7 +66,7 @@ def traces(tracker):
     )
 
 
-def test_a_candidate_becomes_a_child_run_with_everything_known(key):
+def test_a_sample_becomes_a_child_run_with_everything_known(key):
     tracker = opened(key)
     tracker.samples([GOOD])
     run = children(tracker)["g01-c00"]
@@ -81,7 +81,7 @@ def test_a_candidate_becomes_a_child_run_with_everything_known(key):
     assert (measured["f_lf"], measured["f_hf"], measured["cost_usd"]) == (0.5, -2.0, 0.25)
     assert measured["ast_nodes"] > 0
     tags = run.data.tags
-    assert (tags["kind"], tags["rule_sha"], tags["parents"]) == ("candidate", "abc", "g00-c01")
+    assert (tags["kind"], tags["rule_sha"], tags["parents"]) == ("sample", "abc", "g00-c01")
     client = store.client()
     assert {entry.path for entry in client.list_artifacts(run.info.run_id)} == {"rule.py", "call.json"}
 
@@ -91,7 +91,7 @@ def test_failures_keep_their_reason_and_calls_without_a_rule_are_of_their_own_ki
     tracker.samples([BROKEN, SILENT])
     runs = children(tracker)
     broken, silent = runs["g01-c01"], runs["g01-c02"]
-    assert (broken.data.tags["kind"], broken.info.status) == ("candidate", "FAILED")
+    assert (broken.data.tags["kind"], broken.info.status) == ("sample", "FAILED")
     assert (silent.data.tags["kind"], silent.data.tags["outcome"]) == ("call", "no_rule")
     paths = {entry.path for entry in store.client().list_artifacts(broken.info.run_id)}
     assert paths == {"rule.py", "error.txt"}
@@ -127,7 +127,7 @@ def test_telling_it_again_doubles_nothing_not_even_from_another_process(key):
 
 def test_a_child_left_half_written_is_completed(key):
     tracker = opened(key)
-    tags = {"candidate_id": "g01-c00", "kind": "candidate"}
+    tags = {"sample_id": "g01-c00", "kind": "sample"}
     run = store.create_child(store.EVOLUTION, tracker.run_id, "g01-c00", tags)
     store.log(run.info.run_id, metrics={"f_lf": 0.5}, params={"generation": 1}, time_ms=run.info.start_time)
     again = opened(key)
@@ -140,7 +140,7 @@ def test_a_child_left_half_written_is_completed(key):
 
 def test_calls_of_a_generation_that_stopped_are_traced_without_a_child(key):
     tracker = opened(key)
-    tracker.samples([GOOD.model_copy(update={"candidate": None})])
+    tracker.samples([GOOD.model_copy(update={"sample": None})])
     assert len(traces(tracker)) == 2
     assert children(tracker) == {}
 
@@ -149,7 +149,7 @@ def test_a_finished_evolution_is_left_alone(key, tmp_path):
     tracker = opened(key)
     file = tmp_path / "best_rule.py"
     file.write_text(SOURCE)
-    tracker.finish([file], {"final_f_hf": -2.0}, {"best_candidate": "g01-c00"})
+    tracker.finish([file], {"final_f_hf": -2.0}, {"best_sample": "g01-c00"})
     again = opened(key)
     assert again.complete
     again.finish([], {"final_f_hf": -9.0}, {})
@@ -221,7 +221,7 @@ def test_records_of_a_process_that_was_killed_are_delivered_by_the_next_one_in_o
     with broken_store(home):
         for step in range(3):
             tracker.generation(step, {"samples": float(step)}, rows=[], files=[])
-        tracker.finish([], {"final_f_hf": -2.0}, {"best_candidate": "g01-c00"})
+        tracker.finish([], {"final_f_hf": -2.0}, {"best_sample": "g01-c00"})
     del tracker
     again = opened(key)
     assert again.complete

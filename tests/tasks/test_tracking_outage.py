@@ -16,7 +16,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 SEARCH = """
 import sys
-from bife_core.search import Candidate, SampleRequest
+from bife_core.search import Sample, SampleRequest
 from tasks.home import prepare_environment
 prepare_environment()
 from tasks.records import SampleRecord
@@ -30,8 +30,8 @@ SOURCE = "def candidate_variable_score(variable_features) -> float:\\n    return
 def record(number):
     name = f"g00-c{number:02d}"
     request = SampleRequest(id=name, generation=0, operator="i1", seed=number)
-    candidate = Candidate(id=name, generation=0, operator="i1", sha=name, source=SOURCE, f_lf=number / 10)
-    return SampleRecord(request=request, candidate=candidate)
+    sample = Sample(id=name, generation=0, operator="i1", sha=name, source=SOURCE, f_lf=number / 10)
+    return SampleRecord(request=request, sample=sample)
 
 tracker = EvolutionTracker("outage", "an evolution", {"search.seed": 0}, {"benchmark": "toys"})
 told = []
@@ -44,7 +44,7 @@ for line in sys.stdin:
         print("stage", track_stage("bife-evaluation", "stage", "a stage", params={"a": 1}, metrics={"ratio": 0.5},
                                    tags={"kind": "evaluation"}) or "kept", flush=True)
     elif line == "finish\\n":
-        tracker.finish([], {"final_f_hf": -1.0}, {"best_candidate": "g00-c00"})
+        tracker.finish([], {"final_f_hf": -1.0}, {"best_sample": "g00-c00"})
     print(deliver_waiting() or "all delivered", flush=True)
 """
 

@@ -36,7 +36,7 @@ for writer in range(8):
     if child == 0:
         run, _ = store.open_run(store.EVOLUTION, "same", "shared", {"kind": "evolution"})
         for n in range(5):
-            made = store.create_child(store.EVOLUTION, run, f"w{writer}-{n}", {"candidate_id": f"w{writer}-{n}"})
+            made = store.create_child(store.EVOLUTION, run, f"w{writer}-{n}", {"sample_id": f"w{writer}-{n}"})
             store.log(made.info.run_id, params={"n": n}, metrics={"f_lf": n}, tags={"writer": str(writer)})
             store.client().log_text(made.info.run_id, "text", "rule.py")
             store.client().set_terminated(made.info.run_id)

@@ -17,13 +17,13 @@ def saved(run_id):
     return json.loads(experiment.tags[f"mlflow.sharedViewState.{run_id}"])
 
 
-def test_the_view_shows_the_candidates_of_one_evolution_best_first(run_id):
+def test_the_view_shows_the_samples_of_one_evolution_best_first(run_id):
     views.save_view(run_id)
     state = saved(run_id)
     found = store.find_runs(store.EVOLUTION, state["searchFilter"])
     assert list(found) == []
-    child = store.create_child(store.EVOLUTION, run_id, "g00-c00", {"kind": "candidate"})
-    stray = store.create_child(store.EVOLUTION, "another", "g00-c00", {"kind": "candidate"})
+    child = store.create_child(store.EVOLUTION, run_id, "g00-c00", {"kind": "sample"})
+    stray = store.create_child(store.EVOLUTION, "another", "g00-c00", {"kind": "sample"})
     names = {found.info.run_id for found in store.find_runs(store.EVOLUTION, state["searchFilter"])}
     assert names == {child.info.run_id}
     assert stray.info.run_id not in names

@@ -13,7 +13,7 @@ from bife_core.evaluation import Setting
 from bife_core.evaluation.choosing import choose
 from bife_core.rules import load_rule, rule_sha
 from bife_core.sandbox import WorkerPool
-from bife_core.search import Candidate
+from bife_core.search import Sample
 from bife_core.solves import Brancher, SolveStore
 from tasks.validation import finalists
 
@@ -49,7 +49,7 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
 
 def test_without_a_rule_that_solves_them_all_there_is_an_error(pool: WorkerPool, tmp_path: Path) -> None:
     gone = Setting("validation", (Instance("gone", tmp_path / "gone.mps", "0" * 16),))
-    with pytest.raises(SolverError, match=r"No candidate solved all validation instances.*gone"):
+    with pytest.raises(SolverError, match=r"No finalist solved all validation instances.*gone"):
         choose(
             [named("a", load_rule("paper_ca").source)],
             gone,
@@ -60,8 +60,8 @@ def test_without_a_rule_that_solves_them_all_there_is_an_error(pool: WorkerPool,
         )
 
 
-def candidate(name: str, f_hf: float | None, sha: str, failure: str | None = None) -> Candidate:
-    return Candidate(
+def sample(name: str, f_hf: float | None, sha: str, failure: str | None = None) -> Sample:
+    return Sample(
         id=name, generation=0, operator="i1", sha=sha, source="x", f_lf=0.5, f_hf=f_hf, failure=failure
     )
 
@@ -69,12 +69,12 @@ def candidate(name: str, f_hf: float | None, sha: str, failure: str | None = Non
 def test_finalists_are_distinct_rules_with_the_best_f_hf() -> None:
     found = finalists(
         [
-            candidate("a", -3.0, "1"),
-            candidate("b", -1.0, "2"),
-            candidate("c", -1.0, "2"),
-            candidate("d", None, "3"),
-            candidate("e", -2.0, "4"),
-            candidate("f", -0.5, "5", failure="It raised."),
+            sample("a", -3.0, "1"),
+            sample("b", -1.0, "2"),
+            sample("c", -1.0, "2"),
+            sample("d", None, "3"),
+            sample("e", -2.0, "4"),
+            sample("f", -0.5, "5", failure="It raised."),
         ],
         2,
     )

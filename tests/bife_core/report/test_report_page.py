@@ -13,7 +13,7 @@ from bife_core.evaluation import EvaluationSummary, Setting, evaluate
 from bife_core.report import Report, SearchRecord, Story, paper_tables, render_page, report_figures
 from bife_core.rules import load_rule
 from bife_core.sandbox import WorkerPool
-from bife_core.search import Candidate, CostPoint, SearchCost
+from bife_core.search import CostPoint, Sample, SearchCost
 from bife_core.solves import Brancher, SolveStore
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -63,18 +63,16 @@ def summary(
 
 @pytest.fixture(scope="module")
 def story() -> Story:
-    candidates = [
-        Candidate(id=f"g00-c0{k}", generation=0, operator="i1", f_lf=0.5 + k / 10, f_hf=-2.0 - k)
+    samples = [
+        Sample(id=f"g00-c0{k}", generation=0, operator="i1", f_lf=0.5 + k / 10, f_hf=-2.0 - k)
         for k in range(3)
     ]
-    child = Candidate(
+    child = Sample(
         id="g01-c00", generation=1, operator="e1", parents=("g00-c00", "g00-c01"), f_lf=0.55, f_hf=-1.5
     )
-    point = CostPoint(solver_s=4.0, design_s=5.0, samples=3, calls=3, f_hf=-1.5, candidate="g01-c00")
+    point = CostPoint(solver_s=4.0, design_s=5.0, samples=3, calls=3, f_hf=-1.5, sample="g01-c00")
     cost = SearchCost(search="bife", samples=4, collection_s=1.0, f_hf_s=3.0, curve=(point,))
-    search = SearchRecord(
-        name="bife", best="g01-c00", candidates=(*candidates, child), cost=cost, chosen="By lot."
-    )
+    search = SearchRecord(name="bife", best="g01-c00", samples=(*samples, child), cost=cost, chosen="By lot.")
     return Story(commands=("bife evaluate --rule <script>alert(1)</script>",), searches=(search,))
 
 

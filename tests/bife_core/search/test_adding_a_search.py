@@ -60,11 +60,11 @@ def test_the_example_keeps_to_the_contract(registered: Callable[[], ReportingSea
         answers = tuple(world(request) for request in requests)
         search.tell(answers)
         history = history.extended(answers)
-    assert len(search.candidates) == config().samples
+    assert len(search.samples) == config().samples
     assert (search.best is None) == (failing == 1)
     assert [summary.samples for summary in search.summaries] == [config().samples]
     copy = replay(config(), History.from_json(history.to_json()))
-    assert copy.candidates == search.candidates
+    assert copy.samples == search.samples
     assert drive(copy, world) == ()
 
 

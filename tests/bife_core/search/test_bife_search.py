@@ -22,8 +22,8 @@ from bife_core.search import (
     Search,
     SolveAnswer,
     SolveRequest,
-    candidate_seed,
     open_search,
+    sample_seed,
 )
 from tests.support.searching import World, drive, ids, table, wishes
 
@@ -102,7 +102,7 @@ def test_a_run_worked_by_hand() -> None:
         sample("g01-c02", 0.59, sha="g"),
         sample("g01-c03", 0.99, sha="b"),
     )
-    assert search.candidates[-1].failure == "duplicate of g00-c02"
+    assert search.samples[-1].failure == "duplicate of g00-c02"
     assert wishes(search) == [("solve", "g01-c00", "", ()), ("solve", "g01-c01", "", ())]
     told(search, solve("g01-c00", -3.5), solve("g01-c01", failure="the solver was killed"))
 
@@ -170,7 +170,7 @@ def test_answers_that_do_not_fit_are_refused_and_change_nothing(
     with pytest.raises(ValueError, match=sentence):
         search.tell(tuple(answers))
     assert search.ask() == requests
-    assert search.candidates == ()
+    assert search.samples == ()
     drive(search, World(seed=1))
     assert search.done
 
@@ -191,7 +191,7 @@ def test_answers_that_do_not_fit_are_refused_and_change_nothing(
 def test_a_failed_sample_keeps_its_reason_and_earns_no_solve(answer: dict[str, Any], reason: str) -> None:
     search = BifeSearch(SearchConfig(samples=2, initial=2, population=2, elite_fraction=1))
     told(search, sample("g00-c00", 0.1, sha="same"), SampleAnswer(id="g00-c01", **answer))
-    assert search.candidates[1].failure == reason
+    assert search.samples[1].failure == reason
     assert [request.id for request in search.ask()] == ["g00-c00"]
 
 
@@ -208,8 +208,8 @@ def test_a_failed_solve_keeps_its_reason_and_founds_no_elite(answer: dict[str, A
     search = BifeSearch(SearchConfig(samples=1, initial=1, population=1))
     told(search, sample("g00-c00", 0.9))
     told(search, SolveAnswer(id="g00-c00", **answer))
-    (candidate,) = search.candidates
-    assert (candidate.failure, candidate.f_hf, search.best) == (reason, None, None)
+    (solved,) = search.samples
+    assert (solved.failure, solved.f_hf, search.best) == (reason, None, None)
     assert search.population == ()
 
 
@@ -230,7 +230,7 @@ def test_generators_that_only_fail_end_with_the_budget_used(count_failures: bool
     search = BifeSearch(SearchConfig(samples=10, initial=4, count_failures=count_failures))
     asked = drive(search, table({}))
     attempts = 10 if count_failures else 10 * ATTEMPTS_PER_SAMPLE
-    assert len(search.candidates) == attempts
+    assert len(search.samples) == attempts
     assert search.samples_used == (10 if count_failures else 0)
     assert [len(requests) for requests in asked] == [4] * (attempts // 4) + [2] * (attempts % 4 != 0)
     assert all(r.operator == "i1" for requests in asked for r in requests if isinstance(r, SampleRequest))
@@ -248,8 +248,8 @@ def test_failed_samples_may_be_free() -> None:
     )
     drive(paying, answer)
     drive(free, answer)
-    assert (len(paying.candidates), sum(c.valid for c in paying.candidates)) == (6, 2)
-    assert (sum(c.valid for c in free.candidates), free.samples_used) == (6, 6)
+    assert (len(paying.samples), sum(c.valid for c in paying.samples)) == (6, 2)
+    assert (sum(c.valid for c in free.samples), free.samples_used) == (6, 6)
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_a_search_is_what_the_protocol_says() -> None:
 
 def test_the_seed_of_a_sample_depends_on_its_id_and_the_seed_alone() -> None:
     """Frozen: they are part of the keys under which paid answers are stored."""
-    assert [candidate_seed(0, "g00-c00"), candidate_seed(0, "g00-c01"), candidate_seed(1, "g00-c00")] == [
+    assert [sample_seed(0, "g00-c00"), sample_seed(0, "g00-c01"), sample_seed(1, "g00-c00")] == [
         1980973735,
         1644781832,
         1198708636,
@@ -353,7 +353,7 @@ def test_the_seed_of_a_sample_depends_on_its_id_and_the_seed_alone() -> None:
         search = BifeSearch(SMALL.model_copy(update={"seed": seed}))
         for requests in drive(search, World(seed=8)):
             for request in requests:
-                assert isinstance(request, SolveRequest) or request.seed == candidate_seed(seed, request.id)
+                assert isinstance(request, SolveRequest) or request.seed == sample_seed(seed, request.id)
 
 
 @settings(max_examples=60, deadline=None)
@@ -374,9 +374,9 @@ def test_what_holds_at_every_step(config: SearchConfig, world: World) -> None:
                 if len(search.population) >= wanted:
                     assert len({parent.id for parent in request.parents}) == wanted
             elif tau is not None:
-                assert request.candidate.f_lf is not None
-                assert request.candidate.f_lf >= tau
-                assert config.admission == "at_least" or request.candidate.f_lf > tau
+                assert request.sample.f_lf is not None
+                assert request.sample.f_lf >= tau
+                assert config.admission == "at_least" or request.sample.f_lf > tau
         search.tell(tuple(world(request) for request in requests))
         if len(search.summaries) > generations:
             generations += 1
@@ -391,26 +391,26 @@ def test_what_holds_at_every_step(config: SearchConfig, world: World) -> None:
             assert len(search.population) <= max(config.population, len(now))
             assert len(set(ids(search.population))) == len(search.population)
 
-    candidates = search.candidates
+    samples = search.samples
     assert search.done
     assert search.generation == generations - 1
     if config.count_failures:
-        assert len(candidates) == search.samples_used == config.samples
+        assert len(samples) == search.samples_used == config.samples
     else:
-        assert search.samples_used == sum(c.f_lf is not None and not _failed_as_sample(c) for c in candidates)
+        assert search.samples_used == sum(c.f_lf is not None and not _failed_as_sample(c) for c in samples)
         spent = search.samples_used == config.samples
-        assert spent or len(candidates) == ATTEMPTS_PER_SAMPLE * config.samples
-    assert len({c.id for c in candidates}) == len(candidates)
-    assert all(c.failure for c in candidates if c.f_lf is None)
-    shas = [c.sha for c in candidates if c.valid and c.sha]
+        assert spent or len(samples) == ATTEMPTS_PER_SAMPLE * config.samples
+    assert len({c.id for c in samples}) == len(samples)
+    assert all(c.failure for c in samples if c.f_lf is None)
+    shas = [c.sha for c in samples if c.valid and c.sha]
     assert len(set(shas)) == len(shas)
-    solved = [c.f_hf for c in candidates if c.f_hf is not None]
+    solved = [c.f_hf for c in samples if c.f_hf is not None]
     assert (search.best.f_hf if search.best else None) == (max(solved) if solved else None)
 
 
-def _failed_as_sample(candidate: Any) -> bool:
+def _failed_as_sample(sample: Any) -> bool:
     """Return whether a failure is of the sample rather than of its solves, by the reasons `World` gives."""
-    return candidate.failure is not None and "F_HF" not in candidate.failure
+    return sample.failure is not None and "F_HF" not in sample.failure
 
 
 @settings(max_examples=30, deadline=None)
@@ -418,7 +418,7 @@ def _failed_as_sample(candidate: Any) -> bool:
 def test_the_same_seed_and_answers_give_the_same_run(config: SearchConfig, world: World) -> None:
     one, other = BifeSearch(config), BifeSearch(config)
     assert drive(one, world) == drive(other, world)
-    assert one.candidates == other.candidates
+    assert one.samples == other.samples
     assert one.summaries == other.summaries
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bife_core.config import Llm4BranchConfig, SearchConfig
 from bife_core.rules.skeletons import Parameter, parse_skeleton
-from bife_core.search import Answer, Candidate, Request, SampleAnswer, SolveAnswer, TrialAnswer, open_search
+from bife_core.search import Answer, Request, Sample, SampleAnswer, SolveAnswer, TrialAnswer, open_search
 from bife_core.search.grid import cell_of, features_of
 from bife_core.search.islands import Islands
 from bife_core.search.tuning import Tuner
@@ -78,11 +78,11 @@ def test_a_program_goes_through_screening_tuning_and_validation() -> None:
     assert tried[0] == {"weight": 0.5}, "what was written is tried first"
 
     (solve,) = search.ask()
-    assert f"weight = {tried[1]['weight']!r}" in solve.candidate.source, "3.0 was the least cost"
-    assert parse_skeleton(solve.candidate.skeleton).parameters[0].value == tried[1]["weight"]
+    assert f"weight = {tried[1]['weight']!r}" in solve.sample.source, "3.0 was the least cost"
+    assert parse_skeleton(solve.sample.skeleton).parameters[0].value == tried[1]["weight"]
     search.tell((SolveAnswer(id=solve.id, f_hf=-1.0),))
     assert search.best.id == "g01-c00"
-    assert search.candidates[2].failure == (
+    assert search.samples[2].failure == (
         "screened out: 0.49 times as fast as RPB on training instance 2, 0.5 needed"
     )
     assert ids(search.population) == ["g01-c00", "g00-c00"]
@@ -93,7 +93,7 @@ def test_a_program_that_cannot_be_screened_is_out_with_the_reason() -> None:
     search.tell(skeletons(search.ask()))
     screening = search.ask()
     search.tell(tuple(TrialAnswer(id=request.id, failure="killed") for request in screening))
-    assert [candidate.failure for candidate in search.candidates[1:]] == ["killed", "killed"]
+    assert [sample.failure for sample in search.samples[1:]] == ["killed", "killed"]
     assert search.ask()[0].kind == "sample"
 
 
@@ -118,7 +118,7 @@ def test_without_rpbs_times_nothing_is_screened_out() -> None:
 
     search = search_with()
     drive(search, answer)
-    assert all(candidate.f_hf == -1.0 for candidate in search.candidates)
+    assert all(sample.f_hf == -1.0 for sample in search.samples)
 
 
 PARAMETERS = (
@@ -168,11 +168,11 @@ HEADER = "def candidate_variable_score(f):\n    return "
 START = HEADER + "f[20] * f[21]\n"
 
 
-def program(name: str, f_hf: float, features: tuple[int, ...] = ()) -> Candidate:
+def program(name: str, f_hf: float, features: tuple[int, ...] = ()) -> Sample:
     """Return a solved program that reads some features, by default one of its own."""
     own = features or (ord(name[-1]) % 72,)
     source = HEADER + " + ".join(f"f[{index}]" for index in own) + "\n"
-    return Candidate(id=name, generation=0, operator="skeleton", source=source, f_hf=f_hf)
+    return Sample(id=name, generation=0, operator="skeleton", source=source, f_hf=f_hf)
 
 
 def islands(**fields: Any) -> Islands:

@@ -55,7 +55,7 @@ def test_without_f_lf_every_valid_rule_is_solved_with() -> None:
     search: Any = open_search(config("bife_without_f_lf", samples=8))
     asked = drive(search, World(seed=2, failing=0.3))
     valid = [r.id for requests in asked for r in requests if isinstance(r, SolveRequest)]
-    sampled = [c for c in search.candidates if c.failure is None or "F_HF" in c.failure]
+    sampled = [c for c in search.samples if c.failure is None or "F_HF" in c.failure]
     assert valid == ids(tuple(sampled))
     assert [operators(requests) for requests in asked if requests[0].kind == "sample"] == [
         ["i1"] * 4,

@@ -16,9 +16,9 @@ from bife_core.search import (
     Search,
     SolveRequest,
     TrialRequest,
-    candidate_seed,
     open_search,
     replay,
+    sample_seed,
 )
 from tests.support.searching import World, drive
 
@@ -55,15 +55,15 @@ def test_it_asks_for_no_more_than_its_budget_and_ends(method: str, world: World)
     samples = [request for requests in asked for request in written(requests)]
     assert len(samples) == 20
     assert search.ask() == ()
-    assert len(search.candidates) - len(samples) in (0, 1), "at most the rule a search begins with"
-    assert sum(summary.samples for summary in search.summaries) == len(search.candidates)
+    assert len(search.samples) - len(samples) in (0, 1), "at most the rule a search begins with"
+    assert sum(summary.samples for summary in search.summaries) == len(search.samples)
 
 
 @EVERY
 def test_failed_samples_may_be_free_within_reason(method: str) -> None:
     search = open_search(config(method, count_failures=False))
     drive(search, World(seed=5, failing=1.0))
-    assert 20 < len(search.candidates) <= ATTEMPTS_PER_SAMPLE * 20
+    assert 20 < len(search.samples) <= ATTEMPTS_PER_SAMPLE * 20
 
 
 @EVERY
@@ -78,16 +78,16 @@ def test_every_request_can_be_answered_alone(method: str, world: World) -> None:
             assert (request.kind, request.id) not in seen
             seen.add((request.kind, request.id))
             if isinstance(request, SampleRequest):
-                assert request.seed == candidate_seed(0, request.id)
+                assert request.seed == sample_seed(0, request.id)
                 assert request.scored == search.low_fidelity
                 assert {parent.id for parent in request.parents} <= known | {"g00-c00"}
                 assert all(parent.valid for parent in request.parents)
             elif isinstance(request, SolveRequest):
-                assert request.candidate.valid
+                assert request.sample.valid
             elif isinstance(request, TrialRequest):
                 assert set(request.instances) <= set(range(search.training_instances))
         search.tell(tuple(world(request) for request in requests))
-        known |= {candidate.id for candidate in search.candidates}
+        known |= {sample.id for sample in search.samples}
 
 
 @EVERY
@@ -103,7 +103,7 @@ def test_answers_that_do_not_fit_change_nothing(method: str) -> None:
         assert search.ask() == untouched.ask() == requests
         search.tell(answers)
         untouched.tell(answers)
-        assert search.candidates == untouched.candidates
+        assert search.samples == untouched.samples
 
 
 @EVERY
@@ -118,10 +118,10 @@ def test_it_is_rebuilt_from_what_it_was_told(method: str, world: World) -> None:
         search.tell(answers)
         history = history.extended(answers)
     copy = replay(settings, History.from_json(history.to_json()))
-    assert copy.candidates == search.candidates
+    assert copy.samples == search.samples
     assert copy.summaries == search.summaries
     assert drive(copy, world) == drive(search, world)
-    assert (copy.candidates, copy.best) == (search.candidates, search.best)
+    assert (copy.samples, copy.best) == (search.samples, search.best)
 
 
 @EVERY
@@ -130,7 +130,7 @@ def test_the_best_rule_is_best_by_the_fidelity_the_search_goes_by(method: str) -
     asked = drive(search, World(seed=7, failing=0.2, distinct=50))
     solves = [r for requests in asked for r in requests if isinstance(r, SolveRequest)]
     goes_by = "f_hf" if solves else "f_lf"
-    known = [getattr(rule, goes_by) for rule in search.candidates if rule.valid]
+    known = [getattr(rule, goes_by) for rule in search.samples if rule.valid]
     assert search.best is not None
     assert getattr(search.best, goes_by) == max(value for value in known if value is not None)
 

@@ -41,7 +41,7 @@ def test_the_curve_has_a_point_for_every_rule_better_than_all_before() -> None:
     for name, f_hf in (("a", -5.0), ("b", -6.0), ("c", None), ("d", -5.0), ("e", -4.0)):
         ledger.solved(name, 1.0, f_hf)
     cost = ledger.total(other_s=7.0, wall_s=7.0)
-    assert [(point.candidate, point.f_hf, point.solver_s) for point in cost.curve] == [
+    assert [(point.sample, point.f_hf, point.solver_s) for point in cost.curve] == [
         ("a", -5.0, 14.0),
         ("e", -4.0, 18.0),
     ]

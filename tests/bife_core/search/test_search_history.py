@@ -43,11 +43,11 @@ def test_a_replayed_search_is_and_goes_on_as_the_original(
     config = CONFIG.model_copy(update={"count_failures": count_failures})
     search, history = recorded(world, steps, config)
     copy = replay(config, History.from_json(history.to_json()))
-    assert copy.candidates == search.candidates
+    assert copy.samples == search.samples
     assert copy.summaries == search.summaries
     assert copy.best == search.best
     assert drive(copy, world) == drive(search, world)
-    assert copy.candidates == search.candidates
+    assert copy.samples == search.samples
 
 
 def test_numbers_that_json_cannot_hold_become_failures_before_they_are_written() -> None:

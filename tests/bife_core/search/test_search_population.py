@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from bife_core.config import SearchConfig
-from bife_core.search import Candidate
+from bife_core.search import Sample
 from bife_core.search.population import Population, by_high_fidelity, by_low_fidelity, founders
 from tests.support.searching import ids
 
 
-def rule(name: str, f_lf: float | None = None, f_hf: float | None = None, **fields: Any) -> Candidate:
-    return Candidate(id=name, generation=int(name[1:3]), operator="m1", f_lf=f_lf, f_hf=f_hf, **fields)
+def rule(name: str, f_lf: float | None = None, f_hf: float | None = None, **fields: Any) -> Sample:
+    return Sample(id=name, generation=int(name[1:3]), operator="m1", f_lf=f_lf, f_hf=f_hf, **fields)
 
 
 def test_orders_leave_out_the_invalid_and_break_ties_by_age() -> None:

@@ -10,10 +10,10 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bife_core.search import Candidate
+from bife_core.search import Sample
 from bife_core.search.selection import draw_parents, selection_probabilities
 
-RANKED = tuple(Candidate(id=f"g00-c0{k}", generation=0, operator="i1", f_lf=1 - k / 10) for k in range(5))
+RANKED = tuple(Sample(id=f"g00-c0{k}", generation=0, operator="i1", f_lf=1 - k / 10) for k in range(5))
 
 
 def draw(count: int, rng: np.random.Generator, size: int = 5, rank_base: int = 0) -> list[int]:

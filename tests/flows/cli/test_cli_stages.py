@@ -195,7 +195,7 @@ def test_a_search_without_a_rule_says_where_the_reasons_are(smoke):
     told = no_rule(smoke.result.evolution.model_copy(update={"best": None, "failures": 8}))
     assert "None of the 8 samples" in told
     assert str(smoke.result.evolution.directory) in told
-    reasons = json.loads((smoke.result.evolution.directory / "candidates.json").read_text())
+    reasons = json.loads((smoke.result.evolution.directory / "samples.json").read_text())
     assert len(reasons) == 8
 
 

@@ -146,7 +146,7 @@ def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated_alone
     ]
     kinds = [tag["value"] for run in runs for tag in run["data"]["tags"] if tag["key"] == "kind"]
     assert kinds.count("collection") == kinds.count("evaluation") == 1
-    assert kinds.count("candidate") <= samples
+    assert kinds.count("sample") <= samples
 
 
 def test_a_schedule_starts_runs_by_itself(operated):
