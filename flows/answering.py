@@ -15,7 +15,7 @@ from bife_core.errors import ConfigError
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.trial import TrialScore
-from bife_core.generators import BudgetReachedError, Generation, Spending
+from bife_core.generators import BudgetReachedError, Draft, Spending
 from bife_core.generators.account import out_of_time
 from bife_core.scip.solving import RPB
 from bife_core.search import (
@@ -119,7 +119,7 @@ class Answering:
             found[answer.kind, answer.id] = answer
         return tuple(found[request.kind, request.id] for request in requests)
 
-    def _write(self, requests: Sequence[Written]) -> Iterator[tuple[Written, Generation]]:
+    def _write(self, requests: Sequence[Written]) -> Iterator[tuple[Written, Draft]]:
         """Have rules or reflections written, all at once, and yield each in order as soon as it is there.
 
         Those that the model API leaves unanswered come last, as failures, if others are answered.
@@ -134,12 +134,12 @@ class Answering:
             for request in requests
             if isinstance(request, ReflectionRequest) or request.source is None
         }
-        silent: dict[str, Generation] = {}
+        silent: dict[str, Draft] = {}
         stopped: GenerationStopped | None = None
         for request in requests:
             try:
                 if request.id in futures:
-                    generation = Generation.model_validate(futures[request.id].result())
+                    generation = Draft.model_validate(futures[request.id].result())
                 else:
                     generation = _brought_along(request)
             except GenerationStopped as stop:
@@ -147,7 +147,7 @@ class Answering:
                 self.records[request.id] = SampleRecord(request=request, generation=stop.generation)
                 stopped = stop
             except BudgetReachedError as end:
-                self.records[request.id] = SampleRecord(request=request, generation=end.generation)
+                self.records[request.id] = SampleRecord(request=request, generation=end.draft)
                 self.ended_by = self.ended_by or str(end)
                 self.not_written.add(request.id)
             except Unanswered as missing:
@@ -165,10 +165,10 @@ class Answering:
                 self.not_written.add(request.id)
             elif request.id in silent:
                 settled = self._propose(request, places[request.id], silent[request.id]).result()
-                yield request, Generation.model_validate(settled)
+                yield request, Draft.model_validate(settled)
 
     def _propose(
-        self, request: Written, place: int, given_up: Generation | None = None
+        self, request: Written, place: int, given_up: Draft | None = None
     ) -> PrefectFuture[dict[str, Any]]:
         """Have one rule or reflection written; a rule has that place in the whole search."""
         limit, allowance = self.config.budget.samples, self._allowance
@@ -185,7 +185,7 @@ class Answering:
             given_up.model_dump(mode="json") if given_up is not None else None,
         )
 
-    def _outage(self, silent: dict[str, Generation], asked: int) -> GenerationStopped | None:
+    def _outage(self, silent: dict[str, Draft], asked: int) -> GenerationStopped | None:
         """Return why the search must stop if the model API does not answer any more, or never did.
 
         A request that goes unanswered among others that are answered is a failed sample. When none is answered,
@@ -344,10 +344,10 @@ class Answering:
         return answers
 
 
-def _brought_along(request: Written) -> Generation:
+def _brought_along(request: Written) -> Draft:
     """Return the rule a search begins with as if it had been written."""
     source = request.source if isinstance(request, SampleRequest) else None
-    return Generation(
+    return Draft(
         key=request.id,
         generator=_BY_THE_SEARCH,
         model="",

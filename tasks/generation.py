@@ -16,8 +16,8 @@ from bife_core.errors import BifeError, GeneratorError
 from bife_core.generators import (
     Account,
     BudgetReachedError,
-    Generation,
-    GenerationRequest,
+    Draft,
+    DraftRequest,
     Generator,
     ParentRule,
     open_generator,
@@ -39,15 +39,15 @@ class GenerationStopped(GeneratorError):  # noqa: N818 - it says what happened, 
 
     Attributes
     ----------
-    generation : Generation or None
+    generation : Draft or None
         The generation that met the problem, with its calls, so that they can still be traced.
     """
 
-    def __init__(self, reason: str, generation: Generation | None) -> None:
+    def __init__(self, reason: str, generation: Draft | None) -> None:
         super().__init__(reason)
         self.generation = generation
 
-    def __reduce__(self) -> tuple[type[GenerationStopped], tuple[str, Generation | None]]:
+    def __reduce__(self) -> tuple[type[GenerationStopped], tuple[str, Draft | None]]:
         return GenerationStopped, (str(self), self.generation)
 
 
@@ -56,15 +56,15 @@ class Unanswered(BifeError):  # noqa: N818 - as above
 
     Attributes
     ----------
-    generation : Generation
+    generation : Draft
         What was tried.
     """
 
-    def __init__(self, generation: Generation) -> None:
+    def __init__(self, generation: Draft) -> None:
         super().__init__(generation.failure or "The model API gave no answer.")
         self.generation = generation
 
-    def __reduce__(self) -> tuple[type[Unanswered], tuple[Generation]]:
+    def __reduce__(self) -> tuple[type[Unanswered], tuple[Draft]]:
         return Unanswered, (self.generation,)
 
 
@@ -149,7 +149,7 @@ def propose(
     allowance: Allowance | None = None,
     given_up: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Have one rule or reflection written and return the `Generation` as JSON; an answer without one is a result too.
+    """Have one rule or reflection written and return the `Draft` as JSON; an answer without one is a result too.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def propose(
     allowance : Allowance, optional
         What may be spent on it.
     given_up : dict, optional
-        The `Generation` that `Unanswered` told of, when it is to be the result: the search goes on without this
+        The `Draft` that `Unanswered` told of, when it is to be the result: the search goes on without this
         rule, now and whenever it is run again.
 
     Raises
@@ -181,7 +181,7 @@ def propose(
         raise BudgetReachedError(allowance.refused)
     if allowance.until_unix_s is not None and time.time() >= allowance.until_unix_s:
         raise BudgetReachedError(out_of_time(allowance.budget))
-    wanted = GenerationRequest(
+    wanted = DraftRequest(
         key=request.id,
         operator=request.operator,
         parents=tuple(
@@ -203,9 +203,9 @@ def propose(
     try:
         written = writer.generate(wanted)
     except BudgetReachedError as error:
-        raise BudgetReachedError(str(error), _with_all_calls(error.generation, calls)) from error
+        raise BudgetReachedError(str(error), _with_all_calls(error.draft, calls)) from error
     except GeneratorError as error:
-        met = _with_all_calls(getattr(error, "generation", None), calls)
+        met = _with_all_calls(getattr(error, "draft", None), calls)
         raise GenerationStopped(str(error), met) from error
     written = _known(written, calls)
     # Calls read back from disk took their time in an earlier run.
@@ -227,11 +227,11 @@ def _shown(request: SampleRequest | ReflectionRequest, parent: Sample) -> str:
     return skeleton or parent.source or ""
 
 
-def _with_all_calls(written: Generation | None, calls: Path) -> Generation | None:
+def _with_all_calls(written: Draft | None, calls: Path) -> Draft | None:
     return _known(written, calls) if written is not None else None
 
 
-def _known(written: Generation, calls: Path) -> Generation:
+def _known(written: Draft, calls: Path) -> Draft:
     """Add the calls of interrupted earlier runs: they were paid too, and each is traced under its number."""
     fresh = {attempt.started_unix_s for attempt in written.attempts if not attempt.recorded}
     recorded = CallStore(calls).calls(written.key)

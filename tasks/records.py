@@ -11,7 +11,7 @@ from bife_core.benchmarks import Instance
 from bife_core.config import BudgetConfig
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
-from bife_core.generators.base import Generation
+from bife_core.generators.base import Draft
 from bife_core.search import ReflectionRequest, Sample, SampleRequest
 from bife_core.values import Value
 
@@ -52,7 +52,7 @@ class SampleRecord(Value):
     """All that is known of one sample or reflection: what was asked, what was written, what became of it."""
 
     request: SampleRequest | ReflectionRequest = Field(discriminator="kind")
-    generation: Generation | None = None
+    generation: Draft | None = None
     low: LowScore | None = None
     high: HighScore | None = None
     sample: Sample | None = None

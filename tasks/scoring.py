@@ -14,7 +14,7 @@ from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.low import score_low as _score_low
 from bife_core.fidelity.trial import TrialScore
 from bife_core.fidelity.trial import score_trial as _score_trial
-from bife_core.generators.base import Generation
+from bife_core.generators.base import Draft
 from bife_core.search import TrialRequest
 from tasks.policy import STORED, stored_under, text_digest
 from tasks.progress import note_listener
@@ -79,11 +79,11 @@ def score_low(
     sample : str
         Its id, for the name of the task run.
     generation : dict
-        A `Generation` as JSON; one without source is passed through as the failure it is.
+        A `Draft` as JSON; one without source is passed through as the failure it is.
     decisions, decisions_digest : Path and str, or None
         What F_LF is measured on; without, the rule is only checked.
     """
-    written = Generation.model_validate(generation)
+    written = Draft.model_validate(generation)
     if written.source is None:
         score = LowScore(failure=written.failure or "The generator gave no rule.")
     else:

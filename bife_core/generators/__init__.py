@@ -14,8 +14,8 @@ from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account, BudgetReachedError, Spending
 from bife_core.generators.base import (
     Attempt,
-    Generation,
-    GenerationRequest,
+    Draft,
+    DraftRequest,
     Generator,
     Message,
     ParentRule,
@@ -26,8 +26,8 @@ __all__ = [
     "Account",
     "Attempt",
     "BudgetReachedError",
-    "Generation",
-    "GenerationRequest",
+    "Draft",
+    "DraftRequest",
     "Generator",
     "Message",
     "ParentRule",

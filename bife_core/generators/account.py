@@ -12,7 +12,7 @@ from threading import Lock
 
 from bife_core.config import BudgetConfig
 from bife_core.errors import BifeError
-from bife_core.generators.base import Generation
+from bife_core.generators.base import Draft
 from bife_core.generators.calls import Call, CallStore, read_call
 from bife_core.values import Value
 
@@ -70,16 +70,16 @@ class BudgetReachedError(BifeError):
 
     Attributes
     ----------
-    generation : Generation or None
-        The generation that could not be completed, with the calls made for it.
+    draft : Draft or None
+        The draft that could not be completed, with the calls made for it.
     """
 
-    def __init__(self, reason: str, generation: Generation | None = None) -> None:
+    def __init__(self, reason: str, draft: Draft | None = None) -> None:
         super().__init__(reason)
-        self.generation = generation
+        self.draft = draft
 
-    def __reduce__(self) -> tuple[type[BudgetReachedError], tuple[str, Generation | None]]:
-        return BudgetReachedError, (str(self), self.generation)
+    def __reduce__(self) -> tuple[type[BudgetReachedError], tuple[str, Draft | None]]:
+        return BudgetReachedError, (str(self), self.draft)
 
 
 def reached(budget: BudgetConfig, spent: Spending) -> str | None:

@@ -21,7 +21,7 @@ class ParentRule(Value):
     f_hf: float | None = None
 
 
-class GenerationRequest(Value):
+class DraftRequest(Value):
     """One rule to be written, or one reflection.
 
     Attributes
@@ -66,7 +66,7 @@ class Attempt(Value):
     recorded: bool = Field(False, description="Read back from disk: neither sent nor paid again.")
 
 
-class Generation(Value):
+class Draft(Value):
     """What a generator gave: a rule's source with the thought behind it, a text, or the reason there is none.
 
     Attributes
@@ -99,7 +99,7 @@ class Generator(Protocol):
 
     name: str
 
-    def generate(self, request: GenerationRequest) -> Generation:
+    def generate(self, request: DraftRequest) -> Draft:
         """Write one rule.
 
         Raises

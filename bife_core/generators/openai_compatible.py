@@ -13,7 +13,7 @@ from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attem
 
 from bife_core.errors import ConfigError, GeneratorError
 from bife_core.generators.account import Account, BudgetReachedError
-from bife_core.generators.base import Attempt, Generation, GenerationRequest, Message
+from bife_core.generators.base import Attempt, Draft, DraftRequest, Message
 from bife_core.generators.calls import Call
 from bife_core.generators.model_api import Reply, ask
 from bife_core.generators.model_settings import ModelApiSettings
@@ -32,16 +32,16 @@ class ModelApiError(GeneratorError):
 
     Attributes
     ----------
-    generation : Generation
-        The generation that met the problem, with its attempts, so that they can still be traced.
+    draft : Draft
+        The draft that met the problem, with its attempts, so that they can still be traced.
     """
 
-    def __init__(self, generation: Generation) -> None:
-        super().__init__(generation.failure or "The model API stopped answering.")
-        self.generation = generation
+    def __init__(self, draft: Draft) -> None:
+        super().__init__(draft.failure or "The model API stopped answering.")
+        self.draft = draft
 
-    def __reduce__(self) -> tuple[type[ModelApiError], tuple[Generation]]:
-        return ModelApiError, (self.generation,)
+    def __reduce__(self) -> tuple[type[ModelApiError], tuple[Draft]]:
+        return ModelApiError, (self.draft,)
 
 
 class OpenAIGenerator:
@@ -97,7 +97,7 @@ class OpenAIGenerator:
         self._reached = False
         self._stopped: str | None = None
 
-    def generate(self, request: GenerationRequest) -> Generation:
+    def generate(self, request: DraftRequest) -> Draft:
         """Write one rule.
 
         Raises
@@ -127,21 +127,21 @@ class OpenAIGenerator:
         failure = reply.problem or "The model API gave no answer."
         if reply.verdict == "retry":
             failure = f"No answer in {len(attempts)} tries; the last: {failure}"
-        generation = self._without_rule(request, messages, attempts, failure)
+        draft = self._without_rule(request, messages, attempts, failure)
         if reply.verdict == "stop" or (reply.unreachable and not self._reached):
             self._stopped = self._stopped or reply.problem
-            raise ModelApiError(generation)
+            raise ModelApiError(draft)
         unanswered = "outage" if reply.verdict == "retry" else "refused"
-        return generation.model_copy(update={"unanswered": unanswered})
+        return draft.model_copy(update={"unanswered": unanswered})
 
     def _without_rule(
         self,
-        request: GenerationRequest,
+        request: DraftRequest,
         messages: tuple[Message, ...],
         attempts: list[Attempt],
         failure: str,
-    ) -> Generation:
-        return Generation(
+    ) -> Draft:
+        return Draft(
             key=request.key,
             generator=self.name,
             model=self.model,
@@ -151,7 +151,7 @@ class OpenAIGenerator:
         )
 
     def _ask_until_answered(
-        self, request: GenerationRequest, messages: tuple[Message, ...], digest: str, attempts: list[Attempt]
+        self, request: DraftRequest, messages: tuple[Message, ...], digest: str, attempts: list[Attempt]
     ) -> tuple[Call, Reply]:
         rng = np.random.default_rng(request.seed)
         until_unix_s = self.account.until_unix_s
@@ -262,10 +262,8 @@ def _guessed(text: str) -> int:
     return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
 
 
-def read_answer(
-    request: GenerationRequest, generator: str, call: Call, attempts: tuple[Attempt, ...]
-) -> Generation:
-    """Turn a recorded call that has an answer into a generation: thought and source, a text, or why there is none."""
+def read_answer(request: DraftRequest, generator: str, call: Call, attempts: tuple[Attempt, ...]) -> Draft:
+    """Turn a recorded call that has an answer into a draft: thought and source, a text, or why there is none."""
     known = {
         "key": request.key,
         "generator": generator,
@@ -275,11 +273,11 @@ def read_answer(
     }
     if request.operator in REFLECTIONS:
         text = parse_reflection(call.answer)
-        return Generation(**known, text=text, failure=None if text else "The model's reflection was empty.")
+        return Draft(**known, text=text, failure=None if text else "The model's reflection was empty.")
     parsed = parse_answer(call.answer, cut_off=call.finish_reason == _LENGTH)
     source, skeleton, failure = parsed.source, None, parsed.failure
     if request.operator == "skeleton" and parsed.source is not None:
         source, skeleton, failure = read_skeleton(parsed.source)
     if failure is not None and call.finish_reason == _WITHHELD:
         failure = f"The provider's content filter withheld the answer. {failure}"
-    return Generation(**known, thought=parsed.thought, source=source, skeleton=skeleton, failure=failure)
+    return Draft(**known, thought=parsed.thought, source=source, skeleton=skeleton, failure=failure)

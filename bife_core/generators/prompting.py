@@ -16,7 +16,7 @@ from typing import Final, get_args
 
 from bife_core.config import Operator, Reflection
 from bife_core.features import FEATURES, Group
-from bife_core.generators.base import GenerationRequest, Message, ParentRule
+from bife_core.generators.base import DraftRequest, Message, ParentRule
 
 OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
 REFLECTIONS: Final[tuple[Reflection, ...]] = get_args(Reflection)
@@ -80,7 +80,7 @@ def _parent(number: int, parent: ParentRule) -> str:
     return filled.strip()
 
 
-def assemble(request: GenerationRequest) -> tuple[Message, ...]:
+def assemble(request: DraftRequest) -> tuple[Message, ...]:
     """Return the messages that ask a language model for one rule or one reflection.
 
     The order is the paper's (section on rule generation): problem description, operator with the selected
@@ -89,7 +89,7 @@ def assemble(request: GenerationRequest) -> tuple[Message, ...]:
 
     Examples
     --------
-    >>> request = GenerationRequest(key="g00-c00", operator="i1", seed=0, benchmark="set_covering")
+    >>> request = DraftRequest(key="g00-c00", operator="i1", seed=0, benchmark="set_covering")
     >>> [message.role for message in assemble(request)]
     ['user']
     """

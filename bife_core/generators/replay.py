@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from bife_core.errors import GeneratorError
-from bife_core.generators.base import Generation, GenerationRequest
+from bife_core.generators.base import Draft, DraftRequest
 from bife_core.generators.calls import Call, CallStore
 from bife_core.generators.openai_compatible import read_answer
 from bife_core.generators.prompting import assemble, prompt_digest
@@ -44,14 +44,14 @@ class ReplayGenerator:
     def _answers(self) -> list[Call]:
         return [call for call in CallStore(self.directory).calls() if call.status == "ok"]
 
-    def generate(self, request: GenerationRequest) -> Generation:
+    def generate(self, request: DraftRequest) -> Draft:
         """Return the recorded rule; a request nobody recorded an answer to gives a failure, not an error."""
         messages = assemble(request)
         digest = prompt_digest(messages)
         under_key = [call for call in self._answers if call.key == request.key]
         under_prompt = [call for call in self._answers if call.prompt_digest == digest]
         if not under_key and not under_prompt:
-            return Generation(
+            return Draft(
                 key=request.key,
                 generator=self.name,
                 model=self._answers[-1].model,

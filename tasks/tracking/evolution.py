@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from mlflow.entities import Run
 
-from bife_core.generators.base import Generation
+from bife_core.generators.base import Draft
 from bife_core.rules import complexity
 from bife_core.search import ReflectionRequest
 from tasks import reports
@@ -342,7 +342,7 @@ def _calls(record: SampleRecord) -> list[TracedCall]:
     ]
 
 
-def _call_text(generation: Generation | None) -> str | None:
+def _call_text(generation: Draft | None) -> str | None:
     """Return what is kept of the calls behind a sample, or None where there was none."""
     if generation is None or not generation.attempts:
         return None
@@ -364,7 +364,7 @@ def _metrics(record: SampleRecord) -> dict[str, float | None]:
     return metrics
 
 
-def _call_metrics(generation: Generation) -> dict[str, float | None]:
+def _call_metrics(generation: Draft) -> dict[str, float | None]:
     costs = [attempt.cost_usd for attempt in generation.attempts if attempt.cost_usd is not None]
     return {
         "calls": len(generation.attempts),

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from bife_core.generators.account import Account
-from bife_core.generators.base import GenerationRequest
+from bife_core.generators.base import DraftRequest
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
 
@@ -22,7 +22,7 @@ def main() -> None:
     directory, count = Path(sys.argv[1]), int(sys.argv[2])
     generator = OpenAIGenerator(ModelApiSettings.from_environment(), Account(directory))
     requests = [
-        GenerationRequest(key=f"g00-c{number:02d}", operator="i1", seed=number, benchmark="toys")
+        DraftRequest(key=f"g00-c{number:02d}", operator="i1", seed=number, benchmark="toys")
         for number in range(count)
     ]
     with ThreadPoolExecutor(THREADS) as pool:

@@ -3,7 +3,7 @@ import pickle
 import pytest
 
 from bife_core.config import GeneratorConfig
-from bife_core.generators import Generation
+from bife_core.generators import Draft
 from bife_core.search import Sample, SampleRequest
 from tasks.generation import GenerationStopped, generator_identity, propose
 from tests.support.model_answers import MODEL
@@ -21,7 +21,7 @@ REQUEST = SampleRequest(id="g01-c00", generation=1, operator="m1", parents=(PARE
 
 
 def proposed(config, calls):
-    return Generation.model_validate(propose.fn(REQUEST, config, "toys", calls, "key"))
+    return Draft.model_validate(propose.fn(REQUEST, config, "toys", calls, "key"))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from bife_core.config import (
     InstancesConfig,
     LowFidelityConfig,
 )
-from bife_core.generators import Generation
+from bife_core.generators import Draft
 from tasks.collection import benchmark, collect, prepare_instances
 from tasks.records import InstanceSet
 from tasks.scoring import score_high, score_low
@@ -43,7 +43,7 @@ def low(decisions, generation, limit_s=30.0):
 
 
 def written(source, failure=None):
-    return Generation(key="g00-c00", generator="offline", model="grammar", source=source, failure=failure)
+    return Draft(key="g00-c00", generator="offline", model="grammar", source=source, failure=failure)
 
 
 def test_a_rule_has_a_share_of_right_decisions(decisions):

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from bife_core.generators import Attempt, Generation, Message
+from bife_core.generators import Attempt, Draft, Message
 from bife_core.search import Sample, SampleRequest
 from tasks.progress import listening
 from tasks.records import SampleRecord
@@ -22,7 +22,7 @@ def attempt(status="ok", **known):
 
 def record(name="g01-c00", *, attempts=(), source=SOURCE, **known):
     request = SampleRequest(id=name, generation=1, operator="m1", seed=1)
-    generation = Generation(
+    generation = Draft(
         key=name,
         generator="openai",
         model="stand-in",

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from bife_core.errors import RuleError
-from bife_core.generators.base import Generation, GenerationRequest
+from bife_core.generators.base import Draft, DraftRequest
 from bife_core.generators.offline import guided, operators
 from bife_core.generators.offline.expression import Node, Role, components, role
 from bife_core.generators.offline.foreign import tune_source
@@ -46,7 +46,7 @@ class OfflineGenerator:
 
     Examples
     --------
-    >>> request = GenerationRequest(key="g00-c00", operator="i1", seed=3, benchmark="set_covering")
+    >>> request = DraftRequest(key="g00-c00", operator="i1", seed=3, benchmark="set_covering")
     >>> OfflineGenerator({}).generate(request).failure is None
     True
     """
@@ -57,27 +57,27 @@ class OfflineGenerator:
     def __init__(self, references: Mapping[str, str] | None = None) -> None:
         self._references = _library() if references is None else dict(references)
 
-    def generate(self, request: GenerationRequest) -> Generation:
+    def generate(self, request: DraftRequest) -> Draft:
         """Write one rule or one reflection; it always succeeds."""
         rng = np.random.default_rng(request.seed)
         if request.operator in REFLECTIONS:
-            return self._generation(request, text=reflect(request))
+            return self._draft(request, text=reflect(request))
         if request.operator == "m2" and request.parents and read(request.parents[0].source) is None:
             source = tune_source(rng, request.parents[0].source)
             if source is not None:
-                return self._generation(request, source=source, thought="The parent with other numbers.")
+                return self._draft(request, source=source, thought="The parent with other numbers.")
         proposal = self._propose(rng, request)
         if request.operator == "skeleton":
             written = parse_skeleton(write_skeleton(proposal.root))
-            return self._generation(
+            return self._draft(
                 request, source=written.bound(), skeleton=written.source, thought=proposal.thought
             )
-        return self._generation(request, source=write(proposal.root), thought=proposal.thought)
+        return self._draft(request, source=write(proposal.root), thought=proposal.thought)
 
-    def _generation(self, request: GenerationRequest, **written: str) -> Generation:
-        return Generation(key=request.key, generator=self.name, model=self.model, **written)
+    def _draft(self, request: DraftRequest, **written: str) -> Draft:
+        return Draft(key=request.key, generator=self.name, model=self.model, **written)
 
-    def _propose(self, rng: np.random.Generator, request: GenerationRequest) -> Proposal:
+    def _propose(self, rng: np.random.Generator, request: DraftRequest) -> Proposal:
         if request.operator == "reflective_crossover" and len(request.parents) == 2:
             worse, better = (_tree(rng, parent.source) for parent in request.parents)
             return guided.cross(rng, worse, better, guided.read_hints(request.hints))

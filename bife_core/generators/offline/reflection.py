@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bife_core.features import FEATURES
-from bife_core.generators.base import GenerationRequest
+from bife_core.generators.base import DraftRequest
 from bife_core.generators.offline.reader import read
 from bife_core.generators.offline.syntax import features_read
 from bife_core.generators.offline.writer import describe
@@ -53,7 +53,7 @@ def _named(text: str) -> list[int]:
     return list(dict.fromkeys(_INDEX[word] for word in _WORD.findall(text) if word in _INDEX))
 
 
-def reflect(request: GenerationRequest) -> str:
+def reflect(request: DraftRequest) -> str:
     """Return the text of a reflection.
 
     Short-term: the features that the better rule (the last parent) reads and the worse does not, and the reverse; where

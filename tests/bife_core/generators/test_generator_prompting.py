@@ -6,7 +6,7 @@ from string import Template
 import pytest
 
 from bife_core.features import FEATURES
-from bife_core.generators.base import GenerationRequest, Message, ParentRule
+from bife_core.generators.base import DraftRequest, Message, ParentRule
 from bife_core.generators.parsing import FUNCTION_NAME, parse_answer
 from bife_core.generators.prompting import (
     OPERATORS,
@@ -25,8 +25,8 @@ PARENTS = (
 )
 
 
-def request(operator: str, parents: tuple[ParentRule, ...] = PARENTS) -> GenerationRequest:
-    return GenerationRequest.model_validate(
+def request(operator: str, parents: tuple[ParentRule, ...] = PARENTS) -> DraftRequest:
+    return DraftRequest.model_validate(
         {"key": "k", "operator": operator, "parents": parents, "seed": 1, "benchmark": "set_covering"}
     )
 

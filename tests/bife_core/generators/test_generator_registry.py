@@ -13,8 +13,8 @@ from bife_core.errors import GeneratorError
 from bife_core.generators import (
     GENERATORS,
     Account,
-    Generation,
-    GenerationRequest,
+    Draft,
+    DraftRequest,
     Generator,
     ParentRule,
     open_generator,
@@ -48,11 +48,11 @@ def open_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]
         yield build
 
 
-def request(operator: str) -> GenerationRequest:
+def request(operator: str) -> DraftRequest:
     parents = (
         () if operator == "i1" else tuple(ParentRule(id=str(i), source=rule_source(i)) for i in range(2))
     )
-    return GenerationRequest.model_validate(
+    return DraftRequest.model_validate(
         {
             "key": f"g01-{operator}",
             "operator": operator,
@@ -82,7 +82,7 @@ def test_every_generator_writes_a_rule_for_every_operator(open_kind: Open, kind:
     assert generation.generator == generator.name == kind
     assert generation.model
     assert asked.model_dump() == before
-    assert Generation.model_validate_json(generation.model_dump_json()) == generation
+    assert Draft.model_validate_json(generation.model_dump_json()) == generation
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,21 +5,21 @@ from pathlib import Path
 import pytest
 
 from bife_core.errors import GeneratorError
-from bife_core.generators.base import GenerationRequest, ParentRule
+from bife_core.generators.base import DraftRequest, ParentRule
 from bife_core.generators.calls import Call, CallStore
 from bife_core.generators.prompting import assemble, prompt_digest, prompt_version
 from bife_core.generators.replay import ReplayGenerator
 from tests.support.model_answers import good_answer, rule_source
 
 
-def request(key: str, seed: int = 0, operator: str = "i1") -> GenerationRequest:
+def request(key: str, seed: int = 0, operator: str = "i1") -> DraftRequest:
     parents = () if operator == "i1" else (ParentRule(id="p", source=rule_source(9)),)
-    return GenerationRequest.model_validate(
+    return DraftRequest.model_validate(
         {"key": key, "operator": operator, "parents": parents, "seed": seed, "benchmark": "set_covering"}
     )
 
 
-def record(directory: Path, asked: GenerationRequest, answer: str | None, number: int = 1) -> None:
+def record(directory: Path, asked: DraftRequest, answer: str | None, number: int = 1) -> None:
     messages = assemble(asked)
     CallStore(directory).write(
         Call(

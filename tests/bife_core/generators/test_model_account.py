@@ -16,7 +16,7 @@ import pytest
 from bife_core.config import BudgetConfig
 from bife_core.errors import ConfigError, GeneratorError
 from bife_core.generators.account import Account, BudgetReachedError, Spending, reached
-from bife_core.generators.base import Generation, GenerationRequest
+from bife_core.generators.base import Draft, DraftRequest
 from bife_core.generators.calls import Call, CallStore
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
@@ -53,11 +53,11 @@ def generator(
     return OpenAIGenerator(ModelApiSettings.model_validate(chosen), account, backoff_s=0.02)
 
 
-def ask_for(writer: OpenAIGenerator, count: int) -> list[Generation | BaseException]:
-    def one(number: int) -> Generation | BaseException:
+def ask_for(writer: OpenAIGenerator, count: int) -> list[Draft | BaseException]:
+    def one(number: int) -> Draft | BaseException:
         try:
             return writer.generate(
-                GenerationRequest(key=f"g00-c{number:02d}", operator="i1", seed=number, benchmark="toys")
+                DraftRequest(key=f"g00-c{number:02d}", operator="i1", seed=number, benchmark="toys")
             )
         except BudgetReachedError as error:
             return error
@@ -104,10 +104,10 @@ def test_calls_under_way_together_never_exceed_their_limit(tmp_path: Path) -> No
         writer = generator(api, tmp_path, BudgetConfig(calls=7))
         outcomes = ask_for(writer, 20)
         assert len(api.requests) == 7
-        assert sum(isinstance(outcome, Generation) for outcome in outcomes) == 7
+        assert sum(isinstance(outcome, Draft) for outcome in outcomes) == 7
         # What was answered is given without a call, and a higher limit goes on.
         raised = generator(api, tmp_path, BudgetConfig(calls=9))
-        assert sum(isinstance(outcome, Generation) for outcome in ask_for(raised, 20)) == 9
+        assert sum(isinstance(outcome, Draft) for outcome in ask_for(raised, 20)) == 9
         assert len(api.requests) == 9
 
 
@@ -130,7 +130,7 @@ def test_money_and_tokens_exceed_their_limit_by_what_is_under_way_only(
     with ModelApi(delay_s=0.05) as api:
         writer = generator(api, tmp_path, BudgetConfig.model_validate(limit))
         one_by_one = [
-            outcome for _ in range(6) for outcome in ask_for(writer, 4)[:4] if isinstance(outcome, Generation)
+            outcome for _ in range(6) for outcome in ask_for(writer, 4)[:4] if isinstance(outcome, Draft)
         ]
         assert one_by_one
     assert 3 <= len(api.requests) <= 3 + 15
@@ -142,10 +142,10 @@ def test_failed_tries_use_up_calls(tmp_path: Path) -> None:
     with ModelApi(then="overloaded") as api:
         (end,) = ask_for(generator(api, tmp_path, BudgetConfig(calls=2)), 1)
     assert isinstance(end, BudgetReachedError)
-    assert end.generation is not None
-    assert len(end.generation.attempts) == len(api.requests) == 2
+    assert end.draft is not None
+    assert len(end.draft.attempts) == len(api.requests) == 2
     copy = pickle.loads(pickle.dumps(end))
-    assert (str(copy), copy.generation) == (str(end), end.generation)
+    assert (str(copy), copy.draft) == (str(end), end.draft)
 
 
 def test_no_call_and_no_wait_goes_beyond_the_time(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account
-from bife_core.generators.base import Generation, GenerationRequest
+from bife_core.generators.base import Draft, DraftRequest
 from bife_core.generators.calls import Call
 from bife_core.generators.model_api import retry_after_s
 from bife_core.generators.model_settings import ModelApiSettings
@@ -97,10 +97,8 @@ def open_api(api: ModelApi, calls: Path, **settings: object) -> OpenAIGenerator:
     return OpenAIGenerator(ModelApiSettings.model_validate(chosen | settings), Account(calls), backoff_s=0.02)
 
 
-def ask(generator: OpenAIGenerator, key: str = "g00-c00") -> Generation:
-    return generator.generate(
-        GenerationRequest(key=key, operator="i1", seed=1, benchmark="combinatorial_auction")
-    )
+def ask(generator: OpenAIGenerator, key: str = "g00-c00") -> Draft:
+    return generator.generate(DraftRequest(key=key, operator="i1", seed=1, benchmark="combinatorial_auction"))
 
 
 def test_every_scene_has_an_expected_outcome() -> None:

@@ -12,7 +12,7 @@ import pytest
 from bife_core.config import BudgetConfig
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account
-from bife_core.generators.base import GenerationRequest, ParentRule
+from bife_core.generators.base import DraftRequest, ParentRule
 from bife_core.generators.model_api import probe
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import ModelApiError, OpenAIGenerator
@@ -57,9 +57,9 @@ def make(tmp_path: Path) -> Make:
     return build
 
 
-def request(key: str = "g00-c00", seed: int = 1, *parents: ParentRule) -> GenerationRequest:
+def request(key: str = "g00-c00", seed: int = 1, *parents: ParentRule) -> DraftRequest:
     operator = "e2" if parents else "i1"
-    return GenerationRequest(key=key, operator=operator, parents=parents, seed=seed, benchmark="set_covering")
+    return DraftRequest(key=key, operator=operator, parents=parents, seed=seed, benchmark="set_covering")
 
 
 def test_a_good_answer_becomes_thought_and_source(make: Make) -> None:
@@ -170,10 +170,10 @@ def test_what_no_retry_can_mend_stops_at_once_and_says_what_to_do(
     assert len(api.requests) == 1
     for part in [*parts, api.base_url]:
         assert part in str(caught.value)
-    assert caught.value.generation.failure == str(caught.value)
+    assert caught.value.draft.failure == str(caught.value)
     copy = pickle.loads(pickle.dumps(caught.value))
-    assert (str(copy), copy.generation) == (str(caught.value), caught.value.generation)
-    assert [attempt.status for attempt in caught.value.generation.attempts] == ["error"]
+    assert (str(copy), copy.draft) == (str(caught.value), caught.value.draft)
+    assert [attempt.status for attempt in caught.value.draft.attempts] == ["error"]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_server_nobody_runs_stops_the_run(make: Make) -> None:
         generator = make(api)
     with pytest.raises(ModelApiError, match="Nothing could be reached") as caught:
         generator.generate(request())
-    assert len(caught.value.generation.attempts) == 3
+    assert len(caught.value.draft.attempts) == 3
 
 
 def test_a_prompt_that_is_too_long_fails_this_generation_only(make: Make) -> None:
@@ -305,7 +305,7 @@ def test_the_key_is_nowhere_to_be_read(make: Make, tmp_path: Path) -> None:
     written = "".join(path.read_text() for path in (tmp_path / "calls").iterdir())
     shown = [
         str(caught.value),
-        repr(caught.value.generation),
+        repr(caught.value.draft),
         repr(generation),
         repr(generator.settings),
         written,

@@ -1,0 +1,1 @@
+"""The driver: it asks a search, finds the answers, and keeps a journal of them."""
