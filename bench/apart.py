@@ -25,7 +25,7 @@ from typing import Any
 
 import fsspec
 
-from flows.cli.servers import LOOPBACK, Server, free_port
+from flows.operate.servers import LOOPBACK, Server, free_port
 
 _BUCKET = "bife-bench"
 _PAID = ("decisions", "solves")

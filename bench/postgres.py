@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.postgres_cluster import Cluster
-from flows.cli.servers import LOOPBACK, Server, free_port
+from flows.operate.servers import LOOPBACK, Server, free_port
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
 _FLOWS = ("pipeline", "collection", "evolution", "evaluation")

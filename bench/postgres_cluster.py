@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flows.cli.servers import LOOPBACK, free_port
+from flows.operate.servers import LOOPBACK, free_port
 
 OWNER = "bife"
 _ADMINISTRATOR = "postgres"

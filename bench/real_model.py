@@ -117,7 +117,7 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
     from bife_core.generators.calls import CallStore
     from bife_core.presets import preset, with_overrides
     from flows.evolution import evolution
-    from flows.running import run
+    from flows.operate.running import run
     from tasks.evolution import calls_directory
 
     settings = {

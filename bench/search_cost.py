@@ -31,7 +31,7 @@ from bife_core.presets import preset, with_overrides
 from bife_core.search import SEARCHES
 
 if TYPE_CHECKING:
-    from flows.observer import EvolutionState
+    from flows.operate.observer import EvolutionState
 
 ABLATION, TUNER, PAPER = "bife_without_f_lf", "llm4branch", "bife"
 
@@ -109,7 +109,7 @@ def searched_once(home: Path, config: PipelineConfig) -> dict[str, Any]:
 def searched(config: PipelineConfig) -> dict[str, Any]:
     """Run a search and return what it cost and found."""
     from flows.evolution import evolution
-    from flows.running import run
+    from flows.operate.running import run
 
     found = run(Progress(config), evolution, config)
     cost, best = found.cost, found.best
@@ -138,7 +138,7 @@ def over(one: dict[str, Any], other: dict[str, Any]) -> dict[str, float]:
 def compared(config: PipelineConfig, rules: dict[str, str]) -> Iterator[dict[str, Any]]:
     """Compare the rules of all searches with RPB in one evaluation, and yield a row each."""
     from flows.evaluation import evaluation
-    from flows.running import run
+    from flows.operate.running import run
     from tasks.evaluation import brancher
 
     files = tuple(dict.fromkeys(rules.values()))

@@ -32,7 +32,7 @@ from bife_core.search import (
     TrialRequest,
 )
 from bife_core.solves import OutOfTimeError
-from flows.observer import observer
+from flows.operate.observer import observer
 from tasks.evolution import account, calls_directory, clock
 from tasks.generation import GenerationStopped, Unanswered, propose
 from tasks.records import Allowance, InstanceSet, SampleRecord

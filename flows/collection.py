@@ -6,8 +6,8 @@ from prefect import flow
 
 from bife_core.collection import CollectionSummary
 from bife_core.config import PipelineConfig
-from flows.abandoned import name_owner
-from flows.observer import observer
+from flows.operate.abandoned import name_owner
+from flows.operate.observer import observer
 from flows.results import CollectionResult, TrackedRun
 from tasks.collection import collect, track_collection
 from tasks.states import in_plain_words, told

@@ -14,9 +14,9 @@ from bife_core.config import InstancesConfig, PipelineConfig, protocol
 from bife_core.evaluation import EvaluationSummary
 from bife_core.report import Story
 from bife_core.scip.solving import BUILTIN_BRANCHERS
-from flows.abandoned import name_owner
-from flows.observer import observer
-from flows.pages import show_verdict
+from flows.operate.abandoned import name_owner
+from flows.operate.artifacts import show_verdict
+from flows.operate.observer import observer
 from flows.registration import present_champion, refusal_notes, register_rule
 from flows.results import EvaluationResult, TrackedRun
 from flows.verdicts import comparison, evaluation_verdict

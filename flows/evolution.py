@@ -22,13 +22,13 @@ from bife_core.search import (
     TrialRequest,
     open_search,
 )
-from flows.abandoned import name_owner
 from flows.answering import Answering
 from flows.collection import collection
-from flows.events import EVOLUTION_ENDED, announce, stands_alone
-from flows.model_key import model_key
-from flows.observer import EvolutionState, observer
-from flows.pages import EvolutionPage, show_verdict
+from flows.operate.abandoned import name_owner
+from flows.operate.artifacts import EvolutionPage, show_verdict
+from flows.operate.events import EVOLUTION_ENDED, announce, stands_alone
+from flows.operate.model_key import model_key
+from flows.operate.observer import EvolutionState, observer
 from flows.results import EvolutionResult, TrackedRun
 from flows.verdicts import evolution_verdict, links
 from tasks.collection import prepare_instances

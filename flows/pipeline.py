@@ -6,12 +6,12 @@ from prefect import flow
 
 from bife_core.config import PipelineConfig
 from bife_core.search import Sample, open_search
-from flows.abandoned import name_owner
 from flows.collection import collection
 from flows.evaluation import evaluation
 from flows.evolution import evolution
-from flows.observer import observer
-from flows.pages import show_verdict
+from flows.operate.abandoned import name_owner
+from flows.operate.artifacts import show_verdict
+from flows.operate.observer import observer
 from flows.registration import present_champion, refusal_notes, register_rule
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 from flows.validation import choose_final

@@ -13,9 +13,9 @@ from prefect.input import RunInput
 from pydantic import Field
 
 from bife_core.errors import ConfigError
-from flows.abandoned import name_owner
-from flows.observer import observer
-from flows.pages import show_verdict
+from flows.operate.abandoned import name_owner
+from flows.operate.artifacts import show_verdict
+from flows.operate.observer import observer
 from flows.verdicts import link
 from tasks.champions import GATE, Case, Decision, open_case, promote, refuse, roll_back
 from tasks.states import in_plain_words, told

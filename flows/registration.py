@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bife_core.config import PipelineConfig
-from flows.events import CHALLENGER_REGISTERED, announce
-from flows.observer import observer
+from flows.operate.events import CHALLENGER_REGISTERED, announce
+from flows.operate.observer import observer
 from flows.results import EvaluationResult
 from tasks.origin import Origin
 from tasks.promotion import register

@@ -7,7 +7,7 @@ from pathlib import Path
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.choosing import Choice
 from bife_core.search import Sample
-from flows.observer import observer
+from flows.operate.observer import observer
 from flows.results import EvolutionResult
 from tasks.collection import prepare_instances
 from tasks.evaluation_files import search_record

@@ -162,7 +162,7 @@ def run_flow(
     from prefect.exceptions import PrefectException
 
     from flows.cli.watching import watching
-    from flows.running import report_interruption, run
+    from flows.operate.running import report_interruption, run
     from tasks.collection import benchmark
     from tasks.home import project_home
 

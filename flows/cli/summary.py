@@ -11,7 +11,7 @@ from rich.text import Text
 
 from bife_core.evaluation import METRICS, method_table
 from flows.cli.consoles import duration, full_name, number, plain_table, show_code, show_facts, show_heading
-from flows.cli.servers import MLFLOW_PORT
+from flows.operate.servers import MLFLOW_PORT
 
 if TYPE_CHECKING:
     from bife_core.collection import CollectionSummary

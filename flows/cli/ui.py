@@ -15,7 +15,7 @@ from flows.cli.consoles import standard_output
 from flows.cli.interrupt import STOP_SIGNALS
 
 if TYPE_CHECKING:
-    from flows.cli.servers import Server
+    from flows.operate.servers import Server
 
 _POLL_S = 0.5
 
@@ -40,9 +40,9 @@ def ui(mlflow_port: MlflowPort = None, prefect_port: PrefectPort = None) -> None
     Only this machine can open them. What `bife up` already shows, or a server of yours that MLFLOW_TRACKING_URI or
     PREFECT_API_URL names, is not started; its address is printed.
     """
-    from flows.cli.pages import Access, mlflow_server, prefect_server
-    from flows.cli.servers import LOOPBACK
-    from flows.cli.stack import current
+    from flows.operate.page_servers import Access, mlflow_server, prefect_server
+    from flows.operate.servers import LOOPBACK
+    from flows.operate.stack import current
     from tasks.home import project_home
 
     console = standard_output()

@@ -22,9 +22,9 @@ from flows.cli.ui import MlflowPort, PrefectPort, stop_signals
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from flows.cli.pages import Access
-    from flows.cli.servers import Server
-    from flows.cli.stack import Kept, Up
+    from flows.operate.page_servers import Access
+    from flows.operate.servers import Server
+    from flows.operate.stack import Kept, Up
     from tasks.home import Home
 
 WORKER = "worker"
@@ -52,8 +52,8 @@ def up(
 
     Servers of yours that PREFECT_API_URL or MLFLOW_TRACKING_URI name are used and not started.
     """
-    from flows.cli.pages import Access
-    from flows.cli.stack import alone
+    from flows.operate.page_servers import Access
+    from flows.operate.stack import alone
     from tasks.home import project_home
 
     home, access = project_home(), Access.at(host)
@@ -67,7 +67,7 @@ def up(
 
 
 def _run(home: Home, access: Access, mlflow_port: int | None, prefect_port: int | None) -> None:
-    from flows.cli.stack import MARK, Up, end_marked, read_state, state_file, write_state
+    from flows.operate.stack import MARK, Up, end_marked, read_state, state_file, write_state
 
     console = standard_output()
     former = read_state(home)
@@ -105,7 +105,7 @@ def _run(home: Home, access: Access, mlflow_port: int | None, prefect_port: int 
 
 def _stop(kept: list[Kept], mark: str) -> None:
     """Stop all programs, the worker first: a run that is stopped can still tell Prefect so."""
-    from flows.cli.stack import end_marked
+    from flows.operate.stack import end_marked
 
     worker = [one.server for one in kept if one.server.name == WORKER]
     pages = [one.server for one in kept if one.server.name != WORKER]
@@ -126,9 +126,9 @@ def _start(
     prefect_port: int | None,
 ) -> Up:
     """Start all programs, wait until they answer, and return the state that says so."""
-    from flows.cli.pages import mlflow_server, prefect_server
-    from flows.cli.servers import MLFLOW_PORT, PREFECT_PORT
-    from flows.cli.stack import Kept, write_state
+    from flows.operate.page_servers import mlflow_server, prefect_server
+    from flows.operate.servers import MLFLOW_PORT, PREFECT_PORT
+    from flows.operate.stack import Kept, write_state
 
     addresses: dict[str, str] = {}
     programs = (
@@ -171,8 +171,8 @@ def _started(pair: tuple[str, Server | None]) -> Server:
 
 def _worker(home: Home, access: Access, addresses: dict[str, str]) -> Server:
     """Start the program that registers the deployments and runs what is due."""
-    from flows.cli.pages import package_root
-    from flows.cli.servers import LOOPBACK, Server, free_port
+    from flows.operate.page_servers import package_root
+    from flows.operate.servers import LOOPBACK, Server, free_port
 
     port = free_port(0)
     path = os.environ.get("PYTHONPATH")
@@ -189,7 +189,7 @@ def _worker(home: Home, access: Access, addresses: dict[str, str]) -> Server:
     }
     if access.auth is not None and not os.environ.get("PREFECT_API_AUTH_STRING"):
         environment["PREFECT_API_AUTH_STRING"] = access.auth
-    command = [sys.executable, "-m", "flows.serving"]
+    command = [sys.executable, "-m", "flows.operate.serving"]
     health = f"http://{LOOPBACK}:{port}/health"
     return Server(WORKER, command, environment, health, home.root / "logs" / "worker.log")
 
@@ -213,8 +213,8 @@ def _detached(home: Home, host: str, mlflow_port: int | None, prefect_port: int 
     CommandEnd
         If it ends, with the sentence it ended with.
     """
-    from flows.cli.pages import package_root
-    from flows.cli.stack import read_state
+    from flows.operate.page_servers import package_root
+    from flows.operate.stack import read_state
 
     log = home.root / "logs" / "up.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -258,7 +258,7 @@ def down() -> None:
     """Stop what `bife up` started in this home; runs under way are stopped and can be retried later."""
     import psutil
 
-    from flows.cli.stack import end_marked, read_state, state_file
+    from flows.operate.stack import end_marked, read_state, state_file
     from tasks.home import project_home
 
     console, home = standard_output(), project_home()
@@ -281,7 +281,7 @@ def down() -> None:
 
 def status(as_json: Annotated[bool, _JSON] = False) -> None:
     """Say what `bife up` runs in this home and whether it answers; the exit code is 1 if not all does."""
-    from flows.cli.stack import health, read_state
+    from flows.operate.stack import health, read_state
     from tasks.home import project_home
 
     console, home = standard_output(), project_home()

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.cli.consoles import duration, number
-from flows.observer import EvolutionState, Observer
+from flows.operate.observer import EvolutionState, Observer
 
 _REFRESH_PER_S = 2.0
 """Few: solves are being timed on the same machine."""

@@ -8,10 +8,10 @@ import pytest
 
 from bife_core.config import PipelineConfig
 from bife_core.presets import preset
-from flows.observer import EvolutionState
+from flows.operate.observer import EvolutionState
+from flows.operate.running import run
 from flows.pipeline import pipeline
 from flows.results import PipelineResult
-from flows.running import run
 
 
 @dataclass

@@ -5,7 +5,7 @@ from mlflow import MlflowClient
 
 from bife_core.presets import with_overrides
 from flows.evolution import evolution
-from flows.running import run
+from flows.operate.running import run
 from tasks.generation import GenerationStopped
 from tasks.tracking import EVOLUTION, experiment_id
 from tests.support.model_answers import MODEL

@@ -9,8 +9,8 @@ from bife_core.errors import InstanceError, RuleError
 from bife_core.rules import load_rule
 from bife_core.search import SearchCost
 from flows.evaluation import evaluation
+from flows.operate.running import run
 from flows.pipeline import pipeline
-from flows.running import run
 from tasks.evaluation_files import load_report
 from tasks.registry import list_rules
 from tests.flows.conftest import Diary

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bife_core.presets import with_overrides
-from flows.observer import observing
+from flows.operate.observer import observing
 from flows.registration import refusal_notes, register_rule
 from tasks.champions import refuse
 from tasks.origin import Origin

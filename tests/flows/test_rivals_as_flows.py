@@ -14,7 +14,7 @@ from bife_core.rules import REFERENCE_RULES
 from bife_core.search import PARTS, SearchCost
 from flows.collection import collection
 from flows.evolution import evolution
-from flows.running import run
+from flows.operate.running import run
 from tasks.tracking import EVOLUTION, experiment_id
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi

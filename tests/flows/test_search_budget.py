@@ -8,7 +8,7 @@ from mlflow import MlflowClient
 from bife_core.errors import ConfigError
 from bife_core.presets import with_overrides
 from flows.evolution import evolution
-from flows.running import run
+from flows.operate.running import run
 from tasks.generation import GenerationStopped
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi

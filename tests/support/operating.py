@@ -16,8 +16,8 @@ from typing import Any
 import httpx
 
 from bife_core.presets import preset
-from flows.cli.servers import Server, free_port
-from flows.cli.stack import end_marked, read_state, state_file
+from flows.operate.servers import Server, free_port
+from flows.operate.stack import end_marked, read_state, state_file
 from tasks.home import Home
 from tests.flows.cli.conftest import PROGRAM, environment
 

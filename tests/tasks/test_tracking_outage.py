@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli.servers import LOOPBACK, Server, free_port
+from flows.operate.servers import LOOPBACK, Server, free_port
 
 REPOSITORY = Path(__file__).parents[2]
 

@@ -53,7 +53,7 @@ def collecting(home):
 def flow_states(home):
     """What Prefect's pages would show, asked in a process that reads that home's database."""
     program = """
-from flows.embedded import install
+from flows.operate.embedded import install
 from prefect.client.orchestration import get_client
 install()
 with get_client(sync_client=True) as client:

@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 import psutil
 import pytest
 
-from flows.cli.servers import Server, ServerError, free_port
+from flows.operate.servers import Server, ServerError, free_port
 from tests.flows.cli.conftest import PROGRAM, environment
 
 # Serves, and starts a child that ignores the polite signal, as does the server itself on request.
@@ -45,7 +45,7 @@ def gone(pid):
 
 def test_a_server_gets_its_environment_and_leaves_nothing_behind(tmp_path, monkeypatch):
     monkeypatch.setenv("TAKEN", "value")
-    monkeypatch.setattr("flows.cli.servers._STOP_LIMIT_S", 1.0)
+    monkeypatch.setattr("flows.operate.servers._STOP_LIMIT_S", 1.0)
     server = toy(tmp_path, TOY="given", TAKEN="")
     try:
         server.wait_ready(30)
@@ -60,7 +60,7 @@ def test_a_server_gets_its_environment_and_leaves_nothing_behind(tmp_path, monke
 
 
 def test_a_server_that_does_not_listen_to_reason_is_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr("flows.cli.servers._STOP_LIMIT_S", 1.0)
+    monkeypatch.setattr("flows.operate.servers._STOP_LIMIT_S", 1.0)
     server = toy(tmp_path, "--deaf")
     server.wait_ready(30)
     child = int(server.log.read_text().split()[1])

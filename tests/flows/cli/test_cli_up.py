@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from bife_core.errors import ConfigError
-from flows.cli.pages import AUTH_VARIABLE, Access, prefect_server
-from flows.cli.servers import Server, ServerError, free_port, required_port
-from flows.cli.stack import MARK, Kept, Up, alone, end_marked, read_state, state_file, write_state
+from flows.operate.page_servers import AUTH_VARIABLE, Access, prefect_server
+from flows.operate.servers import Server, ServerError, free_port, required_port
+from flows.operate.stack import MARK, Kept, Up, alone, end_marked, read_state, state_file, write_state
 from tasks.home import Home
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]

@@ -9,7 +9,7 @@ from bife_core.generators import Spending
 from flows.cli import watching as module
 from flows.cli.consoles import duration, number
 from flows.cli.watching import COLUMNS, LiveWatcher, PlainWatcher, cells, watching
-from flows.observer import EvolutionState
+from flows.operate.observer import EvolutionState
 
 
 def state(generation=0, **changes):

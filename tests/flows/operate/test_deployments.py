@@ -12,7 +12,7 @@ from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary
 
 from bife_core.config import PipelineConfig
 from bife_core.presets import preset
-from flows.deployments import NIGHTLY, STAGES, WORK_POOL, code_version, register
+from flows.operate.deployments import NIGHTLY, STAGES, WORK_POOL, code_version, register
 from tests.flows.cli.conftest import REPOSITORY
 
 

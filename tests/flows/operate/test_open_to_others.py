@@ -8,7 +8,7 @@ import socket
 import httpx
 import pytest
 
-from flows.deployments import STAGES
+from flows.operate.deployments import STAGES
 from tasks.home import Home
 from tests.support.operating import bife_up, smoke
 

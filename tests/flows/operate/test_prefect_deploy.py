@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli.servers import Server, free_port
-from flows.deployments import NIGHTLY, STAGES
+from flows.operate.deployments import NIGHTLY, STAGES
+from flows.operate.servers import Server, free_port
 from tests.flows.cli.conftest import REPOSITORY
 from tests.support.operating import PrefectPage, own_prefect, smoke
 
@@ -58,7 +58,7 @@ def test_the_file_deploys_all_stages_and_a_worker_runs_them(variables, tmp_path)
 
     worker = Server(
         "worker",
-        [sys.executable, "-m", "flows.serving"],
+        [sys.executable, "-m", "flows.operate.serving"],
         variables | {"PREFECT_WORKER_QUERY_SECONDS": "2", "PREFECT_WORKER_WEBSERVER_PORT": str(free_port(0))},
         "",
         tmp_path / "worker.log",

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from flows.cli.servers import START_LIMIT_S, Server
+from flows.operate.servers import START_LIMIT_S, Server
 
 _MENDING: Final = '<script id="bife-lists">\n{script}</script>\n'
 _MENDED: Final = re.compile(_MENDING.format(script=".*?"), re.DOTALL)
@@ -53,7 +53,7 @@ def mend(index: Path) -> None:
     if not index.exists():  # Prefect may lay its pages out differently one day
         return
     page = index.read_text(encoding="utf-8")
-    script = files(__package__).joinpath("lists.js").read_text(encoding="utf-8")
+    script = files(__package__).joinpath("prefect_lists.js").read_text(encoding="utf-8")
     head, end, rest = _MENDED.sub("", page).rpartition("</head>")
     mended = head + _MENDING.format(script=script) + end + rest
     if mended != page:

@@ -24,10 +24,10 @@ from pydantic import ValidationError
 
 from bife_core.config import PipelineConfig
 from bife_core.presets import describe, preset
-from flows.automations import register_automations
 from flows.collection import collection
 from flows.evaluation import evaluation
 from flows.evolution import evolution
+from flows.operate.automations import register_automations
 from flows.pipeline import pipeline
 from flows.promotion import promotion, rollback
 from tasks.tracking import COLLECTION, EVALUATION, EVOLUTION, experiment_url
@@ -216,7 +216,7 @@ def code_version() -> str:
         number = version("bife")
     except PackageNotFoundError:
         number = "unreleased"
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return number
     try:

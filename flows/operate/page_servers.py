@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from bife_core.errors import ConfigError
-from flows.cli.prefect_pages import PrefectServer
-from flows.cli.servers import LOOPBACK, MLFLOW_PORT, PREFECT_PORT, Server, free_port, required_port
+from flows.operate.prefect_lists import PrefectServer
+from flows.operate.servers import LOOPBACK, MLFLOW_PORT, PREFECT_PORT, Server, free_port, required_port
 from tasks.home import Home
 
 AUTH_VARIABLE: Final = "BIFE_SERVER_AUTH"

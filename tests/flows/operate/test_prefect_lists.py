@@ -7,7 +7,7 @@ from pathlib import Path
 import prefect
 import pytest
 
-from flows.cli.prefect_pages import mend
+from flows.operate.prefect_lists import mend
 
 PAGE = "<html><head><title>Prefect</title></head><body>Über <header>runs</header></body></html>"
 

@@ -24,7 +24,7 @@ from prefect.exceptions import PrefectException
 
 from bife_core import plots
 from bife_core.search import CostPoint, Sample
-from flows.observer import EvolutionState, observer
+from flows.operate.observer import EvolutionState, observer
 from tasks.reports import sample_rows
 
 _TABLE_COLUMNS = ("id", "f_hf", "f_lf", "operator", "generation", "parents", "failure", "thought")

@@ -47,7 +47,7 @@ class EmbeddedApi(SubprocessASGIServer):
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:
             return subprocess.Popen(
-                [sys.executable, "-m", "flows.embedded", str(self.port)],
+                [sys.executable, "-m", "flows.operate.embedded", str(self.port)],
                 env={**os.environ, **own, **settings, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 stdin=subprocess.PIPE,  # closed by the system when this process ends, however it ends
                 stdout=output,

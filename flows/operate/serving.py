@@ -28,7 +28,7 @@ from prefect.states import Cancelled, Crashed
 from prefect.workers.process import ProcessJobConfiguration, ProcessWorker, ProcessWorkerResult
 
 from bife_core.errors import BifeError
-from flows.deployments import WORK_POOL, register
+from flows.operate.deployments import WORK_POOL, register
 
 GONE: Final = "The process of this run is gone. Retry goes on where it stopped: what was paid for is kept."
 """What a run is marked with when nobody was left to say how it ended."""

@@ -1,7 +1,7 @@
 import threading
 from contextvars import copy_context
 
-from flows.observer import SilentObserver, observer, observing
+from flows.operate.observer import SilentObserver, observer, observing
 from tasks.progress import progress_listener
 from tests.flows.conftest import Diary
 

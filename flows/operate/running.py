@@ -15,9 +15,9 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.exceptions import PrefectException
 
 from bife_core.errors import BifeError
-from flows.abandoned import cancel_own, close_abandoned, owning
-from flows.embedded import install
-from flows.observer import Observer, SilentObserver, observing
+from flows.operate.abandoned import cancel_own, close_abandoned, owning
+from flows.operate.embedded import install
+from flows.operate.observer import Observer, SilentObserver, observing
 from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.storage import require_storage

@@ -15,7 +15,7 @@ import psutil
 from pydantic import Field, ValidationError
 
 from bife_core.values import Value
-from flows.cli.servers import Server, ServerError, answers
+from flows.operate.servers import Server, ServerError, answers
 from tasks.home import Home, project_home
 from tasks.locks import LockTimeoutError, process_lock
 

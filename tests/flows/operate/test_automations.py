@@ -13,9 +13,9 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from bife_core.presets import preset
-from flows.automations import REACTIONS, register_automations
 from flows.evaluation import evaluation
-from flows.events import EVOLUTION_ENDED, announce
+from flows.operate.automations import REACTIONS, register_automations
+from flows.operate.events import EVOLUTION_ENDED, announce
 from flows.promotion import promotion
 from tests.support.operating import own_prefect
 

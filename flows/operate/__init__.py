@@ -1,0 +1,1 @@
+"""Machinery around the stages: servers and workers, deployments and automations, what is watched, what was left."""
