@@ -31,7 +31,7 @@ from bife_core.presets import preset, with_overrides
 from bife_core.search import SEARCHES
 
 if TYPE_CHECKING:
-    from flows.operate.observer import EvolutionState
+    from bife_core.evolution import EvolutionState
 
 ABLATION, TUNER, PAPER = "bife_without_f_lf", "llm4branch", "bife"
 
@@ -190,7 +190,7 @@ class Progress:
 
     def generation(self, state: EvolutionState) -> None:
         """Say which generation is complete."""
-        self._say(f"generation {state.generation}, {state.samples} of {state.budget} samples")
+        self._say(f"generation {state.generation}, {state.sampled} of {state.budget} samples")
 
     def note(self, text: str) -> None:
         """Say it."""

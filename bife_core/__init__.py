@@ -10,30 +10,45 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bife_core.benchmarks import open_benchmark
+    from bife_core.collection import collect_decisions
+    from bife_core.config import PipelineConfig
     from bife_core.errors import BifeError
+    from bife_core.evolution import Evolution, evolve
     from bife_core.features import FEATURES
     from bife_core.fidelity.low import low_fidelity
+    from bife_core.presets import preset, with_overrides
     from bife_core.rules import CompiledRule, Rejection, compile_rule, load_rule
+    from bife_core.sandbox import InProcess, WorkerPool
     from bife_core.scip.branching import BranchingStats, attach
     from bife_core.scip.extractor import FeatureExtractor
     from bife_core.scip.guard import Guard
     from bife_core.scip.solving import SolveResult, SolveSettings, solve
 
 _HOMES = {
-    "FEATURES": "bife_core.features",
     "BifeError": "bife_core.errors",
     "BranchingStats": "bife_core.scip.branching",
     "CompiledRule": "bife_core.rules",
+    "Evolution": "bife_core.evolution",
+    "FEATURES": "bife_core.features",
     "FeatureExtractor": "bife_core.scip.extractor",
     "Guard": "bife_core.scip.guard",
+    "InProcess": "bife_core.sandbox",
+    "PipelineConfig": "bife_core.config",
     "Rejection": "bife_core.rules",
     "SolveResult": "bife_core.scip.solving",
     "SolveSettings": "bife_core.scip.solving",
+    "WorkerPool": "bife_core.sandbox",
     "attach": "bife_core.scip.branching",
+    "collect_decisions": "bife_core.collection",
     "compile_rule": "bife_core.rules",
+    "evolve": "bife_core.evolution",
     "load_rule": "bife_core.rules",
     "low_fidelity": "bife_core.fidelity.low",
+    "open_benchmark": "bife_core.benchmarks",
+    "preset": "bife_core.presets",
     "solve": "bife_core.scip.solving",
+    "with_overrides": "bife_core.presets",
 }
 
 __all__ = [
@@ -41,16 +56,25 @@ __all__ = [
     "BifeError",
     "BranchingStats",
     "CompiledRule",
+    "Evolution",
     "FeatureExtractor",
     "Guard",
+    "InProcess",
+    "PipelineConfig",
     "Rejection",
     "SolveResult",
     "SolveSettings",
+    "WorkerPool",
     "attach",
+    "collect_decisions",
     "compile_rule",
+    "evolve",
     "load_rule",
     "low_fidelity",
+    "open_benchmark",
+    "preset",
     "solve",
+    "with_overrides",
 ]
 
 

@@ -16,7 +16,7 @@ from flows.registration import present_champion, refusal_notes, register_rule
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 from flows.validation import choose_final
 from flows.verdicts import comparison, pipeline_verdict
-from tasks.generation import require_generator
+from tasks.evolution import require_generator
 from tasks.origin import Origin, lineage
 from tasks.registry import FEWEST_INSTANCES, RegisteredRule
 from tasks.states import in_plain_words, told

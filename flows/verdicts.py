@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bife_core.evaluation import known_as, metric_of
 from bife_core.evaluation.verdict import p_text
+from bife_core.evolution.files import abstract
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
-from tasks.reports import abstract
 
 _OFFLINE = "MLflow has no server of its own here: `bife ui` opens its pages, and these follow its address:"
 

@@ -114,10 +114,7 @@ def evaluate(
     with alone_at(lock, f"the evaluation of {methods[0].name}", note_listener()):
         summary = _evaluate(
             methods,
-            [
-                Setting(name, tuple(reference.instance() for reference in chosen.instances))
-                for name, chosen in settings.items()
-            ],
+            [Setting(name, chosen.members) for name, chosen in settings.items()],
             config,
             worker_pool(workers, runner),
             solve_store(),

@@ -14,6 +14,7 @@ from mlflow.exceptions import MlflowException
 from bife_core import plots
 from bife_core.errors import BifeError
 from bife_core.evaluation import EvaluationSummary
+from bife_core.evolution import files as search_files
 from bife_core.report import (
     Report,
     SearchRecord,
@@ -28,7 +29,6 @@ from bife_core.report import (
 from bife_core.report.figures import ReportFigure
 from bife_core.report.tables import comparison_latex
 from bife_core.search import Sample
-from tasks import reports
 from tasks.home import project_home
 from tasks.storage import recall
 from tasks.tracking import store
@@ -110,13 +110,13 @@ def abstract(summary: EvaluationSummary) -> str:
 
 def search_record(directory: Path) -> SearchRecord | None:
     """Return the search whose files lie in a directory, or None if there is none."""
-    path = directory / reports.SAMPLES
+    path = directory / search_files.SAMPLES
     if not path.is_file():
         return None
     rows = json.loads(path.read_text(encoding="utf-8"))
     samples = tuple(_sample(row) for row in rows)
-    cost = reports.read_cost(directory)
-    best = next((c.id for c in reports.ranked(samples) if c.failure is None), "")
+    cost = search_files.read_cost(directory)
+    best = next((c.id for c in search_files.ranked(samples) if c.failure is None), "")
     return SearchRecord(
         name=cost.search if cost is not None else "search", best=best, samples=samples, cost=cost
     )

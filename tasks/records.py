@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
-from pydantic import Field
-
 from bife_core.benchmarks import Instance
-from bife_core.config import BudgetConfig
-from bife_core.fidelity.high import HighScore
-from bife_core.fidelity.low import LowScore
-from bife_core.generators.base import Draft
-from bife_core.search import ReflectionRequest, Sample, SampleRequest
+from bife_core.evolution import content_of
 from bife_core.values import Value
 
 
@@ -44,31 +37,9 @@ class InstanceSet(Value):
     @property
     def content(self) -> str:
         """Hash of the models in their order, wherever they lie."""
-        text = "\n".join(instance.content for instance in self.instances)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return content_of(self.members)
 
-
-class SampleRecord(Value):
-    """All that is known of one sample or reflection: what was asked, what was written, what became of it."""
-
-    request: SampleRequest | ReflectionRequest = Field(discriminator="kind")
-    generation: Draft | None = None
-    low: LowScore | None = None
-    high: HighScore | None = None
-    sample: Sample | None = None
-
-
-class Allowance(Value):
-    """What the next rule of a search may cost.
-
-    Attributes
-    ----------
-    until_unix_s : float or None
-        Nothing is begun after that time.
-    refused : str or None
-        Why no rule may be written at all; one that was written before is still given.
-    """
-
-    budget: BudgetConfig = BudgetConfig()
-    until_unix_s: float | None = None
-    refused: str | None = None
+    @property
+    def members(self) -> tuple[Instance, ...]:
+        """The instances themselves."""
+        return tuple(reference.instance() for reference in self.instances)

@@ -56,7 +56,7 @@ def validate(
         If every sample failed on some instance.
     """
     rules = [Brancher(name=name, source=source, sha=rule_sha(source)) for name, source in samples.items()]
-    setting = Setting("validation", tuple(reference.instance() for reference in instances.instances))
+    setting = Setting("validation", instances.members)
     choice = choose(
         rules,
         setting,

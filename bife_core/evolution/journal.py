@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -37,6 +37,8 @@ FILE: Final = "journal.jsonl"
 """Name of the journal in a run's folder."""
 
 VERSION: Final = 1
+
+_HOUR_S: Final = 3600.0
 
 
 class JournalError(BifeError):
@@ -199,6 +201,21 @@ AnyEntry = (
     Opened | Started | Drafted | Unanswered | Scored | Tried | Solved | Settled | Completed | Ended | Stopped
 )
 
+EntryType = TypeVar(
+    "EntryType",
+    Opened,
+    Started,
+    Drafted,
+    Unanswered,
+    Scored,
+    Tried,
+    Solved,
+    Settled,
+    Completed,
+    Ended,
+    Stopped,
+)
+
 _ADAPTER: TypeAdapter[AnyEntry] = TypeAdapter(Annotated[AnyEntry, Field(discriminator="kind")])
 
 
@@ -272,7 +289,7 @@ class Journal:
     >>> journal.add(Stopped(reason="Tea.")).kind
     'stopped'
     >>> [entry.kind for entry in Journal(folder, Opened(key="a")).entries]
-    ['opened', 'started', 'stopped', 'started']
+    ['opened', 'stopped']
     """
 
     def __init__(self, folder: Path, opened: Opened) -> None:
@@ -293,9 +310,8 @@ class Journal:
             found = first.key if isinstance(first, Opened) else "none"
             raise JournalError(
                 f"{folder} holds another search (its key is {found}, this one's {opened.key}): the settings or the "
-                "data differ. Give a folder of its own, or the settings it was begun with."
+                "data differ. Give it a folder of its own, or the settings it was begun with."
             )
-        self.add(Started())
 
     @property
     def entries(self) -> tuple[AnyEntry, ...]:
@@ -303,11 +319,22 @@ class Journal:
         return tuple(self._entries)
 
     @property
+    def end(self) -> Ended | None:
+        """How the search came to its own end; None while it has not."""
+        ends = (entry for entry in reversed(self._entries) if isinstance(entry, Ended))
+        last = next(ends, None)
+        return last if last is not None and last.ended_by is None else None
+
+    @property
     def elapsed_s(self) -> float:
         """Wall seconds the search has run, over all its starts; a kill loses those since the last entry."""
         return self._before_s + time.monotonic() - self._began_s
 
-    def add(self, entry: AnyEntry) -> AnyEntry:
+    def until_unix_s(self, hours: float | None) -> float | None:
+        """Return when a search that may run so many wall-clock hours has done so, in seconds since 1970."""
+        return None if hours is None else time.time() + _HOUR_S * hours - self.elapsed_s
+
+    def add(self, entry: EntryType) -> EntryType:
         """Write an entry and return it with its time.
 
         Raises

@@ -7,6 +7,7 @@ A call that overruns its limit is killed together with every process it started;
 from bife_core.sandbox.cores import CoreSlots
 from bife_core.sandbox.environment import in_worker, usable_cores
 from bife_core.sandbox.failure import FailureKind, WorkerFailure
+from bife_core.sandbox.in_process import InProcess
 from bife_core.sandbox.pool import WorkerPool
 from bife_core.sandbox.repeating import Note, submit_repeated
 from bife_core.sandbox.workers import Workers
@@ -14,6 +15,7 @@ from bife_core.sandbox.workers import Workers
 __all__ = [
     "CoreSlots",
     "FailureKind",
+    "InProcess",
     "Note",
     "WorkerFailure",
     "WorkerPool",

@@ -50,7 +50,7 @@ def evolve(*, config: PipelineConfig) -> None:
     with console.status(STARTING):
         from flows.cli import summary
         from flows.evolution import evolution
-        from tasks.generation import require_generator
+        from tasks.evolution import require_generator
 
         require_generator(config)
     result = run_flow(console, config, evolution, config)
@@ -135,7 +135,7 @@ def discover(console: Console, config: PipelineConfig) -> PipelineResult:
         from flows.cli import summary
         from flows.cli.rules import brancher
         from flows.pipeline import pipeline
-        from tasks.generation import require_generator
+        from tasks.evolution import require_generator
 
         # What would stop the run late is found out before anything is spent.
         require_generator(config)

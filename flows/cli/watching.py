@@ -16,8 +16,9 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from bife_core.evolution import EvolutionState
 from flows.cli.consoles import duration, number
-from flows.operate.observer import EvolutionState, Observer
+from flows.operate.observer import Observer
 
 _REFRESH_PER_S = 2.0
 """Few: solves are being timed on the same machine."""
@@ -230,7 +231,7 @@ def cells(state: EvolutionState) -> tuple[str, ...]:
     tokens = spent.prompt_tokens + spent.completion_tokens
     return (
         str(state.generation),
-        f"{state.samples}/{state.budget}",
+        f"{state.sampled}/{state.budget}",
         number(state.best_f_lf, 3),
         number(state.best_f_hf),
         str(state.elites),

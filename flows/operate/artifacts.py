@@ -23,9 +23,10 @@ from prefect.artifacts import (
 from prefect.exceptions import PrefectException
 
 from bife_core import plots
-from bife_core.search import CostPoint, Sample
-from flows.operate.observer import EvolutionState, observer
-from tasks.reports import sample_rows
+from bife_core.evolution import EvolutionState
+from bife_core.evolution.files import sample_rows
+from bife_core.search import CostPoint
+from flows.operate.observer import observer
 
 _TABLE_COLUMNS = ("id", "f_hf", "f_lf", "operator", "generation", "parents", "failure", "thought")
 _TABLE_ROWS = 50
@@ -69,34 +70,33 @@ class EvolutionPage:
         self._label = label
         self._links = links
         self._bar: UUID | None = None
-        self._drawn: list[CostPoint] = []
+        self._drawn: tuple[CostPoint, ...] = ()
 
-    def generation(
-        self, state: EvolutionState, samples: Sequence[Sample], curve: Sequence[CostPoint]
-    ) -> None:
+    def generation(self, state: EvolutionState) -> None:
         """Bring bar, table and, if a better rule was found, the anytime curve to where a generation ended."""
         with showing():
             self._progress(state)
             rows = [
-                {name: row[name] for name in _TABLE_COLUMNS} for row in sample_rows(samples)[:_TABLE_ROWS]
+                {name: row[name] for name in _TABLE_COLUMNS}
+                for row in sample_rows(state.samples)[:_TABLE_ROWS]
             ]
             create_table_artifact(
                 rows,
                 key=artifact_key("population", self._label),
                 description=f"Rules after generation {state.generation}, best first. {self._links}",
             )
-            if curve and list(curve) != self._drawn:
-                self._drawn = list(curve)
+            if state.curve and state.curve != self._drawn:
+                self._drawn = state.curve
                 create_image_artifact(
-                    anytime_image(curve),
+                    anytime_image(state.curve),
                     key=artifact_key("anytime", self._label),
                     description=f"Best F_HF so far over CPU seconds in the solver. {self._links}",
                 )
 
     def _progress(self, state: EvolutionState) -> None:
-        percent = min(100.0, 100.0 * state.samples / state.budget)
+        percent = min(100.0, 100.0 * state.sampled / state.budget)
         best = "" if state.best_f_hf is None else f", best F_HF {state.best_f_hf:.4g}"
-        text = f"Generation {state.generation}: {state.samples} of {state.budget} rules sampled{best}"
+        text = f"Generation {state.generation}: {state.sampled} of {state.budget} rules sampled{best}"
         if self._bar is None:
             key = artifact_key("progress", self._label)
             # Prefect's stubs allow for an asynchronous caller; here it returns the id.

@@ -7,44 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-from bife_core.generators import Spending
-from bife_core.values import Value
+from bife_core.evolution import EvolutionState
 from tasks.progress import listening
-
-
-class EvolutionState(Value):
-    """Where an evolution stands after a generation.
-
-    Attributes
-    ----------
-    samples, budget : int
-        Rules sampled so far, and to be sampled in all.
-    best_f_lf, best_f_hf : float or None
-        Highest fidelities so far.
-    elites : int
-        Size of the elite set.
-    tau : float or None
-        F_LF the next samples must reach.
-    failures : int
-        Samples so far that gave no valid rule.
-    last_failure : str or None
-        Why the latest of them did not.
-    elapsed_s, remaining_s : float
-        Wall seconds since the search began, and a guess at those to come.
-    """
-
-    generation: int
-    samples: int
-    budget: int
-    best_f_lf: float | None
-    best_f_hf: float | None
-    elites: int
-    tau: float | None
-    failures: int
-    last_failure: str | None = None
-    spending: Spending
-    elapsed_s: float
-    remaining_s: float
 
 
 class Observer(Protocol):

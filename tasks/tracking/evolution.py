@@ -12,10 +12,10 @@ from weakref import WeakSet
 
 from mlflow.entities import Run
 
+from bife_core.evolution import files as reports
 from bife_core.generators.base import Draft
 from bife_core.rules import complexity
 from bife_core.search import ReflectionRequest
-from tasks import reports
 from tasks.records import SampleRecord
 from tasks.tracking import prompts, store, views
 from tasks.tracking.spool import Spool

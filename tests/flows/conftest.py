@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from bife_core.config import PipelineConfig
+from bife_core.evolution import EvolutionState
 from bife_core.presets import preset
-from flows.operate.observer import EvolutionState
 from flows.operate.running import run
 from flows.pipeline import pipeline
 from flows.results import PipelineResult

@@ -5,11 +5,11 @@ from decimal import Decimal
 import pytest
 from rich.console import Console
 
+from bife_core.evolution import EvolutionState
 from bife_core.generators import Spending
 from flows.cli import watching as module
 from flows.cli.consoles import duration, number
 from flows.cli.watching import COLUMNS, LiveWatcher, PlainWatcher, cells, watching
-from flows.operate.observer import EvolutionState
 
 
 def state(generation=0, **changes):

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from bife_core import plots
+from bife_core.files import write_whole
 from bife_core.search import CostPoint, GenerationSummary, Sample, SearchCost
 
 SAMPLES = "samples.json"
@@ -87,6 +88,19 @@ def write_search(directory: Path, samples: Sequence[Sample]) -> list[Path]:
     ]
 
 
+def write_outcome(
+    directory: Path,
+    best: Sample | None,
+    samples: Sequence[Sample],
+    summaries: Sequence[GenerationSummary],
+    cost: SearchCost,
+    trials: Sequence[Mapping[str, Any]],
+) -> list[Path]:
+    """Write what a search ended with, and return the files."""
+    files = write_best(directory, best, samples, summaries) if best is not None else []
+    return files + write_cost(directory, cost) + write_trials(directory, trials)
+
+
 def write_best(
     directory: Path,
     best: Sample,
@@ -143,6 +157,5 @@ def difference(parent: Sample, child: Sample) -> str:
 
 
 def _write(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
     return path

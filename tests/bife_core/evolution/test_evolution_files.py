@@ -1,7 +1,7 @@
 import json
 
+from bife_core.evolution import files
 from bife_core.search import GenerationSummary, Sample
-from tasks import reports
 
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[{}]\n"
 
@@ -24,31 +24,31 @@ SUMMARIES = [
 
 
 def test_samples_are_ranked_by_high_then_low_fidelity():
-    assert [row["id"] for row in reports.sample_rows(FOUND)] == ["c3", "c1", "c0", "c2"]
+    assert [row["id"] for row in files.sample_rows(FOUND)] == ["c3", "c1", "c0", "c2"]
 
 
 def test_the_lineage_has_an_edge_for_every_parent():
-    edges = reports.lineage(FOUND)["edges"]
+    edges = files.lineage(FOUND)["edges"]
     assert {"parent": "c0", "child": "c3"} in edges
     assert {edge["child"] for edge in edges} == {"c3"}
 
 
 def test_files_of_a_search_are_json(tmp_path):
-    for path in reports.write_search(tmp_path / "new", FOUND):
+    for path in files.write_search(tmp_path / "new", FOUND):
         assert json.loads(path.read_text())
 
 
 def test_the_best_rule_comes_with_its_differences_and_figures(tmp_path):
-    files = {path.name: path for path in reports.write_best(tmp_path, FOUND[3], FOUND, SUMMARIES)}
-    assert files["best_rule.py"].read_text() == FOUND[3].source
-    difference = files["best.diff"].read_text()
+    written = {path.name: path for path in files.write_best(tmp_path, FOUND[3], FOUND, SUMMARIES)}
+    assert written["best_rule.py"].read_text() == FOUND[3].source
+    difference = written["best.diff"].read_text()
     assert difference.count("--- c1.py") == 1
     assert "-    return variable_features[1]" in difference
     assert "+    return variable_features[3]" in difference
     for name in ("progress.png", "fidelities.png", "lineage.png"):
-        assert files[name].read_bytes().startswith(b"\x89PNG")
+        assert written[name].read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_best_rule_without_parents_has_an_empty_difference(tmp_path):
-    files = {path.name: path for path in reports.write_best(tmp_path, FOUND[1], FOUND, SUMMARIES)}
-    assert files["best.diff"].read_text() == ""
+    written = {path.name: path for path in files.write_best(tmp_path, FOUND[1], FOUND, SUMMARIES)}
+    assert written["best.diff"].read_text() == ""

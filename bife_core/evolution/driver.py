@@ -1,0 +1,242 @@
+"""The driver: asks a search, finds the answers, tells it, until it is over or a budget is used up (Algorithm 1)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bife_core.errors import GeneratorError
+from bife_core.evaluation import contradictions
+from bife_core.evolution import files
+from bife_core.evolution.answering import Answering
+from bife_core.evolution.journal import Completed, Ended, Journal, Settled, Started, Stopped
+from bife_core.evolution.watching import EvolutionState, NobodyWatches, Watcher
+from bife_core.evolution.workshop import Executor, Workshop
+from bife_core.generators import Spending
+from bife_core.scip.solving import SolveResult
+from bife_core.search import (
+    CostLedger,
+    GenerationSummary,
+    ReportingSearch,
+    Request,
+    Sample,
+    SearchCost,
+    SolveRequest,
+    TrialRequest,
+)
+from bife_core.values import Value
+
+
+class Evolution(Value):
+    """The outcome of a search.
+
+    Attributes
+    ----------
+    folder : Path
+        Where its files lie: the journal, best_rule.py, best.diff, samples.json, lineage.json, search_cost.json,
+        anytime.csv, figures; trials.csv if there were trials, calls to a model API if there were any.
+    best : Sample or None
+        The rule the search ended with, by the fidelity it goes by; None if there is none.
+    samples : tuple of Sample
+        All rules sampled, in order.
+    generations : tuple of GenerationSummary
+        One per completed generation.
+    best_solves : tuple of SolveResult
+        The best rule's solves of the design instances.
+    spending : Spending
+        What calls to a model API cost, those of interrupted earlier runs included.
+    cost : SearchCost
+        Rule-design time by what it went on, and the best F_HF against what had been spent.
+    ended_by : str or None
+        Which limit of the budget ended the search before its last sample, as a sentence.
+    seconds : float
+        Wall seconds of this run of it.
+    mismatches : tuple of str
+        A sentence per design instance of which two rules proved different things.
+    notes : tuple of str
+        Sentences on what scores leave out, such as instances on which SCIP fails.
+    """
+
+    folder: Path
+    best: Sample | None
+    samples: tuple[Sample, ...]
+    generations: tuple[GenerationSummary, ...]
+    best_solves: tuple[SolveResult, ...]
+    spending: Spending
+    cost: SearchCost
+    ended_by: str | None = None
+    seconds: float
+    mismatches: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Driver:
+    """Runs one search, from wherever its journal ends.
+
+    Parameters
+    ----------
+    search : ReportingSearch
+        A new one; what the journal knows is told to it again.
+    budget : int
+        Rules to be sampled in all, for who watches.
+    journal : Journal
+        Where everything is written down.
+    workshop : Workshop
+        Where the work is done.
+    executor : Executor
+        Who has it done.
+    collection_s : float
+        CPU seconds that recording the decisions took; 0 for a search that reads none.
+    on_generation : callable, optional
+        Called after each generation, once it is on disk; on taking a search up, for those of earlier runs too.
+    """
+
+    def __init__(
+        self,
+        search: ReportingSearch,
+        name: str,
+        budget: int,
+        journal: Journal,
+        workshop: Workshop,
+        executor: Executor,
+        *,
+        collection_s: float = 0.0,
+        watcher: Watcher | None = None,
+        on_generation: Callable[[EvolutionState], None] | None = None,
+    ) -> None:
+        self._search = search
+        self._budget = budget
+        self._journal = journal
+        self._workshop = workshop
+        self._ledger = CostLedger(name, collection_s)
+        self._answering = Answering(journal, workshop, executor, self._ledger, watcher or NobodyWatches())
+        self._on_generation = on_generation
+        self._settled = {entry.sample.id for entry in journal.entries if isinstance(entry, Settled)}
+        self._completed = {
+            entry.summary.generation for entry in journal.entries if isinstance(entry, Completed)
+        }
+        self._reported = 0
+        self._began_s = time.monotonic()
+        self._busy_s = 0.0
+
+    def run(self) -> Evolution:
+        """Run the search to its end, or to where a limit of its budget is reached.
+
+        Raises
+        ------
+        GeneratorError
+            If no further rule can be written until a person changes something; run again to go on.
+        BifeError
+            If instances cannot be solved, or the journal is of another version.
+        """
+        if self._journal.end is None:
+            self._journal.add(Started())
+        try:
+            self._go_on()
+        except GeneratorError as error:
+            self._journal.add(Stopped(reason=str(error)))
+            raise
+        return self._outcome()
+
+    def _go_on(self) -> None:
+        answering = self._answering
+        requests = self._search.ask()
+        while requests:
+            asked_s = time.monotonic()
+            answers = answering.answers(requests)
+            self._busy_s += time.monotonic() - asked_s
+            if answering.not_written.issuperset(request.id for request in requests):
+                return
+            self._search.tell(answers)
+            requests = self._search.ask()
+            if answering.ended_by is not None:
+                # What is paid for is solved with; the generation stays open, to be completed another day.
+                if not any(isinstance(request, SolveRequest | TrialRequest) for request in requests):
+                    return
+                continue
+            self._settle(requests)
+            self._complete()
+
+    def _settle(self, requests: Sequence[Request]) -> None:
+        """Write down the samples of which nothing more will become known, now that `requests` are asked."""
+        waiting = {request.id for request in requests if isinstance(request, SolveRequest)}
+        waiting |= {request.sample or "" for request in requests if isinstance(request, TrialRequest)}
+        for sample in self._search.samples:
+            if sample.id not in self._settled and sample.id not in waiting:
+                self._journal.add(Settled(sample=sample))
+                self._settled.add(sample.id)
+
+    def _complete(self) -> None:
+        """Write down the generations that are complete."""
+        for summary in self._search.summaries[self._reported :]:
+            self._reported += 1
+            if summary.generation not in self._completed:
+                files.write_search(self._journal.folder, self._search.samples)
+                self._journal.add(self._completion(summary))
+            if self._on_generation is not None:
+                self._on_generation(self._state(summary))
+
+    def _completion(self, summary: GenerationSummary) -> Completed:
+        solved = [sample.f_hf for sample in self._search.samples if sample.f_hf is not None]
+        return Completed(
+            summary=summary,
+            spending=self._workshop.account.spending(),
+            mean_f_hf=sum(solved) / len(solved) if solved else None,
+            solved=len(solved),
+            solve_cpu_s=sum(score.cpu_s for score in self._answering.solves.values()),
+        )
+
+    def _state(self, summary: GenerationSummary) -> EvolutionState:
+        elapsed_s = time.monotonic() - self._began_s
+        left = max(self._budget - summary.samples_total, 0)
+        samples = self._search.samples
+        return EvolutionState(
+            generation=summary.generation,
+            sampled=summary.samples_total,
+            budget=self._budget,
+            best_f_lf=summary.best_f_lf,
+            best_f_hf=summary.best_f_hf,
+            elites=summary.n_elites,
+            tau=summary.tau,
+            failures=summary.failures_total,
+            last_failure=next((sample.failure for sample in reversed(samples) if sample.failure), None),
+            spending=self._workshop.account.spending(),
+            elapsed_s=elapsed_s,
+            remaining_s=elapsed_s * left / max(summary.samples_total, 1),
+            samples=samples,
+            curve=self._ledger.total(other_s=0.0, wall_s=0.0).curve,
+        )
+
+    def _outcome(self) -> Evolution:
+        """Write down and return what the search ended with."""
+        answering, folder = self._answering, self._journal.folder
+        samples = tuple(s for s in self._search.samples if s.id not in answering.not_written)
+        best, ended_by = self._search.best, answering.ended_by
+        summaries = self._search.summaries[: max(self._reported, 1)]
+        wall_s = time.monotonic() - self._began_s
+        cost = self._ledger.total(other_s=wall_s - self._busy_s, wall_s=wall_s)
+        known = self._journal.end
+        if known is not None:
+            # The cost on record is that of the run which ended the search, not of one that only found it ended.
+            cost = known.cost
+        if known is None or (best is not None and not (folder / files.BEST_RULE).is_file()):
+            files.write_search(folder, samples)
+            files.write_outcome(folder, best, samples, summaries, cost, answering.trials)
+        if known is None:
+            self._journal.add(Ended(best=best, cost=cost, ended_by=ended_by))
+        return Evolution(
+            folder=folder,
+            best=best,
+            samples=samples,
+            generations=tuple(summaries),
+            best_solves=answering.solves[best.id].results if best and best.id in answering.solves else (),
+            spending=self._workshop.account.spending(),
+            cost=cost,
+            ended_by=ended_by,
+            seconds=time.monotonic() - self._began_s,
+            mismatches=contradictions(
+                [solve for score in answering.solves.values() for solve in score.results]
+            ),
+            notes=tuple(dict.fromkeys(note for score in answering.solves.values() for note in score.notes)),
+        )

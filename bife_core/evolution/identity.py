@@ -1,0 +1,83 @@
+"""The identity of an evolution: equal settings and equal data give equal keys, on any machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from bife_core.benchmarks import Instance
+from bife_core.config import GeneratorConfig
+from bife_core.evolution.config import EvolutionConfig
+
+_VERSION: Final = 2
+"""Raise this when the same configuration would no longer give the same search."""
+
+
+def content_of(instances: Sequence[Instance]) -> str:
+    """Return a hash of models in their order, wherever they lie."""
+    return hashlib.sha256("\n".join(instance.digest for instance in instances).encode()).hexdigest()[:16]
+
+
+def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
+    """Return what a generator's answers depend on, the environment's part included and secrets left out.
+
+    Raises
+    ------
+    GeneratorError
+        If the environment's settings cannot be used.
+    """
+    identity = config.model_dump(mode="json")
+    if config.kind == "openai":
+        # Of other generators' runs the model API's settings are none of the business, nor its libraries.
+        from bife_core.generators.model_settings import ModelApiSettings
+        from bife_core.generators.prompting import prompt_version
+
+        settings = ModelApiSettings.from_environment()
+        identity["model"] = config.model or settings.model
+        if config.temperature is None:
+            identity["temperature"] = settings.temperature
+        identity["prompts"] = prompt_version()
+    return identity
+
+
+def evolution_facts(
+    config: EvolutionConfig,
+    benchmark: str,
+    generator: dict[str, Any],
+    decisions: str | None,
+    design: Sequence[Instance],
+    training: Sequence[Instance] = (),
+) -> dict[str, Any]:
+    """Return all that an evolution depends on, as JSON.
+
+    Settings of another search than the configured one are no part of it, nor is data the search does not read, nor
+    where and by how many workers it runs. Of a model API the model, its temperature and the prompts count, its
+    address and key do not.
+
+    Parameters
+    ----------
+    benchmark : str
+        What is solved, as prompts call it.
+    generator : dict
+        Who writes the rules; see `generator_identity`.
+    decisions : str or None
+        Digest of what F_LF is measured on.
+    """
+    facts: dict[str, Any] = {
+        "benchmark": benchmark,
+        "search": config.search.in_use(),
+        "low": config.low.model_dump(mode="json"),
+        "high": config.high.model_dump(mode="json"),
+        "generator": generator,
+        "design": content_of(design),
+    }
+    facts |= {"decisions": decisions} if decisions is not None else {}
+    return facts | ({"training": content_of(training)} if training else {})
+
+
+def evolution_key(facts: dict[str, Any]) -> str:
+    """Return the key of an evolution, from its facts."""
+    text = json.dumps({"version": _VERSION, **facts}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,134 @@
+"""Where the work of a search is done: a rule is written, scored and solved with, by whoever an executor has do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ParamSpec, Protocol, TypeVar
+
+from bife_core.benchmarks import Instance
+from bife_core.config import HighFidelityConfig, LowFidelityConfig
+from bife_core.evolution.drafting import WrittenRequest, write_draft
+from bife_core.fidelity.high import HighScore, score_high
+from bife_core.fidelity.low import LowScore, score_low
+from bife_core.fidelity.trial import TrialScore, score_trial
+from bife_core.generators import Account, Draft, Generator
+from bife_core.sandbox import Note, Workers
+from bife_core.search import SampleRequest, SolveRequest, TrialRequest
+from bife_core.solves import SolveStore
+
+P = ParamSpec("P")
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Pending(Protocol[T_co]):
+    """A result to come."""
+
+    def result(self) -> T_co:
+        """Wait for it and return it, or raise what its work raised."""
+        ...
+
+
+class Executor(Protocol):
+    """Has work done, several pieces at once; those of `concurrent.futures` that run threads fit."""
+
+    def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Pending[T]:
+        """Begin a piece of work: a method of `Workshop` and what it is to be called with."""
+        ...
+
+
+class Workshop:
+    """Does the work of one search; threads may share it.
+
+    Parameters
+    ----------
+    benchmark : str
+        What is solved, for prompts.
+    generator : Generator
+        Who writes rules.
+    account : Account
+        Where its calls lie, and what they may cost.
+    pool : Workers
+        Where rules are scored and solved with.
+    solves : SolveStore
+        Where finished solves are kept.
+    low, high : LowFidelityConfig, HighFidelityConfig
+        How F_LF and F_HF are measured.
+    decisions : Path or None
+        Recorded decisions; None where the search goes without F_LF.
+    design, training : sequence of Instance
+        What F_HF is measured on, and what trials solve.
+    note : callable, optional
+        Told, in a sentence, what a person should know.
+    """
+
+    def __init__(
+        self,
+        *,
+        benchmark: str,
+        generator: Generator,
+        account: Account,
+        pool: Workers,
+        solves: SolveStore,
+        low: LowFidelityConfig,
+        high: HighFidelityConfig,
+        decisions: Path | None,
+        design: Sequence[Instance],
+        training: Sequence[Instance] = (),
+        note: Note | None = None,
+    ) -> None:
+        self.account = account
+        self.design = tuple(design)
+        self.training = tuple(training)
+        self._benchmark = benchmark
+        self._generator = generator
+        self._pool = pool
+        self._solves = solves
+        self._low = low
+        self._high = high
+        self._decisions = decisions
+        self._note = note
+
+    def write(self, request: WrittenRequest) -> Draft:
+        """Have a rule or a reflection written; see `write_draft` for what is raised."""
+        return write_draft(request, self._benchmark, self._generator, self.account)
+
+    def score(self, request: SampleRequest, draft: Draft) -> LowScore:
+        """Check a draft's rule and, where the request wants it, measure F_LF."""
+        if draft.source is None:
+            return LowScore(failure=draft.failure or "The generator gave no rule.")
+        return score_low(draft.source, self._decisions if request.scored else None, self._low, self._pool)
+
+    def try_out(self, request: TrialRequest) -> TrialScore:
+        """Solve training instances as a search asks."""
+        return score_trial(
+            request.source,
+            request.sample or request.id,
+            [self.training[position] for position in request.instances],
+            self._high.model_copy(
+                update={"time_limit_s": request.time_limit_s, "cost": request.cost or self._high.cost}
+            ),
+            self._pool,
+            self._solves,
+            note=self._note,
+        )
+
+    def solve(self, request: SolveRequest) -> HighScore:
+        """Solve the design instances with a rule.
+
+        Raises
+        ------
+        OutOfTimeError
+            If solves are left when the time of the budget is up.
+        """
+        return score_high(
+            request.sample.source or "",
+            request.id,
+            self.design,
+            self._high,
+            self._pool,
+            self._solves,
+            note=self._note,
+            until_unix_s=self.account.until_unix_s,
+        )

@@ -1,0 +1,155 @@
+"""`evolve` as a notebook uses it: a dozen lines, resumable, with any search, and with workers or without."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bife_core
+from bife_core.config import PipelineConfig
+from bife_core.errors import BifeError, ConfigError
+from bife_core.evolution import JournalError
+from bife_core.evolution.journal import FILE, read_journal
+from bife_core.generators import Draft, DraftRequest
+from bife_core.search import SEARCHES
+
+
+def small(**overrides: Any) -> PipelineConfig:
+    settings = {name.replace("__", "."): value for name, value in overrides.items()}
+    return bife_core.with_overrides(bife_core.preset("smoke"), settings)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("evolve")
+
+
+@pytest.fixture(scope="module")
+def workers() -> bife_core.InProcess:
+    return bife_core.InProcess()
+
+
+@pytest.fixture(scope="module")
+def data(home: Path, workers: bife_core.InProcess) -> dict[str, Any]:
+    config = small()
+    benchmark = bife_core.open_benchmark(config.instances, home / "instances")
+    return {
+        "instances": benchmark.instances("design", 2),
+        "decisions": bife_core.collect_decisions(benchmark, config.collection, home / "decisions", workers),
+        "workers": workers,
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(home: Path, data: dict[str, Any]) -> bife_core.Evolution:
+    return bife_core.evolve(small(), **data, folder=home / "whole")
+
+
+def kinds(folder: Path) -> list[str]:
+    return [entry.kind for entry, _ in read_journal(folder)]
+
+
+def told(evolution: bife_core.Evolution) -> list[Any]:
+    return [(sample.id, sample.sha, sample.f_lf, sample.f_hf, sample.failure) for sample in evolution.samples]
+
+
+def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution) -> None:
+    assert len(whole.samples) == 8
+    assert whole.best is not None
+    assert whole.best.f_hf == max(s.f_hf for s in whole.samples if s.f_hf is not None)
+    assert len(whole.best_solves) == 2
+    assert whole.ended_by is None
+    names = {path.name for path in whole.folder.iterdir()}
+    assert {FILE, "best_rule.py", "samples.json", "search_cost.json", "solves"} <= names
+    assert bife_core.load_rule(str(whole.folder / "best_rule.py")).sha == whole.best.sha
+    assert kinds(whole.folder).count("settled") == 8
+    assert (kinds(whole.folder)[:2], kinds(whole.folder)[-1]) == (["opened", "started"], "ended")
+
+
+def test_a_second_call_does_nothing_again(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
+    before = (whole.folder / FILE).read_bytes()
+    seen = []
+    again = bife_core.evolve(small(), **data, folder=whole.folder, on_generation=seen.append)
+    assert (whole.folder / FILE).read_bytes() == before
+    assert (told(again), again.best, again.cost) == (told(whole), whole.best, whole.cost)
+    assert [state.sampled for state in seen] == [summary.samples_total for summary in whole.generations]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.45, 0.8, 0.99])
+def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
+    share: float, whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
+) -> None:
+    journal = (whole.folder / FILE).read_bytes()
+    shutil.copytree(whole.folder / "solves", tmp_path / "solves")
+    (tmp_path / FILE).write_bytes(journal[: int(share * len(journal))])
+    resumed = bife_core.evolve(small(), **data, folder=tmp_path)
+    assert (told(resumed), resumed.generations) == (told(whole), whole.generations)
+    assert kinds(tmp_path).count("settled") == 8
+    assert kinds(tmp_path).count("drafted") == 8
+    assert [path.name for path in sorted((tmp_path / "solves").rglob("*.json"))] == [
+        path.name for path in sorted((whole.folder / "solves").rglob("*.json"))
+    ]
+
+
+def test_workers_find_the_same(whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path) -> None:
+    found = bife_core.evolve(small(), **{**data, "workers": 2}, folder=tmp_path)
+    assert told(found) == told(whole)
+
+
+@pytest.mark.parametrize("method", sorted(set(SEARCHES) - {"bife"}))
+def test_any_registered_search_runs(method: str, data: dict[str, Any], tmp_path: Path) -> None:
+    found = bife_core.evolve(small(search__method=method), **data, folder=tmp_path)
+    assert found.best is not None
+    again = bife_core.evolve(small(search__method=method), **data, folder=tmp_path)
+    assert (told(again), again.cost) == (told(found), found.cost)
+
+
+def test_a_folder_belongs_to_one_search(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
+    with pytest.raises(JournalError, match="holds another search"):
+        bife_core.evolve(small(search__seed=1), **data, folder=whole.folder)
+
+
+def test_what_a_search_lacks_is_said(data: dict[str, Any], tmp_path: Path) -> None:
+    given = {"instances": data["instances"], "workers": data["workers"], "folder": tmp_path}
+    with pytest.raises(ConfigError, match="'bife' goes by F_LF and needs recorded decisions"):
+        bife_core.evolve(small(), **given)
+    with pytest.raises(ConfigError, match="at least one instance"):
+        bife_core.evolve(small(), **{**given, "instances": ()}, decisions=data["decisions"])
+    assert not (tmp_path / FILE).exists()
+
+
+class Stubborn:
+    """Writes one rule after the other, and fails once on the way."""
+
+    name = "stubborn"
+
+    def __init__(self, fails_at: int | None) -> None:
+        self.fails_at, self.asked = fails_at, []
+
+    def generate(self, request: DraftRequest) -> Draft:
+        self.asked.append(request.key)
+        if len(self.asked) == self.fails_at:
+            raise MemoryError("The notebook's machine is small.")
+        number = int(request.key[1:3]) * 10 + int(request.key[-2:])
+        source = f"def candidate_variable_score(f):\n    return f[24] + {number} * f[18]\n"
+        return Draft(key=request.key, generator=self.name, model="", thought="One more.", source=source)
+
+
+def test_a_generator_of_ones_own_and_an_error_on_the_way(data: dict[str, Any], tmp_path: Path) -> None:
+    undisturbed = bife_core.evolve(small(), **data, generator=Stubborn(None), folder=tmp_path / "calm")
+    with pytest.raises(MemoryError):
+        bife_core.evolve(small(), **data, generator=Stubborn(6), folder=tmp_path / "run")
+    second = Stubborn(None)
+    resumed = bife_core.evolve(small(), **data, generator=second, folder=tmp_path / "run")
+    assert told(resumed) == told(undisturbed)
+    assert len(second.asked) < 8
+
+
+def test_closed_workers_say_so(data: dict[str, Any], tmp_path: Path) -> None:
+    closed = bife_core.InProcess()
+    closed.close()
+    with pytest.raises(BifeError, match="were closed"):
+        bife_core.evolve(small(), **{**data, "workers": closed}, folder=tmp_path)
