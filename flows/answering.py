@@ -9,15 +9,15 @@ from typing import Any, Final
 
 from prefect.futures import PrefectFuture, wait
 
-from bife_core.collection import CollectionSummary
 from bife_core.config import PipelineConfig
+from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import ConfigError
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.trial import TrialScore
 from bife_core.generators import BudgetReachedError, Generation, Spending
 from bife_core.generators.account import out_of_time
-from bife_core.scip.solving import RPB
+from bife_core.scip.builtin import RPB
 from bife_core.search import (
     Answer,
     CostLedger,

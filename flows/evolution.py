@@ -9,10 +9,10 @@ from prefect import flow
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic.json_schema import SkipJsonSchema
 
-from bife_core.collection import CollectionSummary
+from bife_core.agreement import contradictions
 from bife_core.config import PipelineConfig
+from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import GeneratorError
-from bife_core.evaluation import contradictions
 from bife_core.scip.solving import SolveResult
 from bife_core.search import (
     GenerationSummary,

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from bife_core.collection import CollectionSummary
 from bife_core.config import PipelineConfig
+from bife_core.decisions.collecting import CollectionSummary
 from bife_core.generators import Account, Spending
 from bife_core.search import GenerationSummary, Sample, SearchCost
 from tasks import reports

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.config import BudgetConfig
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore

@@ -6,14 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from bife_core.config import SearchConfig
 from bife_core.errors import BifeError
-from bife_core.presets import describe
 from bife_core.search.answers import settle
-from bife_core.search.registry import open_search
+from bife_core.search.config import SearchConfig
+from bife_core.search.opening import open_search
 from bife_core.search.summary import ReportingSearch
 from bife_core.search.types import Answer
-from bife_core.values import Value
+from bife_core.values import Value, describe
 
 
 class HistoryError(BifeError):

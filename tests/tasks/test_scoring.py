@@ -1,13 +1,13 @@
 import pytest
 
-from bife_core.benchmarks import open_benchmark
-from bife_core.collection import CollectionSummary
+from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import (
     CollectionConfig,
     HighFidelityConfig,
     InstancesConfig,
     LowFidelityConfig,
 )
+from bife_core.decisions.collecting import CollectionSummary
 from bife_core.generators import Generation
 from tasks.collection import benchmark, collect, prepare_instances
 from tasks.records import InstanceSet
