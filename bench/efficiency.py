@@ -25,7 +25,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from bife_core.benchmarks import Instance, open_benchmark
+from bife_core.benchmarks.base import Instance
+from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import HighFidelityConfig, InstancesConfig
 from bife_core.fidelity.high import score_high
 from bife_core.rules import load_rule

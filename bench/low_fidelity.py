@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.options import parse
-from bife_core.decisions import Decisions
+from bife_core.decisions.recorded import Decisions
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import low_fidelity
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule

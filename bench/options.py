@@ -8,7 +8,9 @@ from typing import Any
 
 import platformdirs
 
-from bife_core.benchmarks import FAMILIES, Split, open_benchmark
+from bife_core.benchmarks.base import Split
+from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import InstancesConfig
 
 

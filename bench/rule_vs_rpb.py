@@ -14,7 +14,8 @@ from pathlib import Path
 
 from bench.options import benchmark_of, parse
 from bife_core.config import EvaluationConfig
-from bife_core.evaluation import Setting, evaluate
+from bife_core.evaluation.measuring import Setting
+from bife_core.evaluation.summary import evaluate
 from bife_core.rules import BENCHMARK_RULES, load_rule
 from bife_core.sandbox import WorkerPool
 from bife_core.solves import Brancher, SolveStore

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves import Brancher, SolveJob
 from flows.results import PipelineResult

@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bife_core.benchmarks import open_benchmark
-    from bife_core.collection import collect_decisions
+    from bife_core.benchmarks.opening import open_benchmark
     from bife_core.config import PipelineConfig
+    from bife_core.decisions.collecting import collect_decisions
     from bife_core.errors import BifeError
     from bife_core.evolution import Evolution, evolve
     from bife_core.features import FEATURES
@@ -40,12 +40,12 @@ _HOMES = {
     "SolveSettings": "bife_core.scip.solving",
     "WorkerPool": "bife_core.sandbox",
     "attach": "bife_core.scip.branching",
-    "collect_decisions": "bife_core.collection",
+    "collect_decisions": "bife_core.decisions.collecting",
     "compile_rule": "bife_core.rules",
     "evolve": "bife_core.evolution",
     "load_rule": "bife_core.rules",
     "low_fidelity": "bife_core.fidelity.low",
-    "open_benchmark": "bife_core.benchmarks",
+    "open_benchmark": "bife_core.benchmarks.opening",
     "preset": "bife_core.presets",
     "solve": "bife_core.scip.solving",
     "with_overrides": "bife_core.presets",

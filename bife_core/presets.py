@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -18,6 +17,7 @@ from bife_core.config import (
     ValidationConfig,
 )
 from bife_core.errors import ConfigError
+from bife_core.values import describe
 
 PresetName = Literal["smoke", "quick", "paper"]
 
@@ -88,13 +88,3 @@ def with_overrides(config: PipelineConfig, overrides: dict[str, Any]) -> Pipelin
         return PipelineConfig.model_validate(data)
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
-
-
-def describe(error: ValidationError) -> str:
-    """Turn a pydantic error into sentences: which setting, what was expected, what was found."""
-    lines = []
-    for item in error.errors():
-        where = ".".join(str(part) for part in item["loc"]) or "configuration"
-        found = reprlib.repr(item.get("input"))
-        lines.append(f"{where}: {item['msg']} (found {found})")
-    return f"{'; '.join(lines)}."

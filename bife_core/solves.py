@@ -10,7 +10,7 @@ from concurrent.futures import Future, as_completed
 from pathlib import Path
 from typing import Any
 
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.errors import BifeError, RuleError, SolverError
 from bife_core.files import write_whole
 from bife_core.rules import Rejection, compile_rule

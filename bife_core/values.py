@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import reprlib
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 
 def _title(name: str, _: Any) -> str:
@@ -24,3 +25,13 @@ class Value(BaseModel):
         """Return a hash of the resolved values, equal for equal values."""
         text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def describe(error: ValidationError) -> str:
+    """Turn a pydantic error into sentences: which setting, what was expected, what was found."""
+    lines = []
+    for item in error.errors():
+        where = ".".join(str(part) for part in item["loc"]) or "configuration"
+        found = reprlib.repr(item.get("input"))
+        lines.append(f"{where}: {item['msg']} (found {found})")
+    return f"{'; '.join(lines)}."

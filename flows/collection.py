@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from prefect import flow
 
-from bife_core.collection import CollectionSummary
 from bife_core.config import PipelineConfig
+from bife_core.decisions.collecting import CollectionSummary
 from flows.operate.abandoned import name_owner
 from flows.operate.observer import observer
 from flows.results import CollectionResult, TrackedRun

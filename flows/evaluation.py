@@ -11,9 +11,9 @@ from prefect import flow
 from pydantic import Field
 
 from bife_core.config import InstancesConfig, PipelineConfig, protocol
-from bife_core.evaluation import EvaluationSummary
+from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.report import Story
-from bife_core.scip.solving import BUILTIN_BRANCHERS
+from bife_core.scip.builtin import BUILTIN_BRANCHERS
 from flows.operate.abandoned import name_owner
 from flows.operate.artifacts import show_verdict
 from flows.operate.observer import observer

@@ -9,8 +9,8 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic.json_schema import SkipJsonSchema
 from tasks.tracking.projection import Projection
 
-from bife_core.collection import CollectionSummary
 from bife_core.config import PipelineConfig
+from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evolution import Driver, EvolutionState, Journal, Workshop
 from bife_core.search import ReportingSearch, open_search
 from flows.collection import collection

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bife_core.collection import CollectionSummary
-from bife_core.evaluation import EvaluationSummary
+from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evaluation.choosing import Choice
+from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.generators import Spending
 from bife_core.scip.solving import SolveResult
 from bife_core.search import Sample, SearchCost

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bife_core.evaluation import known_as, metric_of
-from bife_core.evaluation.verdict import p_text
+from bife_core.evaluation.metrics import metric_of
+from bife_core.evaluation.verdict import known_as, p_text
 from bife_core.evolution.files import abstract
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 

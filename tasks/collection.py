@@ -9,9 +9,10 @@ from typing import Any
 
 from prefect import task
 
-from bife_core.benchmarks import Benchmark, Split, open_benchmark
-from bife_core.collection import CollectionSummary, collect_decisions
+from bife_core.benchmarks.base import Benchmark, Split
+from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig, RunnerConfig
+from bife_core.decisions.collecting import CollectionSummary, collect_decisions
 from tasks.home import project_home
 from tasks.locks import alone_at
 from tasks.policy import TRIED_AGAIN

@@ -10,13 +10,14 @@ from typing import Any
 
 from prefect import task
 
-from bife_core.benchmarks import FAMILIES
+from bife_core.benchmarks.config import FAMILIES
 from bife_core.config import EvaluationConfig, InstancesConfig, RunnerConfig
-from bife_core.evaluation import EvaluationSummary, Setting
-from bife_core.evaluation import evaluate as _evaluate
+from bife_core.evaluation.measuring import Setting
+from bife_core.evaluation.summary import EvaluationSummary
+from bife_core.evaluation.summary import evaluate as _evaluate
 from bife_core.report import Story
 from bife_core.rules import CompiledRule, load_rule
-from bife_core.scip.solving import BUILTIN_BRANCHERS
+from bife_core.scip.builtin import BUILTIN_BRANCHERS
 from bife_core.solves import Brancher
 from tasks import evaluation_files, run_rules
 from tasks.collection import instances_dataset

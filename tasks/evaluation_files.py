@@ -13,7 +13,7 @@ from mlflow.exceptions import MlflowException
 
 from bife_core import plots
 from bife_core.errors import BifeError
-from bife_core.evaluation import EvaluationSummary
+from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evolution import files as search_files
 from bife_core.report import (
     Report,

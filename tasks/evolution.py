@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from bife_core.collection import CollectionSummary
 from bife_core.config import PipelineConfig
+from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evolution import Journal, Opened, Workshop, evolution_facts, evolution_key, generator_identity
 from bife_core.generators import Account, open_generator
 from tasks.collection import decisions_dataset, instances_dataset

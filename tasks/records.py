@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.evolution import content_of
 from bife_core.values import Value
 

@@ -8,8 +8,8 @@ from typing import Any
 from prefect import task
 
 from bife_core.config import HighFidelityConfig, RunnerConfig, ValidationConfig
-from bife_core.evaluation import Setting
 from bife_core.evaluation.choosing import choose
+from bife_core.evaluation.measuring import Setting
 from bife_core.rules import rule_sha
 from bife_core.search import Sample
 from bife_core.solves import Brancher

@@ -7,6 +7,7 @@ import threading
 
 from bife_core.config import RunnerConfig
 from bife_core.sandbox import CoreSlots, WorkerPool, Workers
+from tasks.engines import EnginePool, open_engine
 from tasks.home import project_home
 
 _lock = threading.Lock()
@@ -41,8 +42,6 @@ def worker_pool(workers: int | None = None, runner: RunnerConfig = _HERE) -> Wor
 def _open(workers: int | None, runner: RunnerConfig) -> Workers:
     if runner.kind == "thread":
         return WorkerPool(workers, slots=CoreSlots(project_home().locks))
-    from tasks.engines import EnginePool, open_engine  # which import this module, on their machines
-
     return EnginePool(open_engine(runner, workers))
 
 

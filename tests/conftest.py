@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bife_core.benchmarks import Instance, open_benchmark
+from bife_core.benchmarks.base import Instance
+from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import InstancesConfig
 from bife_core.sandbox import WorkerPool
 

@@ -32,6 +32,87 @@ def imported(path):
     return {name.split(".")[0] for name in names if isinstance(name, str)}
 
 
+def modules():
+    """Return all modules of the product by name."""
+    return {
+        ".".join(path.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__"): path
+        for floor in FORBIDDEN
+        for path in (REPOSITORY / floor).rglob("*.py")
+    }
+
+
+def arrows(files):
+    """Return whom each module imports, in functions and for type checkers alone too.
+
+    The package a module lies in counts where it is named. The names in a table of plugins are no imports: what they
+    stand for is loaded when it is asked for, as from any other package.
+    """
+    found = {}
+    for name, path in files.items():
+        there = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                there.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{path} imports relatively"
+                inside = {f"{node.module}.{alias.name}" for alias in node.names}
+                there.update(full if full in files else node.module for full in inside)
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module":
+                there.update(given.value for given in node.args if isinstance(given, ast.Constant))
+        found[name] = (there & set(files)) - {name}
+    return found
+
+
+def circle(arrows):
+    """Return nodes that lead to themselves, in order, or nothing."""
+    left = {name: set(there) for name, there in arrows.items()}
+    while True:
+        ends = {name for name, there in left.items() if not there & left.keys()}
+        if not ends:
+            break
+        left = {name: there for name, there in left.items() if name not in ends}
+    if not left:
+        return []
+    walked = [min(left)]
+    while walked[-1] not in walked[:-1]:
+        walked.append(min(left[walked[-1]] & left.keys()))
+    return walked[walked.index(walked[-1]) :]
+
+
+def test_no_module_imports_itself_by_a_detour():
+    files = modules()
+    assert len(files) > 200
+    assert circle(arrows(files)) == []
+
+
+def test_no_room_of_the_library_imports_itself_by_a_detour():
+    def room(module):
+        return ".".join(module.split(".")[:2])
+
+    rooms = {}
+    for name, there in arrows(modules()).items():
+        if name.startswith("bife_core."):
+            rooms.setdefault(room(name), set()).update(map(room, there))
+    assert len(rooms) > 10
+    assert circle({name: there - {name, "bife_core"} for name, there in rooms.items()}) == []
+
+
+def test_a_circle_is_named(tmp_path):
+    sources = {
+        "m.a": "def f():\n    from m.b import x\n",
+        "m.b": "if TYPE_CHECKING:\n    import m.c\n",
+        "m.c": "import_module('m.a')\n",
+        "m.d": "from m import a\n",
+    }
+    files = {}
+    for name, text in sources.items():
+        files[name] = tmp_path / name
+        files[name].write_text(text)
+    assert circle(arrows(files)) == ["m.a", "m.b", "m.c", "m.a"]
+    files["m.c"].write_text("")
+    assert circle(arrows(files)) == []
+
+
 @pytest.mark.parametrize("floor", sorted(FORBIDDEN))
 def test_no_file_imports_what_its_floor_must_not_know(floor):
     files = sorted((REPOSITORY / floor).rglob("*.py"))

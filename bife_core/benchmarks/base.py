@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from bife_core.benchmarks.milp import MilpData
+if TYPE_CHECKING:
+    from bife_core.benchmarks.milp import (
+        MilpData,  # scipy is slow to import, and a configuration does without
+    )
 
 Split = Literal["collection", "design", "validation", "test"]
 """Decisions are recorded on `collection`, F_HF is measured on `design`, a final choice is made on

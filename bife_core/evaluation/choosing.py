@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bife_core.config import EvaluationConfig, HighFidelityConfig, ValidationConfig
 from bife_core.errors import SolverError
+from bife_core.evaluation.config import EvaluationConfig, ValidationConfig
 from bife_core.evaluation.machine import this_machine
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
+from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import high_fidelity
 from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.solves import Brancher, SolveStore

@@ -6,8 +6,9 @@ from typing import Literal
 
 import pandas as pd
 
-from bife_core.config import Cost, EvaluationConfig
+from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.metrics import METRICS, Metric, metric_of
+from bife_core.scip.cost import Cost
 from bife_core.stats import holm, ratio_interval, signed_rank_test, win_tie_loss
 from bife_core.values import Value
 

@@ -15,11 +15,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bife_core.benchmarks import Instance
-from bife_core.config import EvaluationConfig
+from bife_core.benchmarks.base import Instance
+from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.machine import Machine
 from bife_core.sandbox import Note, WorkerFailure, Workers
-from bife_core.scip.solving import BUILTIN_BRANCHERS, SolveResult, SolveSettings, solve
+from bife_core.scip.builtin import BUILTIN_BRANCHERS
+from bife_core.scip.solving import SolveResult, SolveSettings, solve
 from bife_core.solves import Brancher, SolveJob, SolveOutcome, SolveStore, work
 
 _WORK: Final = "bife_core.evaluation.measuring:measured_work"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from bife_core.config import Cost
+from bife_core.scip.cost import Cost
 from bife_core.stats import geometric_mean, geometric_std, shifted_geometric_mean
 
 PROVEN: Final = ("optimal", "infeasible", "unbounded", "inforunbd")

@@ -11,9 +11,9 @@ import pandas as pd
 from pydantic import Field
 
 from bife_core.agreement import contradictions
-from bife_core.config import EvaluationConfig
 from bife_core.errors import SolverError
 from bife_core.evaluation.comparing import Comparison, compare, compare_pair
+from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.machine import Machine, this_machine
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
 from bife_core.evaluation.metrics import solve_frame

@@ -1,9 +1,9 @@
 """The driver of searches: `evolve` runs one from its folder's journal on, in a notebook as in a Prefect flow."""
 
+from bife_core.evolution.assembling import evolve
 from bife_core.evolution.config import EvolutionConfig
 from bife_core.evolution.drafting import DraftingStoppedError, UnansweredError, WrittenRequest
 from bife_core.evolution.driver import Driver, Evolution
-from bife_core.evolution.evolve import evolve
 from bife_core.evolution.identity import content_of, evolution_facts, evolution_key, generator_identity
 from bife_core.evolution.journal import Journal, JournalError, Opened
 from bife_core.evolution.watching import EvolutionState, Watcher

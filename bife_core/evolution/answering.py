@@ -26,7 +26,7 @@ from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.trial import TrialScore
 from bife_core.generators import BudgetReachedError, Draft
 from bife_core.generators.account import out_of_time
-from bife_core.scip.solving import RPB
+from bife_core.scip.builtin import RPB
 from bife_core.search import (
     Answer,
     CostLedger,

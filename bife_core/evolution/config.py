@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from bife_core.config import (
-    BudgetConfig,
-    GeneratorConfig,
-    HighFidelityConfig,
-    LowFidelityConfig,
-    SearchConfig,
-)
+from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
+from bife_core.generators.config import BudgetConfig, GeneratorConfig
+from bife_core.search.config import SearchConfig
 
 
 class EvolutionConfig(Protocol):

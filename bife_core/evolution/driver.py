@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from bife_core.agreement import contradictions
 from bife_core.errors import GeneratorError
-from bife_core.evaluation import contradictions
 from bife_core.evolution import files
 from bife_core.evolution.answering import Answering
 from bife_core.evolution.journal import Completed, Ended, Journal, Settled, Started, Stopped

@@ -7,9 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from bife_core.benchmarks import Instance
-from bife_core.config import GeneratorConfig
+from bife_core.benchmarks.base import Instance
 from bife_core.evolution.config import EvolutionConfig
+from bife_core.generators.config import GeneratorConfig
 
 _VERSION: Final = 2
 """Raise this when the same configuration would no longer give the same search."""

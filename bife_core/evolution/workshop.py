@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
-from bife_core.benchmarks import Instance
-from bife_core.config import HighFidelityConfig, LowFidelityConfig
+from bife_core.benchmarks.base import Instance
 from bife_core.evolution.drafting import WrittenRequest, write_draft
+from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.fidelity.high import HighScore, score_high
 from bife_core.fidelity.low import LowScore, score_low
 from bife_core.fidelity.trial import TrialScore, score_trial

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bife_core.sandbox import Note, WorkerFailure, Workers
-from bife_core.scip.solving import RPB
+from bife_core.scip.builtin import RPB
 from bife_core.solves import Brancher, SolveJob, SolveOutcome, SolveStore, run_jobs
 
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from bife_core.benchmarks import Instance
-from bife_core.config import HighFidelityConfig
+from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
 from bife_core.fidelity.blame import run_judged
+from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.rules import rule_sha
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import SolveResult, SolveSettings

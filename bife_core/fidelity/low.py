@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from bife_core.config import LowFidelityConfig
-from bife_core.decisions import Decisions
+from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
+from bife_core.fidelity.config import LowFidelityConfig
 from bife_core.native import jit_for
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.interpreted import NotOneNumberError

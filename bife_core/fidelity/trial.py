@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from bife_core.benchmarks import Instance
-from bife_core.config import HighFidelityConfig
+from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
 from bife_core.fidelity.blame import run_judged
+from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import cost_of, misbehaviour
 from bife_core.rules import rule_sha
 from bife_core.sandbox import Note, Workers
-from bife_core.scip.solving import RPB, SolveSettings
+from bife_core.scip.builtin import RPB
+from bife_core.scip.solving import SolveSettings
 from bife_core.solves import Brancher, SolveJob, SolveStore
 from bife_core.values import Value
 

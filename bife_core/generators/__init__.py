@@ -1,16 +1,10 @@
 """Rule generators: a model API, an offline grammar, and recorded answers, behind one method.
 
-To add one, write a class with `name` and `generate`, and enter a function that makes it in `GENERATORS`;
-`docs/adding-a-generator.md` shows how.
+`docs/adding-a-generator.md` shows how another package adds one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
-
-from bife_core.config import GeneratorConfig
-from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account, BudgetReachedError, Spending
 from bife_core.generators.base import (
     Attempt,
@@ -20,6 +14,7 @@ from bife_core.generators.base import (
     Message,
     ParentRule,
 )
+from bife_core.generators.config import GENERATORS, GeneratorConfig
 
 __all__ = [
     "GENERATORS",
@@ -34,39 +29,6 @@ __all__ = [
     "Spending",
     "open_generator",
 ]
-
-
-# Modules are imported when their generator is asked for: the openai package takes most of a second to load.
-def _offline(config: GeneratorConfig, account: Account) -> Generator:
-    from bife_core.generators.offline import OfflineGenerator
-
-    return OfflineGenerator()
-
-
-def _openai(config: GeneratorConfig, account: Account) -> Generator:
-    from bife_core.generators.model_settings import ModelApiSettings
-    from bife_core.generators.openai_compatible import OpenAIGenerator
-
-    chosen = {"model": config.model, "temperature": config.temperature}
-    update = {name: value for name, value in chosen.items() if value is not None}
-    settings = ModelApiSettings.from_environment().model_copy(update=update)
-    return OpenAIGenerator(settings, account)
-
-
-def _replay(config: GeneratorConfig, account: Account) -> Generator:
-    from bife_core.generators.replay import ReplayGenerator
-
-    if config.replay_from is None:
-        raise GeneratorError("The replay generator needs 'replay_from', a directory of recorded answers.")
-    return ReplayGenerator(config.replay_from)
-
-
-GENERATORS: Final[dict[str, Callable[[GeneratorConfig, Account], Generator]]] = {
-    "offline": _offline,
-    "openai": _openai,
-    "replay": _replay,
-}
-"""Maker of every generator, by the `kind` of its configuration."""
 
 
 def open_generator(config: GeneratorConfig, account: Account) -> Generator:
@@ -86,4 +48,4 @@ def open_generator(config: GeneratorConfig, account: Account) -> Generator:
     ConfigError
         If money is limited and the model's prices are not known.
     """
-    return GENERATORS[config.kind](config, account)
+    return GENERATORS.find(config.kind)(config, account)

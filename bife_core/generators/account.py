@@ -10,10 +10,10 @@ from decimal import Decimal
 from pathlib import Path
 from threading import Lock
 
-from bife_core.config import BudgetConfig
 from bife_core.errors import BifeError
 from bife_core.generators.base import Draft
 from bife_core.generators.calls import Call, CallStore, read_call
+from bife_core.generators.config import BudgetConfig
 from bife_core.values import Value
 
 Price = Callable[[int, int], Decimal | None]

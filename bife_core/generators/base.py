@@ -7,8 +7,19 @@ from typing import Literal, Protocol
 
 from pydantic import Field
 
-from bife_core.config import Operator, Reflection
 from bife_core.values import Value
+
+EohOperator = Literal["i1", "e1", "e2", "m1", "m2"]
+"""EoH's prompt operators: initialise, two crossovers, two mutations."""
+
+ReevoOperator = Literal["improve_seed", "reflective_crossover", "elitist_mutation"]
+"""ReEvo's: improve the seed rule, cross two rules with a hint, mutate the best rule with what was learnt so far."""
+
+Operator = Literal[EohOperator, ReevoOperator, "skeleton"]
+"""All that write a rule; `skeleton` is LLM4Branch's, a rule with named parameters."""
+
+Reflection = Literal["short_term_reflection", "long_term_reflection"]
+"""ReEvo's operators that write a text: a hint from two rules, and a lesson from many hints."""
 
 
 class ParentRule(Value):

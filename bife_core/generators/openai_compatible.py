@@ -15,6 +15,7 @@ from bife_core.errors import ConfigError, GeneratorError
 from bife_core.generators.account import Account, BudgetReachedError
 from bife_core.generators.base import Attempt, Draft, DraftRequest, Message
 from bife_core.generators.calls import Call
+from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.model_api import Reply, ask
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.parsing import parse_answer, parse_reflection, read_skeleton
@@ -281,3 +282,18 @@ def read_answer(request: DraftRequest, generator: str, call: Call, attempts: tup
     if failure is not None and call.finish_reason == _WITHHELD:
         failure = f"The provider's content filter withheld the answer. {failure}"
     return Draft(**known, thought=parsed.thought, source=source, skeleton=skeleton, failure=failure)
+
+
+def configured(config: GeneratorConfig, account: Account) -> OpenAIGenerator:
+    """Return the generator for the API the environment names; model and temperature of `config` win over it.
+
+    Raises
+    ------
+    GeneratorError
+        If the address or the model is missing.
+    ConfigError
+        If money is limited and a price is missing.
+    """
+    chosen = {"model": config.model, "temperature": config.temperature}
+    update = {name: value for name, value in chosen.items() if value is not None}
+    return OpenAIGenerator(ModelApiSettings.from_environment().model_copy(update=update), account)

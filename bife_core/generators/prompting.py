@@ -14,9 +14,8 @@ from importlib import resources
 from string import Template
 from typing import Final, get_args
 
-from bife_core.config import Operator, Reflection
 from bife_core.features import FEATURES, Group
-from bife_core.generators.base import DraftRequest, Message, ParentRule
+from bife_core.generators.base import DraftRequest, Message, Operator, ParentRule, Reflection
 
 OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
 REFLECTIONS: Final[tuple[Reflection, ...]] = get_args(Reflection)

@@ -6,8 +6,10 @@ from functools import cached_property
 from pathlib import Path
 
 from bife_core.errors import GeneratorError
+from bife_core.generators.account import Account
 from bife_core.generators.base import Draft, DraftRequest
 from bife_core.generators.calls import Call, CallStore
+from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.openai_compatible import read_answer
 from bife_core.generators.prompting import assemble, prompt_digest
 
@@ -63,3 +65,16 @@ class ReplayGenerator:
         else:
             call = under_prompt[request.seed % len(under_prompt)]
         return read_answer(request, self.name, call, (call.attempt(recorded=True),))
+
+
+def configured(config: GeneratorConfig, account: Account) -> ReplayGenerator:
+    """Return the generator for `config.replay_from`.
+
+    Raises
+    ------
+    GeneratorError
+        If there are no recorded answers.
+    """
+    if config.replay_from is None:
+        raise GeneratorError("The replay generator needs 'replay_from', a directory of recorded answers.")
+    return ReplayGenerator(config.replay_from)

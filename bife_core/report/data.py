@@ -7,7 +7,9 @@ from functools import cached_property
 import pandas as pd
 from pydantic import Field
 
-from bife_core.evaluation import Comparison, EvaluationSummary, adjusted, verdict
+from bife_core.evaluation.comparing import Comparison, adjusted
+from bife_core.evaluation.summary import EvaluationSummary
+from bife_core.evaluation.verdict import verdict
 from bife_core.search import Sample
 from bife_core.search.cost import SearchCost
 from bife_core.values import Value

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 
 from bife_core import plots
 from bife_core.errors import RuleError
-from bife_core.evaluation import known_as, metric_of
 from bife_core.evaluation.comparing import paired_costs
+from bife_core.evaluation.metrics import metric_of
+from bife_core.evaluation.verdict import known_as
 from bife_core.report.data import Report, SearchRecord
 from bife_core.rules import complexity
 from bife_core.scip.bounds import BoundPoint

@@ -8,8 +8,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from bife_core.evaluation import known_as, method_table, not_significant, statement
-from bife_core.evaluation.verdict import p_number, p_text
+from bife_core.evaluation.metrics import method_table
+from bife_core.evaluation.verdict import known_as, not_significant, p_number, p_text, statement
 from bife_core.plots import inline_svg
 from bife_core.report.data import Report
 from bife_core.report.figures import ReportFigure, report_figures

@@ -9,9 +9,10 @@ from typing import Final
 
 import pandas as pd
 
-from bife_core.config import Cost
-from bife_core.evaluation import METRICS, Comparison, known_as, method_table, metric_of
-from bife_core.evaluation.verdict import p_number
+from bife_core.evaluation.comparing import Comparison
+from bife_core.evaluation.metrics import METRICS, method_table, metric_of
+from bife_core.evaluation.verdict import known_as, p_number
+from bife_core.scip.cost import Cost
 
 STAR: Final = "*"
 """Stands behind a number some of whose solves ended at a limit."""

@@ -12,21 +12,16 @@ import pyscipopt
 from pydantic import Field
 
 from bife_core.benchmarks.screening import read_model
-from bife_core.config import Cost
 from bife_core.errors import SolverError
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.bounds import BoundPoint, BoundTrace, known_bounds, primal_dual_integral, thinned
 from bife_core.scip.branching import BranchingStats, attach
+from bife_core.scip.builtin import BUILTIN_BRANCHERS
+from bife_core.scip.cost import Cost
 from bife_core.scip.effort import branching_effort
 from bife_core.scip.guard import Guard
 from bife_core.scip.library import library
 from bife_core.values import Value
-
-BUILTIN_BRANCHERS: Final = ("relpscost", "pscost", "mostinf", "fullstrong", "vanillafullstrong", "random")
-"""SCIP's own branching rules that `solve` takes by name; relpscost is reliability pseudocost branching (RPB)."""
-
-RPB: Final = "relpscost"
-"""SCIP's default, reliability pseudocost branching: the baseline."""
 
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
 """SCIP's words for a solve that a signal ended; such a solve says nothing about who branched."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bife_core.search.bife import BifeSearch
+from bife_core.search.config import SEARCHES
 from bife_core.search.cost import PARTS, CostLedger, CostPoint, SearchCost
-from bife_core.search.history import History, HistoryError, replay
-from bife_core.search.registry import SEARCHES, open_search
+from bife_core.search.opening import open_search
 from bife_core.search.sampled import ATTEMPTS_PER_SAMPLE, SampledSearch
 from bife_core.search.seeding import sample_id, sample_seed
 from bife_core.search.summary import GenerationSummary, ReportingSearch, summarise
@@ -33,8 +33,6 @@ __all__ = [
     "CostLedger",
     "CostPoint",
     "GenerationSummary",
-    "History",
-    "HistoryError",
     "ReflectionAnswer",
     "ReflectionRequest",
     "ReportingSearch",
@@ -50,7 +48,6 @@ __all__ = [
     "TrialAnswer",
     "TrialRequest",
     "open_search",
-    "replay",
     "sample_id",
     "sample_seed",
     "summarise",

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bife_core.config import Operator, SearchConfig
+from bife_core.generators.base import Operator
 from bife_core.search.answers import solved_sample
+from bife_core.search.config import SearchConfig
 from bife_core.search.population import Population, by_high_fidelity, by_low_fidelity, founders
 from bife_core.search.sampled import SampledSearch, Told
 from bife_core.search.summary import GenerationSummary, summarise

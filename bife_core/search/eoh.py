@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from bife_core.config import Operator, SearchConfig
+from bife_core.generators.base import Operator
+from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_low_fidelity
 from bife_core.search.sampled import SampledSearch, Told
 from bife_core.search.types import Request, Sample

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bife_core.config import Operator, SearchConfig
+from bife_core.generators.base import Operator
 from bife_core.search.answers import solved_sample
+from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity
 from bife_core.search.sampled import SampledSearch, Told
 from bife_core.search.types import Request, Sample, SolveAnswer, SolveRequest

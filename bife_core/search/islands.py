@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bife_core.config import Llm4BranchConfig
+from bife_core.search.config import Llm4BranchConfig
 from bife_core.search.grid import Cell, cell_of, features_of
 from bife_core.search.population import by_high_fidelity
 from bife_core.search.types import Sample

@@ -20,11 +20,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
-from bife_core.config import SearchConfig
 from bife_core.errors import RuleError
 from bife_core.rules import REFERENCE_RULES, rule_sha
 from bife_core.rules.skeletons import Skeleton, parse_skeleton
 from bife_core.search.answers import solved_sample, trial_costs
+from bife_core.search.config import SearchConfig
 from bife_core.search.islands import Islands
 from bife_core.search.population import by_high_fidelity
 from bife_core.search.sampled import SampledSearch, Told

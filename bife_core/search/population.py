@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from bife_core.config import SearchConfig
+from bife_core.search.config import SearchConfig
 from bife_core.search.types import Sample
 
 

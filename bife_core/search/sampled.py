@@ -8,8 +8,9 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from bife_core.config import Operator, SearchConfig
+from bife_core.generators.base import Operator
 from bife_core.search.answers import answered_sample, check_answers
+from bife_core.search.config import SearchConfig
 from bife_core.search.seeding import sample_id, sample_seed
 from bife_core.search.selection import draw_parents
 from bife_core.search.summary import GenerationSummary, summarise

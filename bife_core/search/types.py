@@ -6,7 +6,8 @@ from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import Field
 
-from bife_core.config import Cost, Operator, Reflection
+from bife_core.generators.base import Operator, Reflection
+from bife_core.scip.cost import Cost
 from bife_core.values import Value
 
 

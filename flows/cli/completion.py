@@ -20,7 +20,7 @@ def rule_references(incomplete: str) -> list[tuple[str, str]]:
 
 def branchers(incomplete: str) -> list[tuple[str, str]]:
     """Return SCIP's branchers, then what `rule_references` returns."""
-    from bife_core.scip.solving import BUILTIN_BRANCHERS
+    from bife_core.scip.builtin import BUILTIN_BRANCHERS
 
     built_in = [(name, "SCIP") for name in BUILTIN_BRANCHERS if name.startswith(incomplete)]
     return built_in + rule_references(incomplete)

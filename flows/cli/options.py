@@ -51,7 +51,7 @@ def _searches() -> list[str]:
 
 
 def _benchmarks() -> list[str]:
-    from bife_core.benchmarks import FAMILIES
+    from bife_core.benchmarks.config import FAMILIES
 
     return list(FAMILIES)
 

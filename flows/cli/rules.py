@@ -140,7 +140,7 @@ def brancher(reference: str) -> str | CompiledRule:
     RuleError
         If there is no such rule.
     """
-    from bife_core.scip.solving import BUILTIN_BRANCHERS
+    from bife_core.scip.builtin import BUILTIN_BRANCHERS
 
     return reference if reference in BUILTIN_BRANCHERS else load(reference)
 

@@ -69,7 +69,7 @@ def solve(
     ] = None,
 ) -> None:
     """Solve a model with a rule in charge of branching; prints SCIP's log, then a summary."""
-    from bife_core.benchmarks import screen
+    from bife_core.benchmarks.screening import screen
     from flows.cli.rules import brancher
 
     settings = solve_settings(time_limit, seed, cuts, set_param or [], guard=guard)
@@ -107,9 +107,9 @@ def solve_settings(
     from pydantic import ValidationError
 
     from bife_core.errors import ConfigError
-    from bife_core.presets import describe
     from bife_core.scip.guard import as_guard
     from bife_core.scip.solving import SolveSettings
+    from bife_core.values import describe
 
     params: dict[str, Any] = dict(map(assignment, assignments))
     where: Literal["root", "default"] = cuts  # type: ignore[assignment]  # the model checks it

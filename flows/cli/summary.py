@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from bife_core.evaluation import METRICS, method_table
+from bife_core.evaluation.metrics import METRICS, method_table
 from flows.cli.consoles import duration, full_name, number, plain_table, show_code, show_facts, show_heading
 from flows.operate.servers import MLFLOW_PORT
 
 if TYPE_CHECKING:
-    from bife_core.collection import CollectionSummary
-    from bife_core.config import Cost, PipelineConfig
+    from bife_core.config import PipelineConfig
+    from bife_core.decisions.collecting import CollectionSummary
+    from bife_core.scip.cost import Cost
     from bife_core.scip.solving import SolveResult
     from bife_core.search import Sample
     from flows.results import CollectionResult, EvaluationResult, EvolutionResult, PipelineResult, TrackedRun

@@ -23,7 +23,8 @@ from prefect.workers.process import ProcessWorker
 from pydantic import ValidationError
 
 from bife_core.config import PipelineConfig
-from bife_core.presets import describe, preset
+from bife_core.presets import preset
+from bife_core.values import describe
 from flows.collection import collection
 from flows.evaluation import evaluation
 from flows.evolution import evolution

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import socket
+import threading
+from functools import cache
 from typing import Any
 
-from bife_core.sandbox import WorkerFailure
+from bife_core.sandbox import CoreSlots, WorkerFailure, WorkerPool
 from tasks.engines.packing import arrive, arrive_allowed, depart
-from tasks.workers import worker_pool
+from tasks.home import project_home
+
+_opening = threading.Lock()
 
 
 def perform(
@@ -31,7 +36,7 @@ def perform(
     """
     try:
         local = [arrive(each, root) for each in arguments]
-        futures = worker_pool().submit_in_turn(call, local, **arrive_allowed(allowed, root))
+        futures = _workers().submit_in_turn(call, local, **arrive_allowed(allowed, root))
     except (OSError, WorkerFailure) as error:
         return [_failure(error)] * len(arguments)
     answers: list[dict[str, Any]] = []
@@ -41,6 +46,19 @@ def perform(
         except (OSError, WorkerFailure) as error:
             answers.append(_failure(error))
     return answers
+
+
+def _workers() -> WorkerPool:
+    """Return the pool that all calls to this process share."""
+    with _opening:
+        return _pool()
+
+
+@cache
+def _pool() -> WorkerPool:
+    pool = WorkerPool(None, slots=CoreSlots(project_home().locks))
+    atexit.register(pool.close)
+    return pool
 
 
 def _failure(error: OSError | WorkerFailure) -> dict[str, Any]:

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bife_core.benchmarks import Benchmark, Instance, Split, open_benchmark
-from bife_core.collection import collect_decisions
+from bife_core.benchmarks.base import Benchmark, Instance, Split
+from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig
-from bife_core.decisions import Decisions
+from bife_core.decisions.collecting import collect_decisions
+from bife_core.decisions.expert import record_decisions
+from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError
 from bife_core.sandbox import WorkerPool
-from bife_core.scip.expert import record_decisions
 from bife_core.scip.solving import SolveSettings
 from tests.support import awkward
 

@@ -19,7 +19,8 @@ from bife_core.config import (
     SearchConfig,
 )
 from bife_core.errors import BifeError, ConfigError
-from bife_core.presets import PresetName, describe, preset, with_overrides
+from bife_core.presets import PresetName, preset, with_overrides
+from bife_core.values import describe
 
 MODELS = [
     InstancesConfig,

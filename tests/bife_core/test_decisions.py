@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bife_core.decisions import Decisions, concatenate
+from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.features import N_FEATURES
 

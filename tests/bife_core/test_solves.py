@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves import Brancher, SolveJob, SolveStore, run_jobs

@@ -3,10 +3,10 @@ from decimal import Decimal
 import pytest
 from mlflow import MlflowClient
 
+from bife_core.evolution import DraftingStoppedError
 from bife_core.presets import with_overrides
 from flows.evolution import evolution
 from flows.operate.running import run
-from tasks.generation import GenerationStopped
 from tasks.tracking import EVOLUTION, experiment_id
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
@@ -69,7 +69,7 @@ def test_good_malformed_slow_and_failing_replies_end_in_a_rule(smoke, configured
 def test_a_refused_key_stops_at_once_and_its_calls_are_traced(smoke, configured):
     with ModelApi(then="bad_key") as api:
         config = configured(api, 2)
-        with pytest.raises(GenerationStopped, match="refused the key"):
+        with pytest.raises(DraftingStoppedError, match="refused the key"):
             run(None, evolution, config, smoke.result.collection.summary)
         asked = len(api.requests)
         assert asked <= config.search.initial
@@ -84,7 +84,7 @@ def test_a_refused_key_stops_at_once_and_its_calls_are_traced(smoke, configured)
 def test_a_stopped_search_goes_on_when_the_key_is_right(smoke, configured):
     with ModelApi(["good", "bad_key", "good", "good"], then="good") as api:
         config = configured(api, 3)
-        with pytest.raises(GenerationStopped):
+        with pytest.raises(DraftingStoppedError):
             run(None, evolution, config, smoke.result.collection.summary)
         result = run(None, evolution, config, smoke.result.collection.summary)
         assert len(api.requests) == config.search.samples + 1
@@ -95,7 +95,7 @@ def test_a_stopped_search_goes_on_when_the_key_is_right(smoke, configured):
 def test_the_key_is_written_nowhere(smoke, configured, home):
     with ModelApi(["bad_key"], key=KEY) as api:
         config = configured(api, 4)
-        with pytest.raises(GenerationStopped):
+        with pytest.raises(DraftingStoppedError):
             run(None, evolution, config, smoke.result.collection.summary)
         run(None, evolution, config, smoke.result.collection.summary)
     holders = [path for path in home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]

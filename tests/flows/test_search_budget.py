@@ -6,10 +6,10 @@ import pytest
 from mlflow import MlflowClient
 
 from bife_core.errors import ConfigError
+from bife_core.evolution import DraftingStoppedError
 from bife_core.presets import with_overrides
 from flows.evolution import evolution
 from flows.operate.running import run
-from tasks.generation import GenerationStopped
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 
@@ -97,7 +97,7 @@ def test_money_without_prices_is_refused_before_anything_is_done(smoke, monkeypa
 def test_an_api_that_never_answers_stops_the_run_and_spoils_nothing(search, scene):
     seed = {"overloaded": 27, "hang": 28, "bad_request": 29}[scene]
     with ModelApi(then=scene) as api:
-        with pytest.raises(GenerationStopped, match="answered none of the last 4 requests"):
+        with pytest.raises(DraftingStoppedError, match="answered none of the last 4 requests"):
             search(seed, api)
         assert len(api.requests) == 4
     with ModelApi() as api:
@@ -107,7 +107,7 @@ def test_an_api_that_never_answers_stops_the_run_and_spoils_nothing(search, scen
 
 def test_an_outage_in_the_midst_stops_the_run_where_it_can_go_on(search):
     broken = ModelApi(["good"] * 4, then="overloaded")
-    with broken as api, pytest.raises(GenerationStopped, match="answered none of the last 4 requests"):
+    with broken as api, pytest.raises(DraftingStoppedError, match="answered none of the last 4 requests"):
         search(30, api)
     # A server begins its rules anew when it starts, so it first repeats four that are known.
     with ModelApi(["two_blocks"] * 4) as api:

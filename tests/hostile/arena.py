@@ -17,9 +17,10 @@ from typing import Final
 import numpy as np
 import psutil
 
-from bife_core.benchmarks import Instance, open_benchmark
+from bife_core.benchmarks.base import Instance
+from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import InstancesConfig, LowFidelityConfig
-from bife_core.decisions import Decisions
+from bife_core.decisions.recorded import Decisions
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low
 from bife_core.rules import REFERENCE_RULES

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field, TypeAdapter
 
 from bife_core.rules.skeletons import parse_skeleton
 from bife_core.search import (
@@ -14,6 +16,7 @@ from bife_core.search import (
     BifeSearch,
     ReflectionAnswer,
     ReflectionRequest,
+    ReportingSearch,
     Request,
     Sample,
     SampleAnswer,
@@ -23,8 +26,11 @@ from bife_core.search import (
     SolveRequest,
     TrialAnswer,
     TrialRequest,
+    open_search,
     sample_seed,
 )
+from bife_core.search.answers import settle
+from bife_core.search.config import SearchConfig
 
 SKELETON = """
 BOUNDS = {{"weight": (0.0, {high}.0)}}
@@ -33,6 +39,8 @@ BOUNDS = {{"weight": (0.0, {high}.0)}}
 def candidate_variable_score(variable_features, weight=0.5):
     return variable_features[18] + weight * variable_features[20] + {high}.0
 """
+
+_READ: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="kind")])
 
 Asked = tuple[tuple[Request, ...], ...]
 
@@ -102,6 +110,15 @@ class World:
         if fails < self.failing:
             return SolveAnswer(id=request.id, f_hf=math.nan if kind < 0.5 else None)
         return SolveAnswer(id=request.id, f_hf=-10 * value)
+
+
+def rebuilt(config: SearchConfig, told: Sequence[tuple[Answer, ...]]) -> ReportingSearch:
+    """Return the search that was told these answers, by way of JSON."""
+    search = open_search(config)
+    for answers in told:
+        search.ask()
+        search.tell(tuple(_READ.validate_json(settle(answer).model_dump_json()) for answer in answers))
+    return search
 
 
 def ids(samples: tuple[Sample, ...]) -> list[str]:

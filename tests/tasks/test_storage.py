@@ -8,8 +8,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from bife_core.collection import CollectionSummary
 from bife_core.config import CollectionConfig, InstancesConfig
+from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import ConfigError
 from bife_core.solves import SolveOutcome
 from tasks import storage
@@ -126,7 +126,7 @@ def test_decisions_are_recorded_once_on_all_machines(homes, tmp_path, monkeypatc
     first = CollectionSummary.model_validate(collect.fn(TINY, config, 1))
     close_workers()
     homes("there")
-    monkeypatch.setattr("bife_core.collection.submit_repeated", None)  # nothing is to be solved
+    monkeypatch.setattr("bife_core.decisions.collecting.submit_repeated", None)  # nothing is to be solved
     second = CollectionSummary.model_validate(collect.fn(TINY, config, 1))
     close_workers()
     assert (second.digest, second.cpu_s) == (first.digest, first.cpu_s)

@@ -9,7 +9,9 @@ from typing import Final
 import numpy as np
 
 from bife_core.errors import RuleError
+from bife_core.generators.account import Account
 from bife_core.generators.base import Draft, DraftRequest
+from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.offline import guided, operators
 from bife_core.generators.offline.expression import Node, Role, components, role
 from bife_core.generators.offline.foreign import tune_source
@@ -119,6 +121,11 @@ class OfflineGenerator:
             return Proposal(tuned.root, f"After the reference rule {', '.join(drawn)}, with other numbers")
         joined = operators.recombine(rng, tuple(drawn.values()))
         return Proposal(joined.root, f"Parts of the reference rules {', '.join(drawn)} joined")
+
+
+def configured(config: GeneratorConfig, account: Account) -> OfflineGenerator:
+    """Return the generator; it has no settings and costs nothing."""
+    return OfflineGenerator()
 
 
 def _tree(rng: np.random.Generator, source: str) -> Node:

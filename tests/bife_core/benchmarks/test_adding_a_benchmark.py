@@ -8,7 +8,9 @@ from textwrap import dedent
 
 import pytest
 
-from bife_core.benchmarks import FAMILIES, Family, open_benchmark
+from bife_core.benchmarks.base import Family
+from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import InstancesConfig
 
 PAGE = Path(__file__).parents[3] / "docs" / "adding-a-benchmark.md"

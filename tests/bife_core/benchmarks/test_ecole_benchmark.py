@@ -6,8 +6,9 @@ import importlib.util
 
 import pytest
 
-from bife_core.benchmarks import FAMILIES, open_benchmark
+from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.ecole import INSTALL
+from bife_core.benchmarks.opening import open_benchmark
 from bife_core.benchmarks.screening import screen
 from bife_core.config import InstancesConfig
 from bife_core.errors import ConfigError

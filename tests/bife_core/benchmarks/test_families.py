@@ -7,7 +7,10 @@ import pytest
 from pyscipopt import Model
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from bife_core.benchmarks import FAMILIES, SPLITS, GeneratedBenchmark, mps_text
+from bife_core.benchmarks.base import SPLITS
+from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.generated import GeneratedBenchmark
+from bife_core.benchmarks.mps import mps_text
 
 PAPER_SIZES = {
     ("set_covering", "test"): (500, 1000),

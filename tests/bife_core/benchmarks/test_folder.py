@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bife_core.benchmarks import SPLITS, open_folder
-from bife_core.benchmarks.base import Instance
-from bife_core.benchmarks.folder import _split
+from bife_core.benchmarks.base import SPLITS, Instance
+from bife_core.benchmarks.folder import _split, open_folder
 from bife_core.errors import ConfigError, InstanceError
 
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"

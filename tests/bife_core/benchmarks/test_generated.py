@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from bife_core.benchmarks import FAMILIES, GeneratedBenchmark
-from bife_core.benchmarks.generated import instance_stream
+from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.generated import GeneratedBenchmark, instance_stream
 from bife_core.benchmarks.store import content_digest
 from bife_core.errors import ConfigError
 

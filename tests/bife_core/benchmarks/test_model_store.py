@@ -101,7 +101,8 @@ def test_a_place_that_cannot_be_written_is_an_error_in_words(tmp_path, build):
 FILL = """
 import sys
 from pathlib import Path
-from bife_core.benchmarks import FAMILIES, GeneratedBenchmark
+from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.generated import GeneratedBenchmark
 benchmark = GeneratedBenchmark(FAMILIES["combinatorial_auction"], "tiny", 0, Path(sys.argv[1]))
 sys.stdin.readline()
 for instance in benchmark.instances("design", 12):

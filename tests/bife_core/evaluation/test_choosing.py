@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.config import HighFidelityConfig, ValidationConfig
 from bife_core.errors import SolverError
-from bife_core.evaluation import Setting
 from bife_core.evaluation.choosing import choose
+from bife_core.evaluation.measuring import Setting
 from bife_core.rules import load_rule, rule_sha
 from bife_core.sandbox import WorkerPool
 from bife_core.search import Sample

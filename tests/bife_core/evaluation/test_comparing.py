@@ -11,9 +11,9 @@ import pytest
 import scipy.stats
 
 from bife_core.config import EvaluationConfig
-from bife_core.evaluation import Comparison, compare, method_table, solve_frame, statement, verdict
-from bife_core.evaluation.comparing import adjusted
-from bife_core.evaluation.verdict import p_text
+from bife_core.evaluation.comparing import Comparison, adjusted, compare
+from bife_core.evaluation.metrics import method_table, solve_frame
+from bife_core.evaluation.verdict import p_text, statement, verdict
 from bife_core.report.tables import best_of, comparison_markdown, paper_latex, paper_markdown, paper_tables
 from bife_core.stats import holm, shifted_geometric_mean, signed_rank_test, win_tie_loss
 

@@ -7,19 +7,14 @@ from typing import Any
 
 import pytest
 
-from bife_core.benchmarks import Instance
+from bife_core.agreement import contradictions, disagree
+from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
 from bife_core.errors import SolverError
-from bife_core.evaluation import (
-    Setting,
-    contradictions,
-    disagree,
-    evaluate,
-    labelled,
-    measuring,
-    protocol_solves,
-    this_machine,
-)
+from bife_core.evaluation import measuring
+from bife_core.evaluation.machine import this_machine
+from bife_core.evaluation.measuring import Setting, labelled, protocol_solves
+from bife_core.evaluation.summary import evaluate
 from bife_core.rules import load_rule
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings

@@ -99,7 +99,7 @@ def test_workers_find_the_same(whole: bife_core.Evolution, data: dict[str, Any],
     assert told(found) == told(whole)
 
 
-@pytest.mark.parametrize("method", sorted(set(SEARCHES) - {"bife"}))
+@pytest.mark.parametrize("method", sorted(set(SEARCHES.names) - {"bife"}))
 def test_any_registered_search_runs(method: str, data: dict[str, Any], tmp_path: Path) -> None:
     found = bife_core.evolve(small(search__method=method), **data, folder=tmp_path)
     assert found.best is not None

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.config import HighFidelityConfig, LowFidelityConfig, ValidationConfig
-from bife_core.evaluation import Setting
 from bife_core.evaluation.choosing import choose
+from bife_core.evaluation.measuring import Setting
 from bife_core.fidelity.high import score_high
 from bife_core.fidelity.low import score_low
 from bife_core.fidelity.trial import score_trial

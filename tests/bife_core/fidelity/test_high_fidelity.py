@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.config import HighFidelityConfig
 from bife_core.errors import SolverError
 from bife_core.fidelity.high import cost_of, high_fidelity, score_high

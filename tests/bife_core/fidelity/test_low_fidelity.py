@@ -9,7 +9,7 @@ import pytest
 
 from bife_core import low_fidelity
 from bife_core.config import LowFidelityConfig
-from bife_core.decisions import Decisions, concatenate
+from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low

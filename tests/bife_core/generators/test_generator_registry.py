@@ -4,14 +4,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import get_args
 
 import pytest
+from pydantic import ValidationError
 
 from bife_core.config import GeneratorConfig
 from bife_core.errors import GeneratorError
 from bife_core.generators import (
-    GENERATORS,
     Account,
     Draft,
     DraftRequest,
@@ -19,6 +18,7 @@ from bife_core.generators import (
     ParentRule,
     open_generator,
 )
+from bife_core.generators.config import GENERATORS
 from bife_core.generators.prompting import OPERATORS
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
@@ -63,8 +63,13 @@ def request(operator: str) -> DraftRequest:
     )
 
 
-def test_every_kind_of_the_configuration_has_a_generator() -> None:
-    assert set(GENERATORS) == set(get_args(GeneratorConfig.model_fields["kind"].annotation))
+def test_the_form_lists_every_generator_and_no_other_is_taken() -> None:
+    form = GeneratorConfig.model_json_schema()["properties"]["kind"]
+    assert form["enum"] == list(GENERATORS)
+    with pytest.raises(
+        ValidationError, match=r"no generator 'nobody'; choose one of offline, openai, replay"
+    ):
+        GeneratorConfig(kind="nobody")
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

@@ -7,9 +7,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
-from bife_core.evaluation import EvaluationSummary, Setting, evaluate
+from bife_core.evaluation.measuring import Setting
+from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.report import Report, SearchRecord, Story, paper_tables, render_page, report_figures
 from bife_core.rules import load_rule
 from bife_core.sandbox import WorkerPool

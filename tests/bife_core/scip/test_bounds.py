@@ -7,7 +7,7 @@ import math
 import pyscipopt
 import pytest
 
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.scip.bounds import BoundPoint, known_bounds, primal_dual_integral, thinned
 from bife_core.scip.solving import solve
 

@@ -11,7 +11,7 @@ import psutil
 import pyscipopt
 import pytest
 
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.screening import read_model
 from bife_core.errors import SolverError
 from bife_core.rules import CompiledRule, Rejection, compile_rule, interpret_rule, load_rule

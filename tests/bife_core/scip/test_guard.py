@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from bife_core import Guard, attach, compile_rule, solve
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.rules import Rejection, interpret_rule
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.guard import as_guard

@@ -10,7 +10,7 @@ import pyscipopt
 import pytest
 
 from bife_core import attach, load_rule, solve
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
 from bife_core.rules import interpret_rule
 from bife_core.rules.types import CompiledRule

@@ -10,10 +10,11 @@ import pytest
 from pydantic import ValidationError
 
 from bife_core import solve
-from bife_core.benchmarks import Instance
+from bife_core.benchmarks.base import Instance
 from bife_core.errors import InstanceError, RuleError, SolverError
 from bife_core.rules import load_rule
-from bife_core.scip.solving import BUILTIN_BRANCHERS, SolveResult, SolveSettings, versions
+from bife_core.scip.builtin import BUILTIN_BRANCHERS
+from bife_core.scip.solving import SolveResult, SolveSettings, versions
 
 
 @pytest.mark.parametrize("brancher", [*BUILTIN_BRANCHERS, "pseudocost_product", "paper_ca"])

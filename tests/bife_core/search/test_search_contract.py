@@ -10,17 +10,15 @@ from bife_core.config import Llm4BranchConfig, ReevoConfig, SearchConfig
 from bife_core.search import (
     ATTEMPTS_PER_SAMPLE,
     SEARCHES,
-    History,
     Request,
     SampleRequest,
     Search,
     SolveRequest,
     TrialRequest,
     open_search,
-    replay,
     sample_seed,
 )
-from tests.support.searching import World, drive
+from tests.support.searching import World, drive, rebuilt
 
 WORLDS = [
     World(seed=1),
@@ -110,14 +108,14 @@ def test_answers_that_do_not_fit_change_nothing(method: str) -> None:
 @IN_EVERY
 def test_it_is_rebuilt_from_what_it_was_told(method: str, world: World) -> None:
     settings = config(method)
-    search, history = open_search(settings), History(config=settings)
+    search, told = open_search(settings), []
     for _ in range(6):
         if not (requests := search.ask()):
             break
         answers = tuple(world(request) for request in requests)
         search.tell(answers)
-        history = history.extended(answers)
-    copy = replay(settings, History.from_json(history.to_json()))
+        told.append(answers)
+    copy = rebuilt(settings, told)
     assert copy.samples == search.samples
     assert copy.summaries == search.summaries
     assert drive(copy, world) == drive(search, world)

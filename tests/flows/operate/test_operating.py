@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from bife_core.benchmarks import FAMILIES
+from bife_core.benchmarks.config import FAMILIES
 from flows.operate.deployments import STAGES, WORK_POOL
 from flows.operate.serving import GONE
 from tasks.home import Home

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from bife_core.benchmarks import Instance
-from bife_core.collection import CollectionSummary
+from bife_core.benchmarks.base import Instance
+from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import ConfigError
 from bife_core.evolution.config import EvolutionConfig
 from bife_core.evolution.driver import Driver, Evolution

@@ -12,10 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bife_core.benchmarks import Benchmark, Instance
+from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.benchmarks.ecole import import_ecole
-from bife_core.config import CollectionConfig
-from bife_core.decisions import SCHEMA_VERSION, Decisions, concatenate
+from bife_core.decisions.config import CollectionConfig
+from bife_core.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.files import write_whole
 from bife_core.places import compiled_code
@@ -239,7 +239,7 @@ def _start(
         directory.mkdir(parents=True, exist_ok=True)
     return submit_repeated(
         pool,
-        "bife_core.collection:work",
+        "bife_core.decisions.collecting:work",
         arguments,
         limit_s=limit_s,
         reads=[instance.path],
@@ -250,7 +250,7 @@ def _start(
 
 def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[str, Any]:
     """Collect from one instance in this process; what `collect_decisions` calls in a worker."""
-    from bife_core.scip.expert import record_decisions
+    from bife_core.decisions.expert import record_decisions
 
     options = CollectionConfig.model_validate(config)
     began = time.process_time()

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyscipopt
 
 from bife_core.benchmarks.screening import read_model
-from bife_core.decisions import Decisions, concatenate
+from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import SolverError
 from bife_core.scip.ecole import EcoleExtractor
 from bife_core.scip.extractor import FeatureExtractor

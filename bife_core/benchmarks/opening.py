@@ -1,28 +1,15 @@
-"""The families by name, and the one door to all benchmarks."""
+"""The one door to all benchmarks."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
-from bife_core.benchmarks import combinatorial_auction, facility_location, independent_set, set_covering
-from bife_core.benchmarks.base import Benchmark, Family
+from bife_core.benchmarks.base import Benchmark
+from bife_core.benchmarks.config import FAMILIES, InstancesConfig
 from bife_core.benchmarks.ecole import EcoleBenchmark
 from bife_core.benchmarks.folder import open_folder
 from bife_core.benchmarks.generated import GeneratedBenchmark
-from bife_core.config import InstancesConfig
 from bife_core.errors import ConfigError
-
-FAMILIES: Final[dict[str, Family]] = {
-    family.name: family
-    for family in (
-        set_covering.FAMILY,
-        combinatorial_auction.FAMILY,
-        independent_set.FAMILY,
-        facility_location.FAMILY,
-    )
-}
-"""Every family `InstancesConfig.benchmark` may name."""
 
 
 def open_benchmark(config: InstancesConfig, cache_dir: Path) -> Benchmark:
@@ -45,10 +32,7 @@ def open_benchmark(config: InstancesConfig, cache_dir: Path) -> Benchmark:
     """
     if config.folder is not None:
         return open_folder(config.folder, config.seed)
-    family = FAMILIES.get(config.benchmark)
-    if family is None:
-        known = ", ".join([*FAMILIES, "folder"])
-        raise ConfigError(f"There is no benchmark {config.benchmark!r}; choose one of {known}.")
+    family = FAMILIES.find(config.benchmark)
     if config.size not in family.sizes:
         known = ", ".join(family.sizes)
         raise ConfigError(f"{family.name} has no size {config.size!r}; choose one of {known}.")

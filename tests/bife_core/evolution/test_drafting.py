@@ -1,11 +1,13 @@
 import pickle
+import time
 
 import pytest
 
-from bife_core.config import GeneratorConfig
-from bife_core.generators import Draft
+from bife_core.config import BudgetConfig, GeneratorConfig
+from bife_core.evolution import DraftingStoppedError, UnansweredError, generator_identity
+from bife_core.evolution.drafting import write_draft
+from bife_core.generators import Account, BudgetReachedError, Draft, open_generator
 from bife_core.search import Sample, SampleRequest
-from tasks.generation import GenerationStopped, generator_identity, propose
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 
@@ -21,7 +23,8 @@ REQUEST = SampleRequest(id="g01-c00", generation=1, operator="m1", parents=(PARE
 
 
 def proposed(config, calls):
-    return Draft.model_validate(propose.fn(REQUEST, config, "toys", calls, "key"))
+    account = Account(calls)
+    return write_draft(REQUEST, "toys", open_generator(config, account), account)
 
 
 @pytest.fixture
@@ -46,9 +49,9 @@ def test_the_same_request_gives_the_same_rule_offline(tmp_path):
 def test_calls_of_an_earlier_interrupted_run_are_counted_too(tmp_path, api):
     config = GeneratorConfig(kind="openai")
     with api("bad_key", "good"):
-        with pytest.raises(GenerationStopped) as stopped:
+        with pytest.raises(DraftingStoppedError) as stopped:
             proposed(config, tmp_path)
-        assert [attempt.status for attempt in stopped.value.generation.attempts] == ["error"]
+        assert [attempt.status for attempt in stopped.value.draft.attempts] == ["error"]
         written = proposed(config, tmp_path)
     assert [(attempt.status, attempt.recorded) for attempt in written.attempts] == [
         ("error", True),
@@ -66,8 +69,17 @@ def test_an_answer_on_disk_is_not_asked_for_again(tmp_path, api):
 
 
 def test_a_stop_survives_the_way_between_processes():
-    stopped = pickle.loads(pickle.dumps(GenerationStopped("no credit", None)))
-    assert (str(stopped), stopped.generation) == ("no credit", None)
+    stopped = pickle.loads(pickle.dumps(DraftingStoppedError("no credit", None)))
+    assert (str(stopped), stopped.draft) == ("no credit", None)
+    draft = Draft(key="g00-c00", generator="openai", model="m", failure="Nobody is there.")
+    missing = pickle.loads(pickle.dumps(UnansweredError(draft)))
+    assert (str(missing), missing.draft) == ("Nobody is there.", draft)
+
+
+def test_no_call_goes_out_after_the_time_is_up(tmp_path):
+    account = Account(tmp_path, BudgetConfig(hours=1), until_unix_s=time.time())
+    with pytest.raises(BudgetReachedError, match="has run for 1 hours"):
+        write_draft(REQUEST, "toys", open_generator(GeneratorConfig(), account), account)
 
 
 def test_the_identity_of_a_model_holds_neither_key_nor_address(monkeypatch):

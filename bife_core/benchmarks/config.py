@@ -1,0 +1,66 @@
+"""The section `instances` of the configuration, and the families it may name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import Field, model_validator
+
+from bife_core.benchmarks.base import Family
+from bife_core.plugins import Plugins
+from bife_core.values import Value
+
+FAMILIES: Final[Plugins[Family]] = Plugins(
+    "benchmark",
+    "bife.families",
+    {
+        "set_covering": "bife_core.benchmarks.set_covering:FAMILY",
+        "combinatorial_auction": "bife_core.benchmarks.combinatorial_auction:FAMILY",
+        "independent_set": "bife_core.benchmarks.independent_set:FAMILY",
+        "facility_location": "bife_core.benchmarks.facility_location:FAMILY",
+    },
+    lambda found: isinstance(found, Family),
+    "a `Family`",
+    also=("folder",),
+)
+"""Every family `InstancesConfig.benchmark` may name."""
+
+
+def _offer_sizes(schema: dict[str, Any]) -> None:
+    schema["enum"] = list(dict.fromkeys(size for family in FAMILIES.values() for size in family.sizes))
+
+
+class InstancesConfig(Value):
+    """Which models are solved."""
+
+    benchmark: str = Field(
+        "combinatorial_auction",
+        description="Registered family, or 'folder'.",
+        json_schema_extra=FAMILIES.offer,
+    )
+    size: str = Field(
+        "test",
+        description="A size the family names, such as 'test' or 'transfer'.",
+        json_schema_extra=_offer_sizes,
+    )
+    folder: Path | None = Field(
+        None, description="Directory of .mps/.lp/.cip models when benchmark='folder'."
+    )
+    seed: int = Field(0, ge=0, description="Seed all instances and the split of a folder are derived from.")
+    drawn_by: Literal["bife", "ecole"] = Field(
+        "bife", description="Whose generators draw a family's models; 'ecole' needs the optional package."
+    )
+
+    @model_validator(mode="after")
+    def _folder_goes_with_folder(self) -> InstancesConfig:
+        if (self.benchmark == "folder") != (self.folder is not None):
+            raise ValueError("'folder' and benchmark='folder' go together: give both or neither")
+        if self.folder is not None and self.drawn_by != "bife":
+            raise ValueError("drawn_by='ecole' goes with a family, not with a folder of models")
+        return self
+
+    @property
+    def label(self) -> str:
+        """Short name used in run names and for the registered model."""
+        return self.folder.resolve().name if self.folder is not None else self.benchmark

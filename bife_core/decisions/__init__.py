@@ -1,0 +1,1 @@
+"""Strong-branching decisions: how they are recorded, and the file they lie in."""

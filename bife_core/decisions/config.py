@@ -1,0 +1,27 @@
+"""The section `collection` of the configuration."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from bife_core.values import Value
+
+
+class CollectionConfig(Value):
+    """How strong-branching decisions are recorded."""
+
+    decisions: int = Field(1000, ge=1, description="Decisions to record in all.")
+    max_instances: int = Field(200, ge=1, description="Design instances that may be solved for them.")
+    decisions_per_instance: int | None = Field(
+        None, ge=1, description="Decisions taken from one instance at most; None takes all it gives."
+    )
+    expert_probability: float = Field(
+        1.0, gt=0, le=1, description="Chance that a node is given to the expert; others follow pseudocosts."
+    )
+    time_limit_s: float = Field(600.0, gt=0, description="CPU seconds spent on one instance at most.")
+    seed: int = Field(0, ge=0, description="Seed of the choice of expert nodes and of the solver.")
+    features: Literal["bife", "ecole"] = Field(
+        "bife", description="Who extracts the features that are recorded; 'ecole' needs the optional package."
+    )

@@ -1,0 +1,79 @@
+"""The sections `validation` and `evaluation` of the configuration, and the named protocols."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from bife_core.errors import ConfigError
+from bife_core.scip.builtin import BUILTIN_BRANCHERS
+from bife_core.scip.cost import Cost
+from bife_core.values import Value
+
+ProtocolName = Literal["paper", "quick", "custom"]
+"""Named evaluation protocols; `custom` is whatever preset, file and options say."""
+
+
+def _offer_branchers(schema: dict[str, Any]) -> None:
+    schema["enum"] = list(BUILTIN_BRANCHERS)
+
+
+class ValidationConfig(Value):
+    """How the final rule is chosen: the best few by F_HF are solved with again, on instances of their own.
+
+    The greatest of many noisy F_HF flatters its rule; a second look on other instances does not.
+    """
+
+    finalists: int = Field(5, ge=1, description="Rules with the best F_HF to choose among; 1 takes the best.")
+    instances: int = Field(20, ge=1, description="Validation instances, apart from design and test.")
+    seeds: tuple[int, ...] = Field((0,), min_length=1, description="SCIP seeds per instance.")
+
+
+class EvaluationConfig(Value):
+    """How methods are compared with a baseline on instances they never saw."""
+
+    instances: int = Field(20, ge=1, description="Held-out test instances of each size.")
+    seeds: tuple[int, ...] = Field((0, 1, 2, 3, 4), min_length=1, description="SCIP seeds per instance.")
+    sizes: tuple[str, ...] = Field(
+        (), description="Sizes of the family to evaluate on, in order; empty is the size of the models."
+    )
+    time_limit_s: float = Field(1000.0, gt=0, description="CPU seconds one solve may take.")
+    baseline: str = Field(
+        "relpscost",
+        description="Branching the rule is compared with; relpscost is RPB.",
+        json_schema_extra=_offer_branchers,
+    )
+    metric: Cost = Field("time", description="What methods are compared by.")
+    confidence: float = Field(0.95, gt=0, lt=1, description="Level of intervals and tests.")
+    warm_up_s: float = Field(
+        2.0, ge=0, description="CPU seconds each solver process spends on an unmeasured solve first."
+    )
+    reuse_baseline: bool = Field(
+        False, description="Whether earlier solves of SCIP's own branchers on this machine may be reused."
+    )
+
+    @property
+    def protocol(self) -> ProtocolName:
+        """Name of the protocol these settings are, whatever they were made from."""
+        same = ("instances", "seeds", "sizes", "time_limit_s", "baseline", "warm_up_s")
+        for name in ("paper", "quick"):
+            named = protocol(name)
+            if all(getattr(self, field) == getattr(named, field) for field in same):
+                return name
+        return "custom"
+
+
+def protocol(name: ProtocolName) -> EvaluationConfig:
+    """Return a named evaluation protocol: `paper` as published, `quick` for a first answer in minutes to an hour.
+
+    Raises
+    ------
+    ConfigError
+        If no protocol has that name.
+    """
+    if name == "paper":
+        return EvaluationConfig(sizes=("test", "transfer"))
+    if name == "quick":
+        return EvaluationConfig(seeds=(0, 1), sizes=("test",), time_limit_s=300.0)
+    raise ConfigError(f"There is no protocol {name!r} with settings of its own; choose one of paper, quick.")

@@ -1,0 +1,29 @@
+"""The sections `low` and `high` of the configuration."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from bife_core.scip.cost import Cost
+from bife_core.values import Value
+
+
+class LowFidelityConfig(Value):
+    """F_LF: agreement with the recorded decisions."""
+
+    ties: Literal["any", "first"] = Field(
+        "any", description="'any' credits every candidate with the best expert score, 'first' only the first."
+    )
+    time_limit_s: float = Field(30.0, gt=0, description="Wall seconds before a rule is stopped and rejected.")
+
+
+class HighFidelityConfig(Value):
+    """F_HF: minus the mean cost of solving the design instances."""
+
+    instances: int = Field(20, ge=1, description="Design instances to solve.")
+    cost: Cost = Field("time", description="What a solve costs.")
+    mean: Literal["arithmetic", "geometric"] = Field("arithmetic", description="How costs are averaged.")
+    time_limit_s: float = Field(60.0, gt=0, description="CPU seconds one solve may take.")
+    seed: int = Field(0, ge=0, description="SCIP's randomisation seed.")

@@ -1,0 +1,74 @@
+"""The sections `generator` and `budget` of the configuration, and the generators they may name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from pydantic import Field, field_validator, model_validator
+
+from bife_core.generators.base import Generator
+from bife_core.plugins import Plugins
+from bife_core.values import Value
+
+GENERATORS: Final[Plugins[Callable[..., Generator]]] = Plugins(
+    "generator",
+    "bife.generators",
+    {
+        "offline": "bife_core.generators.offline.generator:configured",
+        "openai": "bife_core.generators.openai_compatible:configured",
+        "replay": "bife_core.generators.replay:configured",
+    },
+    callable,
+    "a function of a `GeneratorConfig` and an `Account`",
+)
+"""Maker of every generator, by the `kind` of its configuration."""
+
+
+class GeneratorConfig(Value):
+    """Who writes the rules. Addresses and keys of a model API come from the environment, never from here."""
+
+    kind: str = Field(
+        "offline",
+        description="Offline grammar, an OpenAI-compatible API, recorded answers, or a plugin.",
+        json_schema_extra=GENERATORS.offer,
+    )
+    model: str | None = Field(None, description="Model name; None reads BIFE_LLM_MODEL.")
+    temperature: float | None = Field(
+        None, ge=0, le=2, description="Sampling temperature; None is the API's own."
+    )
+    replay_from: Path | None = Field(None, description="Directory of recorded answers when kind='replay'.")
+
+    @field_validator("kind")
+    @classmethod
+    def _is_known(cls, kind: str) -> str:
+        return GENERATORS.known(kind)
+
+    @model_validator(mode="after")
+    def _replay_has_answers(self) -> GeneratorConfig:
+        if self.kind == "replay" and self.replay_from is None:
+            raise ValueError("kind='replay' needs 'replay_from', a directory of recorded answers")
+        return self
+
+
+class BudgetConfig(Value):
+    """What a search may spend. The limit reached first ends it with the best rule so far; None is no limit.
+
+    No limit is part of a search's identity: raise it and run again, and the search goes on where it stopped.
+    What earlier runs of the same search spent counts.
+    """
+
+    calls: int | None = Field(None, ge=1, description="Calls to the model API, failed ones included.")
+    samples: int | None = Field(
+        None, ge=1, description="Rules sampled; `search.samples` is the size of the whole search."
+    )
+    tokens: int | None = Field(None, ge=1, description="Tokens of prompts and answers together.")
+    prompt_tokens: int | None = Field(None, ge=1, description="Tokens of prompts.")
+    completion_tokens: int | None = Field(None, ge=1, description="Tokens of answers.")
+    usd: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="US dollars; needs BIFE_LLM_PRICE_IN and _OUT."
+    )
+    hours: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="Wall-clock hours the search runs, over all its starts."
+    )

@@ -1,0 +1,138 @@
+"""What can be added from outside, by name: what BiFE brings of a kind, and what other packages offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TypeVar
+
+from bife_core.errors import ConfigError
+
+Plugin = TypeVar("Plugin")
+
+
+class Plugins(MutableMapping[str, Plugin]):
+    """All plugins of one kind by name; each is loaded when it is first asked for.
+
+    Another package adds one by an entry point in `group`; a script may also enter one for its own process, as into
+    a dictionary.
+
+    Parameters
+    ----------
+    kind : str
+        What people call one, such as ``search``.
+    group : str
+        The group of entry points other packages offer theirs in.
+    own : mapping of str to str
+        Those BiFE brings, each as ``module:object``.
+    fits : callable
+        Whether an object that was loaded is one.
+    form : str
+        What it has to be, for the sentence on one that is not.
+    also : tuple of str
+        Names that stand for something else where one of the plugins could stand, such as ``folder``.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        group: str,
+        own: Mapping[str, str],
+        fits: Callable[[Any], bool],
+        form: str,
+        also: tuple[str, ...] = (),
+    ) -> None:
+        self.kind = kind
+        self.group = group
+        self._own = {name: EntryPoint(name, where, group) for name, where in own.items()}
+        self._fits = fits
+        self._form = form
+        self._also = also
+        self._loaded: dict[str, Plugin] = {}
+        self._offered: dict[str, EntryPoint] | None = None
+
+    def known(self, name: str) -> str:
+        """Return `name` if it is one of `names`, without loading what it stands for; for validators of settings.
+
+        Raises
+        ------
+        ValueError
+            If it is not.
+        """
+        if name not in self.names:
+            raise ValueError(self._none(name))
+        return name
+
+    def find(self, name: str) -> Plugin:
+        """Return the plugin of that name.
+
+        Raises
+        ------
+        ConfigError
+            If there is none, or the package that offers it is broken.
+        """
+        if name not in self:
+            raise ConfigError(f"{self._none(name)}.")
+        return self[name]
+
+    @property
+    def names(self) -> list[str]:
+        """All names a setting may hold."""
+        return [*self, *self._also]
+
+    def offer(self, schema: dict[str, Any]) -> None:
+        """Enter the names into the JSON schema of a setting, so that a form lists them."""
+        schema["enum"] = self.names
+
+    def __getitem__(self, name: str) -> Plugin:
+        if name not in self._loaded:
+            self._loaded[name] = self._load(self._entries()[name])
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, plugin: Plugin) -> None:
+        self._loaded[name] = plugin
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._loaded or name in self._entries()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._entries(), **self._loaded})
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def _none(self, name: str) -> str:
+        return f"There is no {self.kind} {name!r}; choose one of {', '.join(self.names)}"
+
+    def _entries(self) -> dict[str, EntryPoint]:
+        if self._offered is None:
+            self._offered = dict(self._own)
+            for entry in entry_points(group=self.group):
+                first = self._offered.setdefault(entry.name, entry)
+                if first is not entry:
+                    raise ConfigError(
+                        f"{_package(first)} and {_package(entry)} both offer a {self.kind} {entry.name!r}; "
+                        "uninstall one of them."
+                    )
+        return self._offered
+
+    def _load(self, entry: EntryPoint) -> Plugin:
+        if entry.dist is None:
+            loaded: Plugin = entry.load()
+            return loaded
+        of = f"The {self.kind} {entry.name!r} of the package {_package(entry)}"
+        try:
+            loaded = entry.load()
+        except Exception as error:  # importing a package may raise anything
+            reason = f"{type(error).__name__}: {error}".rstrip(".: ")
+            raise ConfigError(f"{of} cannot be loaded ({reason}); update or uninstall it.") from error
+        if not self._fits(loaded):
+            raise ConfigError(f"{of} must be {self._form}, but {entry.value} is {type(loaded).__name__}.")
+        return loaded
+
+
+def _package(entry: EntryPoint) -> str:
+    return "BiFE" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"

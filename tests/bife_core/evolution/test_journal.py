@@ -1,0 +1,97 @@
+"""The journal: whole lines only, of one search, told apart and read again as they were written."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+import pytest
+
+from bife_core.evolution import Journal, JournalError, Opened
+from bife_core.evolution.journal import FILE, Drafted, Ended, Scored, Stopped, read_journal
+from bife_core.fidelity.low import LowScore
+from bife_core.generators import Draft
+from bife_core.search import SampleRequest, SearchCost
+
+OPENED = Opened(key="a", name="toys", params={"search.seed": 0})
+REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3, hints=("Half a pair: \ud800.",))
+DRAFT = Draft(key="g00-c00", generator="openai", model="m", source="x", seconds=0.1, thought="\ud83d é\n\x00")
+
+
+def journal(folder: Path) -> Journal:
+    made = Journal(folder, OPENED)
+    made.add(Drafted(request=REQUEST, draft=DRAFT))
+    made.add(Scored(id="g00-c00", score=LowScore(f_lf=1 / 3)))
+    return made
+
+
+def test_entries_are_read_as_they_were_written(tmp_path: Path) -> None:
+    written = journal(tmp_path).entries
+    assert [entry.kind for entry in written] == ["opened", "drafted", "scored"]
+    assert tuple(entry for entry, _ in read_journal(tmp_path)) == written
+    assert Journal(tmp_path, OPENED).entries == written
+    assert len((tmp_path / FILE).read_bytes().splitlines()) == 3
+
+
+def test_reading_goes_on_from_any_place(tmp_path: Path) -> None:
+    made = journal(tmp_path)
+    places = [place for _, place in read_journal(tmp_path)]
+    made.add(Stopped(reason="Tea."))
+    assert [entry.kind for entry, _ in read_journal(tmp_path, places[1])] == ["scored", "stopped"]
+    assert list(read_journal(tmp_path, (tmp_path / FILE).stat().st_size)) == []
+    assert list(read_journal(tmp_path / "none")) == []
+
+
+@pytest.mark.parametrize("cut", [1, 5, 50])
+def test_half_a_line_at_the_end_counts_for_nothing(tmp_path: Path, cut: int) -> None:
+    journal(tmp_path)
+    path = tmp_path / FILE
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert [entry.kind for entry, _ in read_journal(tmp_path)] == ["opened", "drafted"]
+    again = Journal(tmp_path, OPENED)
+    again.add(Stopped(reason="Tea."))
+    assert [entry.kind for entry, _ in read_journal(tmp_path)] == ["opened", "drafted", "stopped"]
+
+
+def test_a_line_in_the_middle_that_is_none_is_an_error(tmp_path: Path) -> None:
+    made = journal(tmp_path)
+    with (tmp_path / FILE).open("ab") as file:
+        file.write(b'{"kind": "scored"}\n')
+    made.add(Stopped(reason="Tea."))
+    with pytest.raises(
+        JournalError, match=r"journal\.jsonl has a line that is no entry.*bytes from its start"
+    ):
+        Journal(tmp_path, OPENED)
+
+
+def test_a_folder_belongs_to_one_search(tmp_path: Path) -> None:
+    journal(tmp_path)
+    with pytest.raises(JournalError, match="holds another search"):
+        Journal(tmp_path, OPENED.model_copy(update={"key": "b"}))
+
+
+def test_time_adds_up_over_starts(tmp_path: Path) -> None:
+    first = Journal(tmp_path, OPENED)
+    time.sleep(0.05)
+    told = first.add(Stopped(reason="Tea."))
+    assert told.elapsed_s >= 0.05
+    assert told.at_unix_s == pytest.approx(time.time(), abs=5)
+    second = Journal(tmp_path, OPENED)
+    assert second.elapsed_s >= told.elapsed_s
+    until = second.until_unix_s(1.0)
+    assert until is not None
+    assert 3500 < until - time.time() < 3600
+    assert second.until_unix_s(None) is None
+
+
+def test_only_its_own_end_is_the_end(tmp_path: Path) -> None:
+    made = Journal(tmp_path, OPENED)
+    cost = SearchCost(search="bife", f_hf_s=math.pi)
+    assert made.end is None
+    made.add(Ended(best=None, cost=cost, ended_by="budget.calls is used up."))
+    assert made.end is None
+    made.add(Ended(best=None, cost=cost))
+    known = Journal(tmp_path, OPENED).end
+    assert known is not None
+    assert known.cost == cost
