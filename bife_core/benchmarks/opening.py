@@ -12,14 +12,14 @@ from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.errors import ConfigError
 
 
-def open_benchmark(config: InstancesConfig, cache_dir: Path) -> Benchmark:
+def open_benchmark(config: InstancesConfig, cache_dir: Path | str) -> Benchmark:
     """Return the benchmark `config` names.
 
     Parameters
     ----------
     config : InstancesConfig
         Family and size, or a folder of models.
-    cache_dir : Path
+    cache_dir : Path or str
         Where generated models are kept; created when the first is written. A folder's models stay where
         they are.
 
@@ -37,5 +37,5 @@ def open_benchmark(config: InstancesConfig, cache_dir: Path) -> Benchmark:
         known = ", ".join(family.sizes)
         raise ConfigError(f"{family.name} has no size {config.size!r}; choose one of {known}.")
     if config.drawn_by == "ecole":
-        return EcoleBenchmark(family, config.size, config.seed, cache_dir.absolute())
-    return GeneratedBenchmark(family, config.size, config.seed, cache_dir.absolute())
+        return EcoleBenchmark(family, config.size, config.seed, Path(cache_dir).absolute())
+    return GeneratedBenchmark(family, config.size, config.seed, Path(cache_dir).absolute())

@@ -103,7 +103,7 @@ def _sentence(reasons: Sequence[str]) -> str:
 def collect_decisions(
     benchmark: Benchmark,
     config: CollectionConfig,
-    directory: Path,
+    directory: Path | str,
     pool: Workers,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
@@ -119,7 +119,7 @@ def collect_decisions(
     benchmark : Benchmark
         Its ``collection`` split is solved.
     config : CollectionConfig
-    directory : Path
+    directory : Path or str
         Parts and the merged file go here.
     pool : Workers
     progress : callable, optional
@@ -136,6 +136,7 @@ def collect_decisions(
     WorkerFailure
         If the pool is closed meanwhile.
     """
+    directory = Path(directory)
     if config.features == "ecole":
         import_ecole()
     waiting = _instances(benchmark, config.max_instances, pool.workers)

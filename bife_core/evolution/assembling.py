@@ -30,9 +30,9 @@ CONCURRENT_WORK: Final = 16
 def evolve(
     config: EvolutionConfig,
     instances: Sequence[Instance],
-    decisions: CollectionSummary | Path | None = None,
+    decisions: CollectionSummary | Path | str | None = None,
     *,
-    folder: Path,
+    folder: Path | str,
     benchmark: str = "models of one kind",
     training: Sequence[Instance] = (),
     generator: Generator | None = None,
@@ -87,7 +87,7 @@ def evolve(
     JournalError
         If `folder` holds another search.
     """
-    search = open_search(config.search)
+    folder, search = Path(folder), open_search(config.search)
     if not instances:
         raise ConfigError("A search needs at least one instance to solve; `instances` is empty.")
     if not search.low_fidelity:
@@ -138,10 +138,11 @@ def evolve(
         return driver.run()
 
 
-def _read(decisions: CollectionSummary | Path | None) -> tuple[Path | None, str | None, float]:
+def _read(decisions: CollectionSummary | Path | str | None) -> tuple[Path | None, str | None, float]:
     """Return file, digest and cost in CPU seconds of recorded decisions."""
     if decisions is None:
         return None, None, 0.0
     if isinstance(decisions, CollectionSummary):
         return decisions.path, decisions.digest, decisions.cpu_s
-    return decisions, hashlib.sha256(decisions.read_bytes()).hexdigest()[:16], 0.0
+    path = Path(decisions)
+    return path, hashlib.sha256(path.read_bytes()).hexdigest()[:16], 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -153,3 +154,14 @@ def test_closed_workers_say_so(data: dict[str, Any], tmp_path: Path) -> None:
     closed.close()
     with pytest.raises(BifeError, match="were closed"):
         bife_core.evolve(small(), **{**data, "workers": closed}, folder=tmp_path)
+
+
+def test_the_lines_in_the_readme_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"## In a notebook\n\n```python\n(.*?)```", text, re.DOTALL)
+    smaller = block.replace('"quick"', '"smoke"').replace('"design", 6', '"design", 2')
+    assert smaller.count("smoke") == smaller.count('"design", 2') == 1
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {}
+    exec(compile(smaller, "README.md", "exec", dont_inherit=True), namespace)
+    assert namespace["found"].best.f_hf < 0
