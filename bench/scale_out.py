@@ -89,7 +89,7 @@ def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
                 killers.append(threading.Thread(target=lambda: killed.append(kill_one(runner))))
                 killers[0].start()
 
-    where = {"runner.kind": runner, "runner.address": address, "workers": WORKERS}
+    where = {"runner.kind": runner, "runner.address": address, "runner.workers": WORKERS}
     config = with_overrides(preset("smoke"), where)
     began = time.monotonic()
     result = run(Killer(), pipeline, config)

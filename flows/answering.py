@@ -240,7 +240,6 @@ class Answering:
                     decisions.path if decisions is not None else None,
                     decisions.digest if decisions is not None else None,
                     self.config.low,
-                    self.config.workers,
                     self.config.runner,
                 )
         except GenerationStopped:
@@ -286,9 +285,7 @@ class Answering:
             return [TrialAnswer(id=request.id, failure=self.ended_by) for request in requests]
         observer().activity(f"{len(requests)} trials on training instances")
         tried = [
-            score_trial.submit(
-                request, self.training, self.config.high, self.key, self.config.workers, self.config.runner
-            )
+            score_trial.submit(request, self.training, self.config.high, self.key, self.config.runner)
             for request in requests
         ]
         answers: list[Answer] = []
@@ -322,7 +319,6 @@ class Answering:
                 self.design,
                 config.high,
                 self.key,
-                config.workers,
                 config.runner,
                 self._allowance.until_unix_s,
             )

@@ -33,8 +33,6 @@ from tasks.workers import worker_pool
 
 run_rules.register()
 
-_HERE = RunnerConfig()
-
 
 def evaluation_key(
     methods: Sequence[Brancher],
@@ -91,8 +89,7 @@ def evaluate(
     methods: Sequence[Brancher],
     settings: dict[str, InstanceSet],
     config: EvaluationConfig,
-    workers: int | None,
-    runner: RunnerConfig = _HERE,
+    runner: RunnerConfig,
 ) -> dict[str, Any]:
     """Solve the instances of all settings with all methods and return an `EvaluationSummary` as JSON.
 
@@ -119,7 +116,7 @@ def evaluate(
                 for name, chosen in settings.items()
             ],
             config,
-            worker_pool(workers, runner),
+            worker_pool(runner),
             solve_store(),
             progress_listener(),
             note_listener(),

@@ -23,8 +23,6 @@ from tasks.solves import solve_store
 from tasks.states import REJECTED, told
 from tasks.workers import worker_pool
 
-_HERE = RunnerConfig()
-
 
 def _low_parts(parameters: dict[str, Any]) -> dict[str, Any]:
     return {
@@ -69,8 +67,7 @@ def score_low(
     decisions: Path | None,
     decisions_digest: str | None,
     config: LowFidelityConfig,
-    workers: int | None,
-    runner: RunnerConfig = _HERE,
+    runner: RunnerConfig,
 ) -> dict[str, Any]:
     """Score what a generator wrote and return a `LowScore` as JSON.
 
@@ -87,7 +84,7 @@ def score_low(
     if written.source is None:
         score = LowScore(failure=written.failure or "The generator gave no rule.")
     else:
-        score = _score_low(written.source, decisions, config, worker_pool(workers, runner))
+        score = _score_low(written.source, decisions, config, worker_pool(runner))
     return _judged(score, f"F_LF {score.f_lf:.4f}" if score.f_lf is not None else "The rule is sound.")
 
 
@@ -103,8 +100,7 @@ def score_high(
     instances: InstanceSet,
     config: HighFidelityConfig,
     evolution: str,
-    workers: int | None,
-    runner: RunnerConfig = _HERE,
+    runner: RunnerConfig,
     until_unix_s: float | None = None,
 ) -> dict[str, Any]:
     """Solve the design instances with a rule and return a `HighScore` as JSON.
@@ -127,7 +123,7 @@ def score_high(
         sample,
         [reference.instance() for reference in instances.instances],
         config,
-        worker_pool(workers, runner),
+        worker_pool(runner),
         solve_store(),
         note=note_listener(),
         until_unix_s=until_unix_s,
@@ -153,8 +149,7 @@ def score_trial(
     training: InstanceSet,
     config: HighFidelityConfig,
     evolution: str,
-    workers: int | None,
-    runner: RunnerConfig = _HERE,
+    runner: RunnerConfig,
 ) -> dict[str, Any]:
     """Solve training instances as a search asks and return a `TrialScore` as JSON.
 
@@ -168,7 +163,7 @@ def score_trial(
         request.sample or request.id,
         [training.instances[position].instance() for position in request.instances],
         config.model_copy(update={"time_limit_s": request.time_limit_s, "cost": request.cost or config.cost}),
-        worker_pool(workers, runner),
+        worker_pool(runner),
         solve_store(),
         note=note_listener(),
     )

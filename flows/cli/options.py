@@ -223,7 +223,7 @@ def resolve(
         "generator.model": model,
         "generator.replay_from": replay_from,
         "search.seed": seed,
-        "workers": workers,
+        "runner.workers": workers,
     }
     overrides |= {key: value for key, value in given.items() if value is not None}
     overrides |= dict(map(assignment, settings or ()))

@@ -7,6 +7,7 @@ from bife_core.config import (
     HighFidelityConfig,
     InstancesConfig,
     LowFidelityConfig,
+    RunnerConfig,
 )
 from bife_core.generators import Generation
 from tasks.collection import benchmark, collect, prepare_instances
@@ -15,6 +16,7 @@ from tasks.scoring import score_high, score_low
 from tasks.workers import close_workers, worker_pool
 
 TINY = InstancesConfig(size="tiny")
+ONE = RunnerConfig(workers=1)
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[24]\n"
 NEVER = """def candidate_variable_score(variable_features) -> float:
     total = 0.0
@@ -27,7 +29,7 @@ NEVER = """def candidate_variable_score(variable_features) -> float:
 @pytest.fixture(scope="module")
 def decisions():
     config = CollectionConfig(decisions=5, time_limit_s=20)
-    return CollectionSummary.model_validate(collect.fn(TINY, config, 1))
+    return CollectionSummary.model_validate(collect.fn(TINY, config, ONE))
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ def design():
 def low(decisions, generation, limit_s=30.0):
     config = LowFidelityConfig(time_limit_s=limit_s)
     return score_low.fn(
-        "g00-c00", generation.model_dump(mode="json"), decisions.path, decisions.digest, config, 1
+        "g00-c00", generation.model_dump(mode="json"), decisions.path, decisions.digest, config, ONE
     )
 
 
@@ -72,7 +74,7 @@ def test_a_rule_that_never_ends_is_stopped(decisions):
 
 def test_solves_give_minus_the_mean_cost(design):
     config = HighFidelityConfig(instances=1, cost="nodes", time_limit_s=20)
-    score = score_high.fn("g00-c00", SOURCE, design, config, "key", 1)
+    score = score_high.fn("g00-c00", SOURCE, design, config, "key", ONE)
     assert score["failure"] is None
     assert score["f_hf"] == -score["results"][0]["nodes"]
 
@@ -92,9 +94,9 @@ def test_a_benchmark_is_opened_once(tmp_path):
 
 
 def test_all_tasks_share_one_pool_and_a_closed_one_is_replaced():
-    pool = worker_pool(1)
-    assert worker_pool(1) is pool
+    pool = worker_pool(ONE)
+    assert worker_pool(ONE) is pool
     close_workers()
-    replaced = worker_pool(1)
+    replaced = worker_pool(ONE)
     assert replaced is not pool
     assert replaced.submit("bife_core.sandbox.selftest:echo", {"value": 1}, limit_s=60).result() == 1

@@ -27,7 +27,7 @@ def test_quick_is_the_default(bife):
 def test_options_change_what_they_say(bife, tmp_path):
     config = resolved(bife, "--benchmark", "set_covering", "--size", "tiny", "--workers", 3, "--seed", 7)
     assert (config.instances.benchmark, config.instances.size) == ("set_covering", "tiny")
-    assert (config.workers, config.search.seed, config.instances.seed) == (3, 7, 0)
+    assert (config.runner.workers, config.search.seed, config.instances.seed) == (3, 7, 0)
     config = resolved(bife, "--instances", tmp_path)
     assert (config.instances.benchmark, config.instances.folder) == ("folder", tmp_path)
     config = resolved(bife, "--generator", "openai", "--model", "some-model")
@@ -40,10 +40,10 @@ def test_options_change_what_they_say(bife, tmp_path):
 
 def test_later_sources_win_over_earlier_ones(bife, tmp_path):
     file = tmp_path / "settings.json"
-    file.write_text('{"search": {"samples": 20, "seed": 5, "population": 4}, "workers": 2}')
+    file.write_text('{"search": {"samples": 20, "seed": 5, "population": 4}, "runner": {"workers": 2}}')
     config = resolved(bife, "--preset", "smoke", "--config", file, "--seed", 6, "--set", "search.samples=30")
     assert (config.search.samples, config.search.seed, config.search.population) == (30, 6, 4)
-    assert config.workers == 2
+    assert config.runner.workers == 2
     assert config.instances == preset("smoke").instances
 
 
