@@ -27,7 +27,7 @@ from typing import Any
 
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.opening import open_benchmark
-from bife_core.config import HighFidelityConfig, InstancesConfig
+from bife_core.config import HighFidelityConfig, InstancesConfig, RunnerConfig
 from bife_core.fidelity.high import score_high
 from bife_core.rules import load_rule
 from bife_core.sandbox import usable_cores
@@ -73,7 +73,7 @@ def by_bife(instances: Sequence[Instance], workers: int) -> tuple[float, float]:
     """Return wall seconds of the batch as an evolution runs it, and the CPU seconds of its solves."""
     from tasks.workers import close_workers, worker_pool
 
-    pool = worker_pool(workers)
+    pool = worker_pool(RunnerConfig(workers=workers))
     batch = jobs(instances)
     # Worker processes start and compile once a run, not once a batch.
     first = [

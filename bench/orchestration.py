@@ -50,14 +50,14 @@ def pipeline_cost(preset_name: str) -> None:
     """Print what a run costs beside its work, and what it leaves."""
     from bench.sizes import Databases, sizes  # imports what counts as start-up
     from bife_core.presets import preset
-    from flows.operate.observer import SilentObserver
+    from flows.operate.observer import Observer
     from flows.operate.running import run, start_embedded_api
     from flows.pipeline import pipeline
     from tasks.home import project_home
     from tasks.tracking import require_store
     from tasks.workers import close_workers
 
-    class Stages(SilentObserver):
+    class Stages(Observer):
         def __init__(self) -> None:
             self.begun: list[tuple[str, float]] = []
 
@@ -159,7 +159,7 @@ def call_cost(runner: str) -> None:
     from bife_core.config import RunnerConfig
     from tasks.workers import close_workers, worker_pool
 
-    pool = worker_pool(2, RunnerConfig(kind=runner))  # type: ignore[arg-type]
+    pool = worker_pool(RunnerConfig(kind=runner, workers=2))  # type: ignore[arg-type]
     echo = "bife_core.sandbox.selftest:echo"
     for _ in range(2):  # processes start in the first round
         began, began_cpu = time.perf_counter(), time.process_time()

@@ -75,7 +75,7 @@ def in_own_home(runner: str, kill: bool) -> dict[str, Any]:
 def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
     """Run the pipeline here, on the cluster at an address if there is one."""
     from bife_core.presets import preset, with_overrides
-    from flows.operate.observer import SilentObserver
+    from flows.operate.observer import Observer
     from flows.operate.running import run
     from flows.pipeline import pipeline
     from tasks.workers import close_workers
@@ -83,13 +83,13 @@ def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
     killed: list[int] = []
     killers: list[threading.Thread] = []
 
-    class Killer(SilentObserver):
+    class Killer(Observer):
         def activity(self, text: str) -> None:
             if kill and text.startswith("solving") and not killers:
                 killers.append(threading.Thread(target=lambda: killed.append(kill_one(runner))))
                 killers[0].start()
 
-    where = {"runner.kind": runner, "runner.address": address, "workers": WORKERS}
+    where = {"runner.kind": runner, "runner.address": address, "runner.workers": WORKERS}
     config = with_overrides(preset("smoke"), where)
     began = time.monotonic()
     result = run(Killer(), pipeline, config)

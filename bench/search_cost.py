@@ -92,7 +92,7 @@ def configured(family: str, method: str, options: Any) -> PipelineConfig:
         "high.time_limit_s": options.time_limit,
         "evaluation.instances": options.held_out,
         "evaluation.seeds": tuple(options.seeds),
-        "workers": options.workers,
+        "runner.workers": options.workers,
     }
     return with_overrides(preset("paper"), scale)
 

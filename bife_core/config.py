@@ -39,7 +39,7 @@ __all__ = [
 
 
 class RunnerConfig(Value):
-    """Where solves and scores run; the rules found do not depend on it."""
+    """Where solves and scores run, and how many at once; the rules found do not depend on it."""
 
     kind: Literal["thread", "process", "dask", "ray"] = Field(
         "thread",
@@ -49,6 +49,10 @@ class RunnerConfig(Value):
     address: str | None = Field(
         None,
         description="Address of the cluster, such as tcp://head:8786 or ray://head:10001; None starts one here.",
+    )
+
+    workers: int | None = Field(
+        None, ge=1, description="Solver processes, one pinned per core; None uses all cores."
     )
 
     @model_validator(mode="after")
@@ -75,6 +79,3 @@ class PipelineConfig(Value):
         description="Who makes a registered rule champion: the statistical gate alone, or a person after it.",
     )
     runner: RunnerConfig = RunnerConfig()
-    workers: int | None = Field(
-        None, ge=1, description="Solver processes, one pinned per core; None uses all cores."
-    )

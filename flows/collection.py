@@ -22,7 +22,7 @@ def collection(config: PipelineConfig) -> CollectionResult:
     Parameters
     ----------
     config : PipelineConfig
-        Its `instances`, `collection` and `workers` are read.
+        Its `instances`, `collection` and `runner` are read.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def collection(config: PipelineConfig) -> CollectionResult:
         If the instances cannot be used or gave no decision.
     """
     observer().stage("collection", f"{config.collection.decisions} decisions on {config.instances.label}")
-    collected = collect(config.instances, config.collection, config.workers, config.runner)
+    collected = collect(config.instances, config.collection, config.runner)
     summary = CollectionSummary.model_validate(collected)
     run_id = track_collection(config.instances, config.collection, summary)
     notes = (*summary.failures, *summary.notes)

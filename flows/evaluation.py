@@ -62,7 +62,7 @@ def evaluation(
     Parameters
     ----------
     config : PipelineConfig
-        Its `instances`, `evaluation` and `workers` are read.
+        Its `instances`, `evaluation` and `runner` are read.
     rule : str
         The leading method: a file, the name of a reference rule, ``models:/<name>@<alias>``, ``runs:/<run id>``,
         or a brancher of SCIP.
@@ -91,9 +91,7 @@ def evaluation(
     count = sum(len(group.instances) for group in groups.values())
     seeds = "1 seed" if len(settings.seeds) == 1 else f"{len(settings.seeds)} seeds"
     observer().stage("evaluation", f"{count} held-out instances, {seeds}")
-    summary = EvaluationSummary.model_validate(
-        evaluate(methods, groups, settings, config.workers, config.runner)
-    )
+    summary = EvaluationSummary.model_validate(evaluate(methods, groups, settings, config.runner))
     every = tuple(groups.values())
     notes = tuple(dict.fromkeys(note for group in every for note in group.notes))
     story = Story(
@@ -162,6 +160,6 @@ def repeat_command(config: PipelineConfig, references: Sequence[str]) -> str:
         if value != defaults[name]:
             text = value if isinstance(value, str) else json.dumps(value)
             words += ["--set", f"evaluation.{name}={text}"]
-    if config.workers is not None:
-        words += ["--workers", str(config.workers)]
+    if config.runner.workers is not None:
+        words += ["--workers", str(config.runner.workers)]
     return shlex.join(words)

@@ -45,7 +45,7 @@ def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Samp
     observer().stage("validation", f"{len(few)} rules on {len(instances.instances)} instances of their own")
     sources = {sample.id: sample.source or "" for sample in few}
     choice = Choice.model_validate(
-        validate(sources, instances, config.validation, config.high, config.workers, config.runner)
+        validate(sources, instances, config.validation, config.high, config.runner)
     )
     chosen = next(sample for sample in few if sample.id == choice.chosen)
     return chosen, _file(evolved, chosen), choice

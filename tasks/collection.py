@@ -23,8 +23,6 @@ from tasks.tracking import store
 from tasks.tracking.stages import flat, track_stage
 from tasks.workers import worker_pool
 
-_HERE = RunnerConfig()
-
 
 @lru_cache(maxsize=8)
 def benchmark(config: InstancesConfig) -> Benchmark:
@@ -56,8 +54,7 @@ def prepare_instances(config: InstancesConfig, split: Split, count: int) -> dict
 def collect(
     instances: InstancesConfig,
     config: CollectionConfig,
-    workers: int | None,
-    runner: RunnerConfig = _HERE,
+    runner: RunnerConfig,
 ) -> dict[str, Any]:
     """Record strong-branching decisions and return a `CollectionSummary` as JSON.
 
@@ -77,7 +74,7 @@ def collect(
             benchmark(instances),
             config,
             directory,
-            worker_pool(workers, runner),
+            worker_pool(runner),
             progress_listener(),
             note_listener(),
         )

@@ -34,8 +34,6 @@ from tasks.workers import worker_pool
 
 run_rules.register()
 
-_HERE = RunnerConfig()
-
 
 def evaluation_key(
     methods: Sequence[Brancher],
@@ -92,8 +90,7 @@ def evaluate(
     methods: Sequence[Brancher],
     settings: dict[str, InstanceSet],
     config: EvaluationConfig,
-    workers: int | None,
-    runner: RunnerConfig = _HERE,
+    runner: RunnerConfig,
 ) -> dict[str, Any]:
     """Solve the instances of all settings with all methods and return an `EvaluationSummary` as JSON.
 
@@ -117,7 +114,7 @@ def evaluate(
             methods,
             [Setting(name, chosen.members) for name, chosen in settings.items()],
             config,
-            worker_pool(workers, runner),
+            worker_pool(runner),
             solve_store(),
             progress_listener(),
             note_listener(),

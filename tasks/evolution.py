@@ -116,7 +116,7 @@ def open_workshop(
         benchmark=config.instances.label,
         generator=open_generator(config.generator, account),
         account=account,
-        pool=worker_pool(config.workers, config.runner),
+        pool=worker_pool(config.runner),
         solves=solve_store(),
         low=config.low,
         high=config.high,

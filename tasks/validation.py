@@ -19,8 +19,6 @@ from tasks.records import InstanceSet
 from tasks.solves import solve_store
 from tasks.workers import worker_pool
 
-_HERE = RunnerConfig()
-
 
 def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
     """Return the rules with the best F_HF, best first, each rule once however often it was written."""
@@ -40,8 +38,7 @@ def validate(
     instances: InstanceSet,
     config: ValidationConfig,
     high: HighFidelityConfig,
-    workers: int | None,
-    runner: RunnerConfig = _HERE,
+    runner: RunnerConfig,
 ) -> dict[str, Any]:
     """Solve validation instances with each sample and return a `Choice` as JSON.
 
@@ -62,7 +59,7 @@ def validate(
         setting,
         config,
         high,
-        worker_pool(workers, runner),
+        worker_pool(runner),
         solve_store(),
         progress_listener(),
         note_listener(),

@@ -11,22 +11,20 @@ from tasks.engines import EnginePool, open_engine
 from tasks.home import project_home
 
 _lock = threading.Lock()
-_pools: dict[tuple[RunnerConfig, int | None], Workers] = {}
+_pools: dict[RunnerConfig, Workers] = {}
 _HERE = RunnerConfig()
 
 
-def worker_pool(workers: int | None = None, runner: RunnerConfig = _HERE) -> Workers:
-    """Return the pool of that many workers, opened on first use and closed when the process ends.
+def worker_pool(runner: RunnerConfig = _HERE) -> Workers:
+    """Return the pool of a runner, opened on first use and closed when the process ends.
 
     One pool for all tasks, and one slot per core for all processes that share a home, keep solves apart: never
     more than one on a core, whichever tasks and runs ask for them.
 
     Parameters
     ----------
-    workers : int or None
-        Processes; None takes one per usable core. A cluster that runs already has its own number.
     runner : RunnerConfig
-        Where they are.
+        Where its workers are, and how many. A cluster that runs already has its own number.
 
     Raises
     ------
@@ -34,15 +32,15 @@ def worker_pool(workers: int | None = None, runner: RunnerConfig = _HERE) -> Wor
         If the runner's package is missing, or its cluster cannot be reached.
     """
     with _lock:
-        if (runner, workers) not in _pools:
-            _pools[runner, workers] = _open(workers, runner)
-        return _pools[runner, workers]
+        if runner not in _pools:
+            _pools[runner] = _open(runner)
+        return _pools[runner]
 
 
-def _open(workers: int | None, runner: RunnerConfig) -> Workers:
+def _open(runner: RunnerConfig) -> Workers:
     if runner.kind == "thread":
-        return WorkerPool(workers, slots=CoreSlots(project_home().locks))
-    return EnginePool(open_engine(runner, workers))
+        return WorkerPool(runner.workers, slots=CoreSlots(project_home().locks))
+    return EnginePool(open_engine(runner))
 
 
 def close_workers() -> None:

@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -13,8 +14,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
-from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
 
 from bife_core.errors import BifeError
 
@@ -191,7 +190,9 @@ def _prefect() -> Finding:
     api = os.environ.get("PREFECT_API_URL")
     where = f"API {_without_password(api)}" if api else "API started with each run"
     if api:
-        _get(f"{api.rstrip('/')}/health")
+        status = _status(f"{api.rstrip('/')}/health")
+        if status != 200:
+            return Finding("fail", f"{where} answers with HTTP {status}")
     return Finding("ok", f"{done.stdout.split()[-1]}, {fastapi}, {where}")
 
 
@@ -205,17 +206,13 @@ def _model_api() -> Finding:
     base_url, model = settings.require_complete()
     key = settings.api_key.get_secret_value() if settings.api_key is not None else ""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    try:
-        _get(f"{base_url.rstrip('/')}/models", headers)
-    except HTTPError as error:
-        if error.code in (401, 403):
-            return Finding(
-                "fail", f"{settings.address} refuses the key (HTTP {error.code}); set BIFE_LLM_API_KEY"
-            )
-        if error.code >= 500:
-            return Finding("warn", f"{settings.address} answers with HTTP {error.code}")
-        return Finding("ok", f"{settings.address} answers, though it lists no models; model {model}")
-    return Finding("ok", f"{settings.address} answers; model {model}")
+    status = _status(f"{base_url.rstrip('/')}/models", headers)
+    if status in (401, 403):
+        return Finding("fail", f"{settings.address} refuses the key (HTTP {status}); set BIFE_LLM_API_KEY")
+    if status >= 500:
+        return Finding("warn", f"{settings.address} answers with HTTP {status}")
+    though = "" if status == 200 else ", though it lists no models"
+    return Finding("ok", f"{settings.address} answers{though}; model {model}")
 
 
 @_check("Ecole")
@@ -224,21 +221,16 @@ def _ecole() -> Finding:
     return Finding("ok", "present" if present else "absent; it is optional")
 
 
-def _get(address: str, headers: dict[str, str] | None = None) -> None:
+def _status(address: str, headers: dict[str, str] | None = None) -> int:
+    """Return the HTTP status an address answers with."""
+    import httpx
+
     try:
-        with urlopen(Request(address, headers=headers or {}), timeout=_API_LIMIT_S):
-            return
-    except HTTPError:
-        raise
-    except (URLError, OSError) as error:
-        reason = getattr(error, "reason", error)
-        raise BifeError(f"{_without_password(address)} cannot be reached: {reason}.") from error
+        return httpx.get(address, headers=headers, timeout=_API_LIMIT_S).status_code
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise BifeError(f"{_without_password(address)} cannot be reached: {error}.") from error
 
 
 def _without_password(address: str) -> str:
-    from urllib.parse import urlsplit, urlunsplit
-
-    parts = urlsplit(address)
-    if "@" not in parts.netloc:
-        return address
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    """Return an address without what stands before the @ of its host."""
+    return re.sub(r"//[^/@]*@", "//", address)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.consoles import plain_table, standard_output
+from flows.cli.consoles import show_table, standard_output
 from flows.cli.options import with_configuration
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
 
 
-@with_configuration
+@with_configuration()
 def config(
     *,
     config: PipelineConfig,
@@ -29,12 +29,8 @@ def config(
     if as_json:
         typer.echo(json.dumps(config.model_dump(mode="json"), indent=2))
         return
-    from rich.text import Text
-
-    table = plain_table("setting", "value", "meaning", numbers=False)
-    for name, value, meaning in settings_of(config):
-        table.add_row(name, Text(json.dumps(value)), Text(meaning))
-    standard_output().print(table)
+    rows = [(name, json.dumps(value), meaning) for name, value, meaning in settings_of(config)]
+    show_table(standard_output(), ("setting", "value", "meaning"), rows, numbers=False)
 
 
 def settings_of(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from textwrap import indent
 
 from rich.console import Console
@@ -68,10 +68,18 @@ def show_code(console: Console, source: str) -> None:
     console.print(lexer.highlight(indent(source.strip("\n"), "  ")), soft_wrap=True)
 
 
-def plain_table(first: str, *columns: str, numbers: bool = True) -> Table:
-    """Return an empty table without lines; all columns but the first stand to the right if they are numbers."""
+def show_table(
+    console: Console, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, numbers: bool = True
+) -> None:
+    """Print a table without lines; all columns but the first stand to the right if they are numbers."""
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(first, overflow="fold")
-    for name in columns:
-        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
-    return table
+    for position, name in enumerate(columns):
+        table.add_column(name, justify="right" if numbers and position else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    console.print(table)
+
+
+def say(console: Console, sentence: str) -> None:
+    """Print a sentence as it is, however long and whatever it holds."""
+    console.print(sentence, markup=False, soft_wrap=True)

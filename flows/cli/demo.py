@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from flows.cli import stages
 from flows.cli.consoles import duration, show_facts, show_heading, standard_output
-from flows.cli.options import PresetOption, SetOption, WorkersOption, resolve
+from flows.cli.options import with_configuration
+
+if TYPE_CHECKING:
+    from bife_core.config import PipelineConfig
 
 
-def demo(preset: PresetOption = "quick", workers: WorkersOption = None, settings: SetOption = None) -> None:
+@with_configuration("preset", "workers", "settings")
+def demo(*, config: PipelineConfig) -> None:
     """Discover a rule for combinatorial auctions in minutes, without a model API; then see what to do next."""
     from flows.cli.reuse import Ledger
 
     console = standard_output()
-    config = resolve(preset=preset, workers=workers, settings=settings)
     began_s, ledger = time.monotonic(), Ledger.now()
     result = stages.discover(console, config)
-    from flows.cli import summary
-
-    summary.show_discovery(console, config, result)
     show_heading(console, "This run")
     show_facts(console, [("took", duration(time.monotonic() - began_s)), *ledger.spent(result)])
     show_heading(console, "What next")
     alias = "champion" if result.champion else "challenger"
-    show_facts(
-        console,
-        next_steps(
-            f"models:/{result.registered.name}@{alias}" if result.registered else "pseudocost_product"
-        ),
-    )
-    if result.evaluation is not None:
-        stages.finish(console, config, result.evaluation, result.evolution)
+    known = f"models:/{result.registered.name}@{alias}" if result.registered else "pseudocost_product"
+    show_facts(console, next_steps(known))
+    stages.finish(console, config, result.evaluation, result.evolution)
 
 
 def next_steps(reference: str) -> list[tuple[str, str]]:

@@ -14,20 +14,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final
 
 import psutil
 
 from flows.cli.outcome import complain
-
-STOP_SIGNALS: Final = [
-    signal.SIGINT,
-    signal.SIGTERM,
-    *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []),
-]
-"""Ctrl-C, a shutdown, a closed terminal."""
+from flows.operate.signals import STOP_SIGNALS
 
 GO_ON: Final = "Interrupted; the same command goes on where it stopped."
 
@@ -119,14 +113,8 @@ class _Ending(threading.Thread):
 def leave(number: int) -> None:
     """End this process, and all it has started and those have started, as killed by a signal."""
     for process in psutil.Process().children(recursive=True):
-        _kill(process)
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(128 + number)
-
-
-def _kill(process: psutil.Process) -> None:
-    try:
-        process.kill()
-    except psutil.NoSuchProcess:
-        return

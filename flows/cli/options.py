@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_type_hints
 
 import typer
 
@@ -27,21 +27,6 @@ GENERATORS = {
     "openai": "a model behind an OpenAI-compatible API",
     "replay": "recorded answers",
 }
-_WHAT = "Models"
-_HOW = "Search"
-_SETTINGS = "Settings"
-
-
-def _presets() -> list[tuple[str, str]]:
-    return list(PRESETS.items())
-
-
-def _protocols() -> list[tuple[str, str]]:
-    return list(PROTOCOLS.items())
-
-
-def _generators() -> list[tuple[str, str]]:
-    return list(GENERATORS.items())
 
 
 def _searches() -> list[str]:
@@ -56,137 +41,114 @@ def _benchmarks() -> list[str]:
     return list(FAMILIES)
 
 
-PresetOption = Annotated[
-    str,
-    typer.Option(
-        metavar="|".join(PRESETS),
-        autocompletion=_presets,
-        rich_help_panel=_SETTINGS,
-        help="Budget to start from: "
-        + "; ".join(f"{name}: {about}" for name, about in PRESETS.items())
-        + ".",
+def _option(
+    kind: Any,
+    panel: str,
+    meaning: str,
+    *names: str,
+    choices: Mapping[str, str] | None = None,
+    default: Any = None,
+    **more: Any,
+) -> tuple[Any, Any]:
+    """Return an option's annotation and default; `choices` say of themselves what they are."""
+    if choices is not None:
+        offered = list(choices.items())
+        more |= {"metavar": "|".join(choices), "autocompletion": lambda: offered}
+        meaning = f"{meaning}: {'; '.join(f'{name}: {about}' for name, about in offered)}."
+    return Annotated[kind, typer.Option(*names, rich_help_panel=panel, help=meaning, **more)], default
+
+
+_WHAT, _HOW, _SETTINGS = "Models", "Search", "Settings"
+_Text, _File, _Count = str | None, Path | None, int | None
+
+OPTIONS: Final = {
+    "benchmark": _option(
+        _Text,
+        _WHAT,
+        "Family of generated models.",
+        autocompletion=_benchmarks,
+        show_default="combinatorial_auction",
     ),
-]
-ProtocolOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="|".join(PROTOCOLS),
-        autocompletion=_protocols,
-        rich_help_panel=_SETTINGS,
-        show_default="custom",
-        help="How rules are evaluated: "
-        + "; ".join(f"{name}: {about}" for name, about in PROTOCOLS.items())
-        + ".",
+    "size": _option(
+        _Text,
+        _WHAT,
+        "Size of the generated models: tiny, test or transfer.",
+        show_default="the preset's",
     ),
-]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
+    "instances": _option(
+        _File,
+        _WHAT,
+        "Folder of your own .mps, .lp or .cip models, instead of a family; or the word ecole, to have the family "
+        "drawn by Ecole.",
+        metavar="DIR",
+    ),
+    "features": _option(
+        _Text,
+        _HOW,
+        "Who extracts the features of recorded decisions; ecole needs the optional package.",
+        metavar="bife|ecole",
+        show_default="bife",
+    ),
+    "search": _option(
+        _Text,
+        _HOW,
+        "How rules are searched for: bife, eoh, reevo, llm4branch, ... (docs/searches.md).",
+        metavar="NAME",
+        autocompletion=_searches,
+        show_default="bife",
+    ),
+    "generator": _option(_Text, _HOW, "Who writes the rules", choices=GENERATORS),
+    "model": _option(_Text, _HOW, "Model of --generator openai.", show_default="BIFE_LLM_MODEL"),
+    "replay_from": _option(_File, _HOW, "Recorded answers of --generator replay.", metavar="DIR"),
+    "seed": _option(
+        _Count,
+        _HOW,
+        "Seed of the search; decisions and instances stay the same.",
+        min=0,
+        show_default="0",
+    ),
+    "preset": _option(str, _SETTINGS, "Budget to start from", choices=PRESETS, default="quick"),
+    "protocol": _option(
+        _Text, _SETTINGS, "How rules are evaluated", choices=PROTOCOLS, show_default="custom"
+    ),
+    "workers": _option(
+        _Count,
+        _SETTINGS,
+        "Solver processes, one pinned per core.",
         min=1,
-        rich_help_panel=_SETTINGS,
         show_default="all cores",
-        help="Solver processes, one pinned per core.",
     ),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
+    "config": _option(
+        _File,
+        _SETTINGS,
+        "YAML, TOML or JSON file of settings, such as `bife config --json` prints; it wins over --preset.",
+        metavar="FILE",
+    ),
+    "settings": _option(
+        list[str] | None,
+        _SETTINGS,
+        "Any setting `bife config` lists, its value as JSON or plain text; may be repeated and wins.",
         "--set",
         metavar="SECTION.KEY=VALUE",
-        rich_help_panel=_SETTINGS,
-        help="Any setting `bife config` lists, its value as JSON or plain text; may be repeated and wins.",
     ),
-]
+}
+"""What all stages can be told, by the name of the parameter."""
+
+_SETTING_OF: Final = {
+    "size": "instances.size",
+    "features": "collection.features",
+    "search": "search.method",
+    "generator": "generator.kind",
+    "model": "generator.model",
+    "replay_from": "generator.replay_from",
+    "seed": "search.seed",
+    "workers": "runner.workers",
+}
+"""Options that stand for one setting each."""
 
 
-def resolve(
-    benchmark: Annotated[
-        str | None,
-        typer.Option(
-            autocompletion=_benchmarks,
-            rich_help_panel=_WHAT,
-            show_default="combinatorial_auction",
-            help="Family of generated models.",
-        ),
-    ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=_WHAT,
-            show_default="the preset's",
-            help="Size of the generated models: tiny, test or transfer.",
-        ),
-    ] = None,
-    instances: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            rich_help_panel=_WHAT,
-            help="Folder of your own .mps, .lp or .cip models, instead of a family; "
-            "or the word ecole, to have the family drawn by Ecole.",
-        ),
-    ] = None,
-    features: Annotated[
-        str | None,
-        typer.Option(
-            metavar="bife|ecole",
-            rich_help_panel=_HOW,
-            show_default="bife",
-            help="Who extracts the features of recorded decisions; ecole needs the optional package.",
-        ),
-    ] = None,
-    search: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            autocompletion=_searches,
-            rich_help_panel=_HOW,
-            show_default="bife",
-            help="How rules are searched for: bife, eoh, reevo, llm4branch, ... (docs/searches.md).",
-        ),
-    ] = None,
-    generator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(GENERATORS),
-            autocompletion=_generators,
-            rich_help_panel=_HOW,
-            help="Who writes the rules: " + "; ".join(f"{k}: {v}" for k, v in GENERATORS.items()) + ".",
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=_HOW, show_default="BIFE_LLM_MODEL", help="Model of --generator openai."
-        ),
-    ] = None,
-    replay_from: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", rich_help_panel=_HOW, help="Recorded answers of --generator replay."),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            rich_help_panel=_HOW,
-            show_default="0",
-            help="Seed of the search; decisions and instances stay the same.",
-        ),
-    ] = None,
-    preset: PresetOption = "quick",
-    protocol: ProtocolOption = None,
-    workers: WorkersOption = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel=_SETTINGS,
-            help="JSON file of settings, such as `bife config --json` prints; it wins over --preset.",
-        ),
-    ] = None,
-    settings: SetOption = None,
-) -> PipelineConfig:
-    """Return the configuration the options name: preset, then protocol, file, options, --set.
+def resolve(**given: Any) -> PipelineConfig:
+    """Return the configuration that `OPTIONS` name: preset, then protocol, file, options, --set.
 
     Raises
     ------
@@ -196,81 +158,72 @@ def resolve(
         If a setting does not exist or a value does not fit.
     """
     from bife_core.config import protocol as named_protocol
-    from bife_core.presets import preset as named
-    from bife_core.presets import with_overrides
+    from bife_core.presets import preset, with_overrides
+    from bife_core.settings_file import read_settings
 
-    overrides: dict[str, Any] = {}
-    if config is not None:
-        overrides |= dict(_flat(_read_json(config)))
-    if instances == Path("ecole") and not instances.is_dir():
+    chosen = {name: value for name, value in given.items() if value is not None}
+    overrides = read_settings(chosen["config"]) if "config" in chosen else {}
+    folder = chosen.get("instances")
+    if folder == Path("ecole") and not folder.is_dir():
         overrides["instances.drawn_by"] = "ecole"
-        instances = None
-    if instances is not None:
-        if benchmark is not None or size is not None:
+        folder = None
+    if folder is not None:
+        if chosen.keys() & {"benchmark", "size"}:
             raise typer.BadParameter(
                 "--instances takes the place of --benchmark and --size: give one or the other."
             )
-        overrides |= {"instances.benchmark": "folder", "instances.folder": instances}
-    elif benchmark is not None:
-        overrides |= {"instances.benchmark": benchmark, "instances.folder": None}
-    if replay_from is not None and generator is None:
-        generator = "replay"
-    given = {
-        "instances.size": size,
-        "collection.features": features,
-        "search.method": search,
-        "generator.kind": generator,
-        "generator.model": model,
-        "generator.replay_from": replay_from,
-        "search.seed": seed,
-        "workers": workers,
-    }
-    overrides |= {key: value for key, value in given.items() if value is not None}
-    overrides |= dict(map(assignment, settings or ()))
-    begun = named(preset)  # type: ignore[arg-type]
-    if protocol is not None and protocol != "custom":
-        begun = begun.model_copy(update={"evaluation": named_protocol(protocol)})  # type: ignore[arg-type]
-        overrides = _without_sizes_of_a_folder(overrides)
+        overrides |= {"instances.benchmark": "folder", "instances.folder": folder}
+    elif "benchmark" in chosen:
+        overrides |= {"instances.benchmark": chosen["benchmark"], "instances.folder": None}
+    if "replay_from" in chosen:
+        chosen.setdefault("generator", "replay")
+    overrides |= {key: chosen[name] for name, key in _SETTING_OF.items() if name in chosen}
+    overrides |= dict(map(assignment, chosen.get("settings", ())))
+    begun = preset(chosen.get("preset", "quick"))
+    protocol = chosen.get("protocol", "custom")
+    if protocol != "custom":
+        begun = begun.model_copy(update={"evaluation": named_protocol(protocol)})
+        if overrides.get("instances.folder") is not None or "instances.size" in overrides:
+            # A protocol is made for families; a user's models are evaluated as they are.
+            overrides = {"evaluation.sizes": ()} | overrides
     resolved = with_overrides(begun, overrides)
-    kind = resolved.generator.kind
-    if model is not None and kind != "openai":
-        raise typer.BadParameter(f"--model goes with --generator openai, not with {kind}.")
-    if replay_from is not None and kind != "replay":
-        raise typer.BadParameter(f"--replay-from goes with --generator replay, not with {kind}.")
+    for name, kind in (("model", "openai"), ("replay_from", "replay")):
+        found = resolved.generator.kind
+        if name in chosen and found != kind:
+            option = name.replace("_", "-")
+            raise typer.BadParameter(f"--{option} goes with --generator {kind}, not with {found}.")
     return resolved
 
 
-def _without_sizes_of_a_folder(overrides: dict[str, Any]) -> dict[str, Any]:
-    """Return overrides under which a protocol made for families evaluates a user's models as they are."""
-    alone = overrides.get("instances.folder") is not None or "instances.size" in overrides
-    return {"evaluation.sizes": ()} | overrides if alone else overrides
-
-
-def with_configuration(command: Command) -> Command:
-    """Give a command all options of `resolve`; it gets the outcome as its keyword argument `config`."""
-    shared = _parameters(resolve)
-    own = [parameter for parameter in _parameters(command) if parameter.name != "config"]
-
-    @functools.wraps(command)
-    def wrapped(**given: Any) -> Any:
-        options = {parameter.name: given.pop(parameter.name) for parameter in shared}
-        return command(config=resolve(**options), **given)
-
-    parameters = [*own, *shared]
-    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    del wrapped.__wrapped__
-    return wrapped  # type: ignore[return-value]
-
-
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Return a function's parameters, by keyword, their annotations as objects."""
-    # The return type is read by type checkers alone; its module is not imported here.
-    hints = get_type_hints(function, include_extras=True, localns={"PipelineConfig": object})
-    return [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
-        for parameter in inspect.signature(function).parameters.values()
+def with_configuration(*names: str) -> Callable[[Command], Command]:
+    """Give a command the options of those names, or all; it gets the outcome as its keyword argument `config`."""
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+        for name, (annotation, default) in OPTIONS.items()
+        if name in (names or OPTIONS)
     ]
+
+    def decorate(command: Command) -> Command:
+        # The configuration is read by type checkers alone; its module is not imported here.
+        hints = get_type_hints(command, include_extras=True, localns={"PipelineConfig": object})
+        own = [
+            parameter.replace(annotation=hints[parameter.name])
+            for parameter in inspect.signature(command).parameters.values()
+            if parameter.name != "config"
+        ]
+
+        @functools.wraps(command)
+        def wrapped(**given: Any) -> Any:
+            options = {parameter.name: given.pop(parameter.name) for parameter in shared}
+            return command(config=resolve(**options), **given)
+
+        parameters = [*own, *shared]
+        wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        del wrapped.__wrapped__
+        return wrapped  # type: ignore[return-value]
+
+    return decorate
 
 
 def assignment(text: str) -> tuple[str, Any]:
@@ -293,25 +246,3 @@ def assignment(text: str) -> tuple[str, Any]:
         return name.strip(), json.loads(value)
     except json.JSONDecodeError:
         return name.strip(), value.strip()
-
-
-def _read_json(path: Path) -> Mapping[str, Any]:
-    from bife_core.errors import ConfigError
-
-    try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except ValueError as error:
-        raise ConfigError(f"{path} is no JSON file: {error}.") from error
-    if not isinstance(data, dict):
-        raise ConfigError(f"{path} must hold one JSON object of settings, found {type(data).__name__}.")
-    return data
-
-
-def _flat(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in data.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value

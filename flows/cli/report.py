@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.consoles import show_facts, standard_output
+from flows.cli.consoles import say, show_facts, standard_output
 
 
 def report(
@@ -43,14 +43,13 @@ def report(
         write_report(place, told, drawn)
         for one in drawn if figures else ():
             save(one.figure, place / "figures", one.name)
-    console.print(told.verdict, markup=False, soft_wrap=True)
+    say(console, told.verdict)
     console.print()
     rows = [
         ("page", str(place / PAGE)),
         *((f"table ({name[-3:].strip('.')})", str(place / name)) for name in TABLES),
+        *([("figures", str(place / "figures"))] if figures else ()),
     ]
-    if figures:
-        rows.append(("figures", str(place / "figures")))
     show_facts(console, rows)
     if show:
         typer.launch((place / PAGE).as_uri())

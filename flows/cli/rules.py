@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.completion import rule_references
-from flows.cli.consoles import number, plain_table, show_code, show_facts, show_heading, standard_output
+from flows.cli.consoles import number, say, show_code, show_facts, show_heading, show_table, standard_output
 
 if TYPE_CHECKING:
     from bife_core.rules import CompiledRule
@@ -25,27 +25,20 @@ def list_rules() -> None:
     from bife_core.rules import REFERENCE_RULES
 
     console = standard_output()
-    table = plain_table("reference rule", "what it does", "reference of", numbers=False)
-    for rule in REFERENCE_RULES.values():
-        table.add_row(rule.name, rule.summary, rule.benchmark or "")
-    console.print(table)
+    known = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
+    show_table(console, ("reference rule", "what it does", "reference of"), known, numbers=False)
     console.print()
     registered = registered_rules()
     if not registered:
         console.print("No rule has been registered yet; `bife demo` and `bife run` do.")
         return
-    table = plain_table("registered rule", "aliases", "time ratio", "interval", "against")
+    rows = []
     for version in registered:
         tags = version.tags
         interval = f"{_short(tags, 'ci_low')} to {_short(tags, 'ci_high')}" if "ci_low" in tags else "-"
-        table.add_row(
-            version.reference,
-            " ".join(version.aliases),
-            _short(tags, "ratio"),
-            interval,
-            tags.get("baseline", "-"),
-        )
-    console.print(table)
+        measured = (_short(tags, "ratio"), interval, tags.get("baseline", "-"))
+        rows.append((version.reference, " ".join(version.aliases), *measured))
+    show_table(console, ("registered rule", "aliases", "time ratio", "interval", "against"), rows)
 
 
 @app.command("show")
@@ -74,24 +67,22 @@ def show(
     show_code(console, rule.source)
     console.print()
     size = complexity(rule.source).to_dict()
+    known = REFERENCE_RULES.get(reference)
     facts = [
+        *([("origin", known.origin)] if known is not None else ()),
+        *([("reference of", known.benchmark)] if known is not None and known.benchmark else ()),
         ("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())),
         ("compiled", "to machine code" if rule.native else "no: it runs interpreted, which is slow"),
         ("hash", rule.sha),
+        *evidence(reference),
     ]
-    known = REFERENCE_RULES.get(reference)
-    if known is not None:
-        facts.insert(0, ("origin", known.origin))
-        if known.benchmark is not None:
-            facts.insert(1, ("reference of", known.benchmark))
-    facts += evidence(reference)
     if rule.features is None:
-        facts.append(("reads", "features at computed positions, so all 72 are extracted"))
+        show_facts(console, [*facts, ("reads", "features at computed positions, so all 72 are extracted")])
+        return
     show_facts(console, facts)
-    if rule.features is not None:
-        show_heading(console, "Features it reads")
-        read = [FEATURES[index] for index in sorted(rule.features)]
-        show_facts(console, [(f"{item.index:>2}  {item.name}", item.meaning) for item in read])
+    show_heading(console, "Features it reads")
+    read = [FEATURES[index] for index in sorted(rule.features)]
+    show_facts(console, [(f"{item.index:>2}  {item.name}", item.meaning) for item in read])
 
 
 @app.command("rollback")
@@ -110,7 +101,7 @@ def rollback(
         from tasks.champions import Decision, roll_back
 
     decision = Decision.model_validate(roll_back.fn(name, who or getpass.getuser(), reason))
-    console.print(f"Version {decision.version} of {name} is champion again.", markup=False)
+    say(console, f"Version {decision.version} of {name} is champion again.")
 
 
 def load(reference: str) -> CompiledRule:

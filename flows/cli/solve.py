@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from flows.cli.completion import branchers, rule_references
-from flows.cli.consoles import full_name, number, plain_table, standard_output
+from flows.cli.consoles import full_name, number, say, show_table, standard_output
 from flows.cli.options import assignment
 from flows.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode, Interrupted
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console
 
     from bife_core.rules import CompiledRule
     from bife_core.scip.solving import SolveResult, SolveSettings
@@ -77,18 +78,15 @@ def solve(
     first, other = brancher(rule), None if versus is None else brancher(versus)
     console = standard_output()
     if not isinstance(first, str) and not first.native:
-        console.print(
-            f"note: {first.name} could not be compiled and runs interpreted, which is slow.", markup=False
-        )
+        say(console, f"note: {first.name} could not be compiled and runs interpreted, which is slow.")
     if facts.n_integer == 0:
-        console.print(
-            f"note: {model.name} has no integer variables: SCIP branches on constraints and asks no rule."
-        )
+        what = "has no integer variables: SCIP branches on constraints and asks no rule"
+        say(console, f"note: {model.name} {what}.")
     results = [solved(model, first, settings, show_log=not quiet)]
     if other is not None:
         results.append(solved(model, other, settings, show_log=False))
     console.print()
-    console.print(result_table(results))
+    show_results(console, results)
     conclude(model.name, results)
 
 
@@ -148,27 +146,32 @@ def standing(result: SolveResult) -> str:
     return f"best objective {number(result.primal_bound, 10)}, gap {gap}"
 
 
-def result_table(results: list[SolveResult]) -> Table:
-    """Return the solves, one a column, and the ratio of the first to the second where there is one."""
-    compared = len(results) == 2
-    names = [full_name(result.brancher) for result in results]
-    table = plain_table("", *names, *(("ratio",) if compared else ()))
-    table.add_row("status", *(result.status for result in results))
-    table.add_row("objective", *(number(result.primal_bound, 10) for result in results))
-    table.add_row("gap", *("-" if result.gap is None else f"{result.gap:.2%}" for result in results))
-    for label, values, shown in (
-        ("nodes", [float(result.nodes) for result in results], "{:.0f}"),
-        ("LP iterations", [float(result.lp_iterations) for result in results], "{:.0f}"),
-        ("CPU s", [result.cpu_s for result in results], "{:.2f}"),
+def show_results(console: Console, results: list[SolveResult]) -> None:
+    """Print the solves, one a column, and the ratio of the first to the second where there is one."""
+
+    def row(label: str, cell: Callable[[SolveResult], str], of_rules: bool = False) -> tuple[str, ...]:
+        return label, *("-" if of_rules and not one.rule_sha else cell(one) for one in results)
+
+    rows = [
+        row("status", lambda one: one.status),
+        row("objective", lambda one: number(one.primal_bound, 10)),
+        row("gap", lambda one: "-" if one.gap is None else f"{one.gap:.2%}"),
+    ]
+    for label, name, digits in (
+        ("nodes", "nodes", 0),
+        ("LP iterations", "lp_iterations", 0),
+        ("CPU s", "cpu_s", 2),
     ):
-        ratio = [f"{values[0] / values[1]:.3f}" if values[1] else "-"] if compared else []
-        table.add_row(label, *(shown.format(value) for value in values), *ratio)
-    table.add_row("rule asked", *(f"{r.calls} times" if r.rule_sha else "-" for r in results))
-    table.add_row("in rule, s", *(f"{r.callback_s:.4f}" if r.rule_sha else "-" for r in results))
+        values = [getattr(one, name) for one in results]
+        ratio = [f"{values[0] / values[1]:.3f}" if values[1] else "-"] if len(values) == 2 else []
+        rows.append((label, *(f"{value:.{digits}f}" for value in values), *ratio))
+    rows.append(row("rule asked", lambda one: f"{one.calls} times", of_rules=True))
+    rows.append(row("in rule, s", lambda one: f"{one.callback_s:.4f}", of_rules=True))
     for label, name in HAND_OVERS.items():
-        if any(getattr(result, name) for result in results):
-            table.add_row(label, *(f"{getattr(r, name)} times" if r.rule_sha else "-" for r in results))
-    return table
+        if any(getattr(one, name) for one in results):
+            rows.append(row(label, lambda one, name=name: f"{getattr(one, name)} times", of_rules=True))  # type: ignore[misc]
+    names = [full_name(one.brancher) for one in results]
+    show_table(console, ("", *names, *(("ratio",) if len(results) == 2 else ())), rows)
 
 
 def conclude(name: str, results: list[SolveResult]) -> None:

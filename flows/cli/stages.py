@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
 import typer
 
 from flows.cli.completion import branchers, rule_references
-from flows.cli.consoles import standard_output
+from flows.cli.consoles import say, standard_output
 from flows.cli.interrupt import GO_ON, ending_at_once
 from flows.cli.options import with_configuration
 from flows.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode, Interrupted, complain
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bife_core.config import PipelineConfig
+    from bife_core.search import Sample
     from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 
 _FULL_MB = 5.0
@@ -31,7 +32,7 @@ STARTING = "Starting ..."
 """Shown while Prefect and MLflow are imported, which takes seconds."""
 
 
-@with_configuration
+@with_configuration()
 def collect(*, config: PipelineConfig) -> None:
     """Record strong-branching decisions, which F_LF is measured on."""
     console = standard_output()
@@ -39,11 +40,10 @@ def collect(*, config: PipelineConfig) -> None:
         from flows.cli import summary
         from flows.collection import collection
 
-    result = run_flow(console, config, collection, config)
-    summary.show_collection(console, result)
+    summary.show_collection(console, run_flow(console, config, collection, config))
 
 
-@with_configuration
+@with_configuration()
 def evolve(*, config: PipelineConfig) -> None:
     """Search for a rule; decisions are collected first where they are missing."""
     console = standard_output()
@@ -54,14 +54,12 @@ def evolve(*, config: PipelineConfig) -> None:
 
         require_generator(config)
     result = run_flow(console, config, evolution, config)
-    if result.best is None:
-        raise CommandEnd(summary.no_rule(result), ExitCode.ERROR)
-    summary.show_rule(console, result.best, config, result.decisions)
+    summary.show_rule(console, required(result), config, result.decisions)
     summary.show_evolution(console, result)
     finish(console, config, None, result)
 
 
-@with_configuration
+@with_configuration()
 def evaluate(
     *,
     config: PipelineConfig,
@@ -111,20 +109,16 @@ def evaluate(
     finish(console, config, result)
 
 
-@with_configuration
+@with_configuration()
 def run(*, config: PipelineConfig) -> None:
     """Discover a rule from models to registry: collect, evolve, evaluate, register."""
     console = standard_output()
     result = discover(console, config)
-    if result.evaluation is not None:
-        from flows.cli import summary
-
-        summary.show_discovery(console, config, result)
-        finish(console, config, result.evaluation, result.evolution)
+    finish(console, config, result.evaluation, result.evolution)
 
 
 def discover(console: Console, config: PipelineConfig) -> PipelineResult:
-    """Run the pipeline, watched; its result has a rule.
+    """Run the pipeline, watched, and print what it found.
 
     Raises
     ------
@@ -141,9 +135,27 @@ def discover(console: Console, config: PipelineConfig) -> PipelineResult:
         require_generator(config)
         brancher(config.evaluation.baseline)
     result = run_flow(console, config, pipeline, config)
-    if result.evaluation is None:
-        raise CommandEnd(summary.no_rule(result.evolution), ExitCode.ERROR)
+    required(result.evolution)
+    summary.show_discovery(console, config, result)
     return result
+
+
+def required(result: EvolutionResult) -> Sample:
+    """Return the best rule of a search.
+
+    Raises
+    ------
+    CommandEnd
+        If it has none.
+    """
+    if result.best is not None:
+        return result.best
+    early = f"{result.ended_by} " if result.ended_by else ""
+    raise CommandEnd(
+        f"{early}None of the {result.samples} samples became a rule that solves the design instances "
+        f"({result.failures} failed); samples.json in {result.directory} tells why for each.",
+        ExitCode.ERROR,
+    )
 
 
 def run_flow(
@@ -169,7 +181,7 @@ def run_flow(
     try:
         # Opened before Prefect starts, so that a folder that cannot be used is reported at once.
         for _, reason in getattr(benchmark(config.instances), "left_out", ()):
-            console.print(f"left out: {reason}", markup=False, soft_wrap=True)
+            say(console, f"left out: {reason}")
         with watching(console) as watcher, ending_at_once(watcher.close, report_interruption):
             return run(watcher, flow, *args, **kwargs)
     except KeyboardInterrupt as error:
@@ -177,28 +189,23 @@ def run_flow(
     except (HTTPError, PrefectException, RuntimeError) as error:
         if not raised_in(error, "prefect"):
             raise
-        if project_home().free_mb < _FULL_MB:
-            full = (
-                f"The disk that holds {project_home().root} is full; make room, and the same command goes on."
-            )
-            raise CommandEnd(full, ExitCode.ERROR) from error
-        address = os.environ.get("PREFECT_API_URL")
-        which = f"Prefect's API at {address}" if address else "Prefect's embedded API"
-        advice = (
-            "check PREFECT_API_URL, and whether its server runs" if address else "`bife doctor` may tell why"
-        )
-        raise CommandEnd(f"{which} cannot be used ({error}); {advice}.", ExitCode.ERROR) from error
+        home, address = project_home(), os.environ.get("PREFECT_API_URL")
+        if home.free_mb < _FULL_MB:
+            why = f"The disk that holds {home.root} is full; make room, and the same command goes on."
+        elif address:
+            advice = "check PREFECT_API_URL, and whether its server runs"
+            why = f"Prefect's API at {address} cannot be used ({error}); {advice}."
+        else:
+            why = f"Prefect's embedded API cannot be used ({error}); `bife doctor` may tell why."
+        raise CommandEnd(why, ExitCode.ERROR) from error
 
 
 def raised_in(error: BaseException, package: str) -> bool:
     """Whether the code that raised `error`, or called into a library that did, is of a package."""
-    ours = {"flows", "tasks", "bife_core"}
-    origin = ""
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        name = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if name in ours or name == package:
-            origin = name
-    return origin == package
+    frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+    packages = [str(name).partition(".")[0] for name in frames]
+    known = [name for name in packages if name in ("flows", "tasks", "bife_core", package)]
+    return known[-1:] == [package]
 
 
 def finish(
@@ -217,12 +224,13 @@ def finish(
     from flows.cli import summary
 
     design = evolved.best_solves if evolved is not None else ()
+    held_out = compared.optima if compared is not None else ()
+    if config.instances.folder is not None:
+        summary.show_optima(console, compared, design)
     differing = [
         *(compared.summary.mismatches if compared is not None else ()),
         *(evolved.mismatches if evolved is not None else ()),
     ]
-    if config.instances.folder is not None:
-        summary.show_optima(console, compared, design)
     for sentence in differing:
         complain(f"Proven optima differ: {sentence}")
     if differing:
@@ -232,13 +240,11 @@ def finish(
         )
     if config.instances.folder is not None:
         ended = {solve.instance: solve.status for solve in design}
-        ended |= {
-            row["instance"]: row["rule_status"] for row in (compared.optima if compared is not None else ())
-        }
+        ended |= {row["instance"]: row["rule_status"] for row in held_out}
         proven = [
             f"{name} {WITHOUT_OPTIMUM[status]}" for name, status in ended.items() if status in WITHOUT_OPTIMUM
         ]
         if proven and len(proven) == len(ended):
             raise CommandEnd(f"{'; '.join(proven)}.", ExitCode.NO_OPTIMUM)
         for sentence in proven:
-            console.print(f"note: {sentence}.", markup=False, soft_wrap=True)
+            say(console, f"note: {sentence}.")

@@ -10,39 +10,36 @@ from rich.padding import Padding
 from rich.text import Text
 
 from bife_core.evaluation.metrics import METRICS, method_table
-from flows.cli.consoles import duration, full_name, number, plain_table, show_code, show_facts, show_heading
-from flows.operate.servers import MLFLOW_PORT
+from flows.cli.consoles import (
+    duration,
+    full_name,
+    number,
+    say,
+    show_code,
+    show_facts,
+    show_heading,
+    show_table,
+)
+from flows.operate.servers import LOOPBACK, MLFLOW_PORT
 
 if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
     from bife_core.decisions.collecting import CollectionSummary
-    from bife_core.scip.cost import Cost
     from bife_core.scip.solving import SolveResult
     from bife_core.search import Sample
     from flows.results import CollectionResult, EvaluationResult, EvolutionResult, PipelineResult, TrackedRun
-
-_COSTS: dict[Cost, str] = {
-    "time": "CPU seconds",
-    "nodes": "nodes",
-    "lp_iterations": "LP iterations",
-    "gap": "final gap",
-    "primal_dual_integral": "primal-dual integral",
-}
-_PROVEN = ("optimal", "infeasible", "unbounded", "inforunbd")
 
 
 def show_collection(console: Console, result: CollectionResult) -> None:
     """Print what was recorded and where it is."""
     recorded = result.summary
-    show_facts(
-        console,
-        [
-            ("decisions", f"{recorded.decisions} with {recorded.candidates} candidates"),
-            ("instances", str(len(recorded.instances))),
-            ("ties", f"{recorded.tie_share:.0%} of the decisions have several best candidates"),
-            ("file", str(recorded.path)),
-        ],
-    )
+    facts = [
+        ("decisions", f"{recorded.decisions} with {recorded.candidates} candidates"),
+        ("instances", str(len(recorded.instances))),
+        ("ties", f"{recorded.tie_share:.0%} of the decisions have several best candidates"),
+        ("file", str(recorded.path)),
+    ]
+    show_facts(console, facts)
     show_tracked(console, result.run)
 
 
@@ -59,15 +56,12 @@ def show_rule(
     console.print()
     known = []
     if best.f_lf is not None and decisions is not None:
-        known.append(
-            (
-                "F_LF",
-                f"{best.f_lf:.3f}: takes a best candidate in {best.f_lf:.0%} of {decisions.decisions} decisions",
-            )
-        )
+        share = f"takes a best candidate in {best.f_lf:.0%} of {decisions.decisions} decisions"
+        known.append(("F_LF", f"{best.f_lf:.3f}: {share}"))
     if best.f_hf is not None:
-        mean = f"{config.high.mean} mean of {_COSTS[config.high.cost]}"
-        known.append(("F_HF", f"{number(best.f_hf)}: minus the {mean} over the design instances"))
+        what = METRICS[config.high.cost].words + (" in seconds" if config.high.cost == "time" else "")
+        mean = f"minus the {config.high.mean} mean of {what} over the design instances"
+        known.append(("F_HF", f"{number(best.f_hf)}: {mean}"))
     show_facts(console, known)
 
 
@@ -88,33 +82,25 @@ def show_evolution(console: Console, result: EvolutionResult) -> None:
     show_tracked(console, result.run, result.ranking_url)
 
 
-def no_rule(result: EvolutionResult) -> str:
-    """Return the sentence for a search without a rule."""
-    early = f"{result.ended_by} " if result.ended_by else ""
-    return (
-        f"{early}None of the {result.samples} samples became a rule that solves the design instances "
-        f"({result.failures} failed); samples.json in {result.directory} tells why for each."
-    )
-
-
 def show_comparison(console: Console, result: EvaluationResult) -> None:
     """Print all methods side by side on held-out models, the verdict, and the ratio with all that qualifies it."""
-    compared = result.summary
+    compared, by = result.summary, result.summary.protocol.metric
     models = "model" if compared.instances == 1 else "models"
     show_heading(console, f"Against {full_name(compared.baseline)} on {compared.instances} held-out {models}")
+    entries = method_table(compared.frame(), by)
     several = len(compared.settings) > 1
-    first = ("models", "brancher") if several else ("brancher",)
-    table = plain_table(*first, "solved", "CPU s", "nodes", "LP iterations", "in branching")
-    entries = method_table(compared.frame(), compared.protocol.metric)
-    for (setting, method), entry in zip(entries.index, entries.to_dict("records"), strict=True):
-        table.add_row(
+    rows = [
+        (
             *((setting,) if several else ()),
             full_name(method),
             f"{entry['solved']} of {entry['solves']}",
             *(number(entry[name]) for name in ("time", "nodes", "lp_iterations")),
             f"{entry['inference_share']:.1%}",
         )
-    console.print(table)
+        for (setting, method), entry in zip(entries.index, entries.to_dict("records"), strict=True)
+    ]
+    columns = ("brancher", "solved", "CPU s", "nodes", "LP iterations", "in branching")
+    show_table(console, (*(("models",) if several else ()), *columns), rows)
     console.print("CPU s, nodes and LP iterations are geometric means over all solves", style="dim")
     console.print()
     interval = (
@@ -122,24 +108,21 @@ def show_comparison(console: Console, result: EvaluationResult) -> None:
         if compared.ci_low is None or compared.ci_high is None
         else f"{compared.confidence:.0%} interval {compared.ci_low:.3f} to {compared.ci_high:.3f}"
     )
-    what = METRICS[compared.protocol.metric].words
+    what = METRICS[by].words
+    kind, better, worse = ("time", "faster", "slower") if by == "time" else (what, "better", "worse")
     change = f"{abs(1.0 - compared.ratio):.0%} {'less' if compared.ratio < 1 else 'more'} {what}"
     even = compared.instances - compared.wins - compared.losses
+    won = f"{compared.wins} {better}, {compared.losses} {worse}" + (f", {even} even" if even else "")
     seeds = "1 seed" if len(compared.seeds) == 1 else f"{len(compared.seeds)} seeds"
-    kind = "time" if compared.protocol.metric == "time" else what
-    better, worse = ("faster", "slower") if kind == "time" else ("better", "worse")
-    rows = [
+    order = "all methods of a model in turn on the same core"
+    facts = [
         (f"{kind} ratio", f"{compared.ratio:.3f} ({interval}): the rule takes {change}"),
         ("node ratio", f"{compared.node_ratio:.3f}"),
-        (
-            "models",
-            f"{compared.wins} {better}, {compared.losses} {worse}" + (f", {even} even" if even else ""),
-        ),
-        ("solves", f"{len(compared.rows)}, {seeds} a model, all methods of a model in turn on the same core"),
+        ("models", won),
+        ("solves", f"{len(compared.rows)}, {seeds} a model, {order}"),
+        *([("verdict", compared.verdict)] if compared.comparisons else ()),
     ]
-    if compared.comparisons:
-        rows.append(("verdict", compared.verdict))
-    show_facts(console, rows)
+    show_facts(console, facts)
 
 
 def show_optima(console: Console, compared: EvaluationResult | None, design: Sequence[SolveResult]) -> None:
@@ -154,47 +137,24 @@ def show_optima(console: Console, compared: EvaluationResult | None, design: Seq
     """
     baseline = compared.summary.baseline if compared is not None else "relpscost"
     several = compared is not None and len(compared.summary.seeds) > 1
-    show_heading(console, "Models")
-    table = plain_table(
-        "model",
-        "part",
-        *(("seed",) if several else ()),
-        "status",
-        f"optimum\n{baseline}",
-        "optimum\nrule",
-        f"CPU s\n{baseline}",
-        "CPU s\nrule",
-        f"nodes\n{baseline}",
-        "nodes\nrule",
-    )
-    for row in compared.optima if compared is not None else ():
-        same = row["baseline_status"] == row["rule_status"]
-        table.add_row(
-            Text(row["instance"]),
-            "test",
-            *((str(row["seed"]),) if several else ()),
-            row["rule_status"] if same else f"{row['baseline_status']} / {row['rule_status']}",
-            number(row["baseline_objective"], 10),
-            number(row["rule_objective"], 10),
-            f"{row['baseline_s']:.2f}",
-            f"{row['rule_s']:.2f}",
-            str(row["baseline_nodes"]),
-            str(row["rule_nodes"]),
-        )
+
+    def row(model: str, part: str, seed: int, *cells: str) -> tuple[str, ...]:
+        return (model, part, *((str(seed),) if several else ()), *cells)
+
+    rows = []
+    for one in compared.optima if compared is not None else ():
+        rule, other = one["rule_status"], one["baseline_status"]
+        objectives = (number(one[f"{who}_objective"], 10) for who in ("baseline", "rule"))
+        times = (f"{one[f'{who}_s']:.2f}" for who in ("baseline", "rule"))
+        nodes = (str(one[f"{who}_nodes"]) for who in ("baseline", "rule"))
+        status = rule if rule == other else f"{other} / {rule}"
+        rows.append(row(one["instance"], "test", one["seed"], status, *objectives, *times, *nodes))
     for solve in design:
-        table.add_row(
-            Text(solve.instance),
-            "design",
-            *((str(solve.seed),) if several else ()),
-            solve.status,
-            "-",
-            number(solve.primal_bound, 10),
-            "-",
-            f"{solve.cpu_s:.2f}",
-            "-",
-            str(solve.nodes),
-        )
-    console.print(table)
+        ended = (number(solve.primal_bound, 10), "-", f"{solve.cpu_s:.2f}", "-", str(solve.nodes))
+        rows.append(row(solve.instance, "design", solve.seed, solve.status, "-", *ended))
+    measured = [f"{what}\n{who}" for what in ("optimum", "CPU s", "nodes") for who in (baseline, "rule")]
+    show_heading(console, "Models")
+    show_table(console, ("model", "part", *(("seed",) if several else ()), "status", *measured), rows)
 
 
 def show_tracked(
@@ -208,14 +168,16 @@ def show_tracked(
     if not run.run_id:
         show_facts(console, [("run", "not delivered yet; the same command delivers it"), *more])
         return
-    rows = [("run", run.run_id), *more]
     served = run.url.startswith(("http://", "https://"))
-    address = "" if served else f"http://127.0.0.1:{MLFLOW_PORT}/"
-    rows.append(("look at it", "open" if served else "run `bife ui`, then open"))
-    rows.append(("  this run", f"{address}{run.url}"))
-    if ranking is not None:
-        rows.append(("  all rules", f"{address}{ranking}"))
-    show_facts(console, rows)
+    address = "" if served else f"http://{LOOPBACK}:{MLFLOW_PORT}/"
+    facts = [
+        ("run", run.run_id),
+        *more,
+        ("look at it", "open" if served else "run `bife ui`, then open"),
+        ("  this run", f"{address}{run.url}"),
+        *([("  all rules", f"{address}{ranking}")] if ranking is not None else ()),
+    ]
+    show_facts(console, facts)
 
 
 def show_discovery(console: Console, config: PipelineConfig, result: PipelineResult) -> None:
@@ -224,14 +186,12 @@ def show_discovery(console: Console, config: PipelineConfig, result: PipelineRes
         return
     show_rule(console, result.rule, config, result.evolution.decisions)
     if result.choice is not None:
-        console.print(result.choice.sentence, markup=False, soft_wrap=True)
+        say(console, result.choice.sentence)
     show_comparison(console, result.evaluation)
     more = [("evaluation", result.evaluation.run.run_id or "not delivered yet")]
-    if result.registered is not None:
-        aliases = ", ".join(result.registered.aliases) or "no alias"
-        more.append(
-            ("registered", f"{result.registered.name} version {result.registered.version} ({aliases})")
-        )
+    if (known := result.registered) is not None:
+        aliases = ", ".join(known.aliases) or "no alias"
+        more.append(("registered", f"{known.name} version {known.version} ({aliases})"))
     more.append(("report", str(result.evaluation.directory / "report.html")))
     more.append(("files", str(result.evolution.directory)))
     show_tracked(console, result.evolution.run, result.evolution.ranking_url, more)

@@ -1,38 +1,35 @@
-"""`bife up`, `bife down` and `bife status`: everything that runs from the pages, with one command."""
+"""`bife up`, `bife down`, `bife status`: everything that runs from the pages; and `bife ui`: the pages alone."""
 
 from __future__ import annotations
 
+import json
 import os
-import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
-from flows.cli.consoles import plain_table, show_facts, standard_output
-from flows.cli.interrupt import STOP_SIGNALS
+from flows.cli.consoles import show_facts, show_table, standard_output
 from flows.cli.outcome import CommandEnd, ExitCode
-from flows.cli.ui import MlflowPort, PrefectPort, stop_signals
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from flows.operate.page_servers import Access
-    from flows.operate.servers import Server
-    from flows.operate.stack import Kept, Up
     from tasks.home import Home
-
-WORKER = "worker"
 
 _POLL_S = 0.5
 _START_LIMIT_S = 600.0
-_STOP_LIMIT_S = 60.0
-_JSON = typer.Option("--json", help="Print JSON.")
+
+
+def _port(page: str, usual: int) -> Any:
+    shown = f"{usual} or the next free one"
+    return typer.Option(min=1, max=65535, metavar="PORT", show_default=shown, help=f"Port of {page}.")
+
+
+MlflowPort = Annotated[int | None, _port("MLflow", 5000)]
+PrefectPort = Annotated[int | None, _port("Prefect", 4200)]
 
 
 def up(
@@ -52,160 +49,34 @@ def up(
 
     Servers of yours that PREFECT_API_URL or MLFLOW_TRACKING_URI name are used and not started.
     """
-    from flows.operate.page_servers import Access
-    from flows.operate.stack import alone
+    from flows.operate.programs import Access
+    from flows.operate.stack import alone, keep_up
     from tasks.home import project_home
 
-    home, access = project_home(), Access.at(host)
+    console, home, access = standard_output(), project_home(), Access.at(host)
+    ports = {"MLflow": mlflow_port, "Prefect": prefect_port}
     if detach:
         with alone(home):
             pass
-        _detached(home, host, mlflow_port, prefect_port)
+        _detached(home, host, ports)
         return
-    with alone(home):
-        _run(home, access, mlflow_port, prefect_port)
 
-
-def _run(home: Home, access: Access, mlflow_port: int | None, prefect_port: int | None) -> None:
-    from flows.operate.stack import MARK, Up, end_marked, read_state, state_file, write_state
-
-    console = standard_output()
-    former = read_state(home)
-    if former is not None and (left := end_marked(former.mark)):
-        console.print(
-            f"An earlier `bife up` was killed; what it left behind was stopped (processes: {left})."
+    def show(addresses: Mapping[str, str]) -> None:
+        console.print()
+        show_facts(
+            console,
+            [
+                ("Prefect", f"{addresses['Prefect']}   start, schedule, watch and approve runs"),
+                ("MLflow", f"{addresses['MLflow']}   compare runs, samples and registered rules"),
+                ("logs", str(home.root / "logs")),
+                ("stop", "Ctrl-C, or `bife down`"),
+            ],
         )
-    state = Up.of_this_process(home)
-    os.environ[MARK] = state.mark
-    os.environ["BIFE_HOME"] = str(home.root)
-    with ExitStack() as at_end, stop_signals():
-        at_end.callback(state_file(home).unlink, missing_ok=True)
-        write_state(home, state)
-        try:
-            kept: list[Kept] = []
-            at_end.callback(_stop, kept, state.mark)
-            state = _start(console, home, access, state, kept, mlflow_port, prefect_port)
-            _show(console, state)
-            write_state(home, state)  # last: whoever waits for it reads what was shown
-            while True:
-                for one in kept:
-                    said = one.tend()
-                    if said is not None:
-                        console.print(f"{time.strftime('%H:%M:%S')} {said}", markup=False, soft_wrap=True)
-                        state = state.model_copy(update={"parts": tuple(k.part for k in kept)})
-                        write_state(home, state)
-                time.sleep(_POLL_S)
-        except KeyboardInterrupt:
-            # A second Ctrl-C must not leave one of them behind.
-            for number in STOP_SIGNALS:
-                signal.signal(number, signal.SIG_IGN)
-            write_state(home, state.model_copy(update={"phase": "stopping"}))
-            console.print("Stopping; runs that are under way can be retried later ...")
+
+    keep_up(home, access, ports, lambda text: console.print(text, markup=False, soft_wrap=True), show)
 
 
-def _stop(kept: list[Kept], mark: str) -> None:
-    """Stop all programs, the worker first: a run that is stopped can still tell Prefect so."""
-    from flows.operate.stack import end_marked
-
-    worker = [one.server for one in kept if one.server.name == WORKER]
-    pages = [one.server for one in kept if one.server.name != WORKER]
-    for server in worker:
-        server.stop()
-    with ThreadPoolExecutor() as several:
-        list(several.map(lambda server: server.stop(), pages))
-    end_marked(mark)  # a run whose worker was killed belongs to nobody's family any more
-
-
-def _start(
-    console: Console,
-    home: Home,
-    access: Access,
-    state: Up,
-    kept: list[Kept],
-    mlflow_port: int | None,
-    prefect_port: int | None,
-) -> Up:
-    """Start all programs, wait until they answer, and return the state that says so."""
-    from flows.operate.page_servers import mlflow_server, prefect_server
-    from flows.operate.servers import MLFLOW_PORT, PREFECT_PORT
-    from flows.operate.stack import Kept, write_state
-
-    addresses: dict[str, str] = {}
-    programs = (
-        ("Prefect", prefect_server, prefect_port, PREFECT_PORT),
-        (
-            "MLflow",
-            mlflow_server,
-            mlflow_port,
-            MLFLOW_PORT,
-        ),
-    )
-    console.print(f"Starting in {home.root}; the first time takes longer ...", soft_wrap=True)
-    for name, program, given, usual in programs:
-        address, server = program(home, access, given)
-        addresses[name] = address
-        if server is None:
-            continue
-        port = int(address.rpartition(":")[2])
-        if given is None and port != usual:
-            console.print(f"Port {usual} is taken by another program, so {name} uses {port}.")
-        kept.append(Kept(address, server, lambda start=program, at=port: _started(start(home, access, at))))  # type: ignore[misc]
-    state = state.model_copy(update={"addresses": addresses, "parts": tuple(one.part for one in kept)})
-    write_state(home, state)
-    for one in kept:
-        one.server.wait_ready()
-
-    def start_worker() -> Server:
-        return _worker(home, access, addresses)
-
-    kept.append(Kept("", start_worker(), start_worker))
-    kept[-1].server.wait_ready()
-    return state.model_copy(update={"phase": "ready", "parts": tuple(one.part for one in kept)})
-
-
-def _started(pair: tuple[str, Server | None]) -> Server:
-    server = pair[1]
-    assert server is not None
-    return server
-
-
-def _worker(home: Home, access: Access, addresses: dict[str, str]) -> Server:
-    """Start the program that registers the deployments and runs what is due."""
-    from flows.operate.page_servers import package_root
-    from flows.operate.servers import LOOPBACK, Server, free_port
-
-    port = free_port(0)
-    path = os.environ.get("PYTHONPATH")
-    environment = {
-        "PREFECT_API_URL": os.environ.get("PREFECT_API_URL") or f"{addresses['Prefect']}/api",
-        # Runs write to MLflow's database directly, and name the pages that show it.
-        "BIFE_MLFLOW_UI": addresses["MLflow"],
-        "PREFECT_WORKER_WEBSERVER_HOST": LOOPBACK,
-        "PREFECT_WORKER_WEBSERVER_PORT": str(port),
-        "PREFECT_WORKER_QUERY_SECONDS": "2",
-        "PREFECT_LOGGING_LEVEL": "",
-        "PREFECT_LOGGING_SERVER_LEVEL": "",
-        "PYTHONPATH": os.pathsep.join([str(package_root()), *([path] if path else [])]),
-    }
-    if access.auth is not None and not os.environ.get("PREFECT_API_AUTH_STRING"):
-        environment["PREFECT_API_AUTH_STRING"] = access.auth
-    command = [sys.executable, "-m", "flows.operate.serving"]
-    health = f"http://{LOOPBACK}:{port}/health"
-    return Server(WORKER, command, environment, health, home.root / "logs" / "worker.log")
-
-
-def _show(console: Console, state: Up) -> None:
-    console.print()
-    rows = [
-        ("Prefect", f"{state.addresses['Prefect']}   start, schedule, watch and approve runs"),
-        ("MLflow", f"{state.addresses['MLflow']}   compare runs, samples and registered rules"),
-        ("logs", str(state.home / "logs")),
-        ("stop", "Ctrl-C, or `bife down`"),
-    ]
-    show_facts(console, rows)
-
-
-def _detached(home: Home, host: str, mlflow_port: int | None, prefect_port: int | None) -> None:
+def _detached(home: Home, host: str, ports: Mapping[str, int | None]) -> None:
     """Start `bife up` as a process of its own and wait until it is ready.
 
     Raises
@@ -213,20 +84,18 @@ def _detached(home: Home, host: str, mlflow_port: int | None, prefect_port: int 
     CommandEnd
         If it ends, with the sentence it ended with.
     """
-    from flows.operate.page_servers import package_root
+    from flows.operate.servers import with_own_code
     from flows.operate.stack import read_state
 
     log = home.root / "logs" / "up.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    path = os.environ.get("PYTHONPATH")
-    inherited = os.pathsep.join([str(package_root()), *([path] if path else [])])
     command = [sys.executable, "-c", "from flows.cli import main; main()", "up", "--host", host]
-    for option, port in (("--mlflow-port", mlflow_port), ("--prefect-port", prefect_port)):
-        command += [option, str(port)] if port is not None else []
+    for page, port in ports.items():
+        command += [f"--{page.lower()}-port", str(port)] if port is not None else []
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
-            env=os.environ | {"BIFE_HOME": str(home.root), "PYTHONPATH": inherited},
+            env=os.environ | {"BIFE_HOME": str(home.root)} | with_own_code(),
             cwd=log.parent,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -236,29 +105,21 @@ def _detached(home: Home, host: str, mlflow_port: int | None, prefect_port: int 
     console = standard_output()
     deadline = time.monotonic() + _START_LIMIT_S
     with console.status("Starting ..."):
-        while time.monotonic() < deadline:
-            state = read_state(home)
-            if state is not None and state.pid == process.pid and state.phase == "ready":
-                break
+        while (state := read_state(home)) is None or state.pid != process.pid or state.phase != "ready":
             if process.poll() is not None:
-                raise CommandEnd(_last_sentence(log), ExitCode.ERROR)
+                said = log.read_text(encoding="utf-8", errors="replace").split("\n")
+                last = next((line for line in reversed(said) if line.strip()), f"It said nothing in {log}.")
+                raise CommandEnd(last.removeprefix("Error: "), ExitCode.ERROR)
+            if time.monotonic() > deadline:
+                process.terminate()
+                raise CommandEnd(f"BiFE was not up within {_START_LIMIT_S:g} s; see {log}.", ExitCode.ERROR)
             time.sleep(_POLL_S)
-        else:
-            process.terminate()
-            raise CommandEnd(f"BiFE was not up within {_START_LIMIT_S:g} s; see {log}.", ExitCode.ERROR)
     console.print(log.read_text(encoding="utf-8").strip(), markup=False, soft_wrap=True)
-
-
-def _last_sentence(log: Path) -> str:
-    lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    return lines[-1].removeprefix("Error: ") if lines else f"`bife up` ended and said nothing in {log}."
 
 
 def down() -> None:
     """Stop what `bife up` started in this home; runs under way are stopped and can be retried later."""
-    import psutil
-
-    from flows.operate.stack import end_marked, read_state, state_file
+    from flows.operate.stack import read_state, take_down
     from tasks.home import project_home
 
     console, home = standard_output(), project_home()
@@ -266,50 +127,72 @@ def down() -> None:
     if state is None:
         console.print(f"BiFE is not up in {home.root}.", soft_wrap=True)
         return
-    if state.alive:
-        process = psutil.Process(state.pid)
-        process.terminate()
-        try:
-            with console.status("Stopping ..."):
-                process.wait(_STOP_LIMIT_S)
-        except psutil.TimeoutExpired:
-            process.kill()
-    left = end_marked(state.mark)
-    state_file(home).unlink(missing_ok=True)
+    with console.status("Stopping ..."):
+        left = take_down(home, state)
     console.print("Stopped." + (f" Left behind and stopped too: {left}." if left else ""))
 
 
-def status(as_json: Annotated[bool, _JSON] = False) -> None:
+def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Say what `bife up` runs in this home and whether it answers; the exit code is 1 if not all does."""
-    from flows.operate.stack import health, read_state
+    from flows.operate.stack import current, health
     from tasks.home import project_home
 
-    console, home = standard_output(), project_home()
-    state = read_state(home)
-    alive = state is not None and state.alive
-    report: dict[str, Any] = {"home": str(home.root), "up": alive, "parts": []}
-    if state is not None and alive:
+    console, home, state = standard_output(), project_home(), current()
+    report: dict[str, Any] = {"home": str(home.root), "up": state is not None, "parts": [], "healthy": False}
+    if state is not None:
         answering = health(state)
-        report |= {"pid": state.pid, "since": state.since.isoformat(), "phase": state.phase}
-        report |= {"addresses": state.addresses}
-        report["parts"] = [
-            part.model_dump(mode="json") | {"healthy": answering[part.name]} for part in state.parts
-        ]
-    report["healthy"] = bool(
-        alive and state and state.phase == "ready" and all(part["healthy"] for part in report["parts"])
-    )
+        known = state.model_dump(mode="json", include={"pid", "since", "phase", "addresses", "parts"})
+        report |= known | {"parts": [part | {"healthy": answering[part["name"]]} for part in known["parts"]]}
+        report["healthy"] = state.phase == "ready" and all(answering.values())
     if as_json:
-        import json
-
         typer.echo(json.dumps(report, indent=2))
-    elif not alive:
+    elif state is None:
         console.print(f"BiFE is not up in {home.root}; `bife up` starts it.", soft_wrap=True)
     else:
-        table = plain_table("part", "state", "process", "address", numbers=False)
-        for part in report["parts"]:
-            mark = "[green]answers[/]" if part["healthy"] else "[bold red]does not answer[/]"
-            table.add_row(part["name"], mark, str(part["pid"]), part["address"] or "-")
-        console.print(table)
+        marks = {True: Text("answers", style="green"), False: Text("does not answer", style="bold red")}
+        rows = [
+            (part["name"], marks[part["healthy"]], str(part["pid"]), part["address"] or "-")
+            for part in report["parts"]
+        ]
+        show_table(console, ("part", "state", "process", "address"), rows, numbers=False)
         show_facts(console, [("home", str(home.root)), ("logs", str(home.root / "logs"))])
     if not report["healthy"]:
         raise typer.Exit(int(ExitCode.ERROR))
+
+
+def ui(mlflow_port: MlflowPort = None, prefect_port: PrefectPort = None) -> None:
+    """Start MLflow's and Prefect's pages, print their addresses, and stop both on Ctrl-C.
+
+    Only this machine can open them. What `bife up` already shows, or a server of yours that MLFLOW_TRACKING_URI or
+    PREFECT_API_URL names, is not started; its address is printed.
+    """
+    from flows.operate.programs import Access
+    from flows.operate.signals import stop_signals
+    from flows.operate.stack import Programs, current
+    from tasks.home import project_home
+
+    console = standard_output()
+
+    def show(addresses: Mapping[str, str]) -> None:
+        for name, address in addresses.items():
+            console.print(f"{name:8} {address}", soft_wrap=True)
+
+    running = current()
+    if running is not None:
+        show(running.addresses)
+        return
+    ports = {"MLflow": mlflow_port, "Prefect": prefect_port}
+    with stop_signals(), Programs(project_home(), Access.at("127.0.0.1"), ports) as programs:
+        try:
+            for note in programs.start_pages():
+                console.print(note)
+            if programs.parts:
+                console.print("Starting; this takes some seconds ...")
+            programs.wait_ready()
+            show(programs.addresses)
+            if programs.parts:
+                console.print("Press Ctrl-C to stop.")
+                for note in programs.tend():
+                    console.print(note, markup=False, soft_wrap=True)
+        except KeyboardInterrupt:
+            console.print("Stopping ...")

@@ -1,78 +1,127 @@
-"""Which process a flow run belongs to, so that runs of a process that was killed are not taken for alive for ever."""
+"""Runs whose process is gone: marked as crashed so that they can be retried; Prefect alone shows them as running."""
 
 from __future__ import annotations
 
+import logging
+import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Collection
 from typing import Any, Final
+from uuid import UUID
 
 import psutil
 from prefect import Flow
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterId,
+    FlowRunFilterParentFlowRunId,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    TaskRunFilter,
+    TaskRunFilterState,
+    TaskRunFilterStateType,
+)
 from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.client.schemas.sorting import FlowRunSort
 from prefect.states import Cancelled, Crashed
 
-_PROCESS: Final = "bife-process"
-_owning: ContextVar[bool] = ContextVar("owning", default=False)
+GONE: Final = "The process of this run is gone. Retry goes on where it stopped: what was paid for is kept."
+"""What a run is marked with when nobody was left to say how it ended."""
+
+_OPEN: Final = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
+_logger = logging.getLogger("prefect.bife")
 
 
-@contextmanager
-def owning() -> Iterator[None]:
-    """Have flows that begin inside belong to this process; those a worker starts are the worker's to look after."""
-    token = _owning.set(True)
-    try:
-        yield
-    finally:
-        _owning.reset(token)
+def located(pid: int) -> str:
+    """Return how a run notes a process of this machine: as ``machine:id``."""
+    return f"{socket.gethostname()}:{pid}"
 
 
 def name_owner(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
-    """Tag a flow run that begins with its process; a hook for `on_running`.
+    """Note which process a flow run that begins is in; a hook for `on_running`."""
+    with get_client(sync_client=True) as client:
+        client.update_flow_run(flow_run.id, infrastructure_pid=located(os.getpid()))
 
-    Prefect's own `tags` would tag the tasks too, each of which would then ask the API for a slot of every tag.
+
+def close_abandoned(client: SyncPrefectClient, suspects: Collection[UUID] | None = None) -> set[UUID]:
+    """Mark the open runs of this machine whose process is gone, with all that is open below them.
+
+    Parameters
+    ----------
+    suspects : collection of UUID, optional
+        Only these are marked: a worker gives a process the time between two looks to say how it ended.
+
+    Returns
+    -------
+    set of UUID
+        All that were found without a process, to be the next look's suspects.
     """
-    if _owning.get():
-        with get_client(sync_client=True) as client:
-            client.update_flow_run(flow_run.id, tags=[*flow_run.tags, process_tag(psutil.Process())])
-
-
-def process_tag(process: psutil.Process) -> str:
-    """Return the tag flow runs of a process carry; the time of its start tells it from a later one of its number."""
-    return f"{_PROCESS}:{socket.gethostname()}:{process.pid}:{process.create_time():.0f}"
-
-
-def close_abandoned(client: SyncPrefectClient) -> int:
-    """Mark flow runs as crashed whose process on this machine is gone, and return how many there were."""
-    abandoned = [flow_run for flow_run in _open_flow_runs(client) if any(map(_is_gone, flow_run.tags))]
-    message = "The process ended before the run did; the same command goes on where it stopped."
-    for flow_run in abandoned:
-        client.set_flow_run_state(flow_run.id, Crashed(message=message), force=True)
-    return len(abandoned)
+    runs = _open_runs(client)
+    for run in runs:
+        process, cancelling = _process(run), run.state_type == StateType.CANCELLING
+        if process is not None and cancelling and run.deployment_id and not _is_ours(process):
+            # Its worker was replaced; the new one does not know the process.
+            process.terminate()
+    gone = {run.id: run for run in runs if _pid(run) is not None and _process(run) is None}
+    for run_id, run in gone.items():
+        if suspects is None or run_id in suspects:
+            _crash(client, run)
+    return set(gone)
 
 
 def cancel_own(client: SyncPrefectClient, reason: str) -> None:
     """Mark the open flow runs of this process as cancelled."""
-    mine = process_tag(psutil.Process())
-    for flow_run in _open_flow_runs(client):
-        if mine in flow_run.tags:
-            client.set_flow_run_state(flow_run.id, Cancelled(message=reason), force=True)
+    for run in _open_runs(client):
+        if run.infrastructure_pid == located(os.getpid()):
+            client.set_flow_run_state(run.id, Cancelled(message=reason), force=True)
 
 
-def _open_flow_runs(client: SyncPrefectClient) -> list[FlowRun]:
-    states = FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.PENDING, StateType.RUNNING]))
-    return client.read_flow_runs(flow_run_filter=FlowRunFilter(state=states))
+def _open_runs(client: SyncPrefectClient, parent: UUID | None = None) -> list[FlowRun]:
+    below = None if parent is None else FlowRunFilterParentFlowRunId(any_=[parent])
+    states = FlowRunFilterState(type=FlowRunFilterStateType(any_=_OPEN))
+    chosen = FlowRunFilter(state=states, parent_flow_run_id=below)
+    # The youngest first, so that nothing is open below a run by the time it is closed.
+    return client.read_flow_runs(flow_run_filter=chosen, sort=FlowRunSort.EXPECTED_START_TIME_DESC)
 
 
-def _is_gone(tag: str) -> bool:
-    parts = tag.split(":")
-    if len(parts) != 4 or parts[:2] != [_PROCESS, socket.gethostname()]:
-        return False
+def _crash(client: SyncPrefectClient, run: FlowRun) -> None:
+    for child in _open_runs(client, parent=run.id):
+        _crash(client, child)
+    tasks = client.read_task_runs(
+        flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run.id])),
+        task_run_filter=TaskRunFilter(state=TaskRunFilterState(type=TaskRunFilterStateType(any_=_OPEN))),
+    )
+    for task in tasks:
+        client.set_task_run_state(task.id, Crashed(message=GONE), force=True)
+    cancelled = run.state_type == StateType.CANCELLING
+    state: State[Any] = Cancelled(message="Cancelled.") if cancelled else Crashed(message=GONE)
+    client.set_flow_run_state(run.id, state, force=True)
+    _logger.warning("Run %s: its process is gone", run.name)
+
+
+def _is_ours(process: psutil.Process) -> bool:
+    return psutil.Process() in process.parents()
+
+
+def _pid(run: FlowRun) -> int | None:
+    """Return the process id a run of this machine has noted; None for any other run."""
+    machine, _, pid = (run.infrastructure_pid or "").rpartition(":")
+    return int(pid) if machine == socket.gethostname() and pid.isdigit() else None
+
+
+def _process(run: FlowRun) -> psutil.Process | None:
+    """Return the living process of a run on this machine, or None."""
+    pid = _pid(run)
     try:
-        process = psutil.Process(int(parts[2]))
+        process = None if pid is None else psutil.Process(pid)
         # One that nobody has reaped still has its number.
-        return process_tag(process) != tag or process.status() == psutil.STATUS_ZOMBIE
+        if process is None or process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        # A process that is younger than the state it should have reported has only inherited the number.
+        running = run.state if run.state_type == StateType.RUNNING else None
+        if running is not None and process.create_time() > running.timestamp.timestamp() + 1.0:
+            return None
     except psutil.NoSuchProcess:
-        return True
+        return None
+    return process

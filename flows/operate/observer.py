@@ -5,57 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
 
 from bife_core.evolution import EvolutionState
 from tasks.progress import listening
 
 
-class Observer(Protocol):
-    """Told what happens; it must not raise and should return at once."""
+class Observer:
+    """Told what happens, and says nothing; others show it. None of it may raise, and it should return at once."""
 
     def stage(self, name: str, about: str) -> None:
         """Take note that a stage begins: collection, evolution, evaluation or registration."""
-        ...
 
     def progress(self, done: int, total: int) -> None:
         """Take note how far the present stage or its present step is."""
-        ...
 
     def activity(self, text: str) -> None:
         """Take note what is being done now, such as "solving with 3 rules"."""
-        ...
 
     def generation(self, state: EvolutionState) -> None:
         """Take note that a generation is complete."""
-        ...
 
     def note(self, text: str) -> None:
         """Take note of something the user should know."""
-        ...
 
 
-class SilentObserver:
-    """Ignores everything."""
-
-    def stage(self, name: str, about: str) -> None:
-        """Ignore it."""
-
-    def progress(self, done: int, total: int) -> None:
-        """Ignore it."""
-
-    def activity(self, text: str) -> None:
-        """Ignore it."""
-
-    def generation(self, state: EvolutionState) -> None:
-        """Ignore it."""
-
-    def note(self, text: str) -> None:
-        """Ignore it."""
-
-
-_SILENT: Observer = SilentObserver()
-_watching: ContextVar[Observer] = ContextVar("bife_observer", default=_SILENT)
+_NOBODY = Observer()
+_watching: ContextVar[Observer] = ContextVar("bife_observer", default=_NOBODY)
 
 
 def observer() -> Observer:
@@ -70,7 +45,7 @@ def observing(watcher: Observer) -> Iterator[None]:
     Examples
     --------
     >>> from flows.pipeline import pipeline  # doctest: +SKIP
-    >>> with observing(SilentObserver()):  # doctest: +SKIP
+    >>> with observing(Observer()):  # doctest: +SKIP
     ...     result = pipeline(config)
     """
     token = _watching.set(watcher)

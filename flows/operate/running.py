@@ -15,9 +15,9 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.exceptions import PrefectException
 
 from bife_core.errors import BifeError
-from flows.operate.abandoned import cancel_own, close_abandoned, owning
+from flows.operate.abandoned import cancel_own, close_abandoned
 from flows.operate.embedded import install
-from flows.operate.observer import Observer, SilentObserver, observing
+from flows.operate.observer import Observer, observing
 from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.storage import require_storage
@@ -56,7 +56,7 @@ def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs
     """
     began = datetime.now(UTC) - timedelta(seconds=1)
     embedded = not os.environ.get("PREFECT_API_URL")
-    watcher = watcher or SilentObserver()
+    watcher = watcher or Observer()
     project_home().require_room()
     require_store()
     require_storage()
@@ -64,7 +64,7 @@ def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs
         start_embedded_api()
     # What is imported by now stays; looking through all of it again takes the collector half a second each time.
     gc.freeze()
-    with observing(watcher), owning():
+    with observing(watcher):
         try:
             result = stage(*args, **kwargs)
         except BifeError:

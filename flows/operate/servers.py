@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -36,27 +36,22 @@ class ServerError(BifeError):
     """A server did not start or stopped by itself."""
 
 
-def free_port(preferred: int, host: str = LOOPBACK) -> int:
-    """Return `preferred` if nobody listens there, else one of the next, else a port the system chooses."""
-    following = range(preferred + 1, preferred + _PORTS_TRIED) if preferred else ()
-    for port in (preferred, *following, 0):
-        found = _bindable(host, port)
-        if found is not None:
-            return found
-    raise ServerError("No port is free on this machine; close a program that holds many connections.")
-
-
-def required_port(port: int, host: str = LOOPBACK) -> int:
-    """Return `port`.
+def free_port(usual: int, host: str = LOOPBACK, asked: int | None = None) -> int:
+    """Return the port that was asked for, else `usual` or one of the next, else one the system chooses.
 
     Raises
     ------
     ServerError
-        If somebody listens there, or it may not be used.
+        If the port that was asked for is taken, or none is free.
     """
-    if _bindable(host, port) is None:
-        raise ServerError(f"Port {port} of {host} cannot be used: another program has it; name another one.")
-    return port
+    following = range(usual + 1, usual + _PORTS_TRIED) if usual else ()
+    for port in (usual, *following, 0) if asked is None else (asked,):
+        found = _bindable(host, port)
+        if found is not None:
+            return found
+    if asked is not None:
+        raise ServerError(f"Port {asked} of {host} cannot be used: another program has it; name another one.")
+    raise ServerError("No port is free on this machine; close a program that holds many connections.")
 
 
 def _bindable(host: str, port: int) -> int | None:
@@ -67,6 +62,13 @@ def _bindable(host: str, port: int) -> int | None:
         except OSError:
             return None
         return int(probe.getsockname()[1])
+
+
+def with_own_code() -> dict[str, str]:
+    """Return the environment in which another Python imports this code, wherever it runs."""
+    path = os.environ.get("PYTHONPATH")
+    root = str(Path(__file__).resolve().parents[2])
+    return {"PYTHONPATH": os.pathsep.join([root, *([path] if path else [])])}
 
 
 class Server:
@@ -84,12 +86,21 @@ class Server:
         Address that answers once it serves.
     log : Path
         What it prints is added there.
+    once_ready : callable, optional
+        Called when it has begun to serve.
     """
 
     def __init__(
-        self, name: str, command: Sequence[str], environment: Mapping[str, str], health: str, log: Path
+        self,
+        name: str,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        health: str,
+        log: Path,
+        once_ready: Callable[[], None] | None = None,
     ) -> None:
         self.name = name
+        self._once_ready = once_ready
         self.health = health
         self.log = log
         variables = {k: v for k, v in (os.environ | dict(environment)).items() if v or k not in environment}
@@ -118,11 +129,13 @@ class Server:
             If it ends or takes too long, with the last thing it printed.
         """
         deadline = time.monotonic() + limit_s
-        while not self._answers():
+        while not answers(self.health):
             self.check()
             if time.monotonic() > deadline:
                 raise ServerError(f"{self.name} did not answer within {limit_s:g} s; see {self.log}.")
             time.sleep(_POLL_S)
+        if self._once_ready is not None:
+            self._once_ready()
 
     def check(self) -> None:
         """Raise if the server has ended.
@@ -177,9 +190,6 @@ class Server:
             os.killpg(self._process.pid, number)
         except (ProcessLookupError, PermissionError):  # all gone (macOS: only zombies are left)
             return
-
-    def _answers(self) -> bool:
-        return answers(self.health)
 
 
 def answers(health: str, limit_s: float = 2.0) -> bool:

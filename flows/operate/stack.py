@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import psutil
 from pydantic import Field, ValidationError
 
+from bife_core.files import write_whole
 from bife_core.values import Value
-from flows.operate.servers import Server, ServerError, answers
+from flows.operate.programs import WORKER, Access, mlflow_server, prefect_server, worker
+from flows.operate.servers import MLFLOW_PORT, PREFECT_PORT, Server, ServerError, answers
+from flows.operate.signals import stop_signals
 from tasks.home import Home, project_home
 from tasks.locks import LockTimeoutError, process_lock
 
@@ -25,6 +30,8 @@ MARK: Final = "BIFE_UP"
 _RESTARTS: Final = 5
 _RESTARTS_WITHIN_S: Final = 600.0
 _STOP_LIMIT_S: Final = 10.0
+_DOWN_LIMIT_S: Final = 60.0
+_POLL_S: Final = 0.5
 _PASSES: Final = 3
 
 
@@ -105,10 +112,7 @@ def read_state(home: Home) -> Up | None:
 
 def write_state(home: Home, state: Up) -> None:
     """Write the state at once or not at all."""
-    path = state_file(home)
-    partial = path.with_suffix(f".{os.getpid()}.partial")
-    partial.write_text(state.model_dump_json(indent=1), encoding="utf-8")
-    partial.replace(path)
+    write_whole(state_file(home), state.model_dump_json(indent=1))
 
 
 @contextmanager
@@ -125,10 +129,8 @@ def alone(home: Home) -> Iterator[None]:
             yield
     except LockTimeoutError as error:
         state = read_state(home)
-        pages = (
-            ", ".join(f"{name} at {address}" for name, address in state.addresses.items()) if state else ""
-        )
-        what = f" with {pages}" if pages else ""
+        pages = [f"{name} at {address}" for name, address in state.addresses.items()] if state else []
+        what = f" with {', '.join(pages)}" if pages else ""
         raise ServerError(f"BiFE is already up in {home.root}{what}; `bife down` stops it.") from error
 
 
@@ -141,12 +143,11 @@ def end_marked(mark: str) -> int:
     for _ in range(_PASSES):
         found = _marked(mark)
         count += len(found)
-        for process in found:
-            _send(process.terminate)
-        _, stubborn = psutil.wait_procs(found, timeout=_STOP_LIMIT_S)
-        for process in stubborn:
-            _send(process.kill)
-        psutil.wait_procs(stubborn, timeout=_STOP_LIMIT_S)
+        for end in (psutil.Process.terminate, psutil.Process.kill):
+            for process in found:
+                with suppress(psutil.NoSuchProcess):
+                    end(process)
+            _, found = psutil.wait_procs(found, timeout=_STOP_LIMIT_S)
     return count
 
 
@@ -164,21 +165,8 @@ def _marked(mark: str) -> list[psutil.Process]:
     return found
 
 
-def _send(signal: Callable[[], None]) -> None:
-    try:
-        signal()
-    except psutil.NoSuchProcess:
-        return
-
-
 class Kept:
-    """A server that is started again when it ends by itself.
-
-    Parameters
-    ----------
-    start : callable
-        Starts it; the address of its page may be empty.
-    """
+    """A server that is started again when it ends by itself; the address of its page may be empty."""
 
     def __init__(self, address: str, server: Server, restart: Callable[[], Server]) -> None:
         self.address = address
@@ -220,6 +208,157 @@ class Kept:
             self.server = self._restart()
             return f"Started again: {error}"
         return None
+
+
+class Programs:
+    """Prefect's and MLflow's servers and perhaps a worker, kept running; a context manager that stops them.
+
+    Parameters
+    ----------
+    ports : mapping
+        Ports that were asked for, by name of the page.
+
+    Attributes
+    ----------
+    addresses : dict of str to str
+        Pages by name, those of servers that were there before included.
+    """
+
+    def __init__(self, home: Home, access: Access, ports: Mapping[str, int | None]) -> None:
+        self.addresses: dict[str, str] = {}
+        self._home, self._access, self._ports = home, access, ports
+        self._kept: list[Kept] = []
+
+    def __enter__(self) -> Programs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # The worker first: a run that is stopped can still tell Prefect so.
+        servers = [kept.server for kept in self._kept]
+        for server in (server for server in servers if server.name == WORKER):
+            server.stop()
+        with ThreadPoolExecutor() as several:
+            list(several.map(Server.stop, (server for server in servers if server.name != WORKER)))
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """How the state describes what was started."""
+        return tuple(kept.part for kept in self._kept)
+
+    def start_pages(self) -> Iterator[str]:
+        """Start both pages without waiting for them, and yield a sentence for each that is not where it usually is."""
+        pages = ("Prefect", prefect_server, PREFECT_PORT), ("MLflow", mlflow_server, MLFLOW_PORT)
+        for name, start, usual in pages:
+            asked = self._ports.get(name)
+            address, server = start(self._home, self._access, asked)
+            self.addresses[name] = address
+            if server is None:
+                continue
+            port = int(address.rpartition(":")[2])
+            again = partial(start, self._home, self._access, port)
+            self._kept.append(Kept(address, server, lambda again=again: again()[1]))  # type: ignore[misc]
+            if asked is None and port != usual:
+                yield f"Port {usual} is taken by another program, so {name} uses {port}."
+
+    def wait_ready(self) -> None:
+        """Return once all that was started answers.
+
+        Raises
+        ------
+        ServerError
+            If one does not.
+        """
+        for kept in self._kept:
+            kept.server.wait_ready()
+
+    def start_worker(self) -> None:
+        """Start the worker, whose pages must answer by now, and wait for it."""
+        start = partial(worker, self._home, self._access, self.addresses)
+        self._kept.append(Kept("", start(), start))
+        self.wait_ready()
+
+    def tend(self) -> Iterator[str]:
+        """Look after all for good; yield a sentence for each that was started again.
+
+        Raises
+        ------
+        ServerError
+            If one has ended too often.
+        """
+        while True:
+            yield from filter(None, [kept.tend() for kept in self._kept])
+            time.sleep(_POLL_S)
+
+
+def keep_up(
+    home: Home,
+    access: Access,
+    ports: Mapping[str, int | None],
+    say: Callable[[str], None],
+    ready: Callable[[Mapping[str, str]], None],
+) -> None:
+    """Start everything in a home and keep it running until a signal asks for its end.
+
+    Parameters
+    ----------
+    say : callable
+        Told in sentences what happens.
+    ready : callable
+        Called with the addresses once all answers.
+
+    Raises
+    ------
+    ServerError
+        If the home is up already, or a program does not start or ends too often.
+    """
+    with alone(home), stop_signals(), ExitStack() as at_end:
+        former = read_state(home)
+        if former is not None and (left := end_marked(former.mark)):
+            say(f"An earlier `bife up` was killed; what it left behind was stopped (processes: {left}).")
+        state = Up.of_this_process(home)
+        os.environ |= {MARK: state.mark, "BIFE_HOME": str(home.root)}
+        at_end.callback(state_file(home).unlink, missing_ok=True)
+        at_end.callback(
+            end_marked, state.mark
+        )  # a run whose worker was killed is of nobody's family any more
+        programs = at_end.enter_context(Programs(home, access, ports))
+
+        def write(**changed: Any) -> None:
+            nonlocal state
+            present = {"addresses": programs.addresses, "parts": programs.parts}
+            state = state.model_copy(update=present | changed)
+            write_state(home, state)
+
+        write()
+        try:
+            say(f"Starting in {home.root}; the first time takes longer ...")
+            for note in programs.start_pages():
+                say(note)
+            write()
+            programs.wait_ready()
+            programs.start_worker()
+            ready(programs.addresses)
+            write(phase="ready")  # last: whoever waits for it reads what was shown
+            for note in programs.tend():
+                say(f"{time.strftime('%H:%M:%S')} {note}")
+                write()
+        except KeyboardInterrupt:
+            write(phase="stopping")
+            say("Stopping; runs that are under way can be retried later ...")
+
+
+def take_down(home: Home, state: Up) -> int:
+    """Stop a `bife up` and return how many processes it had left behind."""
+    if state.alive:
+        process = psutil.Process(state.pid)
+        process.terminate()
+        try:
+            process.wait(_DOWN_LIMIT_S)
+        except psutil.TimeoutExpired:
+            process.kill()
+    left = end_marked(state.mark)
+    state_file(home).unlink(missing_ok=True)
+    return left
 
 
 def health(state: Up) -> dict[str, bool]:

@@ -18,7 +18,7 @@ ENGINES: Final[dict[str, Callable[[str | None, int | None], Engine]]] = {
 }
 
 
-def open_engine(runner: RunnerConfig, workers: int | None) -> Engine:
+def open_engine(runner: RunnerConfig) -> Engine:
     """Connect to a cluster, or start what runs here.
 
     Raises
@@ -26,4 +26,4 @@ def open_engine(runner: RunnerConfig, workers: int | None) -> Engine:
     ConfigError
         If a package is missing, or the cluster cannot be reached.
     """
-    return ENGINES[runner.kind](runner.address, workers)
+    return ENGINES[runner.kind](runner.address, runner.workers)

@@ -141,7 +141,7 @@ def test_every_setting_has_a_default_and_a_description(model: type[BaseModel]) -
         {"generator": {"temperature": 3}},
         {"instances": {"benchmark": "folder"}},
         {"instances": {"folder": "models"}},
-        {"workers": 0},
+        {"runner": {"workers": 0}},
     ],
     ids=str,
 )
@@ -155,7 +155,7 @@ def test_values_out_of_range_are_refused(values: dict[str, Any]) -> None:
     [
         ({"search.samples": 20}, "search.samples", 20),
         ({"search.samples": "20"}, "search.samples", 20),
-        ({"workers": 3}, "workers", 3),
+        ({"runner.workers": 3}, "runner.workers", 3),
         ({"search.elite_cap": 4}, "search.elite_cap", 4),
         ({"evaluation.seeds": [7, 8]}, "evaluation.seeds", (7, 8)),
         ({"instances.benchmark": "folder", "instances.folder": "models"}, "instances.folder", Path("models")),
@@ -215,7 +215,12 @@ def test_fingerprints_are_equal_for_equal_values_only() -> None:
     assert PipelineConfig.model_validate_json(one.model_dump_json()).fingerprint() == one.fingerprint()
     changed = [
         with_overrides(one, {key: value})
-        for key, value in [("search.seed", 1), ("workers", 2), ("low.ties", "first"), ("search.elite_cap", 8)]
+        for key, value in [
+            ("search.seed", 1),
+            ("runner.workers", 2),
+            ("low.ties", "first"),
+            ("search.elite_cap", 8),
+        ]
     ]
     assert len({config.fingerprint() for config in (one, *changed)}) == 5
     assert len(one.fingerprint()) == 16

@@ -3,7 +3,7 @@
 import pytest
 
 from bife_core.benchmarks.opening import open_benchmark
-from bife_core.config import InstancesConfig
+from bife_core.config import InstancesConfig, RunnerConfig
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
@@ -68,9 +68,9 @@ def test_a_benchmark_is_opened_once(tmp_path):
 
 
 def test_all_tasks_share_one_pool_and_a_closed_one_is_replaced():
-    pool = worker_pool(1)
-    assert worker_pool(1) is pool
+    pool = worker_pool(RunnerConfig(workers=1))
+    assert worker_pool(RunnerConfig(workers=1)) is pool
     close_workers()
-    replaced = worker_pool(1)
+    replaced = worker_pool(RunnerConfig(workers=1))
     assert replaced is not pool
     assert replaced.submit("bife_core.sandbox.selftest:echo", {"value": 1}, limit_s=60).result() == 1

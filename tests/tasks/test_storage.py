@@ -8,7 +8,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from bife_core.config import CollectionConfig, InstancesConfig
+from bife_core.config import CollectionConfig, InstancesConfig, RunnerConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import ConfigError
 from bife_core.solves import SolveOutcome
@@ -21,6 +21,7 @@ from tasks.storage import address_of, fetch, publish, recall, require_storage, s
 from tasks.workers import close_workers
 
 TINY = InstancesConfig(size="tiny")
+ONE = RunnerConfig(workers=1)
 
 
 @pytest.fixture(params=["memory", "local"])
@@ -123,11 +124,11 @@ def test_decisions_are_recorded_once_on_all_machines(homes, tmp_path, monkeypatc
     monkeypatch.setenv("BIFE_STORAGE", f"file://{tmp_path / 'root'}")
     config = CollectionConfig(decisions=5, time_limit_s=20)
     homes("here")
-    first = CollectionSummary.model_validate(collect.fn(TINY, config, 1))
+    first = CollectionSummary.model_validate(collect.fn(TINY, config, ONE))
     close_workers()
     homes("there")
     monkeypatch.setattr("bife_core.decisions.collecting.submit_repeated", None)  # nothing is to be solved
-    second = CollectionSummary.model_validate(collect.fn(TINY, config, 1))
+    second = CollectionSummary.model_validate(collect.fn(TINY, config, ONE))
     close_workers()
     assert (second.digest, second.cpu_s) == (first.digest, first.cpu_s)
     assert second.path != first.path

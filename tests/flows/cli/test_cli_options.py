@@ -3,7 +3,7 @@ import json
 import pytest
 
 from bife_core.config import PipelineConfig
-from bife_core.presets import preset
+from bife_core.presets import preset, with_overrides
 from flows.cli.config import settings_of
 from flows.cli.options import assignment
 from tests.flows.cli.conftest import sentence
@@ -27,7 +27,7 @@ def test_quick_is_the_default(bife):
 def test_options_change_what_they_say(bife, tmp_path):
     config = resolved(bife, "--benchmark", "set_covering", "--size", "tiny", "--workers", 3, "--seed", 7)
     assert (config.instances.benchmark, config.instances.size) == ("set_covering", "tiny")
-    assert (config.workers, config.search.seed, config.instances.seed) == (3, 7, 0)
+    assert (config.runner.workers, config.search.seed, config.instances.seed) == (3, 7, 0)
     config = resolved(bife, "--instances", tmp_path)
     assert (config.instances.benchmark, config.instances.folder) == ("folder", tmp_path)
     config = resolved(bife, "--generator", "openai", "--model", "some-model")
@@ -40,11 +40,28 @@ def test_options_change_what_they_say(bife, tmp_path):
 
 def test_later_sources_win_over_earlier_ones(bife, tmp_path):
     file = tmp_path / "settings.json"
-    file.write_text('{"search": {"samples": 20, "seed": 5, "population": 4}, "workers": 2}')
+    file.write_text('{"search": {"samples": 20, "seed": 5, "population": 4}, "runner": {"workers": 2}}')
     config = resolved(bife, "--preset", "smoke", "--config", file, "--seed", 6, "--set", "search.samples=30")
     assert (config.search.samples, config.search.seed, config.search.population) == (30, 6, 4)
-    assert config.workers == 2
+    assert config.runner.workers == 2
     assert config.instances == preset("smoke").instances
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("settings.yaml", "search:\n  samples: 20  # few\n  operators: [e1, m1]\nrunner:\n  workers: 2\n"),
+        ("settings.YML", "search: {samples: 20, operators: [e1, m1]}\nrunner.workers: 2\n"),
+        ("settings.toml", 'search.samples = 20\nsearch.operators = ["e1", "m1"]\n[runner]\nworkers = 2\n'),
+        ("settings", '{"search": {"samples": 20, "operators": ["e1", "m1"]}, "runner": {"workers": 2}}'),
+    ],
+)
+def test_a_file_of_settings_is_yaml_toml_or_json(bife, tmp_path, name, content):
+    file = tmp_path / name
+    file.write_text(content)
+    config = resolved(bife, "--preset", "paper", "--config", file)
+    changed = {"search.samples": 20, "search.operators": ["e1", "m1"], "runner.workers": 2}
+    assert config == with_overrides(preset("paper"), changed)
 
 
 def test_what_json_prints_can_be_read_again(bife, tmp_path):
@@ -89,11 +106,21 @@ def test_settings_that_cannot_be_used_are_one_sentence(bife, arguments, text):
 
 
 @pytest.mark.parametrize(
-    ("content", "text"),
-    [("{", "is no JSON file"), ("[1]", "must hold one JSON object"), ('{"serch": {}, "x": 1}', "'x'")],
+    ("name", "content", "text"),
+    [
+        ("settings.json", "{", "is no JSON file"),
+        ("settings.json", "[1]", "must hold settings by name, as one JSON mapping; found list."),
+        ("settings.json", '{"serch": {}, "x": 1}', "There is no setting 'x'"),
+        ("settings.yaml", "search: {samples: 20", "is no YAML file"),
+        ("settings.yml", "- search", "must hold settings by name, as one YAML mapping; found list."),
+        ("settings.yaml", "search:\n  sample: 20\n", "There is no setting 'search.sample'"),
+        ("settings.yaml", "", "must hold settings by name, as one YAML mapping; found NoneType."),
+        ("settings.toml", "[search", "is no TOML file"),
+        ("settings.toml", "[serch]\nsamples = 20\n", "There is no setting 'serch.samples'"),
+    ],
 )
-def test_files_that_cannot_be_used_are_one_sentence(bife, tmp_path, content, text):
-    file = tmp_path / "settings.json"
+def test_files_that_cannot_be_used_are_one_sentence(bife, tmp_path, name, content, text):
+    file = tmp_path / name
     file.write_text(content)
     result = bife("config", "--config", file)
     assert result.exit_code == 1

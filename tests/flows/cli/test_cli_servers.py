@@ -109,10 +109,10 @@ def test_servers_of_ones_own_are_named_and_not_started(program):
     )
     assert done.returncode == 0
     assert done.stdout.split() == [
-        "MLflow",
-        "http://mlflow.example.org:5000",
         "Prefect",
         "http://127.0.0.1:4200",
+        "MLflow",
+        "http://mlflow.example.org:5000",
     ]
 
 
@@ -134,8 +134,8 @@ def test_both_pages_are_served_and_ctrl_c_leaves_no_process(tmp_path):
             if "Ctrl-C" in line:
                 break
         assert said[1:] == [
-            f"MLflow   http://127.0.0.1:{ports[0]}",
             f"Prefect  http://127.0.0.1:{ports[1]}",
+            f"MLflow   http://127.0.0.1:{ports[0]}",
             "Press Ctrl-C to stop.",
         ]
         family = psutil.Process(process.pid).children(recursive=True)

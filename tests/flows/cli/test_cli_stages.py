@@ -9,8 +9,8 @@ from bife_core.presets import preset
 from flows.cli.demo import next_steps
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.reuse import Ledger
-from flows.cli.stages import finish, raised_in
-from flows.cli.summary import no_rule, show_comparison, show_tracked
+from flows.cli.stages import finish, raised_in, required
+from flows.cli.summary import show_comparison, show_tracked
 from flows.results import TrackedRun
 from tests.flows.cli.conftest import FOREIGN, sentence
 
@@ -192,9 +192,10 @@ def test_optima_of_design_models_are_listed_too(smoke, console, tmp_path):
 
 
 def test_a_search_without_a_rule_says_where_the_reasons_are(smoke):
-    told = no_rule(smoke.result.evolution.model_copy(update={"best": None, "failures": 8}))
-    assert "None of the 8 samples" in told
-    assert str(smoke.result.evolution.directory) in told
+    with pytest.raises(CommandEnd, match="None of the 8 samples") as end:
+        required(smoke.result.evolution.model_copy(update={"best": None, "failures": 8}))
+    assert end.value.code == ExitCode.ERROR
+    assert str(smoke.result.evolution.directory) in str(end.value)
     reasons = json.loads((smoke.result.evolution.directory / "samples.json").read_text())
     assert len(reasons) == 8
 

@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from bife_core.errors import ConfigError
-from flows.operate.page_servers import AUTH_VARIABLE, Access, prefect_server
-from flows.operate.servers import Server, ServerError, free_port, required_port
+from flows.operate.programs import AUTH_VARIABLE, Access, prefect_server
+from flows.operate.servers import Server, ServerError, free_port
 from flows.operate.stack import MARK, Kept, Up, alone, end_marked, read_state, state_file, write_state
 from tasks.home import Home
 
@@ -73,7 +73,7 @@ def test_a_port_that_was_asked_for_and_is_taken_is_an_error(own_home, monkeypatc
             assert free_port(port) in range(port + 1, port + 10)
         finally:
             foreigner.terminate()
-    assert required_port(port) == port
+    assert free_port(0, asked=port) == port
 
 
 def test_a_home_has_one_start_at_a_time(own_home):

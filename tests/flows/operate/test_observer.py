@@ -1,13 +1,13 @@
 import threading
 from contextvars import copy_context
 
-from flows.operate.observer import SilentObserver, observer, observing
+from flows.operate.observer import Observer, observer, observing
 from tasks.progress import progress_listener
 from tests.flows.conftest import Diary
 
 
 def test_nobody_watches_by_default():
-    assert isinstance(observer(), SilentObserver)
+    assert type(observer()) is Observer
     assert progress_listener() is None
 
 

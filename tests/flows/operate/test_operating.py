@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from bife_core.benchmarks.config import FAMILIES
+from flows.operate.abandoned import GONE
 from flows.operate.deployments import STAGES, WORK_POOL
-from flows.operate.serving import GONE
 from tasks.home import Home
 from tests.support.operating import FINAL, bife_up, smoke, until
 

@@ -80,7 +80,7 @@ def test_a_closed_pool_says_so():
 def test_a_missing_package_is_one_sentence(kind, package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ConfigError, match=f"pip install 'bife\\[{kind}\\]'"):
-        open_engine(RunnerConfig(kind=kind), 1)
+        open_engine(RunnerConfig(kind=kind, workers=1))
 
 
 def test_only_clusters_have_addresses():
@@ -90,5 +90,5 @@ def test_only_clusters_have_addresses():
 
 
 def test_the_runner_chooses_the_pool():
-    assert isinstance(worker_pool(1, RunnerConfig(kind="process")), EnginePool)
-    assert worker_pool(1) is worker_pool(1, RunnerConfig())
+    assert isinstance(worker_pool(RunnerConfig(kind="process", workers=1)), EnginePool)
+    assert worker_pool() is worker_pool(RunnerConfig())

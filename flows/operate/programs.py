@@ -1,4 +1,4 @@
-"""The programs behind the pages: MLflow's and Prefect's servers, who may reach them, and with which password."""
+"""The programs of `bife up`: Prefect's and MLflow's servers and the worker, who may reach them, with which password."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ import os
 import secrets
 import socket
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Final
 
 from bife_core.errors import ConfigError
-from flows.operate.prefect_lists import PrefectServer
-from flows.operate.servers import LOOPBACK, MLFLOW_PORT, PREFECT_PORT, Server, free_port, required_port
+from flows.operate.prefect_lists import mend
+from flows.operate.servers import LOOPBACK, MLFLOW_PORT, PREFECT_PORT, Server, free_port, with_own_code
 from tasks.home import Home
 
 AUTH_VARIABLE: Final = "BIFE_SERVER_AUTH"
 """Holds ``name:password`` of both pages."""
+
+WORKER: Final = "worker"
+
+_LOGS_AS_USUAL: Final = {"PREFECT_LOGGING_LEVEL": "", "PREFECT_LOGGING_SERVER_LEVEL": ""}
 
 _AUTH_FILE: Final = """[mlflow]
 default_permission = READ
@@ -115,7 +120,7 @@ def mlflow_server(home: Home, access: Access, port: int | None) -> tuple[str, Se
     if uri.startswith(("http://", "https://")):
         return uri, None
     store.client()  # makes database and experiments, alone: two at once would break its first migration
-    port = free_port(MLFLOW_PORT, access.host) if port is None else required_port(port, access.host)
+    port = free_port(MLFLOW_PORT, access.host, port)
     address = f"http://{access.reach}:{port}"
     command = [sys.executable, "-m", "mlflow", "server", "--host", access.host, "--port", str(port)]
     command += ["--workers", "1", "--backend-store-uri", uri]
@@ -160,8 +165,8 @@ def prefect_server(home: Home, access: Access, port: int | None) -> tuple[str, S
     named = os.environ.get("PREFECT_API_URL")
     if named:
         return named.rstrip("/").removesuffix("/api"), None
-    port = free_port(PREFECT_PORT, access.host) if port is None else required_port(port, access.host)
-    address = f"http://{access.reach}:{port}"
+    port = free_port(PREFECT_PORT, access.host, port)
+    address, pages = f"http://{access.reach}:{port}", home.prefect / "pages"
     origins = [f"http://{name}:{port}" for name in access.names]
     environment = {
         "PREFECT_SERVER_API_HOST": access.host,
@@ -172,16 +177,33 @@ def prefect_server(home: Home, access: Access, port: int | None) -> tuple[str, S
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(origins),
         "PREFECT_SERVER_CSRF_PROTECTION_ENABLED": "true",
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-        "PREFECT_LOGGING_LEVEL": "",
-        "PREFECT_LOGGING_SERVER_LEVEL": "",
+        # By default they are put into the installed package, which may be read-only and which other homes share.
+        "PREFECT_SERVER_UI_STATIC_DIRECTORY": str(pages),
+        **_LOGS_AS_USUAL,
     }
     if access.auth is not None:
         environment["PREFECT_SERVER_API_AUTH_STRING"] = access.auth
     command = [sys.executable, "-m", "prefect", "server", "start"]
-    log = home.root / "logs" / "prefect.log"
-    return address, PrefectServer(home.prefect / "pages", command, environment, f"{address}/api/health", log)
+    log, health = home.root / "logs" / "prefect.log", f"{address}/api/health"
+    lists = partial(mend, pages / "v1" / "index.html")
+    return address, Server("Prefect", command, environment, health, log, once_ready=lists)
 
 
-def package_root() -> Path:
-    """Return the directory this package is imported from."""
-    return Path(__file__).resolve().parents[2]
+def worker(home: Home, access: Access, addresses: Mapping[str, str]) -> Server:
+    """Start the program that registers the deployments and runs what is due."""
+    port = free_port(0)
+    environment = {
+        "PREFECT_API_URL": os.environ.get("PREFECT_API_URL") or f"{addresses['Prefect']}/api",
+        # Runs write to MLflow's database directly, and name the pages that show it.
+        "BIFE_MLFLOW_UI": addresses["MLflow"],
+        "PREFECT_WORKER_WEBSERVER_HOST": LOOPBACK,
+        "PREFECT_WORKER_WEBSERVER_PORT": str(port),
+        "PREFECT_WORKER_QUERY_SECONDS": "2",
+        **_LOGS_AS_USUAL,
+        **with_own_code(),
+    }
+    if access.auth is not None and not os.environ.get("PREFECT_API_AUTH_STRING"):
+        environment["PREFECT_API_AUTH_STRING"] = access.auth
+    command = [sys.executable, "-m", "flows.operate.serving"]
+    health = f"http://{LOOPBACK}:{port}/health"
+    return Server(WORKER, command, environment, health, home.root / "logs" / "worker.log")
