@@ -6,7 +6,7 @@ from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.benchmarks.milp import MilpData
 from bife_core.benchmarks.mps import mps_text
 from bife_core.benchmarks.registry import FAMILIES, open_benchmark
-from bife_core.benchmarks.screening import ModelFacts, model_format, screen
+from bife_core.benchmarks.screening import ModelFacts, screen
 
 __all__ = [
     "FAMILIES",
@@ -19,7 +19,6 @@ __all__ = [
     "MilpData",
     "ModelFacts",
     "Split",
-    "model_format",
     "mps_text",
     "open_benchmark",
     "open_folder",
