@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@echo "Compiling the feature extractor for this machine ..."
-	@$(BIN)/python -c 'import bife_core.scip.callback'
+	@$(BIN)/python -c 'import bife_core.scip.compiled.callback'
 	@touch $(STAMP)
 
 demo: $(STAMP)

@@ -18,10 +18,10 @@ import numpy as np
 import pyscipopt
 
 from bench.options import instances_of, parse
-from bife_core.benchmarks.screening import read_model
 from bife_core.rules import load_rule
-from bife_core.scip import kernel, layout
-from bife_core.scip.library import scip_address
+from bife_core.scip.compiled import kernel, layout
+from bife_core.scip.libscip import scip_address
+from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
 PUBLISHED = {
@@ -67,7 +67,7 @@ class _Timed(pyscipopt.Branchrule):  # type: ignore[misc]
 
 
 def measure(path: Path, mask: int, seed: int, nodes: int, repeats: int = 1) -> _Timed:
-    model, _, _ = read_model(path)
+    model = read_model(path)
     apply(SolveSettings(node_limit=nodes, seed=seed), model)
     rule = _Timed(mask, repeats)
     model.includeBranchrule(rule, "timed", "", 10_000_000, -1, 1.0)

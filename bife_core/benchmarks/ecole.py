@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +12,7 @@ from bife_core.benchmarks.base import SPLITS, Family, Instance, Split
 from bife_core.benchmarks.generated import instance_stream
 from bife_core.benchmarks.store import fetch
 from bife_core.errors import ConfigError
-
-INSTALL: Final = "conda install -c conda-forge ecole"
+from bife_core.scip.ecole import import_ecole
 
 _GENERATORS: Final[dict[str, tuple[str, Mapping[str, str]]]] = {
     "set_covering": (
@@ -31,20 +29,6 @@ _GENERATORS: Final[dict[str, tuple[str, Mapping[str, str]]]] = {
 """Family -> Ecole's generator, and what it calls our parameters."""
 
 _FIXED: Final[dict[str, dict[str, Any]]] = {"independent_set": {"graph_type": "barabasi_albert"}}
-
-
-def import_ecole() -> Any:
-    """Return the module ``ecole``.
-
-    Raises
-    ------
-    ConfigError
-        If it cannot be imported.
-    """
-    try:
-        return importlib.import_module("ecole")
-    except ImportError as error:
-        raise ConfigError(f"Ecole cannot be imported ({error}); it is optional: `{INSTALL}`.") from error
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bife_core.benchmarks.base import SPLITS, Instance, Split
-from bife_core.benchmarks.screening import EXPECTED_FILES, ModelFacts, model_format, screen
+from bife_core.benchmarks.screening import ModelFacts, screen
 from bife_core.errors import ConfigError, InstanceError
+from bife_core.scip.reading import EXPECTED_FILES, model_format
 
 _WEIGHTS: dict[Split, int] = {"collection": 3, "design": 3, "validation": 2, "test": 4}
 """Shares of the splits, in twelfths."""

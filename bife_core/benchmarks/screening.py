@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import os
-import re
-import stat
-import sys
-import tempfile
-import threading
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
-
-from pyscipopt import Model
 
 from bife_core.errors import InstanceError
+from bife_core.scip.reading import read_model
 
-ModelFormat = Literal["mps", "lp", "cip"]
-
-EXPECTED_FILES = "a .mps, .lp or .cip file, plain or gzipped (.gz)"
-
-_GZIP_MAGIC = b"\x1f\x8b"
-_END_MARK: dict[ModelFormat, str] = {"mps": "ENDATA", "lp": "End", "cip": "END"}
 _DISCRETE_HANDLERS = frozenset({"SOS1", "SOS2", "bounddisjunction", "cardinality", "disjunction"})
 """Constraints SCIP branches on although no variable is integral; semicontinuous variables become such."""
-
-_STDERR_LOCK = threading.Lock()
-_SCIP_ERROR = re.compile(r"^\[[^\]]*\] ERROR: (.*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +19,6 @@ class ModelFacts:
 
     Attributes
     ----------
-    format : {"mps", "lp", "cip"}
-        How to read the file, whatever the case of its suffix: pass it to ``Model.readProblem(path, format)``.
     digest : str
         First 16 hexadecimal digits of the SHA-256 of the uncompressed file.
     n_vars, n_integer, n_cons : int
@@ -49,64 +26,10 @@ class ModelFacts:
         model is discrete through its constraints (SOS, semicontinuous bounds) and no branching rule is asked.
     """
 
-    format: ModelFormat
     digest: str
     n_vars: int
     n_integer: int
     n_cons: int
-
-
-def model_format(path: Path) -> ModelFormat | None:
-    """Return the format a file's name promises, or None if it is no model file.
-
-    Examples
-    --------
-    >>> model_format(Path("lseu.mps.gz")), model_format(Path("P0548.MPS")), model_format(Path("notes.txt"))
-    ('mps', 'mps', None)
-    """
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    return next((known for known in _END_MARK if suffix == f".{known}"), None)
-
-
-def read_model(path: Path) -> tuple[Model, ModelFormat, str]:
-    """Read a model file with SCIP's output hidden, after making sure that it is whole.
-
-    The end mark of the format is asked for first: SCIP takes an LP file cut in its last sections for a
-    smaller model, and an MPS file cut among its rows can bring the process down.
-
-    Parameters
-    ----------
-    path : Path
-        A file of MPS, LP or CIP format, plain or gzipped.
-
-    Returns
-    -------
-    model : Model
-        Ready to be given parameters and solved.
-    format : ModelFormat
-    digest : str
-        First 16 hexadecimal digits of the SHA-256 of the uncompressed file.
-
-    Raises
-    ------
-    InstanceError
-        If the file is missing, is not a model file, or is damaged.
-    """
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError as error:
-        raise InstanceError(f"There is no file {path}.") from error
-    except OSError as error:
-        raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
-    if stat.S_ISDIR(mode):
-        raise InstanceError(f"{path} is a directory, but one model file is expected: {EXPECTED_FILES}.")
-    if not stat.S_ISREG(mode):
-        raise InstanceError(f"{path} is not a regular file; expected {EXPECTED_FILES}.")
-    format_ = model_format(path)
-    if format_ is None:
-        raise InstanceError(f"{path.name} is no model file by its name; expected {EXPECTED_FILES}.")
-    digest = _checked_digest(path, format_)
-    return _read(path, format_), format_, digest
 
 
 def screen(path: Path) -> ModelFacts:
@@ -127,110 +50,11 @@ def screen(path: Path) -> ModelFacts:
     InstanceError
         If the file is missing, is not a model file, is damaged, or gives nothing to branch on.
     """
-    model, format_, digest = read_model(path)
+    digest = hashlib.sha256()
+    model = read_model(path, digest.update)
     n_integer = model.getNBinVars() + model.getNIntVars()
     if model.getNVars() == 0:
         raise InstanceError(f"{path.name} describes no variables.")
     if n_integer == 0 and not any(c.getConshdlrName() in _DISCRETE_HANDLERS for c in model.getConss()):
         raise InstanceError(f"{path.name} has no integer variables, so there is nothing to branch on.")
-    return ModelFacts(format_, digest, model.getNVars(), n_integer, model.getNConss())
-
-
-def _checked_digest(path: Path, format_: ModelFormat) -> str:
-    """Return the digest of the uncompressed file after looking through its lines."""
-    hasher = hashlib.sha256()
-    complete = False
-    section = b""
-    empty = True
-    try:
-        with _uncompressed(path) as lines:
-            for number, line in enumerate(lines, start=1):
-                hasher.update(line)
-                empty = empty and not line.strip()
-                tokens = (line.partition(b"\\")[0] if format_ == "lp" else line).split()
-                if complete or not tokens:
-                    continue
-                complete = _is_end(tokens, format_)
-                if format_ == "mps" and not line.startswith(b"*"):
-                    if not line[:1].isspace():
-                        section = tokens[0].upper()
-                    elif section == b"ROWS" and len(tokens) < 2:
-                        raise InstanceError(f"{path.name} is damaged: line {number}, in ROWS, names no row.")
-    except EOFError as error:
-        raise InstanceError(f"{path.name} is cut off: its gzip data end too early.") from error
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise InstanceError(f"{path.name} cannot be decompressed: its gzip data are damaged.") from error
-    except OSError as error:
-        raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
-    if empty:
-        raise InstanceError(f"{path.name} is empty.")
-    if not complete:
-        raise InstanceError(
-            f"{path.name} is cut off or no {format_.upper()} file: it has no line {_END_MARK[format_]!r}."
-        )
-    return hasher.hexdigest()[:16]
-
-
-def _uncompressed(path: Path) -> BinaryIO | gzip.GzipFile:
-    # SCIP goes by the content too, so a gzipped file need not be called .gz.
-    with path.open("rb") as file:
-        compressed = file.read(2) == _GZIP_MAGIC
-    return gzip.open(path, "rb") if compressed else path.open("rb")
-
-
-def _is_end(tokens: list[bytes], format_: ModelFormat) -> bool:
-    if format_ == "lp":
-        # The format is free: the mark may stand at the end of a line.
-        return tokens[-1].lower() == b"end"
-    return tokens[0].upper() == _END_MARK[format_].encode()
-
-
-def _read(path: Path, format_: ModelFormat) -> Model:
-    model = Model()
-    model.hideOutput()
-    complaints: list[str] = []
-    try:
-        with _scip_errors(complaints):
-            model.readProblem(str(path), format_)
-    except Exception as error:
-        # PySCIPOpt raises plain exceptions that name SCIP's return code; the cause is what SCIP printed.
-        reason = complaints[0] if complaints else str(error).removeprefix("SCIP: ")
-        raise InstanceError(
-            f"{path.name} cannot be read as {format_.upper()}: {reason.strip(' .!')}."
-        ) from error
-    return model
-
-
-@contextmanager
-def _scip_errors(complaints: list[str]) -> Iterator[None]:
-    """Collect the error messages SCIP writes straight to the process's standard error.
-
-    What others wrote there in the meantime is passed on. PySCIPOpt's own redirection is no substitute: it is
-    never undone, and calls into Python from solves that have let go of the interpreter lock.
-    """
-    with _STDERR_LOCK, tempfile.TemporaryFile() as capture:
-        _flush()
-        try:
-            original = os.dup(2)
-        except OSError:  # a process without standard error has nothing to collect from
-            yield
-            return
-        os.dup2(capture.fileno(), 2)
-        try:
-            yield
-        finally:
-            _flush()
-            os.dup2(original, 2)
-            os.close(original)
-            capture.seek(0)
-            for line in capture.read().decode(errors="replace").splitlines(keepends=True):
-                message = _SCIP_ERROR.match(line.rstrip())
-                if message:
-                    complaints.append(message.group(1))
-                else:
-                    os.write(2, line.encode())
-
-
-def _flush() -> None:
-    if sys.stderr is not None:  # a windowless Python has none
-        sys.stderr.flush()
+    return ModelFacts(digest.hexdigest()[:16], model.getNVars(), n_integer, model.getNConss())

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from bife_core.benchmarks.base import Benchmark, Instance
-from bife_core.benchmarks.ecole import import_ecole
 from bife_core.decisions.config import CollectionConfig
 from bife_core.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.files import write_whole
 from bife_core.places import compiled_code
 from bife_core.sandbox import Note, WorkerFailure, Workers, submit_repeated
+from bife_core.scip.ecole import import_ecole
 from bife_core.scip.solving import SolveSettings, versions
 from bife_core.values import Value
 

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pyscipopt
 
-from bife_core.benchmarks.screening import read_model
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import SolverError
 from bife_core.scip.ecole import EcoleExtractor
 from bife_core.scip.extractor import FeatureExtractor
 from bife_core.scip.lp_branchrule import LpBranchrule
+from bife_core.scip.reading import read_model
 from bife_core.scip.solving import INTERRUPTED, SolveSettings, apply, optimize
 
 _PRIORITY: Final = 10_000_000
@@ -178,7 +178,7 @@ def record_decisions(
     SolverError
         If SCIP fails, or a signal ended the solve before the quota was reached.
     """
-    model, _, _ = read_model(path)
+    model = read_model(path)
     apply(settings, model)
     record = _Record()
     rng = np.random.default_rng(settings.seed)

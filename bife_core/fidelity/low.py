@@ -20,13 +20,13 @@ from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.config import LowFidelityConfig
-from bife_core.native import jit_for
+from bife_core.machine_code import jit_for
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.interpreted import NotOneNumberError
 from bife_core.rules.types import CompiledRule, RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers, submit_repeated
-from bife_core.scip.callback import best_candidate
-from bife_core.scip.memory import call_scorer
+from bife_core.scip.compiled.callback import best_candidate
+from bife_core.scip.compiled.memory import call_scorer
 from bife_core.values import Value
 
 Ties = Literal["any", "first"]

@@ -14,10 +14,10 @@ import pyscipopt
 from bife_core.errors import RuleError, SolverError
 from bife_core.rules import load_rule
 from bife_core.rules.types import CompiledRule
-from bife_core.scip import callback, layout
+from bife_core.scip.compiled import callback, layout
 from bife_core.scip.extractor import FeatureExtractor
 from bife_core.scip.guard import Guard, as_guard
-from bife_core.scip.library import check, library, scip_address
+from bife_core.scip.libscip import check, library, scip_address
 from bife_core.scip.lp_branchrule import LpBranchrule
 
 PLUGIN_NAME = "bife"

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyscipopt
 
-from bife_core.benchmarks.ecole import import_ecole
+from bife_core.errors import ConfigError
 from bife_core.scip.extractor import FeatureExtractor
+
+INSTALL: Final = "conda install -c conda-forge ecole"
 
 SLIPS = frozenset({9, 10, 14, 15, 17, 51, 57, 63, 69})
 """Columns in which Ecole's code differs from the features' definition (`docs/features.md`)."""
+
+
+def import_ecole() -> Any:
+    """Return the module ``ecole``.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be imported.
+    """
+    try:
+        return importlib.import_module("ecole")
+    except ImportError as error:
+        raise ConfigError(f"Ecole cannot be imported ({error}); it is optional: `{INSTALL}`.") from error
 
 
 class EcoleExtractor:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyscipopt
 
-from bife_core.scip.library import library, scip_address
+from bife_core.scip.libscip import library, scip_address
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import pyscipopt
 
 from bife_core.errors import SolverError
 from bife_core.features import N_FEATURES
-from bife_core.scip import kernel, layout
-from bife_core.scip.library import library, scip_address
+from bife_core.scip.compiled import kernel, layout
+from bife_core.scip.libscip import library, scip_address
 
 
 class FeatureExtractor:

@@ -11,7 +11,6 @@ from typing import Any, Final, Literal
 import pyscipopt
 from pydantic import Field
 
-from bife_core.benchmarks.screening import read_model
 from bife_core.errors import SolverError
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.bounds import BoundPoint, BoundTrace, known_bounds, primal_dual_integral, thinned
@@ -20,7 +19,8 @@ from bife_core.scip.builtin import BUILTIN_BRANCHERS
 from bife_core.scip.cost import Cost
 from bife_core.scip.effort import branching_effort
 from bife_core.scip.guard import Guard
-from bife_core.scip.library import library
+from bife_core.scip.libscip import library
+from bife_core.scip.reading import read_model
 from bife_core.values import Value
 
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
@@ -270,7 +270,7 @@ def solve(
     ('optimal', 87)
     """
     settings = SolveSettings(**{**(settings or SolveSettings()).model_dump(), **overrides})
-    model, _, _ = read_model(Path(path))
+    model = read_model(Path(path))
     apply(settings, model)
     stats = choose_brancher(model, brancher, settings.guard)
     if show_log:

@@ -95,7 +95,7 @@ def _cores() -> Finding:
 def _compiler() -> Finding:
     import numba
 
-    from bife_core.native import cache_directory
+    from bife_core.machine_code import cache_directory
 
     folder = cache_directory()
     compiled = any(folder.rglob("*.nbc"))
@@ -111,7 +111,7 @@ def _compiler() -> Finding:
 def _scip() -> Finding:
     import pyscipopt
 
-    from bife_core.scip.library import library
+    from bife_core.scip.libscip import library
 
     found = library()
     return Finding("ok", f"{found.version}, PySCIPOpt {pyscipopt.__version__}, {found.path}")

@@ -7,11 +7,11 @@ import importlib.util
 import pytest
 
 from bife_core.benchmarks.config import FAMILIES
-from bife_core.benchmarks.ecole import INSTALL
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.benchmarks.screening import screen
 from bife_core.config import InstancesConfig
 from bife_core.errors import ConfigError
+from bife_core.scip.ecole import INSTALL
 
 PRESENT = importlib.util.find_spec("ecole") is not None
 

@@ -7,9 +7,10 @@ import shutil
 import pytest
 from pyscipopt import Model
 
-from bife_core.benchmarks.screening import model_format, screen
+from bife_core.benchmarks.screening import screen
 from bife_core.benchmarks.store import content_digest
 from bife_core.errors import InstanceError
+from bife_core.scip.reading import model_format, read_model
 
 LINEAR = "Minimize\n obj: x + y\nSubject To\n c: x + y >= 1.5\nBounds\n x <= 10\n y <= 10\n"
 
@@ -48,19 +49,15 @@ def test_models_of_others_are_read(foreign, name, n_vars, n_integer, n_cons):
 def test_integer_variables_are_counted_with_binary_ones(tmp_path):
     path = written(tmp_path / "mixed.lp", LINEAR + " z <= 4\nGeneral\n x\nBinary\n y\nEnd\n")
     facts = screen(path)
-    assert (facts.format, facts.n_vars, facts.n_integer) == ("lp", 3, 2)
+    assert (facts.n_vars, facts.n_integer) == (3, 2)
 
 
 @pytest.mark.parametrize("name", ["a.mps.gz", "A.MPS", "A.MPS.GZ", "two.dots.mps.gz", "sp ace.mps", "ü.mps"])
 def test_names_may_be_gzipped_upper_case_or_odd(tmp_path, foreign, name):
     plain = (foreign / "lseu.mps").read_bytes()
     path = written(tmp_path / name, gzip.compress(plain) if name.lower().endswith("gz") else plain)
-    facts = screen(path)
-    assert facts.digest == content_digest(plain)
-    model = Model()
-    model.hideOutput()
-    model.readProblem(str(path), facts.format)
-    assert model.getNVars() == 89
+    assert screen(path).digest == content_digest(plain)
+    assert read_model(path).getNVars() == 89
 
 
 def test_compression_goes_by_content_as_in_scip(tmp_path, foreign):
@@ -158,7 +155,7 @@ def test_what_others_write_to_standard_error_meanwhile_is_passed_on(tmp_path, fo
             os.write(2, b"another thread speaks\n")
             read(self, *arguments)
 
-    monkeypatch.setattr("bife_core.benchmarks.screening.Model", Talkative)
+    monkeypatch.setattr("bife_core.scip.reading.Model", Talkative)
     screen(foreign / "lseu.mps")
     assert capfd.readouterr().err == "another thread speaks\n"
 

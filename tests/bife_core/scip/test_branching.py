@@ -12,11 +12,11 @@ import pyscipopt
 import pytest
 
 from bife_core.benchmarks.base import Instance
-from bife_core.benchmarks.screening import read_model
 from bife_core.errors import SolverError
 from bife_core.rules import CompiledRule, Rejection, compile_rule, interpret_rule, load_rule
 from bife_core.scip.branching import attach
-from bife_core.scip.callback import best_candidate
+from bife_core.scip.compiled.callback import best_candidate
+from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
 HEADER = "import math\ndef candidate_variable_score(variable_features) -> float:\n    "
@@ -29,7 +29,7 @@ def rule_of(body: str) -> CompiledRule:
 
 
 def paper_model(path: Path, node_limit: int | None = None) -> pyscipopt.Model:
-    model, _, _ = read_model(path)
+    model = read_model(path)
     apply(SolveSettings(node_limit=node_limit), model)
     return model
 

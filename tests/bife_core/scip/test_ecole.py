@@ -10,10 +10,10 @@ import pyscipopt
 import pytest
 
 from bife_core import FeatureExtractor
-from bife_core.benchmarks.screening import read_model
 from bife_core.errors import ConfigError
 from bife_core.features import N_FEATURES
 from bife_core.scip.ecole import SLIPS, EcoleExtractor
+from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
 
@@ -34,7 +34,7 @@ class Compare(pyscipopt.Branchrule):  # type: ignore[misc]
 
 
 def test_ecole_and_we_agree_where_both_follow_the_definition(golden_dir: Path) -> None:
-    model, _, _ = read_model(golden_dir / "cauctions_0.mps.gz")
+    model = read_model(golden_dir / "cauctions_0.mps.gz")
     if importlib.util.find_spec("ecole") is None:
         with pytest.raises(ConfigError, match="Ecole cannot be imported"):
             EcoleExtractor(model)

@@ -15,9 +15,9 @@ import pytest
 
 import bife_core
 from bife_core import FeatureExtractor
-from bife_core.benchmarks.screening import read_model
 from bife_core.errors import SolverError
 from bife_core.features import FEATURES, N_FEATURES
+from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
 GOLDEN_BRANCHINGS = 8
@@ -54,7 +54,7 @@ def visit_branchings(
     path: Path, visit: Callable[[pyscipopt.Model], None], stop_after: int = 3, **settings: Any
 ) -> int:
     """Solve with `visit` called at each branching; raise what it raised; return the number of calls."""
-    model, _, _ = read_model(path)
+    model = read_model(path)
     apply(SolveSettings(**settings), model)
     rule = AtEachBranching(visit, stop_after)
     model.includeBranchrule(rule, "visit", "", 10_000_000, -1, 1.0)
@@ -160,7 +160,7 @@ def test_what_is_kept_between_branchings_is_what_would_be_taken_anew(family: str
 
 
 def test_extract_before_solving_says_when_features_exist(golden_dir: Path) -> None:
-    model, _, _ = read_model(golden_dir / "cauctions_0.mps.gz")
+    model = read_model(golden_dir / "cauctions_0.mps.gz")
     with pytest.raises(SolverError, match="only while SCIP is branching"):
         FeatureExtractor(model).extract()
 

@@ -1,4 +1,4 @@
-"""Find the libscip that PySCIPOpt runs on and make its functions callable from compiled code.
+"""Find the libscip that PySCIPOpt runs on and make its functions callable, also from compiled code.
 
 No path and no file name is guessed: the functions are looked up through PySCIPOpt's own extension module,
 whose dependencies hold the one libscip this process uses. So a wheel, a conda package and a local build all
@@ -8,6 +8,7 @@ work alike.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,46 +17,6 @@ import llvmlite.binding
 import pyscipopt
 
 from bife_core.errors import SolverError
-
-CALLED_FROM_COMPILED_CODE = (
-    "SCIPbranchVar",
-    "SCIPbranchruleGetData",
-    "SCIPcolGetIndex",
-    "SCIPcolGetNLPNonz",
-    "SCIPcolGetNNonz",
-    "SCIPcolGetObj",
-    "SCIPcolGetPrimsol",
-    "SCIPcolGetRows",
-    "SCIPcolGetVals",
-    "SCIPcolIsIntegral",
-    "SCIPepsilon",
-    "SCIPfeasFrac",
-    "SCIPgetLPBranchCands",
-    "SCIPgetLPColsData",
-    "SCIPgetLPRowsData",
-    "SCIPgetLPSolstat",
-    "SCIPgetNLPs",
-    "SCIPgetNRuns",
-    "SCIPgetPseudoBranchCands",
-    "SCIPgetRowActivity",
-    "SCIPgetSolvingTime",
-    "SCIPgetVarPseudocost",
-    "SCIPinfinity",
-    "SCIProwGetCols",
-    "SCIProwGetDualsol",
-    "SCIProwGetIndex",
-    "SCIProwGetLPPos",
-    "SCIProwGetLhs",
-    "SCIProwGetNLPNonz",
-    "SCIProwGetNNonz",
-    "SCIProwGetNorm",
-    "SCIProwGetRhs",
-    "SCIProwGetVals",
-    "SCIPvarGetCol",
-    "SCIPvarGetCutoffSum",
-    "SCIPvarGetNBranchings",
-    "SCIPvarGetProbindex",
-)
 
 CALLED_FROM_PYTHON = (
     "SCIPfindBranchrule",
@@ -113,7 +74,7 @@ def _path_of(function: object) -> str:
 
 @cache
 def library() -> Library:
-    """Return the loaded libscip, its functions registered with the compiler.
+    """Return the loaded libscip.
 
     Raises
     ------
@@ -121,20 +82,35 @@ def library() -> Library:
         If PySCIPOpt's libscip does not export a function that is needed; the message names it.
     """
     handle = ctypes.CDLL(pyscipopt.scip.__file__)
-    missing = [
-        name for name in (*CALLED_FROM_COMPILED_CODE, *CALLED_FROM_PYTHON) if not hasattr(handle, name)
-    ]
+    _require(handle, CALLED_FROM_PYTHON)
+    version = ".".join(str(getattr(handle, f"SCIP{part}Version")()) for part in ("major", "minor", "tech"))
+    return Library(handle, version, _path_of(handle.SCIPmajorVersion))
+
+
+def call_from_compiled_code(names: Iterable[str]) -> None:
+    """Make the compiler know functions of libscip under their names.
+
+    Raises
+    ------
+    SolverError
+        If PySCIPOpt's libscip does not export them all; the message names those that are missing.
+    """
+    handle = library().handle
+    names = tuple(names)
+    _require(handle, names)
+    for name in names:
+        address = ctypes.cast(getattr(handle, name), ctypes.c_void_p).value
+        llvmlite.binding.add_symbol(name, address)
+
+
+def _require(handle: ctypes.CDLL, names: tuple[str, ...]) -> None:
+    missing = [name for name in names if not hasattr(handle, name)]
     if missing:
         raise SolverError(
             f"PySCIPOpt {pyscipopt.__version__} runs on a SCIP library that does not export "
             f"{', '.join(missing)}; install a PySCIPOpt wheel or conda package that links libscip "
             "dynamically (6.1 or newer)."
         )
-    for name in CALLED_FROM_COMPILED_CODE:
-        address = ctypes.cast(getattr(handle, name), ctypes.c_void_p).value
-        llvmlite.binding.add_symbol(name, address)
-    version = ".".join(str(getattr(handle, f"SCIP{part}Version")()) for part in ("major", "minor", "tech"))
-    return Library(handle, version, _path_of(handle.SCIPmajorVersion))
 
 
 def scip_address(model: pyscipopt.Model) -> int:

@@ -9,31 +9,10 @@ import numpy as np
 from numba import int32, int64
 from pyscipopt import SCIP_RESULT
 
-from bife_core.native import c_callback, jit
-from bife_core.scip import api
-from bife_core.scip.kernel import extract, reset
-from bife_core.scip.layout import (
-    CALLBACK_NS,
-    CALLS,
-    CANDIDATES,
-    CHOSEN,
-    FEATURE_NS,
-    FEATURELESS,
-    GUARD_GRACE_NS,
-    GUARD_SHARE,
-    MASK,
-    MATRIX,
-    OVERTIME,
-    RULE_ERRORS,
-    RULE_NS,
-    SCORER,
-    SCORES,
-    SCRATCH,
-    SPENT_BEFORE,
-    STATE_WORDS,
-    UNDECIDED,
-)
-from bife_core.scip.memory import (
+from bife_core.machine_code import c_callback, jit
+from bife_core.scip.compiled import api, layout
+from bife_core.scip.compiled.kernel import extract, reset
+from bife_core.scip.compiled.memory import (
     call_scorer,
     cpu_nanoseconds,
     float64_view,
@@ -84,44 +63,44 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
 
     Whatever goes wrong on our side is no reason to end the user's solve: SCIP's next branching rule takes over.
     """
-    state = int64_view(api.branchrule_data(branchrule), STATE_WORDS)
+    state = int64_view(api.branchrule_data(branchrule), layout.STATE_WORDS)
     store_int32(result, _DIDNOTRUN)
-    share = load_float64(state.ctypes.data, GUARD_SHARE)
+    share = load_float64(state.ctypes.data, layout.GUARD_SHARE)
     if share > 0.0:
-        spent = state[CALLBACK_NS] - state[SPENT_BEFORE]
-        if over_budget(spent, state[GUARD_GRACE_NS], share, api.solving_time(scip)):
-            state[OVERTIME] += 1
+        spent = state[layout.CALLBACK_NS] - state[layout.SPENT_BEFORE]
+        if over_budget(spent, state[layout.GUARD_GRACE_NS], share, api.solving_time(scip)):
+            state[layout.OVERTIME] += 1
             return _OKAY
-    started = cpu_nanoseconds(state, SCRATCH)
-    n, candidates = extract(scip, state, state[MASK], True)
+    started = cpu_nanoseconds(state, layout.SCRATCH)
+    n, candidates = extract(scip, state, state[layout.MASK], True)
     if n < 0:
-        state[FEATURELESS] += 1
+        state[layout.FEATURELESS] += 1
         return _OKAY
-    extracted = cpu_nanoseconds(state, SCRATCH)
-    failed = call_scorer(state[SCORER], state[MATRIX], n, state[SCORES])
-    scored = cpu_nanoseconds(state, SCRATCH)
-    best = usable_candidate(float64_view(state[SCORES], n), share > 0.0)
+    extracted = cpu_nanoseconds(state, layout.SCRATCH)
+    failed = call_scorer(state[layout.SCORER], state[layout.MATRIX], n, state[layout.SCORES])
+    scored = cpu_nanoseconds(state, layout.SCRATCH)
+    best = usable_candidate(float64_view(state[layout.SCORES], n), share > 0.0)
 
-    state[CALLS] += 1
-    state[CANDIDATES] += n
-    state[FEATURE_NS] += extracted - started
-    state[RULE_NS] += scored - extracted
+    state[layout.CALLS] += 1
+    state[layout.CANDIDATES] += n
+    state[layout.FEATURE_NS] += extracted - started
+    state[layout.RULE_NS] += scored - extracted
     code = _OKAY
     if failed != 0 or best < 0:
-        state[RULE_ERRORS if failed != 0 else UNDECIDED] += 1
+        state[layout.RULE_ERRORS if failed != 0 else layout.UNDECIDED] += 1
     else:
-        state[CHOSEN] = best
+        state[layout.CHOSEN] = best
         code = api.branch_var(scip, load_int64(candidates, best), 0, 0, 0)
         store_int32(result, _BRANCHED)
-    state[CALLBACK_NS] += cpu_nanoseconds(state, SCRATCH) - started
+    state[layout.CALLBACK_NS] += cpu_nanoseconds(state, layout.SCRATCH) - started
     return code
 
 
 @c_callback(int32(int64, int64))
 def begin_solve(scip, branchrule):
     """Forget what belongs to an earlier solve of the same model: SCIP's BRANCHINITSOL."""
-    state = int64_view(api.branchrule_data(branchrule), STATE_WORDS)
+    state = int64_view(api.branchrule_data(branchrule), layout.STATE_WORDS)
     reset(state)
     if api.n_runs(scip) <= 1:  # not after a restart, where the solve goes on
-        state[SPENT_BEFORE] = state[CALLBACK_NS]
+        state[layout.SPENT_BEFORE] = state[layout.CALLBACK_NS]
     return _OKAY

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bife_core.features import Group, groups_of
-from bife_core.scip.memory import free_buffers
+from bife_core.scip.compiled.memory import free_buffers
 
 CALL: Final = 0
 """Number of extractions so far; stamps what was computed in the present one."""

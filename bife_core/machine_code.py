@@ -20,8 +20,8 @@ import numba
 from bife_core.places import compiled_code
 
 _PACKAGE = Path(__file__).parent
-_MARK = "bife_core.native"
-_SHARED = ("features.py", "native.py")
+_MARK = "bife_core.machine_code"
+_COMPILED = _PACKAGE / "scip" / "compiled"
 
 
 @cache
@@ -34,7 +34,7 @@ def cache_directory() -> Path:
     content = hashlib.sha256(numba.__version__.encode())
     for path in sorted(_PACKAGE.rglob("*.py")):
         text = path.read_bytes()
-        if path.name in _SHARED or _MARK.encode() in text:
+        if path.is_relative_to(_COMPILED) or path.name == "features.py" or _MARK.encode() in text:
             content.update(text)
     folder = compiled_code() / content.hexdigest()[:16]
     try:
@@ -72,6 +72,12 @@ def jit(function: Callable[..., Any]) -> Any:
     """Compile `function` on its first call, without Python objects and without checks of division and bounds."""
     with _our_cache():
         return numba.njit(cache=True, error_model="numpy")(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile like `jit`, into the machine code of every function that calls this one: a call costs nothing."""
+    with _our_cache():
+        return numba.njit(cache=True, error_model="numpy", forceinline=True)(function)
 
 
 def jit_for(*signatures: Any) -> Callable[[Callable[..., Any]], Any]:

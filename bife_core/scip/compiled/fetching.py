@@ -11,29 +11,10 @@ from typing import Final
 
 from numba import int64, literal_unroll
 
-from bife_core.native import jit
-from bife_core.scip import api
-from bife_core.scip.layout import (
-    CALL,
-    COEFS,
-    ENTRIES,
-    ENTRY_COUNT,
-    ENTRY_START,
-    ENTRY_VALUE,
-    ENTRY_VERSION,
-    LP_ROWS,
-    LP_VERSION,
-    N_ENTRIES,
-    N_LP_ROWS,
-    NEEDS_BY_ROW,
-    NEEDS_DEGREE,
-    NEEDS_KEPT,
-    NEEDS_STATIC,
-    PLACES,
-    ROW_TAG,
-)
-from bife_core.scip.library import library
-from bife_core.scip.memory import load_float64, load_int32, load_int64, prefetch
+from bife_core.machine_code import jit
+from bife_core.scip.compiled import api, layout
+from bife_core.scip.compiled.memory import load_float64, load_int32, load_int64, prefetch
+from bife_core.scip.libscip import library
 
 _VARIABLE: Final = (0xB0, 0x150, 0x1C9)
 """Column; history and problem index; status."""
@@ -63,28 +44,27 @@ def _fetch(address, offsets):
 def fetch_row(row, mask):
     """Fetch what the passes read of a SCIP_ROW."""
     _fetch(row, _ROW)
-    if mask & NEEDS_KEPT:
+    if mask & layout.NEEDS_KEPT:
         prefetch(row + _ROW_ENTRIES)
 
 
 @jit
 def _record(state, variable):
     index = int64(api.var_probindex(variable))
-    return (
-        state[ENTRIES] + 8 * index * N_ENTRIES if (index + 1) * N_ENTRIES <= state[ENTRIES + 1] else int64(0)
-    )
+    known = (index + 1) * layout.N_ENTRIES <= state[layout.ENTRIES + 1]
+    return state[layout.ENTRIES] + 8 * index * layout.N_ENTRIES if known else int64(0)
 
 
 @jit
 def _fetch_entries(state, record):
-    start = load_int64(record, ENTRY_START)
-    n = load_int64(record, ENTRY_COUNT)
-    places = state[PLACES] + 4 * start
+    start = load_int64(record, layout.ENTRY_START)
+    n = load_int64(record, layout.ENTRY_COUNT)
+    places = state[layout.PLACES] + 4 * start
     for byte in range(0, 4 * n, _LINE):
         prefetch(places + byte)
-    common = load_float64(record, ENTRY_VALUE)
+    common = load_float64(record, layout.ENTRY_VALUE)
     if common != common:
-        coefs = state[COEFS] + 8 * start
+        coefs = state[layout.COEFS] + 8 * start
         for byte in range(0, 8 * n, _LINE):
             prefetch(coefs + byte)
 
@@ -92,11 +72,14 @@ def _fetch_entries(state, record):
 @jit
 def _fetch_rows(state, record, mask):
     """Fetch the rows a variable stood in when it was last looked at, but those this call has taken."""
-    places = state[PLACES] + 4 * load_int64(record, ENTRY_START)
-    for k in range(load_int64(record, ENTRY_COUNT)):
+    places = state[layout.PLACES] + 4 * load_int64(record, layout.ENTRY_START)
+    for k in range(load_int64(record, layout.ENTRY_COUNT)):
         place = load_int32(places, k)
-        if place < state[N_LP_ROWS] and load_int64(state[ROW_TAG], place) < 2 * state[CALL]:
-            fetch_row(load_int64(state[LP_ROWS], place), mask)
+        if (
+            place < state[layout.N_LP_ROWS]
+            and load_int64(state[layout.ROW_TAG], place) < 2 * state[layout.CALL]
+        ):
+            fetch_row(load_int64(state[layout.LP_ROWS], place), mask)
 
 
 @jit
@@ -108,23 +91,23 @@ def fetch_ahead(state, candidates, c, n, mask):
         variable = load_int64(candidates, c + _MIDDLE)
         if _KNOWS_HISTORY:
             _fetch(load_int64(variable, _HISTORY), _HISTORY_LINES)
-        if mask & NEEDS_BY_ROW:
+        if mask & layout.NEEDS_BY_ROW:
             prefetch(_record(state, variable))
-        if mask & (NEEDS_STATIC | NEEDS_DEGREE):
+        if mask & (layout.NEEDS_STATIC | layout.NEEDS_DEGREE):
             _fetch(api.var_col(variable), _COLUMN)
-    if not mask & NEEDS_BY_ROW:
+    if not mask & layout.NEEDS_BY_ROW:
         return
     if c + _NEAR < n:
         variable = load_int64(candidates, c + _NEAR)
         record = _record(state, variable)
         if record != 0:
             _fetch_entries(state, record)
-        if record == 0 or load_int64(record, ENTRY_VERSION) != state[LP_VERSION]:
+        if record == 0 or load_int64(record, layout.ENTRY_VERSION) != state[layout.LP_VERSION]:
             _fetch(api.var_col(variable), _COLUMN)
     if c + _NEXT < n:
         variable = load_int64(candidates, c + _NEXT)
         record = _record(state, variable)
-        if record != 0 and load_int64(record, ENTRY_VERSION) != state[LP_VERSION]:
+        if record != 0 and load_int64(record, layout.ENTRY_VERSION) != state[layout.LP_VERSION]:
             col = api.var_col(variable)
             prefetch(api.col_rows(col))
             prefetch(api.col_vals(col))

@@ -5,15 +5,19 @@ Pointers travel as 64-bit integers. A SCIP_Bool comes back as a C int of which o
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from numba import float64, int32, int64, types
 
-from bife_core.scip.library import library
+from bife_core.scip.libscip import call_from_compiled_code
 
-library()
+_names: list[str] = []
 
-_external = types.ExternalFunction
+
+def _external(name: str, signature: Any) -> Any:
+    _names.append(name)
+    return types.ExternalFunction(name, signature)
+
 
 branch_cands = _external("SCIPgetLPBranchCands", int32(int64, int64, int64, int64, int64, int64, int64))
 pseudo_cands = _external("SCIPgetPseudoBranchCands", int32(int64, int64, int64, int64))
@@ -32,7 +36,6 @@ col_index = _external("SCIPcolGetIndex", int32(int64))
 col_n_lp_rows = _external("SCIPcolGetNLPNonz", int32(int64))
 col_n_rows = _external("SCIPcolGetNNonz", int32(int64))
 col_obj = _external("SCIPcolGetObj", float64(int64))
-col_primsol = _external("SCIPcolGetPrimsol", float64(int64))
 col_rows = _external("SCIPcolGetRows", int64(int64))
 col_vals = _external("SCIPcolGetVals", int64(int64))
 col_is_integral = _external("SCIPcolIsIntegral", int32(int64))
@@ -52,6 +55,8 @@ var_n_branchings = _external("SCIPvarGetNBranchings", int64(int64, int32))
 var_probindex = _external("SCIPvarGetProbindex", int32(int64))
 branch_var = _external("SCIPbranchVar", int32(int64, int64, int64, int64, int64))
 branchrule_data = _external("SCIPbranchruleGetData", int64(int64))
+
+call_from_compiled_code(_names)
 
 DOWN: Final = 0
 UP: Final = 1

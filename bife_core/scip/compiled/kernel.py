@@ -13,48 +13,11 @@ import numpy as np
 from numba import float64, int64
 
 from bife_core.features import N_FEATURES
-from bife_core.native import jit
-from bife_core.scip import api
-from bife_core.scip.entries import forget_entries, rows_may_differ, same_row
-from bife_core.scip.fetching import fetch_ahead, fetch_row
-from bife_core.scip.layout import (
-    ARENA_DEAD,
-    ARENA_SLACK,
-    ARENA_USED,
-    BY_POSITION,
-    CALL,
-    COL_PSEUDO,
-    COL_STAMP,
-    COL_STATIC,
-    LAST_LP,
-    LAST_RUN,
-    LP_ROWS,
-    LP_VERSION,
-    MATRIX,
-    N_KNOWN_ROWS,
-    N_LP_ROWS,
-    N_ROW_KEPT,
-    N_ROW_SUMS,
-    N_STATIC,
-    NEEDS_ACTIVE_3,
-    NEEDS_BY_ROW,
-    NEEDS_CUTOFF,
-    NEEDS_DEGREE,
-    NEEDS_FRACTIONALITY,
-    NEEDS_PSEUDOCOST,
-    NEEDS_STATIC,
-    NO_LP,
-    NO_MEMORY,
-    ROW_IDENTITY,
-    ROW_KEPT,
-    ROW_SUMS,
-    ROW_TAG,
-    ROW_VISITS,
-    SCORES,
-    SCRATCH,
-    STATIC_TAKEN,
-)
-from bife_core.scip.memory import (
+from bife_core.machine_code import jit
+from bife_core.scip.compiled import api, layout
+from bife_core.scip.compiled.entries import forget_entries, rows_may_differ, same_row
+from bife_core.scip.compiled.fetching import fetch_ahead, fetch_row
+from bife_core.scip.compiled.memory import (
     ensure_room,
     fill,
     float64_view,
@@ -62,24 +25,24 @@ from bife_core.scip.memory import (
     load_float64,
     load_int64,
 )
-from bife_core.scip.rows import by_row, take_row
+from bife_core.scip.compiled.rows import by_row, take_row
 
 
 @jit
 def _forget_rows(state):
-    state[ARENA_USED] = 0
-    state[ARENA_DEAD] = 0
-    for slot in (ROW_TAG, ROW_KEPT):
+    state[layout.ARENA_USED] = 0
+    state[layout.ARENA_DEAD] = 0
+    for slot in (layout.ROW_TAG, layout.ROW_KEPT):
         fill(int64_view(state[slot], state[slot + 1]), 0, state[slot + 1], 0)
 
 
 @jit
 def reset(state):
     """Forget everything taken from a solve that has ended."""
-    state[STATIC_TAKEN] = 0
+    state[layout.STATIC_TAKEN] = 0
     _forget_rows(state)
     forget_entries(state)
-    for slot in (COL_STAMP, COL_PSEUDO):
+    for slot in (layout.COL_STAMP, layout.COL_PSEUDO):
         fill(int64_view(state[slot], state[slot + 1]), 0, state[slot + 1], 0)
 
 
@@ -88,24 +51,27 @@ def _restart_if_new_solve(scip, state):
     """Forget the columns and rows of an earlier solve or of the run before a restart."""
     run = int64(api.n_runs(scip))
     lps = api.n_lps(scip)
-    if run != state[LAST_RUN] or lps < state[LAST_LP]:
+    if run != state[layout.LAST_RUN] or lps < state[layout.LAST_LP]:
         reset(state)
-    elif state[ARENA_DEAD] > ARENA_SLACK and 2 * state[ARENA_DEAD] > state[ARENA_USED]:
+    elif (
+        state[layout.ARENA_DEAD] > layout.ARENA_SLACK
+        and 2 * state[layout.ARENA_DEAD] > state[layout.ARENA_USED]
+    ):
         _forget_rows(state)
-    state[LAST_RUN] = run
-    state[LAST_LP] = lps
+    state[layout.LAST_RUN] = run
+    state[layout.LAST_LP] = lps
 
 
 @jit
 def _take_static(state, col):
     """Take the static features of one column from the LP as it is now."""
     index = int64(api.col_index(col))
-    room = ensure_room(state, COL_STATIC, (index + 1) * N_STATIC)
-    if not (room and ensure_room(state, COL_STAMP, index + 1)):
+    room = ensure_room(state, layout.COL_STATIC, (index + 1) * layout.N_STATIC)
+    if not (room and ensure_room(state, layout.COL_STAMP, index + 1)):
         return False
-    int64_view(state[COL_STAMP], index + 1)[index] = 1
-    out = float64_view(state[COL_STATIC] + 8 * index * N_STATIC, N_STATIC)
-    fill(out, 0, N_STATIC, 0.0)
+    int64_view(state[layout.COL_STAMP], index + 1)[index] = 1
+    out = float64_view(state[layout.COL_STATIC] + 8 * index * layout.N_STATIC, layout.N_STATIC)
+    fill(out, 0, layout.N_STATIC, 0.0)
 
     objective = api.col_obj(col)
     out[0] = objective
@@ -171,34 +137,34 @@ def _take_static(state, col):
 @jit
 def _take_all_static(scip, state):
     """At the first branching of a solve: static features of every integer column of the LP."""
-    scratch = state.ctypes.data + 8 * SCRATCH
-    fill(state, SCRATCH, SCRATCH + 2, 0)
+    scratch = state.ctypes.data + 8 * layout.SCRATCH
+    fill(state, layout.SCRATCH, layout.SCRATCH + 2, 0)
     api.lp_cols(scip, scratch, scratch + 8)
-    cols = state[SCRATCH]
-    for c in range(state[SCRATCH + 1]):
+    cols = state[layout.SCRATCH]
+    for c in range(state[layout.SCRATCH + 1]):
         col = load_int64(cols, c)
         if api.col_is_integral(col) & 0xFF and not _take_static(state, col):
             return False
-    state[STATIC_TAKEN] = 1
+    state[layout.STATIC_TAKEN] = 1
     return True
 
 
 @jit
 def _mark_unfixed_integers(scip, state):
     """Stamp the columns of all unfixed integer variables with the present call."""
-    scratch = state.ctypes.data + 8 * SCRATCH
-    fill(state, SCRATCH, SCRATCH + 3, 0)
+    scratch = state.ctypes.data + 8 * layout.SCRATCH
+    fill(state, layout.SCRATCH, layout.SCRATCH + 3, 0)
     api.pseudo_cands(scip, scratch, scratch + 8, scratch + 16)
-    variables = state[SCRATCH]
-    n = state[SCRATCH + 1]
+    variables = state[layout.SCRATCH]
+    n = state[layout.SCRATCH + 1]
     for v in range(n):
         col = api.var_col(load_int64(variables, v))
         if col == 0:
             continue
         index = int64(api.col_index(col))
-        if not ensure_room(state, COL_PSEUDO, index + 1):
+        if not ensure_room(state, layout.COL_PSEUDO, index + 1):
             return False
-        int64_view(state[COL_PSEUDO], index + 1)[index] = state[CALL]
+        int64_view(state[layout.COL_PSEUDO], index + 1)[index] = state[layout.CALL]
     return True
 
 
@@ -206,10 +172,10 @@ def _mark_unfixed_integers(scip, state):
 def _by_variable(scip, variable, value, mask, out):
     """Write the features of one candidate that need no row; `value` is its value in the LP solution."""
     fraction = api.feas_frac(scip, value)
-    if mask & NEEDS_FRACTIONALITY:
+    if mask & layout.NEEDS_FRACTIONALITY:
         out[18] = min(fraction, 1.0 - fraction)
         out[19] = 1.0 - fraction
-    if mask & NEEDS_PSEUDOCOST:
+    if mask & layout.NEEDS_PSEUDOCOST:
         up = (1.0 - fraction) * api.pseudocost(scip, variable, api.UP)
         down = fraction * api.pseudocost(scip, variable, api.DOWN)
         out[20] = up
@@ -217,7 +183,7 @@ def _by_variable(scip, variable, value, mask, out):
         out[22] = max(min(up, down), 1e-5) / max(max(up, down), 1e-5)
         out[23] = up + down
         out[24] = up * down
-    if mask & NEEDS_CUTOFF:
+    if mask & layout.NEEDS_CUTOFF:
         for at, direction in ((25, api.UP), (26, api.DOWN)):
             cutoffs = api.var_cutoff_sum(variable, direction)
             branchings = api.var_n_branchings(variable, direction)
@@ -228,11 +194,11 @@ def _by_variable(scip, variable, value, mask, out):
 @jit
 def _take_all_rows(scip, state, mask, epsilon):
     """Take every row of the LP in order, each fetched well before it is needed, and see whether they are new."""
-    rows = state[LP_ROWS]
-    n = state[N_LP_ROWS]
-    if not ensure_room(state, ROW_IDENTITY, 2 * n):
+    rows = state[layout.LP_ROWS]
+    n = state[layout.N_LP_ROWS]
+    if not ensure_room(state, layout.ROW_IDENTITY, 2 * n):
         return False
-    same = state[N_KNOWN_ROWS] == n
+    same = state[layout.N_KNOWN_ROWS] == n
     for position in range(n):
         if position + 12 < n:
             fetch_row(load_int64(rows, position + 12), mask)
@@ -241,8 +207,8 @@ def _take_all_rows(scip, state, mask, epsilon):
         if not take_row(scip, state, row, position, mask, epsilon):
             return False
     if not same:
-        state[LP_VERSION] += 1
-    state[N_KNOWN_ROWS] = n
+        state[layout.LP_VERSION] += 1
+    state[layout.N_KNOWN_ROWS] = n
     return True
 
 
@@ -269,59 +235,59 @@ def extract(scip, state, mask, only_priority):
     # SCIP complains on standard error when it is asked for candidates without an LP solution.
     status = api.lp_status(scip)
     if status != api.LP_OPTIMAL and status != api.LP_UNBOUNDED_RAY:
-        return NO_LP, int64(0)
+        return layout.NO_LP, int64(0)
     _restart_if_new_solve(scip, state)
-    state[CALL] += 1
-    needs_static = mask & (NEEDS_STATIC | NEEDS_DEGREE) != 0
-    if needs_static and state[STATIC_TAKEN] == 0 and not _take_all_static(scip, state):
-        return NO_MEMORY, int64(0)
-    if mask & NEEDS_ACTIVE_3 and not _mark_unfixed_integers(scip, state):
-        return NO_MEMORY, int64(0)
+    state[layout.CALL] += 1
+    needs_static = mask & (layout.NEEDS_STATIC | layout.NEEDS_DEGREE) != 0
+    if needs_static and state[layout.STATIC_TAKEN] == 0 and not _take_all_static(scip, state):
+        return layout.NO_MEMORY, int64(0)
+    if mask & layout.NEEDS_ACTIVE_3 and not _mark_unfixed_integers(scip, state):
+        return layout.NO_MEMORY, int64(0)
 
-    scratch = state.ctypes.data + 8 * SCRATCH
-    fill(state, SCRATCH, SCRATCH + 7, 0)
+    scratch = state.ctypes.data + 8 * layout.SCRATCH
+    fill(state, layout.SCRATCH, layout.SCRATCH + 7, 0)
     if api.branch_cands(scip, scratch, scratch + 32, 0, scratch + 8, scratch + 16, scratch + 24) != 1:
-        return NO_LP, int64(0)
-    candidates = state[SCRATCH]
-    n = state[SCRATCH + 2] if only_priority else state[SCRATCH + 1]
-    if not (ensure_room(state, MATRIX, n * N_FEATURES) and ensure_room(state, SCORES, n)):
-        return NO_MEMORY, int64(0)
-    state[SCRATCH] = 0
-    api.lp_rows(scip, state.ctypes.data + 8 * LP_ROWS, scratch)
-    n_lp_rows = state[SCRATCH]
-    state[N_LP_ROWS] = n_lp_rows
-    for slot in BY_POSITION:
+        return layout.NO_LP, int64(0)
+    candidates = state[layout.SCRATCH]
+    n = state[layout.SCRATCH + 2] if only_priority else state[layout.SCRATCH + 1]
+    if not (ensure_room(state, layout.MATRIX, n * N_FEATURES) and ensure_room(state, layout.SCORES, n)):
+        return layout.NO_MEMORY, int64(0)
+    state[layout.SCRATCH] = 0
+    api.lp_rows(scip, state.ctypes.data + 8 * layout.LP_ROWS, scratch)
+    n_lp_rows = state[layout.SCRATCH]
+    state[layout.N_LP_ROWS] = n_lp_rows
+    for slot in layout.BY_POSITION:
         if not ensure_room(state, slot, n_lp_rows):
-            return NO_MEMORY, int64(0)
-    room = ensure_room(state, ROW_KEPT, n_lp_rows * N_ROW_KEPT)
-    if not (room and ensure_room(state, ROW_SUMS, n_lp_rows * N_ROW_SUMS)):
-        return NO_MEMORY, int64(0)
+            return layout.NO_MEMORY, int64(0)
+    room = ensure_room(state, layout.ROW_KEPT, n_lp_rows * layout.N_ROW_KEPT)
+    if not (room and ensure_room(state, layout.ROW_SUMS, n_lp_rows * layout.N_ROW_SUMS)):
+        return layout.NO_MEMORY, int64(0)
     infinity = api.infinity(scip)
     epsilon = api.epsilon(scip)
-    by_rows = mask & NEEDS_BY_ROW != 0
+    by_rows = mask & layout.NEEDS_BY_ROW != 0
     # Where candidates will meet most rows anyway, one pass over all of them waits less for memory.
-    many = by_rows and 2 * state[ROW_VISITS] > n_lp_rows
+    many = by_rows and 2 * state[layout.ROW_VISITS] > n_lp_rows
     if not many:
         rows_may_differ(state)
     elif not _take_all_rows(scip, state, mask, epsilon):
-        return NO_MEMORY, int64(0)
-    state[ROW_VISITS] = 0
-    solution = state[SCRATCH + 4]
+        return layout.NO_MEMORY, int64(0)
+    state[layout.ROW_VISITS] = 0
+    solution = state[layout.SCRATCH + 4]
     for c in range(n):
         fetch_ahead(state, candidates, c, n, mask)
         variable = load_int64(candidates, c)
         col = api.var_col(variable)
-        out = float64_view(state[MATRIX] + 8 * c * N_FEATURES, N_FEATURES)
+        out = float64_view(state[layout.MATRIX] + 8 * c * N_FEATURES, N_FEATURES)
         if needs_static:
             index = int64(api.col_index(col))
-            unseen = index >= state[COL_STAMP + 1] or load_int64(state[COL_STAMP], index) == 0
+            unseen = index >= state[layout.COL_STAMP + 1] or load_int64(state[layout.COL_STAMP], index) == 0
             if unseen and not _take_static(state, col):
-                return NO_MEMORY, int64(0)
-            for f in range(N_STATIC):
-                out[f] = load_float64(state[COL_STATIC], index * N_STATIC + f)
+                return layout.NO_MEMORY, int64(0)
+            for f in range(layout.N_STATIC):
+                out[f] = load_float64(state[layout.COL_STATIC], index * layout.N_STATIC + f)
         _by_variable(scip, variable, load_float64(solution, c), mask, out)
         if by_rows and not by_row(scip, state, variable, col, mask, infinity, epsilon, out):
-            return NO_MEMORY, int64(0)
+            return layout.NO_MEMORY, int64(0)
     return n, candidates
 
 

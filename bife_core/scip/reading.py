@@ -1,0 +1,180 @@
+"""Read a model file with SCIP, after making sure that it is whole."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import stat
+import sys
+import tempfile
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from pyscipopt import Model
+
+from bife_core.errors import InstanceError
+
+ModelFormat = Literal["mps", "lp", "cip"]
+
+EXPECTED_FILES = "a .mps, .lp or .cip file, plain or gzipped (.gz)"
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_END_MARK: dict[ModelFormat, str] = {"mps": "ENDATA", "lp": "End", "cip": "END"}
+
+_STDERR_LOCK = threading.Lock()
+_SCIP_ERROR = re.compile(r"^\[[^\]]*\] ERROR: (.*)$")
+
+
+def model_format(path: Path) -> ModelFormat | None:
+    """Return the format a file's name promises, or None if it is no model file.
+
+    Examples
+    --------
+    >>> model_format(Path("lseu.mps.gz")), model_format(Path("P0548.MPS")), model_format(Path("notes.txt"))
+    ('mps', 'mps', None)
+    """
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    return next((known for known in _END_MARK if suffix == f".{known}"), None)
+
+
+def read_model(path: Path, on_line: Callable[[bytes], object] | None = None) -> Model:
+    """Read a model file with SCIP's output hidden, after making sure that it is whole.
+
+    The end mark of the format is asked for first: SCIP takes an LP file cut in its last sections for a
+    smaller model, and an MPS file cut among its rows can bring the process down.
+
+    Parameters
+    ----------
+    path : Path
+        A file of MPS, LP or CIP format, plain or gzipped.
+    on_line : callable, optional
+        Is given every line of the uncompressed file, in order.
+
+    Returns
+    -------
+    Model
+        Ready to be given parameters and solved.
+
+    Raises
+    ------
+    InstanceError
+        If the file is missing, is not a model file, or is damaged.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError as error:
+        raise InstanceError(f"There is no file {path}.") from error
+    except OSError as error:
+        raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
+    if stat.S_ISDIR(mode):
+        raise InstanceError(f"{path} is a directory, but one model file is expected: {EXPECTED_FILES}.")
+    if not stat.S_ISREG(mode):
+        raise InstanceError(f"{path} is not a regular file; expected {EXPECTED_FILES}.")
+    format_ = model_format(path)
+    if format_ is None:
+        raise InstanceError(f"{path.name} is no model file by its name; expected {EXPECTED_FILES}.")
+    _check_lines(path, format_, on_line)
+    return _read(path, format_)
+
+
+def _check_lines(path: Path, format_: ModelFormat, on_line: Callable[[bytes], object] | None) -> None:
+    complete = False
+    section = b""
+    empty = True
+    try:
+        with _uncompressed(path) as lines:
+            for number, line in enumerate(lines, start=1):
+                if on_line is not None:
+                    on_line(line)
+                empty = empty and not line.strip()
+                tokens = (line.partition(b"\\")[0] if format_ == "lp" else line).split()
+                if complete or not tokens:
+                    continue
+                complete = _is_end(tokens, format_)
+                if format_ == "mps" and not line.startswith(b"*"):
+                    if not line[:1].isspace():
+                        section = tokens[0].upper()
+                    elif section == b"ROWS" and len(tokens) < 2:
+                        raise InstanceError(f"{path.name} is damaged: line {number}, in ROWS, names no row.")
+    except EOFError as error:
+        raise InstanceError(f"{path.name} is cut off: its gzip data end too early.") from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InstanceError(f"{path.name} cannot be decompressed: its gzip data are damaged.") from error
+    except OSError as error:
+        raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
+    if empty:
+        raise InstanceError(f"{path.name} is empty.")
+    if not complete:
+        raise InstanceError(
+            f"{path.name} is cut off or no {format_.upper()} file: it has no line {_END_MARK[format_]!r}."
+        )
+
+
+def _uncompressed(path: Path) -> BinaryIO | gzip.GzipFile:
+    # SCIP goes by the content too, so a gzipped file need not be called .gz.
+    with path.open("rb") as file:
+        compressed = file.read(2) == _GZIP_MAGIC
+    return gzip.open(path, "rb") if compressed else path.open("rb")
+
+
+def _is_end(tokens: list[bytes], format_: ModelFormat) -> bool:
+    if format_ == "lp":
+        # The format is free: the mark may stand at the end of a line.
+        return tokens[-1].lower() == b"end"
+    return tokens[0].upper() == _END_MARK[format_].encode()
+
+
+def _read(path: Path, format_: ModelFormat) -> Model:
+    model = Model()
+    model.hideOutput()
+    complaints: list[str] = []
+    try:
+        with _scip_errors(complaints):
+            model.readProblem(str(path), format_)
+    except Exception as error:
+        # PySCIPOpt raises plain exceptions that name SCIP's return code; the cause is what SCIP printed.
+        reason = complaints[0] if complaints else str(error).removeprefix("SCIP: ")
+        raise InstanceError(
+            f"{path.name} cannot be read as {format_.upper()}: {reason.strip(' .!')}."
+        ) from error
+    return model
+
+
+@contextmanager
+def _scip_errors(complaints: list[str]) -> Iterator[None]:
+    """Collect the error messages SCIP writes straight to the process's standard error.
+
+    What others wrote there in the meantime is passed on. PySCIPOpt's own redirection is no substitute: it is
+    never undone, and calls into Python from solves that have let go of the interpreter lock.
+    """
+    with _STDERR_LOCK, tempfile.TemporaryFile() as capture:
+        _flush()
+        try:
+            original = os.dup(2)
+        except OSError:  # a process without standard error has nothing to collect from
+            yield
+            return
+        os.dup2(capture.fileno(), 2)
+        try:
+            yield
+        finally:
+            _flush()
+            os.dup2(original, 2)
+            os.close(original)
+            capture.seek(0)
+            for line in capture.read().decode(errors="replace").splitlines(keepends=True):
+                message = _SCIP_ERROR.match(line.rstrip())
+                if message:
+                    complaints.append(message.group(1))
+                else:
+                    os.write(2, line.encode())
+
+
+def _flush() -> None:
+    if sys.stderr is not None:  # a windowless Python has none
+        sys.stderr.flush()
