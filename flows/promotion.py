@@ -17,7 +17,7 @@ from flows.operate.abandoned import name_owner
 from flows.operate.artifacts import show_verdict
 from flows.operate.observer import observer
 from flows.verdicts import link
-from tasks.champions import GATE, Case, Decision, open_case, promote, refuse, roll_back
+from tasks.champions import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
 from tasks.states import in_plain_words, told
 
 _POLL_S = 3
@@ -48,7 +48,7 @@ def promotion(
     name: RuleName,
     approval: Literal["person", "gate"] = "person",
     wait_hours: Annotated[float, Field(gt=0, le=8760)] = 168.0,
-) -> Decision:
+) -> ChampionChange:
     """Weigh a registered model's challenger against RPB and the champion, and promote it if it earns that.
 
     A challenger that does not pass the gate stays what it is; nobody is asked. Where a run belongs to a deployment,
@@ -80,25 +80,25 @@ def promotion(
     observer().stage("promotion", f"the challenger of {name}")
     case = Case.model_validate(open_case(name))
     show_verdict(name, "promotion", summary(case))
-    if not case.verdict.promote:
-        return _stays(case, GATE, case.verdict.reason)
+    if not case.weighing.promote:
+        return _stays(case, GATE, case.weighing.reason)
     if approval == "gate":
-        decision = Decision.model_validate(promote(name, case.version, GATE, case.verdict.reason))
-        return told(decision, f"Version {case.version} is champion: {case.verdict.reason}")
+        change = ChampionChange.model_validate(promote(name, case.version, GATE, case.weighing.reason))
+        return told(change, f"Version {case.version} is champion: {case.weighing.reason}")
     try:
         answer = _ask(case, int(wait_hours * 3600))
     except FlowPauseTimeout:
         return _stays(case, "nobody", f"Nobody answered within {wait_hours:g} hours.")
     if answer.decision == "reject":
-        refused = Decision.model_validate(refuse(name, case.version, answer.who, answer.reason))
+        refused = ChampionChange.model_validate(refuse(name, case.version, answer.who, answer.reason))
         return told(refused, f"Version {case.version} was refused by {answer.who}: {answer.reason}")
-    approved = Decision.model_validate(promote(name, case.version, answer.who, answer.reason))
+    approved = ChampionChange.model_validate(promote(name, case.version, answer.who, answer.reason))
     return told(approved, f"Version {case.version} is champion, approved by {answer.who}: {answer.reason}")
 
 
 @flow(name="rollback", flow_run_name="rollback {name}", on_running=[name_owner])
 @in_plain_words
-def rollback(name: RuleName, reason: Text, who: Text) -> Decision:
+def rollback(name: RuleName, reason: Text, who: Text) -> ChampionChange:
     """Make the former champion of a registered model champion again.
 
     Parameters
@@ -115,16 +115,16 @@ def rollback(name: RuleName, reason: Text, who: Text) -> Decision:
     TrackingError
         If the registry cannot be reached.
     """
-    decision = Decision.model_validate(roll_back(name, who, reason))
-    return told(decision, f"Version {decision.version} of {name} is champion again, by {who}: {reason}")
+    change = ChampionChange.model_validate(roll_back(name, who, reason))
+    return told(change, f"Version {change.version} of {name} is champion again, by {who}: {reason}")
 
 
 def summary(case: Case) -> str:
     """Return what a person decides on, in Markdown."""
-    gate = "passes" if case.verdict.promote else "does not pass"
+    gate = "passes" if case.weighing.promote else "does not pass"
     now = "" if case.champion is None else f" Version {case.champion} is champion now."
     head = (
-        f"Version {case.version} of **{case.name}** {gate} the statistical gate. {case.verdict.reason}{now} "
+        f"Version {case.version} of **{case.name}** {gate} the statistical gate. {case.weighing.reason}{now} "
         f"{link('Source, evidence and history', case.page)}"
     )
     before = f"\n\nThe same rule was a challenger before: {case.refused}." if case.refused else ""
@@ -147,6 +147,6 @@ def _ask(case: Case, limit_s: int) -> Approval:
     return Approval.model_validate(answer.model_dump())
 
 
-def _stays(case: Case, by: str, reason: str) -> Decision:
-    decision = Decision(name=case.name, version=case.version, champion=False, by=by, reason=reason)
-    return told(decision, f"Version {case.version} stays challenger: {reason}")
+def _stays(case: Case, by: str, reason: str) -> ChampionChange:
+    change = ChampionChange(name=case.name, version=case.version, champion=False, by=by, reason=reason)
+    return told(change, f"Version {case.version} stays challenger: {reason}")

@@ -38,7 +38,7 @@ class PromotionError(BifeError):
     """There is nothing to promote or to roll back."""
 
 
-class Verdict(Value):
+class Weighing(Value):
     """Whether the evidence earns a rule the alias ``champion``, and why."""
 
     promote: bool
@@ -63,13 +63,13 @@ class Case(Value):
     name: str
     version: int
     champion: int | None
-    verdict: Verdict
+    weighing: Weighing
     card: str
     page: str
     refused: str = ""
 
 
-class Decision(Value):
+class ChampionChange(Value):
     """What became of an alias: who decided it, and why."""
 
     name: str
@@ -79,7 +79,7 @@ class Decision(Value):
     reason: str
 
 
-def weigh(challenger: Evidence, champion: Evidence | None) -> Verdict:
+def weigh(challenger: Evidence, champion: Evidence | None) -> Weighing:
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
     It must beat RPB on held-out instances, and the present champion on the same ones in the same evaluation, its
@@ -93,37 +93,37 @@ def weigh(challenger: Evidence, champion: Evidence | None) -> Verdict:
     'The interval of its time ratio reaches 1.100, so it may be slower than RPB.'
     """
     if challenger.baseline != RPB:
-        return Verdict(
+        return Weighing(
             promote=False, reason=f"It was compared with {challenger.baseline}, not with {RPB} (RPB)."
         )
     if challenger.mismatches:
-        return Verdict(
+        return Weighing(
             promote=False, reason="Its solves and RPB's prove different optima, which is a defect."
         )
     if challenger.instances < FEWEST_INSTANCES:
         few = f"{challenger.instances} held-out instances are too few, {FEWEST_INSTANCES} are needed."
-        return Verdict(promote=False, reason=few)
+        return Weighing(promote=False, reason=few)
     if challenger.ci_high is None:
-        return Verdict(promote=False, reason="Its time ratio has no interval.")
+        return Weighing(promote=False, reason="Its time ratio has no interval.")
     if not challenger.beats_rpb:
         slow = (
             f"The interval of its time ratio reaches {challenger.ci_high:.3f}, so it may be slower than RPB."
         )
-        return Verdict(promote=False, reason=slow)
+        return Weighing(promote=False, reason=slow)
     faster = f"It takes {challenger.ratio:.3f} of RPB's CPU time"
     if champion is None:
-        return Verdict(promote=True, reason=f"{faster}; there is no champion yet.")
+        return Weighing(promote=True, reason=f"{faster}; there is no champion yet.")
     if champion.sha == challenger.sha:
-        return Verdict(promote=True, reason=f"{faster}; the champion is the same rule.")
+        return Weighing(promote=True, reason=f"{faster}; the champion is the same rule.")
     if challenger.champion_sha != champion.sha or challenger.champion_ratio is None:
         unknown = "It was not measured side by side with the present champion; evaluate it once more."
-        return Verdict(promote=False, reason=unknown)
+        return Weighing(promote=False, reason=unknown)
     low, high = challenger.champion_ci_low, challenger.champion_ci_high
     interval = "without interval" if low is None or high is None else f"interval {low:.3f} to {high:.3f}"
     ratio = f"{challenger.champion_ratio:.3f} of the champion's ({interval})"
     if not challenger.beats(champion.sha):
-        return Verdict(promote=False, reason=f"{faster}, but {ratio}: it may be slower than the champion.")
-    return Verdict(promote=True, reason=f"{faster} and {ratio}.")
+        return Weighing(promote=False, reason=f"{faster}, but {ratio}: it may be slower than the champion.")
+    return Weighing(promote=True, reason=f"{faster} and {ratio}.")
 
 
 def crown(registered: RegisteredRule, evidence: Evidence) -> RegisteredRule:
@@ -141,9 +141,9 @@ def crown(registered: RegisteredRule, evidence: Evidence) -> RegisteredRule:
         with _registry_lock(name):
             champion = by_alias(name, CHAMPION)
             if _number(champion) != number and registered.refusal is None:
-                verdict = weigh(evidence, _evidence(champion))
-                if verdict.promote:
-                    _set_champion(name, number, champion, GATE, verdict.reason)
+                weighing = weigh(evidence, _evidence(champion))
+                if weighing.promote:
+                    _set_champion(name, number, champion, GATE, weighing.reason)
             return registered_rule(store.client().get_model_version(name, str(number)))
     except store.TRACKING_TROUBLE as error:
         raise unreachable(error) from error
@@ -185,7 +185,7 @@ def open_case(name: str) -> dict[str, Any]:
         name=name,
         version=_number(challenger),
         champion=_number(champion),
-        verdict=weigh(evidence, _evidence(champion)),
+        weighing=weigh(evidence, _evidence(champion)),
         card=challenger.description or "",
         page=store.version_url(name, int(challenger.version)),
         refused="" if before is None else before.sentence,
@@ -194,7 +194,7 @@ def open_case(name: str) -> dict[str, Any]:
 
 @task(name="set the champion", task_run_name="make version {version} of {name} champion")
 def promote(name: str, version: int, by: str, reason: str) -> dict[str, Any]:
-    """Make a version champion, record who decided it and why, and return the `Decision` as JSON.
+    """Make a version champion, record who decided it and why, and return the `ChampionChange` as JSON.
 
     Raises
     ------
@@ -208,12 +208,14 @@ def promote(name: str, version: int, by: str, reason: str) -> dict[str, Any]:
                 _set_champion(name, version, champion, by, reason)
     except store.TRACKING_TROUBLE as error:
         raise unreachable(error) from error
-    return Decision(name=name, version=version, champion=True, by=by, reason=reason).model_dump(mode="json")
+    return ChampionChange(name=name, version=version, champion=True, by=by, reason=reason).model_dump(
+        mode="json"
+    )
 
 
 @task(name="refuse the challenger", task_run_name="refuse version {version} of {name}")
 def refuse(name: str, version: int, by: str, reason: str) -> dict[str, Any]:
-    """Take the alias ``challenger`` from a version, record who decided it and why, and return the `Decision`.
+    """Take the alias ``challenger`` from a version, record who decided it and why, and return the `ChampionChange`.
 
     Raises
     ------
@@ -225,12 +227,14 @@ def refuse(name: str, version: int, by: str, reason: str) -> dict[str, Any]:
             _put_aside(name, version, "rejected", by, reason)
     except store.TRACKING_TROUBLE as error:
         raise unreachable(error) from error
-    return Decision(name=name, version=version, champion=False, by=by, reason=reason).model_dump(mode="json")
+    return ChampionChange(name=name, version=version, champion=False, by=by, reason=reason).model_dump(
+        mode="json"
+    )
 
 
 @task(name="roll back the champion", task_run_name="roll {name} back")
 def roll_back(name: str, by: str, reason: str) -> dict[str, Any]:
-    """Give the alias ``champion`` back to the version that held it before, and return the `Decision` as JSON.
+    """Give the alias ``champion`` back to the version that held it before, and return the `ChampionChange` as JSON.
 
     The version that loses it is a challenger no more.
 
@@ -256,7 +260,7 @@ def roll_back(name: str, by: str, reason: str) -> dict[str, Any]:
             _put_aside(name, int(champion.version), "rolled_back", by, reason)
     except store.TRACKING_TROUBLE as error:
         raise unreachable(error) from error
-    return Decision(name=name, version=int(before), champion=True, by=by, reason=reason).model_dump(
+    return ChampionChange(name=name, version=int(before), champion=True, by=by, reason=reason).model_dump(
         mode="json"
     )
 

@@ -11,7 +11,7 @@ from bife_core.generators import (
     Draft,
     DraftRequest,
     Generator,
-    ParentRule,
+    Parent,
 )
 from bife_core.generators.account import out_of_time
 from bife_core.search import ReflectionRequest, Sample, SampleRequest
@@ -95,7 +95,7 @@ def write_draft(request: WrittenRequest, benchmark: str, generator: Generator, a
 
 def _for_generator(request: WrittenRequest, benchmark: str) -> DraftRequest:
     parents = tuple(
-        ParentRule(
+        Parent(
             id=parent.id,
             source=_shown(request, parent),
             thought=parent.thought,

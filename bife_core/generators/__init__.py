@@ -12,7 +12,7 @@ from bife_core.generators.base import (
     DraftRequest,
     Generator,
     Message,
-    ParentRule,
+    Parent,
 )
 from bife_core.generators.config import GENERATORS, GeneratorConfig
 
@@ -25,7 +25,7 @@ __all__ = [
     "DraftRequest",
     "Generator",
     "Message",
-    "ParentRule",
+    "Parent",
     "Spending",
     "open_generator",
 ]

@@ -22,7 +22,7 @@ Reflection = Literal["short_term_reflection", "long_term_reflection"]
 """ReEvo's operators that write a text: a hint from two rules, and a lesson from many hints."""
 
 
-class ParentRule(Value):
+class Parent(Value):
     """A rule shown to the generator."""
 
     id: str
@@ -49,7 +49,7 @@ class DraftRequest(Value):
 
     key: str
     operator: Operator | Reflection
-    parents: tuple[ParentRule, ...] = ()
+    parents: tuple[Parent, ...] = ()
     hints: tuple[str, ...] = ()
     seed: int
     benchmark: str

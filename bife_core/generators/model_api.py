@@ -33,7 +33,7 @@ _NO_SUCH_MODEL: Final = re.compile(
     re.IGNORECASE,
 )
 
-Verdict = Literal["ok", "retry", "fail", "stop"]
+ReplyOutcome = Literal["ok", "retry", "fail", "stop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Reply:
 
     Attributes
     ----------
-    verdict : str
+    outcome : str
         "ok": there is an answer. "retry": the same call may succeed later. "fail": this prompt will not
         succeed. "stop": no call will succeed until a person changes something.
     problem : str or None
@@ -55,7 +55,7 @@ class Reply:
         Tokens the server reported; None where it did not.
     """
 
-    verdict: Verdict
+    outcome: ReplyOutcome
     problem: str | None = None
     http_status: int | None = None
     retry_after_s: float | None = None
@@ -173,13 +173,15 @@ def _judge_status(settings: ModelApiSettings, error: openai.APIStatusError) -> R
         where = f" to {_brief(settings, _without_query(location))}" if location else ""
         problem = f"{settings.address} has moved{where} (HTTP {status}): check BIFE_LLM_BASE_URL."
         return Reply("stop", problem, http_status=status)
-    verdict, problem = _judge_code(settings, status, error.code, said)
+    outcome, problem = _judge_code(settings, status, error.code, said)
     response = _json_or_text(settings, error.response.text)
-    reply = Reply(verdict, problem, http_status=status, retry_after_s=retry_after_s(error.response.headers))
+    reply = Reply(outcome, problem, http_status=status, retry_after_s=retry_after_s(error.response.headers))
     return _with_body(reply, response)
 
 
-def _judge_code(settings: ModelApiSettings, status: int, code: str | None, said: str) -> tuple[Verdict, str]:
+def _judge_code(
+    settings: ModelApiSettings, status: int, code: str | None, said: str
+) -> tuple[ReplyOutcome, str]:
     """Return what an HTTP status means, and the sentence that says so."""
     where = settings.address
     if status == 402 or code == "insufficient_quota":
@@ -226,8 +228,8 @@ def _no_completion(settings: ModelApiSettings, status: int, response: Any, text:
     if isinstance(error, dict) and ((isinstance(code, int) and 400 <= code < 600) or code in _STOPPING_CODES):
         said = _brief(settings, str(error.get("message") or code))
         meant = code if isinstance(code, int) else status
-        verdict, problem = _judge_code(settings, meant, code if isinstance(code, str) else None, said)
-        return _with_body(Reply(verdict, problem, http_status=status), response)
+        outcome, problem = _judge_code(settings, meant, code if isinstance(code, str) else None, said)
+        return _with_body(Reply(outcome, problem, http_status=status), response)
     found = _brief(settings, text) or "an empty body"
     problem = (
         f"{settings.address} was expected to send a chat completion and sent something else ({found}); "

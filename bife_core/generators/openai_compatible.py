@@ -123,16 +123,16 @@ class OpenAIGenerator:
             raise BudgetReachedError(
                 str(error), self._without_rule(request, messages, attempts, str(error))
             ) from error
-        if reply.verdict == "ok":
+        if reply.outcome == "ok":
             return read_answer(request, self.name, call, tuple(attempts))
         failure = reply.problem or "The model API gave no answer."
-        if reply.verdict == "retry":
+        if reply.outcome == "retry":
             failure = f"No answer in {len(attempts)} tries; the last: {failure}"
         draft = self._without_rule(request, messages, attempts, failure)
-        if reply.verdict == "stop" or (reply.unreachable and not self._reached):
+        if reply.outcome == "stop" or (reply.unreachable and not self._reached):
             self._stopped = self._stopped or reply.problem
             raise ModelApiError(draft)
-        unanswered = "outage" if reply.verdict == "retry" else "refused"
+        unanswered = "outage" if reply.outcome == "retry" else "refused"
         return draft.model_copy(update={"unanswered": unanswered})
 
     def _without_rule(
@@ -178,7 +178,7 @@ class OpenAIGenerator:
         def worth_a_try(outcome: tuple[Call, Reply]) -> bool:
             _, reply = outcome
             hopeless = reply.unreachable and not self._reached and len(attempts) >= _UNREACHABLE_TRIES
-            return reply.verdict == "retry" and not hopeless
+            return reply.outcome == "retry" and not hopeless
 
         def wait_s(state: RetryCallState) -> float:
             assert state.outcome is not None
@@ -223,7 +223,7 @@ class OpenAIGenerator:
         call = sent.model_copy(
             update={
                 "seconds": time.perf_counter() - clock,
-                "status": "ok" if reply.verdict == "ok" else "error",
+                "status": "ok" if reply.outcome == "ok" else "error",
                 "http_status": reply.http_status,
                 "error": reply.problem,
                 "answer": reply.answer,
@@ -236,7 +236,7 @@ class OpenAIGenerator:
             }
         )
         self.account.store.write(call)
-        if reply.verdict == "stop":
+        if reply.outcome == "stop":
             self._stopped = reply.problem
         return call, reply
 
@@ -248,7 +248,7 @@ def _tokens(sent: Call, reply: Reply) -> tuple[int, int, bool]:
     """
     torn = isinstance(reply.response, str) and '"choices"' in reply.response
     reported = (reply.prompt_tokens, reply.completion_tokens)
-    estimated = None in reported and (reply.verdict == "ok" or torn)
+    estimated = None in reported and (reply.outcome == "ok" or torn)
     prompt = "".join(message.content for message in sent.messages)
     answer = str(reply.response) if torn else reply.answer or ""
     prompt_tokens, completion_tokens = (

@@ -15,7 +15,7 @@ from string import Template
 from typing import Final, get_args
 
 from bife_core.features import FEATURES, Group
-from bife_core.generators.base import DraftRequest, Message, Operator, ParentRule, Reflection
+from bife_core.generators.base import DraftRequest, Message, Operator, Parent, Reflection
 
 OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
 REFLECTIONS: Final[tuple[Reflection, ...]] = get_args(Reflection)
@@ -73,7 +73,7 @@ def prompt_digest(messages: tuple[Message, ...]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _parent(number: int, parent: ParentRule) -> str:
+def _parent(number: int, parent: Parent) -> str:
     thought = parent.thought or "Its author left no description."
     filled = _template("parent").substitute(number=number, thought=thought, source=parent.source.strip())
     return filled.strip()

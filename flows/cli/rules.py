@@ -98,10 +98,10 @@ def rollback(
     """Make the former champion of a registered model champion again."""
     console = standard_output()
     with console.status("Starting ..."):
-        from tasks.champions import Decision, roll_back
+        from tasks.champions import ChampionChange, roll_back
 
-    decision = Decision.model_validate(roll_back.fn(name, who or getpass.getuser(), reason))
-    say(console, f"Version {decision.version} of {name} is champion again.")
+    change = ChampionChange.model_validate(roll_back.fn(name, who or getpass.getuser(), reason))
+    say(console, f"Version {change.version} of {name} is champion again.")
 
 
 def load(reference: str) -> CompiledRule:

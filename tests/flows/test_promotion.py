@@ -13,7 +13,7 @@ from prefect.client.orchestration import get_client
 
 from bife_core.errors import BifeError, ConfigError
 from flows.promotion import promotion, rollback
-from tasks.champions import GATE, Decision, PromotionError, weigh
+from tasks.champions import GATE, ChampionChange, PromotionError, weigh
 from tasks.registry import CHALLENGER, CHAMPION, by_alias, load_registered_rule
 from tasks.tracking import store
 from tests.support.challenging import beside, challenge, evidence, source
@@ -61,11 +61,11 @@ def answer(run_id: str, given: dict[str, str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def asking(served: None) -> Callable[[str], Future[Decision]]:
+def asking(served: None) -> Callable[[str], Future[ChampionChange]]:
     """Start a promotion that asks a person, and return what it will end with."""
     threads = ThreadPoolExecutor(1)
 
-    def start(name: str) -> Future[Decision]:
+    def start(name: str) -> Future[ChampionChange]:
         return threads.submit(promotion, name, "person", 0.1)
 
     return start

@@ -83,7 +83,7 @@ def test_a_person_may_weigh_it_again(name):
     refuse.fn(name, first.version, "Ada", "too early")
     store.client().set_registered_model_alias(name, CHALLENGER, str(first.version))
     case = Case.model_validate(open_case.fn(name))
-    assert case.verdict.promote
+    assert case.weighing.promote
     assert case.refused.endswith("(too early)")
     assert challenge(name, 0).aliases == (CHALLENGER,), "registering leaves an alias alone that a person set"
 

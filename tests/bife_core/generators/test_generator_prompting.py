@@ -6,7 +6,7 @@ from string import Template
 import pytest
 
 from bife_core.features import FEATURES
-from bife_core.generators.base import DraftRequest, Message, ParentRule
+from bife_core.generators.base import DraftRequest, Message, Parent
 from bife_core.generators.parsing import FUNCTION_NAME, parse_answer
 from bife_core.generators.prompting import (
     OPERATORS,
@@ -18,14 +18,14 @@ from bife_core.generators.prompting import (
 )
 
 PARENTS = (
-    ParentRule(
+    Parent(
         id="g00-c01", source="def one(): return '$notaplaceholder {x}'", thought="first thought", f_lf=0.25
     ),
-    ParentRule(id="g00-c02", source="def two(): return 2", thought=None),
+    Parent(id="g00-c02", source="def two(): return 2", thought=None),
 )
 
 
-def request(operator: str, parents: tuple[ParentRule, ...] = PARENTS) -> DraftRequest:
+def request(operator: str, parents: tuple[Parent, ...] = PARENTS) -> DraftRequest:
     return DraftRequest.model_validate(
         {"key": "k", "operator": operator, "parents": parents, "seed": 1, "benchmark": "set_covering"}
     )

@@ -15,7 +15,7 @@ from bife_core.generators import (
     Draft,
     DraftRequest,
     Generator,
-    ParentRule,
+    Parent,
     open_generator,
 )
 from bife_core.generators.config import GENERATORS
@@ -49,9 +49,7 @@ def open_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]
 
 
 def request(operator: str) -> DraftRequest:
-    parents = (
-        () if operator == "i1" else tuple(ParentRule(id=str(i), source=rule_source(i)) for i in range(2))
-    )
+    parents = () if operator == "i1" else tuple(Parent(id=str(i), source=rule_source(i)) for i in range(2))
     return DraftRequest.model_validate(
         {
             "key": f"g01-{operator}",

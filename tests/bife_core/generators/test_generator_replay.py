@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bife_core.errors import GeneratorError
-from bife_core.generators.base import DraftRequest, ParentRule
+from bife_core.generators.base import DraftRequest, Parent
 from bife_core.generators.calls import Call, CallStore
 from bife_core.generators.prompting import assemble, prompt_digest, prompt_version
 from bife_core.generators.replay import ReplayGenerator
@@ -13,7 +13,7 @@ from tests.support.model_answers import good_answer, rule_source
 
 
 def request(key: str, seed: int = 0, operator: str = "i1") -> DraftRequest:
-    parents = () if operator == "i1" else (ParentRule(id="p", source=rule_source(9)),)
+    parents = () if operator == "i1" else (Parent(id="p", source=rule_source(9)),)
     return DraftRequest.model_validate(
         {"key": key, "operator": operator, "parents": parents, "seed": seed, "benchmark": "set_covering"}
     )

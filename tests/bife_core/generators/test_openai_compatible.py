@@ -12,7 +12,7 @@ import pytest
 from bife_core.config import BudgetConfig
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account
-from bife_core.generators.base import DraftRequest, ParentRule
+from bife_core.generators.base import DraftRequest, Parent
 from bife_core.generators.model_api import probe
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import ModelApiError, OpenAIGenerator
@@ -57,7 +57,7 @@ def make(tmp_path: Path) -> Make:
     return build
 
 
-def request(key: str = "g00-c00", seed: int = 1, *parents: ParentRule) -> DraftRequest:
+def request(key: str = "g00-c00", seed: int = 1, *parents: Parent) -> DraftRequest:
     operator = "e2" if parents else "i1"
     return DraftRequest(key=key, operator=operator, parents=parents, seed=seed, benchmark="set_covering")
 
@@ -272,8 +272,8 @@ def test_failed_attempts_are_kept_on_disk_but_never_taken_for_answers(make: Make
 def test_another_prompt_under_the_same_key_is_asked_anew(make: Make) -> None:
     with ModelApi() as api:
         generator = make(api)
-        generator.generate(request("g01-c00", 1, ParentRule(id="p", source=rule_source(1))))
-        generator.generate(request("g01-c00", 1, ParentRule(id="q", source=rule_source(2))))
+        generator.generate(request("g01-c00", 1, Parent(id="p", source=rule_source(1))))
+        generator.generate(request("g01-c00", 1, Parent(id="q", source=rule_source(2))))
     one, other = api.requests
     assert one.body["messages"] != other.body["messages"]
 

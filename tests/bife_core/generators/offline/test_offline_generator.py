@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bife_core.features import N_FEATURES
-from bife_core.generators import DraftRequest, ParentRule
+from bife_core.generators import DraftRequest, Parent
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.offline.expression import centred, signed
 from bife_core.generators.offline.reader import read
@@ -19,7 +19,7 @@ PLAIN = OfflineGenerator({})
 
 
 def request(operator: str, seed: int, parents: tuple[str, ...] = ()) -> DraftRequest:
-    shown = tuple(ParentRule(id=str(i), source=source) for i, source in enumerate(parents))
+    shown = tuple(Parent(id=str(i), source=source) for i, source in enumerate(parents))
     return DraftRequest.model_validate(
         {
             "key": f"{operator}-{seed}",
@@ -103,14 +103,14 @@ def test_a_seed_decides_everything(operator: str) -> None:
 
 def test_another_process_with_another_hash_seed_writes_the_same() -> None:
     program = (
-        "from bife_core.generators import DraftRequest, ParentRule\n"
+        "from bife_core.generators import DraftRequest, Parent\n"
         "from bife_core.generators.offline import OfflineGenerator\n"
         "generator, parents = OfflineGenerator({}), ()\n"
         "for seed, operator in enumerate(('i1', 'i1', 'e1', 'e2', 'm1', 'm2')):\n"
         "    asked = dict(key='k', operator=operator, seed=seed, parents=parents, benchmark='any')\n"
         "    made = generator.generate(DraftRequest(**asked))\n"
         "    print(made.thought, made.source)\n"
-        "    parents = (*parents, ParentRule(id=str(seed), source=made.source))[-2:]\n"
+        "    parents = (*parents, Parent(id=str(seed), source=made.source))[-2:]\n"
     )
     printed = [
         subprocess.run(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bife_core.generators.base import DraftRequest, ParentRule
+from bife_core.generators.base import DraftRequest, Parent
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.offline.expression import Leaf, leaves, product
 from bife_core.generators.offline.guided import Hints, cross, mutate
@@ -26,7 +26,7 @@ BETTER = write(product((Leaf(SLACK), 1.0), (Leaf(PRODUCT), 0.5)))
 
 
 def generate(operator: str, *sources: str, seed: int = 0, hints: tuple[str, ...] = ()) -> Any:
-    parents = tuple(ParentRule(id=f"p{k}", source=source) for k, source in enumerate(sources))
+    parents = tuple(Parent(id=f"p{k}", source=source) for k, source in enumerate(sources))
     request = {"key": "k", "operator": operator, "parents": parents, "hints": hints, "seed": seed}
     return OfflineGenerator().generate(DraftRequest.model_validate({**request, "benchmark": "toys"}))
 
