@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from bife_core.errors import BifeError
     from bife_core.features import FEATURES
     from bife_core.fidelity.low import low_fidelity
+    from bife_core.methods.base import Method
+    from bife_core.methods.loading import load_method
     from bife_core.rules import CompiledRule, Rejection, compile_rule, load_rule
     from bife_core.scip.branching import BranchingStats, attach
     from bife_core.scip.extractor import FeatureExtractor
@@ -26,11 +28,13 @@ _HOMES = {
     "CompiledRule": "bife_core.rules",
     "FeatureExtractor": "bife_core.scip.extractor",
     "Guard": "bife_core.scip.guard",
+    "Method": "bife_core.methods.base",
     "Rejection": "bife_core.rules",
     "SolveResult": "bife_core.scip.solving",
     "SolveSettings": "bife_core.scip.solving",
     "attach": "bife_core.scip.branching",
     "compile_rule": "bife_core.rules",
+    "load_method": "bife_core.methods.loading",
     "load_rule": "bife_core.rules",
     "low_fidelity": "bife_core.fidelity.low",
     "solve": "bife_core.scip.solving",
@@ -43,11 +47,13 @@ __all__ = [
     "CompiledRule",
     "FeatureExtractor",
     "Guard",
+    "Method",
     "Rejection",
     "SolveResult",
     "SolveSettings",
     "attach",
     "compile_rule",
+    "load_method",
     "load_rule",
     "low_fidelity",
     "solve",
