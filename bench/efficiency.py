@@ -29,10 +29,11 @@ from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import HighFidelityConfig, InstancesConfig, RunnerConfig
 from bife_core.fidelity.high import score_high
+from bife_core.methods.loading import load_method
 from bife_core.rules import load_rule
 from bife_core.sandbox import usable_cores
 from bife_core.scip.solving import SolveSettings
-from bife_core.solves import Brancher, SolveJob, SolveStore, work
+from bife_core.solves import SolveJob, SolveStore, work
 
 RULES = ("paper_ca", "pseudocost_product", "paper_sc")
 
@@ -135,11 +136,7 @@ def solve_one(job: dict[str, Any]) -> float:
 def jobs(instances: Sequence[Instance]) -> list[SolveJob]:
     """Return the solves of the batch, in the order BiFE queues them."""
     settings = SolveSettings(time_limit_s=HighFidelityConfig().time_limit_s)
-    return [
-        SolveJob.of(instance, [Brancher.of(load_rule(rule))], settings)
-        for rule in RULES
-        for instance in instances
-    ]
+    return [SolveJob.of(instance, [load_method(rule)], settings) for rule in RULES for instance in instances]
 
 
 def summary(rounds: Sequence[dict[str, Any]]) -> dict[str, float]:

@@ -16,18 +16,19 @@ from bench.options import benchmark_of, parse
 from bife_core.config import EvaluationConfig
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import evaluate
-from bife_core.rules import BENCHMARK_RULES, load_rule
+from bife_core.methods.loading import load_method
+from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool
-from bife_core.solves import Brancher, SolveStore
+from bife_core.solves import SolveStore
 
 
 def main() -> None:
     options = parse(__doc__, instances=20, rule=None, workers=1, time_limit=1000.0)
     with WorkerPool(options.workers) as pool, tempfile.TemporaryDirectory() as fresh:
         for family in options.families:
-            rule = load_rule(options.rule or BENCHMARK_RULES[family])
+            rule = load_method(options.rule or BENCHMARK_RULES[family])
             summary = evaluate(
-                [Brancher.of(rule)],
+                [rule],
                 [Setting(family, tuple(benchmark_of(family, options).instances("test", options.instances)))],
                 EvaluationConfig(
                     instances=options.instances, seeds=tuple(options.seeds), time_limit_s=options.time_limit

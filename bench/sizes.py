@@ -10,8 +10,9 @@ from statistics import mean
 from typing import Any
 
 from bife_core.benchmarks.base import Instance
+from bife_core.methods.rule import RuleMethod
 from bife_core.scip.solving import SolveSettings
-from bife_core.solves import Brancher, SolveJob
+from bife_core.solves import SolveJob
 from flows.results import PipelineResult
 
 _PREFECT = ("flow_run", "flow_run_state", "task_run", "task_run_state", "artifact", "events", "log")
@@ -47,8 +48,8 @@ def sizes(home: Path, added: dict[str, Any], result: PipelineResult) -> dict[str
     assert evolved.decisions is not None
     assert evaluated is not None
     models = [path for path in (home / "instances").rglob("*.mps*") if path.is_file()]
-    brancher = Brancher(name="rule", source=evaluated.source, sha=evaluated.sha)
-    call = SolveJob.of(Instance("model", models[0], "0" * 16), [brancher], SolveSettings())
+    method = RuleMethod(name="rule", source=evaluated.source)
+    call = SolveJob.of(Instance("model", models[0], "0" * 16), [method], SolveSettings())
     artifacts = _total((home / "mlflow" / "artifacts").rglob("*"))
     samples = evolved.samples
     return {

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bife_core.evolution import Evolution, evolve
     from bife_core.features import FEATURES
     from bife_core.fidelity.low import low_fidelity
+    from bife_core.methods.base import Method
+    from bife_core.methods.loading import load_method
     from bife_core.presets import preset, with_overrides
     from bife_core.rules import CompiledRule, Rejection, compile_rule, load_rule
     from bife_core.sandbox import InProcess, WorkerPool
@@ -34,6 +36,7 @@ _HOMES = {
     "FeatureExtractor": "bife_core.scip.extractor",
     "Guard": "bife_core.scip.guard",
     "InProcess": "bife_core.sandbox",
+    "Method": "bife_core.methods.base",
     "PipelineConfig": "bife_core.config",
     "Rejection": "bife_core.rules",
     "SolveResult": "bife_core.scip.solving",
@@ -43,6 +46,7 @@ _HOMES = {
     "collect_decisions": "bife_core.decisions.collecting",
     "compile_rule": "bife_core.rules",
     "evolve": "bife_core.evolution",
+    "load_method": "bife_core.methods.loading",
     "load_rule": "bife_core.rules",
     "low_fidelity": "bife_core.fidelity.low",
     "open_benchmark": "bife_core.benchmarks.opening",
@@ -60,6 +64,7 @@ __all__ = [
     "FeatureExtractor",
     "Guard",
     "InProcess",
+    "Method",
     "PipelineConfig",
     "Rejection",
     "SolveResult",
@@ -69,6 +74,7 @@ __all__ = [
     "collect_decisions",
     "compile_rule",
     "evolve",
+    "load_method",
     "load_rule",
     "low_fidelity",
     "open_benchmark",

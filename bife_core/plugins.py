@@ -80,6 +80,11 @@ class Plugins(MutableMapping[str, Plugin]):
         """All names a setting may hold."""
         return [*self, *self._also]
 
+    @property
+    def foreign(self) -> list[str]:
+        """Names other packages offer."""
+        return [name for name in self if name not in self._own]
+
     def offer(self, schema: dict[str, Any]) -> None:
         """Enter the names into the JSON schema of a setting, so that a form lists them."""
         schema["enum"] = self.names

@@ -13,8 +13,7 @@ from typing import Any
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import BifeError, RuleError, SolverError
 from bife_core.files import write_whole
-from bife_core.rules import Rejection, compile_rule
-from bife_core.rules.types import CompiledRule
+from bife_core.methods.base import AnyMethod, Method
 from bife_core.sandbox import Note, WorkerFailure, Workers, submit_repeated
 from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, solve, versions
 from bife_core.values import Value
@@ -23,39 +22,13 @@ _GRACE_S = 30.0
 """Wall seconds beyond twice the CPU limit a worker may take: reading the model, presolving, a shared core."""
 
 
-class Brancher(Value):
-    """Who branches: a built-in of SCIP by name, or a rule by source.
-
-    Attributes
-    ----------
-    source : str or None
-        The rule's source; None for a built-in.
-    sha : str or None
-        The rule's hash, which stands for its source in keys; None for a built-in.
-    """
-
-    name: str
-    source: str | None = None
-    sha: str | None = None
-
-    @classmethod
-    def of(cls, rule: CompiledRule) -> Brancher:
-        """Return the brancher a compiled rule is."""
-        return cls(name=rule.name, source=rule.source, sha=rule.sha)
-
-    @property
-    def identity(self) -> str:
-        """What a solve depends on: the rule's hash or the built-in's name."""
-        return self.sha or self.name
-
-
 class SolveOutcome(Value):
     """Results of the solves of one job in order, or the reason there are none.
 
     Attributes
     ----------
     by_rule : bool
-        Whether the failure is an error of the rule, which no other brancher would have met.
+        Whether the failure is an error of the rule, which no other method would have met.
     by_machine : bool
         Whether the machine may have failed and neither the rule nor the model.
     """
@@ -104,17 +77,17 @@ class SolveJob(Value):
     instance: str
     path: Path
     instance_digest: str
-    branchers: tuple[Brancher, ...]
+    methods: tuple[AnyMethod, ...]
     settings: SolveSettings
 
     @classmethod
-    def of(cls, instance: Instance, branchers: Sequence[Brancher], settings: SolveSettings) -> SolveJob:
+    def of(cls, instance: Instance, methods: Sequence[Method], settings: SolveSettings) -> SolveJob:
         """Return the job for an instance of a benchmark."""
         return cls(
             instance=instance.name,
             path=instance.path,
             instance_digest=instance.digest,
-            branchers=tuple(branchers),
+            methods=tuple(methods),
             settings=settings,
         )
 
@@ -123,7 +96,7 @@ class SolveJob(Value):
         """Hash of all a result depends on but the machine."""
         facts = {
             "digest": self.instance_digest,
-            "branchers": [brancher.identity for brancher in self.branchers],
+            "methods": [method.identity for method in self.methods],
             "settings": self.settings.model_dump(mode="json"),
             "scip": versions()["scip"],
         }
@@ -133,7 +106,7 @@ class SolveJob(Value):
     def limit_s(self) -> float:
         """Wall seconds after which the worker is killed."""
         per_solve = self.settings.time_limit_s or 86_400.0
-        return len(self.branchers) * (2.0 * per_solve + _GRACE_S)
+        return len(self.methods) * (2.0 * per_solve + _GRACE_S)
 
 
 def run_jobs(
@@ -211,15 +184,9 @@ def work(**job: Any) -> dict[str, Any]:
     """Run one job in this process; what `run_jobs` calls in a worker."""
     todo = SolveJob.model_validate(job)
     results = []
-    for brancher in todo.branchers:
-        chosen: str | CompiledRule = brancher.name
-        if brancher.source is not None:
-            compiled = compile_rule(brancher.source, name=brancher.name)
-            if isinstance(compiled, Rejection):
-                raise RuleError(compiled.reason)
-            chosen = compiled
-        result = solve(todo.path, chosen, settings=todo.settings)
+    for method in todo.methods:
+        result = solve(todo.path, method, settings=todo.settings)
         if result.status in INTERRUPTED:
-            raise SolverError(f"The solve of {todo.instance} under {brancher.name} was interrupted.")
+            raise SolverError(f"The solve of {todo.instance} under {method.name} was interrupted.")
         results.append(result.model_copy(update={"instance": todo.instance}))
     return SolveOutcome(results=tuple(results)).model_dump(mode="json")

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from bife_core.config import InstancesConfig, PipelineConfig, protocol
 from bife_core.evaluation.summary import EvaluationSummary
+from bife_core.methods.loading import load_method
 from bife_core.report import Story
 from bife_core.scip.builtin import BUILTIN_BRANCHERS
 from flows.operate.abandoned import name_owner
@@ -22,7 +23,6 @@ from flows.results import EvaluationResult, TrackedRun
 from flows.verdicts import comparison, evaluation_verdict
 from tasks.collection import prepare_instances
 from tasks.evaluation import (
-    brancher,
     evaluate,
     evaluation_directory,
     evaluation_key,
@@ -65,7 +65,7 @@ def evaluation(
         Its `instances`, `evaluation` and `runner` are read.
     rule : str
         The leading method: a file, the name of a reference rule, ``models:/<name>@<alias>``, ``runs:/<run id>``,
-        or a brancher of SCIP.
+        a JSON file of a scorer, a method another package offers, or a brancher of SCIP.
     as_challenger : bool
         Whether the rule becomes its benchmark's challenger in the registry; it is then measured beside the champion.
     others : tuple of str
@@ -80,7 +80,7 @@ def evaluation(
     """
     settings = config.evaluation
     references = (rule, *others, *(present_champion(config) if as_challenger else ()))
-    methods = [brancher(reference) for reference in references]
+    methods = [load_method(reference) for reference in references]
     groups: dict[str, InstanceSet] = {}
     for size in settings.sizes or (config.instances.size,):
         instances = config.instances.model_copy(update={"size": size}) if _sized(config) else config.instances
@@ -113,7 +113,7 @@ def evaluation(
         observer().note(note)
     result = EvaluationResult(
         summary=summary,
-        source=methods[0].source or "",
+        source=methods[0].text,
         sha=methods[0].identity,
         test_digest=every[0].content,
         directory=evaluation_directory(evaluation_key(methods, every, settings, summary)),

@@ -15,10 +15,8 @@ from bife_core.config import EvaluationConfig, InstancesConfig, RunnerConfig
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evaluation.summary import evaluate as _evaluate
+from bife_core.methods.base import Method
 from bife_core.report import Story
-from bife_core.rules import CompiledRule, load_rule
-from bife_core.scip.builtin import BUILTIN_BRANCHERS
-from bife_core.solves import Brancher
 from tasks import evaluation_files, run_rules
 from tasks.collection import instances_dataset
 from tasks.home import project_home
@@ -36,7 +34,7 @@ run_rules.register()
 
 
 def evaluation_key(
-    methods: Sequence[Brancher],
+    methods: Sequence[Method],
     instances: Sequence[InstanceSet],
     config: EvaluationConfig,
     summary: EvaluationSummary,
@@ -53,20 +51,6 @@ def evaluation_key(
         len(summary.failures),
     ]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def brancher(reference: str) -> Brancher:
-    """Return the method a reference names: a brancher of SCIP, a file, a reference rule, ``models:/…``, ``runs:/…``.
-
-    Raises
-    ------
-    RuleError
-        If there is no such rule, or it is not usable.
-    """
-    if reference in BUILTIN_BRANCHERS:
-        return Brancher(name=reference)
-    rule: CompiledRule = load_rule(reference)
-    return Brancher.of(rule)
 
 
 def setting_name(config: InstancesConfig) -> str:
@@ -87,7 +71,7 @@ def setting_name(config: InstancesConfig) -> str:
     **TRIED_AGAIN,
 )
 def evaluate(
-    methods: Sequence[Brancher],
+    methods: Sequence[Method],
     settings: dict[str, InstanceSet],
     config: EvaluationConfig,
     runner: RunnerConfig,
@@ -132,7 +116,7 @@ def evaluate(
 def track_evaluation(
     instances_config: InstancesConfig,
     config: EvaluationConfig,
-    methods: Sequence[Brancher],
+    methods: Sequence[Method],
     instances: Sequence[InstanceSet],
     summary: EvaluationSummary,
     story: Story,
@@ -147,7 +131,7 @@ def track_evaluation(
     lead = methods[0]
     key = evaluation_key(methods, instances, config, summary)
     directory = evaluation_directory(key)
-    files = evaluation_files.write_evaluation(directory, summary, lead.source or "", story)
+    files = evaluation_files.write_evaluation(directory, summary, lead, story)
     share(directory, changing=True)
     settings = {
         "instances": instances_config.model_dump(mode="json"),

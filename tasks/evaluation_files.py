@@ -15,6 +15,7 @@ from bife_core import plots
 from bife_core.errors import BifeError
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evolution import files as search_files
+from bife_core.methods.base import Method
 from bife_core.report import (
     Report,
     SearchRecord,
@@ -41,13 +42,13 @@ TABLES: Final = ("tables.md", "tables.tex")
 _RUN: Final = re.compile(r"(?:runs:/)?([0-9a-f]{32})")
 
 
-def write_evaluation(directory: Path, summary: EvaluationSummary, source: str, story: Story) -> list[Path]:
+def write_evaluation(directory: Path, summary: EvaluationSummary, lead: Method, story: Story) -> list[Path]:
     """Write the record of an evaluation, its page, its tables and the figure of costs; return the files.
 
     Parameters
     ----------
-    source : str
-        The leading rule; empty for a brancher of SCIP.
+    lead : Method
+        The leading method.
     """
     directory.mkdir(parents=True, exist_ok=True)
     story = _with_what_was_told(directory, story)
@@ -56,7 +57,7 @@ def write_evaluation(directory: Path, summary: EvaluationSummary, source: str, s
     return [
         _write(directory / RECORD, summary.model_dump_json()),
         _write(directory / STORY, story.model_dump_json()),
-        _write(directory / "rule.py", source),
+        _write(directory / lead.file_name, lead.text),
         *write_report(directory, report, figures),
         # MLflow shows pictures, but no page: the one that says most stands beside it.
         *plots.save(figures[0].figure, directory, "costs", formats=("png",)),

@@ -7,6 +7,8 @@ from typing import Any
 from prefect import task
 
 from bife_core.config import InstancesConfig
+from bife_core.methods.loading import method_of
+from bife_core.methods.rule import RuleMethod
 from bife_core.rules import complexity
 from tasks.champions import crown
 from tasks.policy import TRIED_AGAIN
@@ -25,6 +27,8 @@ def register(
 
     Parameters
     ----------
+    source : str
+        Text of the rule or scorer.
     lineage : str
         Where the rule came from, for its model card.
     by_gate : bool
@@ -36,10 +40,10 @@ def register(
         If the registry cannot be reached.
     """
     name = registered_name(instances)
-    size = ", ".join(
-        f"{value} {key.replace('_', ' ')}" for key, value in complexity(source).to_dict().items()
-    )
-    card = model_card(name, source, evidence, complexity=size, lineage=lineage)
+    method = method_of(source)
+    size = complexity(method.source).to_dict() if isinstance(method, RuleMethod) else {}
+    words = ", ".join(f"{value} {key.replace('_', ' ')}" for key, value in size.items())
+    card = model_card(name, source, evidence, complexity=words, lineage=lineage)
     registered = register_rule(name, source, evidence, card)
     return (crown(registered, evidence) if by_gate else registered).model_dump(mode="json")
 
@@ -66,7 +70,8 @@ def model_card(name: str, source: str, evidence: Evidence, **more: Any) -> str:
         "Hash": evidence.sha,
     } | {key.replace("_", " ").capitalize(): str(value) for key, value in more.items()}
     lines = [f"- **{key}**: {value}" for key, value in facts.items() if value]
-    return "\n".join([f"## {name}", "", *lines, "", "```python", source.rstrip(), "```", ""])
+    language = "json" if source.startswith("{") else "python"
+    return "\n".join([f"## {name}", "", *lines, "", f"```{language}", source.rstrip(), "```", ""])
 
 
 def _beside(evidence: Evidence) -> str:

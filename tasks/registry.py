@@ -21,7 +21,8 @@ from mlflow.types import Schema, TensorSpec
 from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
-from bife_core.rules import register_resolver, rule_sha
+from bife_core.methods.loading import method_of
+from bife_core.rules import register_resolver
 from bife_core.scip.solving import versions
 from bife_core.values import Value
 from tasks.home import project_home
@@ -119,7 +120,7 @@ def registered_name(instances: InstancesConfig) -> str:
 
 
 def register_rule(name: str, source: str, evidence: Evidence, card: str) -> RegisteredRule:
-    """Register a rule and give it the alias ``challenger``; the same rule of the same evolution only once.
+    """Register a rule or scorer and give it the alias ``challenger``; the same rule of the same evolution only once.
 
     A rule that a person refused as measured on the same instances is registered without the alias.
 
@@ -127,6 +128,8 @@ def register_rule(name: str, source: str, evidence: Evidence, card: str) -> Regi
     ----------
     name : str
         See `registered_name`.
+    source : str
+        Text of the method, see `Method.text`.
     card : str
         Description of the version in Markdown.
 
@@ -137,6 +140,7 @@ def register_rule(name: str, source: str, evidence: Evidence, card: str) -> Regi
     """
     client = store.client()
     tags = {key: str(value) for key, value in evidence.model_dump().items() if value is not None}
+    tags["file"] = method_of(source).file_name
     try:
         with process_lock(project_home().locks / f"registry-{name}.lock"):
             known = versions_of(name, evidence.sha)
@@ -187,7 +191,7 @@ def registered(reference: str) -> RegisteredRule:
 
 
 def load_registered_rule(reference: str) -> str:
-    """Return the source of a registered rule; only text is read, and its hash must be the registered one.
+    """Return the text of a registered rule or scorer; only text is read, and its hash must be the registered one.
 
     Parameters
     ----------
@@ -203,10 +207,11 @@ def load_registered_rule(reference: str) -> str:
     """
     try:
         found = _version_of(reference)
-        source = mlflow.artifacts.load_text(f"{SCHEME}:/{found.name}/{found.version}/artifacts/rule.py")
+        file = found.tags.get("file", "rule.py")
+        source = mlflow.artifacts.load_text(f"{SCHEME}:/{found.name}/{found.version}/artifacts/{file}")
     except store.TRACKING_TROUBLE as error:
         raise unreachable(error) from error
-    sha, expected = rule_sha(source), found.tags.get("sha")
+    sha, expected = method_of(source).identity, found.tags.get("sha")
     if sha != expected:
         raise RuleError(
             f"{reference} has the hash {sha} but was registered with {expected}: it has been altered."
@@ -248,7 +253,7 @@ def _create(name: str, source: str, evidence: Evidence, tags: dict[str, str]) ->
         with store.made_by_another():
             client.create_registered_model(name, description=about)
     with TemporaryDirectory() as directory:
-        path = Path(directory) / "rule.py"
+        path = Path(directory) / method_of(source).file_name
         path.write_text(source, encoding="utf-8")
         with mlflow.start_run(run_id=evidence.evaluation_run), _quiet():
             info = mlflow.pyfunc.log_model(

@@ -1,7 +1,7 @@
-"""The registered form of a rule: MLflow copies this file beside ``rule.py`` and runs it on loading.
+"""The registered form of a rule or scorer: MLflow copies this file beside its text and runs it on loading.
 
-Nothing is unpickled. The rule's text passes the same checks as any other rule before it is compiled, and its
-hash must be the one it was registered with.
+Nothing is unpickled. A rule's text passes the same checks as any other rule before it is compiled, and the hash
+must be the one that was registered.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy.typing as npt
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
 from bife_core.errors import RuleError
-from bife_core.rules import CompiledRule, Rejection, compile_rule
+from bife_core.methods.loading import method_of
+from bife_core.methods.scorer import Scorer
 
 
 class BranchingRule(PythonModel):
@@ -23,29 +24,30 @@ class BranchingRule(PythonModel):
 
     Attributes
     ----------
-    rule : CompiledRule
+    rule : Scorer
         For use without MLflow in between: ``mlflow.pyfunc.load_model(uri).unwrap_python_model().rule``.
     """
 
-    rule: CompiledRule
+    rule: Scorer
 
     def load_context(self, context: PythonModelContext) -> None:
-        """Check and compile the rule.
+        """Read, check and compile the method.
 
         Raises
         ------
         RuleError
-            If the text is no usable rule, or not the one that was registered.
+            If the text is no usable method, or not the one that was registered.
         """
-        compiled = compile_rule(Path(context.artifacts["rule"]).read_text(encoding="utf-8"))
-        if isinstance(compiled, Rejection):
-            raise RuleError(f"The registered rule cannot be used: {compiled.reason}")
+        method = method_of(Path(context.artifacts["rule"]).read_text(encoding="utf-8"))
         expected = context.model_config["sha"]
-        if compiled.sha != expected:
+        if method.identity != expected:
             raise RuleError(
-                f"The rule's hash is {compiled.sha}, registered was {expected}: it has been altered."
+                f"The rule's hash is {method.identity}, registered was {expected}: it has been altered."
             )
-        self.rule = compiled
+        if not isinstance(method, Scorer):
+            raise RuleError(f"A method of kind {method.kind!r} scores no candidates.")
+        method.address  # noqa: B018 - a rule that does not compile is told at once
+        self.rule = method
 
     # MLflow reads the hint of `model_input`, and knows the plain class only.
     def predict(

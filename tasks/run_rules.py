@@ -13,9 +13,9 @@ from tasks.tracking import store
 
 SCHEME: Final = "runs"
 
-_REFERENCE: Final = re.compile(r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.py))?")
-_FILES: Final = ("best_rule.py", "rule.py")
-"""Artifacts that hold a rule: of an evolution, and of a sample or an evaluation."""
+_REFERENCE: Final = re.compile(r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.(?:py|json)))?")
+_FILES: Final = ("best_rule.py", "rule.py", "method.json")
+"""Artifacts that hold a rule or another method: of an evolution, and of a sample or an evaluation."""
 
 
 def load_run_rule(reference: str) -> str:

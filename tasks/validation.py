@@ -10,9 +10,8 @@ from prefect import task
 from bife_core.config import HighFidelityConfig, RunnerConfig, ValidationConfig
 from bife_core.evaluation.choosing import choose
 from bife_core.evaluation.measuring import Setting
-from bife_core.rules import rule_sha
+from bife_core.methods.rule import RuleMethod
 from bife_core.search import Sample
-from bife_core.solves import Brancher
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
 from tasks.records import InstanceSet
@@ -52,7 +51,7 @@ def validate(
     SolverError
         If every sample failed on some instance.
     """
-    rules = [Brancher(name=name, source=source, sha=rule_sha(source)) for name, source in samples.items()]
+    rules = [RuleMethod(name=name, source=source) for name, source in samples.items()]
     setting = Setting("validation", instances.members)
     choice = choose(
         rules,

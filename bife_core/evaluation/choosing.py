@@ -14,8 +14,9 @@ from bife_core.evaluation.machine import this_machine
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import high_fidelity
+from bife_core.methods.base import Method
 from bife_core.sandbox import Note, WorkerFailure, Workers
-from bife_core.solves import Brancher, SolveStore
+from bife_core.solves import SolveStore
 from bife_core.values import Value
 
 
@@ -51,7 +52,7 @@ class Choice(Value):
 
 
 def choose(
-    finalists: Sequence[Brancher],
+    finalists: Sequence[Method],
     setting: Setting,
     config: ValidationConfig,
     high: HighFidelityConfig,
@@ -66,7 +67,7 @@ def choose(
 
     Parameters
     ----------
-    finalists : sequence of Brancher
+    finalists : sequence of Method
         Rules with distinct names, best F_HF first.
     high : HighFidelityConfig
         Cost, mean and time limit of F_HF.

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from bife_core.errors import ConfigError
+from bife_core.methods.base import METHODS
 from bife_core.scip.builtin import BUILTIN_BRANCHERS
 from bife_core.scip.cost import Cost
 from bife_core.values import Value
@@ -15,8 +16,8 @@ ProtocolName = Literal["paper", "quick", "custom"]
 """Named evaluation protocols; `custom` is whatever preset, file and options say."""
 
 
-def _offer_branchers(schema: dict[str, Any]) -> None:
-    schema["enum"] = list(BUILTIN_BRANCHERS)
+def _offer_methods(schema: dict[str, Any]) -> None:
+    schema["enum"] = [*BUILTIN_BRANCHERS, *METHODS.foreign]
 
 
 class ValidationConfig(Value):
@@ -41,8 +42,8 @@ class EvaluationConfig(Value):
     time_limit_s: float = Field(1000.0, gt=0, description="CPU seconds one solve may take.")
     baseline: str = Field(
         "relpscost",
-        description="Branching the rule is compared with; relpscost is RPB.",
-        json_schema_extra=_offer_branchers,
+        description="Method the others are compared with; relpscost is RPB.",
+        json_schema_extra=_offer_methods,
     )
     metric: Cost = Field("time", description="What methods are compared by.")
     confidence: float = Field(0.95, gt=0, lt=1, description="Level of intervals and tests.")

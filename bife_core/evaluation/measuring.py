@@ -18,10 +18,11 @@ from typing import Any, Final
 from bife_core.benchmarks.base import Instance
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.machine import Machine
+from bife_core.methods.base import Method
+from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import Note, WorkerFailure, Workers
-from bife_core.scip.builtin import BUILTIN_BRANCHERS
 from bife_core.scip.solving import SolveResult, SolveSettings, solve
-from bife_core.solves import Brancher, SolveJob, SolveOutcome, SolveStore, work
+from bife_core.solves import SolveJob, SolveOutcome, SolveStore, work
 
 _WORK: Final = "bife_core.evaluation.measuring:measured_work"
 
@@ -53,7 +54,7 @@ class Solve:
     method : str
         Label of the method.
     job : SolveJob
-        What is solved, by one brancher.
+        What is solved, by one method.
     keys : tuple of str
         Keys it may be stored under; it is looked up in this order, and written under all of them.
     """
@@ -79,13 +80,13 @@ class Measured:
     by_machine: bool = False
 
 
-def labelled(methods: Sequence[Brancher]) -> dict[str, Brancher]:
+def labelled(methods: Sequence[Method]) -> dict[str, Method]:
     """Return methods by a label of their own; the same method given twice counts once.
 
     Examples
     --------
-    >>> list(labelled([Brancher(name="a", sha="01ab"), Brancher(name="a", sha="02cd"), Brancher(name="pscost")]))
-    ['a (01ab)', 'a (02cd)', 'pscost']
+    >>> list(labelled([ScipMethod(name="pscost"), ScipMethod(name="relpscost"), ScipMethod(name="pscost")]))
+    ['pscost', 'relpscost']
     """
     distinct = list({method.identity: method for method in reversed(methods)}.values())[::-1]
     names = [method.name for method in distinct]
@@ -96,7 +97,7 @@ def labelled(methods: Sequence[Brancher]) -> dict[str, Brancher]:
 
 
 def protocol_solves(
-    methods: dict[str, Brancher], settings: Sequence[Setting], config: EvaluationConfig, machine: Machine
+    methods: dict[str, Method], settings: Sequence[Setting], config: EvaluationConfig, machine: Machine
 ) -> list[tuple[Solve, ...]]:
     """Return all solves in groups; those of a group run in turn on one core.
 
@@ -119,7 +120,7 @@ def protocol_solves(
 
 
 def evaluation_scope(
-    methods: dict[str, Brancher], settings: Sequence[Setting], config: EvaluationConfig, machine: Machine
+    methods: dict[str, Method], settings: Sequence[Setting], config: EvaluationConfig, machine: Machine
 ) -> str:
     """Return the identity of an evaluation: equal methods, instances, settings and machine give equal ones."""
     facts = [
@@ -134,17 +135,17 @@ def evaluation_scope(
 def _solve(
     setting: Setting,
     label: str,
-    brancher: Brancher,
+    method: Method,
     instance: Instance,
     seed: int,
     config: EvaluationConfig,
     scope: str,
     machine: Machine,
 ) -> Solve:
-    job = SolveJob.of(instance, [brancher], SolveSettings(time_limit_s=config.time_limit_s, seed=seed))
+    job = SolveJob.of(instance, [method], SolveSettings(time_limit_s=config.time_limit_s, seed=seed))
     keys = [_hash([scope, job.key])]
-    if brancher.source is None and brancher.name in BUILTIN_BRANCHERS:
-        # Of SCIP's own branchers the latest measurement on this machine is kept for other evaluations too.
+    if isinstance(method, ScipMethod):
+        # Of SCIP's own rules the latest measurement on this machine is kept for other evaluations too.
         shared = _hash(["built-in", machine.digest, job.key])
         keys = [shared, *keys] if config.reuse_baseline else [*keys, shared]
     return Solve(setting.name, label, job, tuple(keys))

@@ -18,8 +18,10 @@ from bife_core.evaluation.machine import Machine, this_machine
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
 from bife_core.evaluation.metrics import solve_frame
 from bife_core.evaluation.verdict import verdict
+from bife_core.methods.base import AnyMethod, Method
+from bife_core.methods.loading import load_method
 from bife_core.sandbox import Note, Workers
-from bife_core.solves import Brancher, SolveStore
+from bife_core.solves import SolveStore
 from bife_core.values import Value
 
 
@@ -46,7 +48,7 @@ class EvaluationSummary(Value):
         One sentence per instance whose proven optima differ; anything but none is a defect.
     note : str
         What limits the statement; empty if nothing does.
-    methods : dict of Brancher
+    methods : dict of Method
         All methods by label, the leading one first.
     comparisons : tuple of Comparison
         All methods against the baseline on all settings.
@@ -79,7 +81,7 @@ class EvaluationSummary(Value):
     failures: tuple[str, ...] = ()
     mismatches: tuple[str, ...] = ()
     note: str = ""
-    methods: dict[str, Brancher] = Field(default_factory=dict)
+    methods: dict[str, AnyMethod] = Field(default_factory=dict)
     comparisons: tuple[Comparison, ...] = ()
     protocol: EvaluationConfig = EvaluationConfig()
     machine: Machine | None = None
@@ -113,8 +115,8 @@ class EvaluationSummary(Value):
         return solve_frame(self.rows, self.protocol.time_limit_s)
 
     def label_of(self, sha: str) -> str | None:
-        """Return the label of the method with that hash."""
-        return next((label for label, method in self.methods.items() if method.sha == sha), None)
+        """Return the label of the method with that identity."""
+        return next((label for label, method in self.methods.items() if method.identity == sha), None)
 
     def versus(self, other: str) -> Comparison | None:
         """Return the leading method against another than the baseline, on the first setting, unadjusted."""
@@ -124,7 +126,7 @@ class EvaluationSummary(Value):
 
 
 def evaluate(
-    methods: Sequence[Brancher],
+    methods: Sequence[Method],
     settings: Sequence[Setting],
     config: EvaluationConfig,
     pool: Workers,
@@ -138,7 +140,7 @@ def evaluate(
 
     Parameters
     ----------
-    methods : sequence of Brancher
+    methods : sequence of Method
         The leading one first; the baseline is added if it is not among them.
 
     Raises
@@ -147,7 +149,7 @@ def evaluate(
         If the leading method shares no solve with the baseline, with the reasons.
     """
     began_s = time.monotonic()
-    baseline = Brancher(name=config.baseline)
+    baseline = load_method(config.baseline)
     every = labelled([*methods, baseline])
     machine = this_machine()
     measured = measure(
@@ -170,7 +172,7 @@ def evaluate(
 
 def summarise(
     measured: Sequence[Measured],
-    methods: dict[str, Brancher],
+    methods: dict[str, Method],
     baseline: str,
     config: EvaluationConfig,
     machine: Machine | None = None,

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.scip.builtin import RPB
-from bife_core.solves import Brancher, SolveJob, SolveOutcome, SolveStore, run_jobs
+from bife_core.solves import SolveJob, SolveOutcome, SolveStore, run_jobs
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,8 @@ def run_judged(
             Judged(job, outcome) for job, outcome in zip(jobs, outcomes, strict=True) if _is_clear(outcome)
         ]
     failed = [position for position, outcome in enumerate(outcomes) if outcome.failure is not None]
-    rpb = Brancher(name=RPB)
-    control = run_jobs([jobs[k].model_copy(update={"branchers": (rpb,)}) for k in failed], store, pool)
+    rpb = ScipMethod(name=RPB)
+    control = run_jobs([jobs[k].model_copy(update={"methods": (rpb,)}) for k in failed], store, pool)
     for position, outcome in zip(failed, control, strict=True):
         if outcome.by_machine:
             raise WorkerFailure(

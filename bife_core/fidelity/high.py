@@ -10,10 +10,10 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
 from bife_core.fidelity.blame import run_judged
 from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.rules import rule_sha
+from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Brancher, SolveJob, SolveStore
+from bife_core.solves import SolveJob, SolveStore
 from bife_core.values import Value
 
 UNFINISHED_FACTOR: Final = 10.0
@@ -100,13 +100,13 @@ def score_high(
     OutOfTimeError
         If solves are left at `until_unix_s`, seconds since 1970.
     """
+    method = RuleMethod(name=name, source=source)
     try:
-        sha = rule_sha(source)
+        method.identity  # noqa: B018 - a source that is no Python has none
     except RuleError as error:
         return HighScore(failure=str(error))
-    brancher = Brancher(name=name, source=source, sha=sha)
     settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
-    jobs = [SolveJob.of(instance, [brancher], settings) for instance in instances]
+    jobs = [SolveJob.of(instance, [method], settings) for instance in instances]
     judged = run_judged(jobs, solves, pool, progress, note, until_unix_s=until_unix_s)
     results = tuple(result for one in judged for result in one.outcome.results)
     so_far = HighScore(results=results, cpu_s=math.fsum(result.cpu_s for result in results))

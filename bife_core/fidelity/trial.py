@@ -10,11 +10,13 @@ from bife_core.errors import RuleError
 from bife_core.fidelity.blame import run_judged
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import cost_of, misbehaviour
-from bife_core.rules import rule_sha
+from bife_core.methods.base import Method
+from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.builtin import RPB
 from bife_core.scip.solving import SolveSettings
-from bife_core.solves import Brancher, SolveJob, SolveStore
+from bife_core.solves import SolveJob, SolveStore
 from bife_core.values import Value
 
 
@@ -52,14 +54,15 @@ def score_trial(
     WorkerFailure
         If the machine failed, not the rule; another try may succeed.
     """
-    brancher = Brancher(name=RPB)
+    method: Method = ScipMethod(name=RPB)
     if source is not None:
+        method = RuleMethod(name=name, source=source)
         try:
-            brancher = Brancher(name=name, source=source, sha=rule_sha(source))
+            method.identity  # noqa: B018 - a source that is no Python has none
         except RuleError as error:
             return TrialScore(failure=str(error))
     settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
-    jobs = [SolveJob.of(instance, [brancher], settings) for instance in instances]
+    jobs = [SolveJob.of(instance, [method], settings) for instance in instances]
     judged = run_judged(jobs, solves, pool, note=note)
     results = tuple(result for one in judged for result in one.outcome.results)
     cpu_s = math.fsum(result.cpu_s for result in results)

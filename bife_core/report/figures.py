@@ -13,6 +13,7 @@ from bife_core.errors import RuleError
 from bife_core.evaluation.comparing import paired_costs
 from bife_core.evaluation.metrics import metric_of
 from bife_core.evaluation.verdict import known_as
+from bife_core.methods.rule import RuleMethod
 from bife_core.report.data import Report, SearchRecord
 from bife_core.rules import complexity
 from bife_core.scip.bounds import BoundPoint
@@ -130,7 +131,7 @@ def _rules(report: Report) -> Iterator[ReportFigure]:
     measured = {}
     for evaluation in report.evaluations:
         for label, method in evaluation.methods.items():
-            if method.source is not None:
+            if isinstance(method, RuleMethod):
                 try:
                     measured[label] = complexity(method.source)
                 except RuleError:

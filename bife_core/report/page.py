@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -10,6 +11,7 @@ from markupsafe import Markup
 
 from bife_core.evaluation.metrics import method_table
 from bife_core.evaluation.verdict import known_as, not_significant, p_number, p_text, statement
+from bife_core.methods.base import Method
 from bife_core.plots import inline_svg
 from bife_core.report.data import Report
 from bife_core.report.figures import ReportFigure, report_figures
@@ -76,11 +78,17 @@ def _environment() -> Environment:
         "statement": statement,
         "p_text": p_text,
         "p_number": p_number,
-        "rules_in": lambda methods: sum(method.source is not None for method in methods.values()),
+        "noun": _noun,
         "significant": _significant,
         "share": _share,
     }
     return environment
+
+
+def _noun(groups: Iterable[Mapping[str, Method]]) -> str:
+    """Return the heading over what has a text of its own: a rule, rules, or methods of several kinds."""
+    kinds = [method.kind for methods in groups for method in methods.values() if method.text]
+    return "The rule" if kinds == ["rule"] else "The rules" if set(kinds) <= {"rule"} else "The methods"
 
 
 def _significant(value: float | None, digits: int = 3) -> str:

@@ -6,7 +6,7 @@ import platform
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol, cast
 
 import pyscipopt
 from pydantic import Field
@@ -15,7 +15,7 @@ from bife_core.errors import SolverError
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.bounds import BoundPoint, BoundTrace, known_bounds, primal_dual_integral, thinned
 from bife_core.scip.branching import BranchingStats, attach
-from bife_core.scip.builtin import BUILTIN_BRANCHERS
+from bife_core.scip.builtin import BUILTIN_BRANCHERS, put_in_charge
 from bife_core.scip.cost import Cost
 from bife_core.scip.effort import branching_effort
 from bife_core.scip.guard import Guard
@@ -39,8 +39,19 @@ COUNTERS: Final = (
 )
 """What a `SolveResult` takes over from `BranchingStats`."""
 
-_MAX_PRIORITY: Final = 10_000_000
 _SEED_RANGE: Final = 2**31
+
+
+class Attachable(Protocol):
+    """What can put itself in charge of branching; a `bife_core.methods.base.Method` is one."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    @property
+    def identity(self) -> str: ...  # noqa: D102
+
+    def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None: ...  # noqa: D102
 
 
 class SolveSettings(Value):
@@ -67,9 +78,9 @@ class SolveResult(Value):
     Attributes
     ----------
     instance, brancher : str
-        Name of the model file, and of the rule or built-in brancher.
+        Name of the model file, and of the method.
     rule_sha : str or None
-        Hash of the rule; None for a built-in brancher.
+        Hash of the rule or scorer; None for a built-in brancher.
     status : str
         SCIP's word: optimal, infeasible, unbounded, timelimit, nodelimit, userinterrupt, ...
     cpu_s, wall_s : float
@@ -203,13 +214,16 @@ def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
 
 
 def choose_brancher(
-    model: pyscipopt.Model, brancher: str | CompiledRule, guard: Guard | None = None
+    model: pyscipopt.Model, brancher: str | CompiledRule | Attachable, guard: Guard | None = None
 ) -> BranchingStats | None:
-    """Put a built-in brancher, a rule or the rule a reference names in charge of `model`."""
+    """Put a built-in brancher, a rule, the rule a reference names or a method in charge of `model`."""
     if isinstance(brancher, str) and brancher in BUILTIN_BRANCHERS:
-        model.setParam(f"branching/{brancher}/priority", _MAX_PRIORITY)
+        put_in_charge(model, brancher)
         return None
-    return attach(model, brancher, guard or False)
+    method = _as_method(brancher)
+    if method is not None:
+        return method.attach(model, guard or False)
+    return attach(model, cast("str | CompiledRule", brancher), guard or False)
 
 
 def optimize(model: pyscipopt.Model, doing: str) -> None:
@@ -233,7 +247,7 @@ def _finite(model: pyscipopt.Model, value: float) -> float | None:
 
 def solve(
     path: str | Path,
-    brancher: str | CompiledRule = "relpscost",
+    brancher: str | CompiledRule | Attachable = "relpscost",
     *,
     settings: SolveSettings | None = None,
     show_log: bool = False,
@@ -245,8 +259,8 @@ def solve(
     ----------
     path : str or Path
         A .mps, .lp or .cip file, gzipped or not.
-    brancher : str or CompiledRule
-        One of `BUILTIN_BRANCHERS`, a compiled rule, or a reference `load_rule` knows.
+    brancher : str, CompiledRule or Method
+        One of `BUILTIN_BRANCHERS`, a reference `load_rule` knows, a compiled rule, or a method of any kind.
     settings : SolveSettings, optional
         The paper's settings without a time limit by default.
     show_log : bool
@@ -290,7 +304,7 @@ def solve(
     result = SolveResult(
         instance=Path(path).name,
         brancher=name,
-        rule_sha=None if isinstance(brancher, str) else brancher.sha,
+        rule_sha=_identity(brancher, stats),
         seed=settings.seed,
         status=status,
         nodes=model.getNTotalNodes(),
@@ -310,6 +324,17 @@ def solve(
     )
     trace.release()
     return result
+
+
+def _as_method(brancher: str | CompiledRule | Attachable) -> Attachable | None:
+    return cast("Attachable", brancher) if hasattr(type(brancher), "attach") else None
+
+
+def _identity(brancher: str | CompiledRule | Attachable, stats: BranchingStats | None) -> str | None:
+    if stats is None or isinstance(brancher, str):
+        return None
+    method = _as_method(brancher)
+    return cast("CompiledRule", brancher).sha if method is None else method.identity
 
 
 def _counters(stats: BranchingStats) -> dict[str, Any]:

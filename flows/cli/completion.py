@@ -6,21 +6,22 @@ from pathlib import Path
 
 
 def rule_references(incomplete: str) -> list[tuple[str, str]]:
-    """Return reference rules and Python files that begin like `incomplete`, each with a description."""
+    """Return reference rules and files of methods that begin like `incomplete`, each with a description."""
     from bife_core.rules import REFERENCE_RULES
 
     named = [(name, rule.summary) for name, rule in REFERENCE_RULES.items() if name.startswith(incomplete)]
     folder, _, start = incomplete.rpartition("/")
     prefix = incomplete.removesuffix(start)
     found = sorted(Path(folder or ("/" if prefix else ".")).glob(f"{start}*"))
-    files = [(f"{prefix}{path.name}", "file") for path in found if path.suffix == ".py"]
+    files = [(f"{prefix}{path.name}", "file") for path in found if path.suffix in (".py", ".json")]
     folders = [(f"{prefix}{path.name}/", "folder") for path in found if path.is_dir()]
     return named + files + folders
 
 
 def branchers(incomplete: str) -> list[tuple[str, str]]:
-    """Return SCIP's branchers, then what `rule_references` returns."""
+    """Return SCIP's branchers and methods of other packages, then what `rule_references` returns."""
+    from bife_core.methods.base import METHODS
     from bife_core.scip.builtin import BUILTIN_BRANCHERS
 
-    built_in = [(name, "SCIP") for name in BUILTIN_BRANCHERS if name.startswith(incomplete)]
-    return built_in + rule_references(incomplete)
+    named = dict.fromkeys(BUILTIN_BRANCHERS, "SCIP") | dict.fromkeys(METHODS.foreign, "plugin")
+    return [pair for pair in named.items() if pair[0].startswith(incomplete)] + rule_references(incomplete)

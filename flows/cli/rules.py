@@ -13,6 +13,7 @@ from flows.cli.completion import rule_references
 from flows.cli.consoles import number, say, show_code, show_facts, show_heading, show_table, standard_output
 
 if TYPE_CHECKING:
+    from bife_core.methods.base import Method
     from bife_core.rules import CompiledRule
     from tasks.registry import RegisteredRule
 
@@ -114,26 +115,32 @@ def load(reference: str) -> CompiledRule:
     """
     from bife_core.rules import load_rule
 
+    resolvable(reference)
+    return load_rule(reference)
+
+
+def method(reference: str) -> Method:
+    """Return the method a reference names, from the registry too.
+
+    Raises
+    ------
+    RuleError
+        If there is no such method.
+    """
+    from bife_core.methods.loading import load_method
+
+    resolvable(reference)
+    return load_method(reference)
+
+
+def resolvable(reference: str) -> None:
+    """See to it that a reference to the registry or to a run is understood."""
     if reference.startswith("models:"):
         import tasks.registry  # noqa: F401  (registers the resolver; MLflow is slow to import)
     elif reference.startswith("runs:"):
         from tasks import run_rules
 
         run_rules.register()
-    return load_rule(reference)
-
-
-def brancher(reference: str) -> str | CompiledRule:
-    """Return a SCIP brancher's name as it is, and anything else as the rule it refers to.
-
-    Raises
-    ------
-    RuleError
-        If there is no such rule.
-    """
-    from bife_core.scip.builtin import BUILTIN_BRANCHERS
-
-    return reference if reference in BUILTIN_BRANCHERS else load(reference)
 
 
 def registered_rules() -> list[RegisteredRule]:

@@ -16,7 +16,7 @@ from flows.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode, Interrupted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bife_core.rules import CompiledRule
+    from bife_core.methods.base import Method
     from bife_core.scip.solving import SolveResult, SolveSettings
 
 HAND_OVERS = {
@@ -35,7 +35,8 @@ def solve(
         typer.Option(
             metavar="REF",
             autocompletion=rule_references,
-            help="Who branches: a Python file, a reference rule (`bife rules list`), or models:/NAME@ALIAS.",
+            help="Who branches: a Python file, a reference rule (`bife rules list`), a JSON file of a scorer, or "
+            "models:/NAME@ALIAS.",
         ),
     ],
     versus: Annotated[
@@ -71,14 +72,15 @@ def solve(
 ) -> None:
     """Solve a model with a rule in charge of branching; prints SCIP's log, then a summary."""
     from bife_core.benchmarks.screening import screen
-    from flows.cli.rules import brancher
+    from bife_core.methods.scorer import Scorer
+    from flows.cli.rules import method
 
     settings = solve_settings(time_limit, seed, cuts, set_param or [], guard=guard)
     facts = screen(model)
-    first, other = brancher(rule), None if versus is None else brancher(versus)
+    first, other = method(rule), None if versus is None else method(versus)
     console = standard_output()
-    if not isinstance(first, str) and not first.native:
-        say(console, f"note: {first.name} could not be compiled and runs interpreted, which is slow.")
+    if isinstance(first, Scorer) and not first.address:
+        say(console, f"note: {first.name} is not compiled: it is called from Python, which is slow.")
     if facts.n_integer == 0:
         what = "has no integer variables: SCIP branches on constraints and asks no rule"
         say(console, f"note: {model.name} {what}.")
@@ -119,7 +121,7 @@ def solve_settings(
         raise ConfigError(describe(error)) from error
 
 
-def solved(model: Path, who: str | CompiledRule, settings: SolveSettings, *, show_log: bool) -> SolveResult:
+def solved(model: Path, who: Method, settings: SolveSettings, *, show_log: bool) -> SolveResult:
     """Solve once.
 
     Raises

@@ -75,9 +75,10 @@ def evaluate(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="BRANCHER",
+            metavar="REF",
             autocompletion=branchers,
-            help="A brancher of SCIP to compare too, such as relpscost or pscost; may be repeated.",
+            help="A method to compare too: a brancher of SCIP such as pscost, a JSON file of a scorer, or one that "
+            "another package offers; may be repeated.",
         ),
     ] = None,
     reuse_baseline: Annotated[
@@ -97,11 +98,11 @@ def evaluate(
     console = standard_output()
     with console.status(STARTING):
         from flows.cli import summary
-        from flows.cli.rules import brancher
+        from flows.cli.rules import method as known_method
         from flows.evaluation import evaluation
 
         for reference in (*references, config.evaluation.baseline):
-            brancher(reference)
+            known_method(reference)
     lead, *others = references
     result = run_flow(console, config, evaluation, config, lead, others=tuple(others))
     summary.show_comparison(console, result)
@@ -127,13 +128,13 @@ def discover(console: Console, config: PipelineConfig) -> PipelineResult:
     """
     with console.status(STARTING):
         from flows.cli import summary
-        from flows.cli.rules import brancher
+        from flows.cli.rules import method as known_method
         from flows.pipeline import pipeline
         from tasks.evolution import require_generator
 
         # What would stop the run late is found out before anything is spent.
         require_generator(config)
-        brancher(config.evaluation.baseline)
+        known_method(config.evaluation.baseline)
     result = run_flow(console, config, pipeline, config)
     required(result.evolution)
     summary.show_discovery(console, config, result)

@@ -10,9 +10,12 @@ import psutil
 import pytest
 
 from bife_core.benchmarks.base import Instance
+from bife_core.methods.base import Method
+from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.solving import SolveSettings
-from bife_core.solves import Brancher, SolveJob, SolveStore, run_jobs
+from bife_core.solves import SolveJob, SolveStore, run_jobs
 
 SETTINGS = SolveSettings(time_limit_s=60)
 ROUND_ROBIN = """
@@ -24,21 +27,21 @@ def candidate_variable_score(variable_features):
 """
 
 
-def jobs(instances: list[Instance], brancher: Brancher) -> list[SolveJob]:
-    return [SolveJob.of(instance, [brancher], SETTINGS) for instance in instances]
+def jobs(instances: list[Instance], method: Method) -> list[SolveJob]:
+    return [SolveJob.of(instance, [method], SETTINGS) for instance in instances]
 
 
-def slow(effort: int) -> Brancher:
+def slow(effort: int) -> RuleMethod:
     """A rule that wastes time at every candidate."""
     source = ROUND_ROBIN.format(rounds=effort * 20_000)
-    return Brancher(name="slow", source=source, sha=f"slow{effort}")
+    return RuleMethod(name="slow", source=source)
 
 
 def test_a_solve_is_stored_although_an_earlier_one_still_runs(
     tiny_auctions: list[Instance], tmp_path: Path
 ) -> None:
     store = SolveStore(tmp_path)
-    queue = [*jobs(tiny_auctions[:1], slow(40)), *jobs(tiny_auctions[:1], Brancher(name="relpscost"))]
+    queue = [*jobs(tiny_auctions[:1], slow(40)), *jobs(tiny_auctions[:1], ScipMethod(name="relpscost"))]
     ended: list[BaseException] = []
 
     def solve_all() -> None:
@@ -64,7 +67,7 @@ def test_a_killed_solver_is_replaced_and_its_solve_repeated(
 ) -> None:
     notes: list[str] = []
     with WorkerPool(1) as pool:
-        run_jobs(jobs(tiny_auctions[:1], Brancher(name="relpscost")), SolveStore(tmp_path), pool)  # warm
+        run_jobs(jobs(tiny_auctions[:1], ScipMethod(name="relpscost")), SolveStore(tmp_path), pool)  # warm
         solver = psutil.Process(
             pool.submit("bife_core.sandbox.selftest:describe", {}, limit_s=60).result()["pid"]
         )
@@ -90,4 +93,4 @@ def test_a_store_that_cannot_be_written_to_is_an_error_that_names_the_file(
 ) -> None:
     (tmp_path / "solves").touch()
     with pytest.raises(OSError, match="solves"):
-        run_jobs(jobs(tiny_auctions[:1], Brancher(name="relpscost")), SolveStore(tmp_path / "solves"), pool)
+        run_jobs(jobs(tiny_auctions[:1], ScipMethod(name="relpscost")), SolveStore(tmp_path / "solves"), pool)

@@ -23,10 +23,11 @@ from bife_core.config import InstancesConfig, LowFidelityConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low
+from bife_core.methods.rule import RuleMethod
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.solving import SolveSettings
-from bife_core.solves import Brancher, SolveJob
+from bife_core.solves import SolveJob
 from tests.hostile.corpus import Case, outcome_of
 
 SECRET: Final = "canary-7f3a9c-not-a-real-key"
@@ -149,7 +150,7 @@ class Arena:
 
     def _solve(self, source: str, limit_s: float) -> tuple[str, str]:
         settings = SolveSettings(time_limit_s=600.0, node_limit=200)
-        job = SolveJob.of(self.model, [Brancher(name="hostile", source=source, sha="hostile")], settings)
+        job = SolveJob.of(self.model, [RuleMethod(name="hostile", source=source)], settings)
         arguments = job.model_dump(mode="json")
         try:
             call = self.pool.submit(

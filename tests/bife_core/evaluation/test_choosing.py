@@ -11,17 +11,18 @@ from bife_core.config import HighFidelityConfig, ValidationConfig
 from bife_core.errors import SolverError
 from bife_core.evaluation.choosing import choose
 from bife_core.evaluation.measuring import Setting
-from bife_core.rules import load_rule, rule_sha
+from bife_core.methods.rule import RuleMethod
+from bife_core.rules import load_rule
 from bife_core.sandbox import WorkerPool
 from bife_core.search import Sample
-from bife_core.solves import Brancher, SolveStore
+from bife_core.solves import SolveStore
 from tasks.validation import finalists
 
 NODES = HighFidelityConfig(cost="nodes", time_limit_s=60)
 
 
-def named(name: str, source: str) -> Brancher:
-    return Brancher(name=name, source=source, sha=rule_sha(source))
+def named(name: str, source: str) -> RuleMethod:
+    return RuleMethod(name=name, source=source)
 
 
 @pytest.fixture

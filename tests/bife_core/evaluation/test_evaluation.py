@@ -15,10 +15,12 @@ from bife_core.evaluation import measuring
 from bife_core.evaluation.machine import this_machine
 from bife_core.evaluation.measuring import Setting, labelled, protocol_solves
 from bife_core.evaluation.summary import evaluate
-from bife_core.rules import load_rule
+from bife_core.methods.loading import load_method
+from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Brancher, SolveJob, SolveStore
+from bife_core.solves import SolveJob, SolveStore
 
 CONFIG = EvaluationConfig(instances=2, seeds=(0, 1), time_limit_s=60, warm_up_s=0)
 
@@ -37,10 +39,10 @@ def tiny(instances: list[Instance], count: int = 2) -> list[Setting]:
 def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    rule = Brancher.of(load_rule("pseudocost_product"))
+    rule = load_method("pseudocost_product")
     steps: list[tuple[int, int]] = []
     summary = evaluate(
-        [rule, Brancher(name="pscost")],
+        [rule, ScipMethod(name="pscost")],
         tiny(tiny_auctions),
         CONFIG,
         pool,
@@ -70,7 +72,9 @@ def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
     before = len(lost)
     own = [path for path in lost if '"pseudocost_product"' in path.read_text()]
     own[0].unlink()
-    again = evaluate([rule, Brancher(name="pscost")], tiny(tiny_auctions), CONFIG, pool, SolveStore(tmp_path))
+    again = evaluate(
+        [rule, ScipMethod(name="pscost")], tiny(tiny_auctions), CONFIG, pool, SolveStore(tmp_path)
+    )
     assert again.reused == 11
     assert len(list(tmp_path.glob("*/*.json"))) == before
     unchanged = [row for row in again.rows if row in summary.rows]
@@ -81,8 +85,8 @@ def test_only_when_asked_are_solves_of_scips_branchers_taken_from_another_evalua
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     config = CONFIG.model_copy(update={"seeds": (0,)})
-    first = evaluate([Brancher(name="pscost")], tiny(tiny_auctions), config, pool, SolveStore(tmp_path))
-    other = Brancher.of(load_rule("most_fractional"))
+    first = evaluate([ScipMethod(name="pscost")], tiny(tiny_auctions), config, pool, SolveStore(tmp_path))
+    other = load_method("most_fractional")
     fresh = evaluate([other], tiny(tiny_auctions, 1), config, pool, SolveStore(tmp_path))
     assert fresh.reused == 0
     asked = config.model_copy(update={"reuse_baseline": True})
@@ -95,7 +99,7 @@ def test_only_when_asked_are_solves_of_scips_branchers_taken_from_another_evalua
 
 
 def test_the_order_is_fair_to_all_methods(tiny_auctions: list[Instance]) -> None:
-    methods = labelled([Brancher(name=name) for name in ("pscost", "mostinf", "relpscost")])
+    methods = labelled([ScipMethod(name=name) for name in ("pscost", "mostinf", "relpscost")])
     groups = protocol_solves(methods, tiny(tiny_auctions, 3), CONFIG, this_machine())
     assert [len(group) for group in groups] == [3] * 6
     for group in groups:
@@ -108,13 +112,13 @@ def test_the_order_is_fair_to_all_methods(tiny_auctions: list[Instance]) -> None
 
 
 def test_a_rule_under_two_names_is_one_method_and_two_of_one_name_are_two() -> None:
-    rule = load_rule("paper_ca")
-    copy = Brancher(name="copy", source=rule.source, sha=rule.sha)
-    assert list(labelled([Brancher.of(rule), copy])) == ["paper_ca"]
-    other = Brancher(name="paper_ca", source="x", sha="ffffff0000")
-    assert list(labelled([Brancher.of(rule), other])) == [
-        f"paper_ca ({rule.sha[:6]})",
-        "paper_ca (ffffff)",
+    rule = load_method("paper_ca")
+    copy = RuleMethod(name="copy", source=f"# another text\n{rule.text}")
+    assert list(labelled([rule, copy])) == ["paper_ca"]
+    other = RuleMethod(name="paper_ca", source=load_method("paper_sc").text)
+    assert list(labelled([rule, other])) == [
+        f"paper_ca ({rule.identity[:6]})",
+        f"paper_ca ({other.identity[:6]})",
     ]
 
 
@@ -130,7 +134,7 @@ def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
 
     monkeypatch.setattr(measuring, "solve", watched)
     monkeypatch.setattr(measuring, "_warm", False)
-    job = SolveJob.of(tiny_auctions[0], [Brancher(name="pscost")], SolveSettings(node_limit=1))
+    job = SolveJob.of(tiny_auctions[0], [ScipMethod(name="pscost")], SolveSettings(node_limit=1))
     for _ in range(2):
         outcome = measuring.measured_work(warm_up_s=0.2, **job.model_dump(mode="json"))
         assert [result["brancher"] for result in outcome["results"]] == ["pscost"]
@@ -141,16 +145,16 @@ def test_the_baseline_against_itself_is_even_in_nodes(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     config = EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60, baseline="pscost", warm_up_s=0)
-    summary = evaluate([Brancher(name="mostinf")], tiny(tiny_auctions), config, pool, SolveStore(tmp_path))
+    summary = evaluate([ScipMethod(name="mostinf")], tiny(tiny_auctions), config, pool, SolveStore(tmp_path))
     swapped = config.model_copy(update={"baseline": "mostinf"})
-    other = evaluate([Brancher(name="pscost")], tiny(tiny_auctions), swapped, pool, SolveStore(tmp_path))
+    other = evaluate([ScipMethod(name="pscost")], tiny(tiny_auctions), swapped, pool, SolveStore(tmp_path))
     assert summary.node_ratio == pytest.approx(1 / other.node_ratio)
 
 
 def test_without_a_pair_there_is_an_error_with_the_reason(pool: WorkerPool, tmp_path: Path) -> None:
     missing = Setting("gone", (Instance("gone", tmp_path / "gone.mps", "0" * 16),))
     with pytest.raises(SolverError, match=r"No pair of solves could be finished.*gone"):
-        evaluate([Brancher(name="pscost")], [missing], CONFIG, pool, SolveStore(tmp_path))
+        evaluate([ScipMethod(name="pscost")], [missing], CONFIG, pool, SolveStore(tmp_path))
 
 
 @pytest.mark.parametrize(

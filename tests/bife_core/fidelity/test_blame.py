@@ -16,9 +16,10 @@ from bife_core.evaluation.measuring import Setting
 from bife_core.fidelity.high import score_high
 from bife_core.fidelity.low import score_low
 from bife_core.fidelity.trial import score_trial
-from bife_core.rules import rule_sha
+from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool
-from bife_core.solves import Brancher, SolveStore
+from bife_core.solves import SolveStore
 
 RULE = "def candidate_variable_score(variable_features):\n    return variable_features[20]\n"
 NODES = HighFidelityConfig(instances=1, cost="nodes", time_limit_s=30)
@@ -32,7 +33,10 @@ class Struck:
         self.workers = pool.workers
 
     def submit(self, call: str, arguments: dict[str, Any], **limits: Any) -> Future[Any]:
-        sources = [arguments.get("source"), *(b["source"] for b in arguments.get("branchers", ()))]
+        sources = [
+            arguments.get("source"),
+            *(method.get("source") for method in arguments.get("methods", ())),
+        ]
         if self.left and (self.source is None or self.source in sources):
             self.left -= 1
             return self.pool.submit("bife_core.sandbox.selftest:die", {}, limit_s=30)
@@ -85,7 +89,7 @@ def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(
 def test_a_machine_that_fails_a_finalist_decides_nothing(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    finalists = [Brancher(name="a", source=RULE, sha=rule_sha(RULE)), Brancher(name="pscost")]
+    finalists = [RuleMethod(name="a", source=RULE), ScipMethod(name="pscost")]
     setting = Setting("validation", tuple(tiny_auctions[:1]))
     config = ValidationConfig(instances=1)
     with pytest.raises(WorkerFailure, match="SIGKILL"):

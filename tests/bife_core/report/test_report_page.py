@@ -11,11 +11,11 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
+from bife_core.methods.loading import load_method
 from bife_core.report import Report, SearchRecord, Story, paper_tables, render_page, report_figures
-from bife_core.rules import load_rule
 from bife_core.sandbox import WorkerPool
 from bife_core.search import CostPoint, Sample, SearchCost
-from bife_core.solves import Brancher, SolveStore
+from bife_core.solves import SolveStore
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -54,7 +54,7 @@ def summary(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path_factory: pytest.TempPathFactory
 ) -> EvaluationSummary:
     return evaluate(
-        [Brancher.of(load_rule("pseudocost_product"))],
+        [load_method("pseudocost_product")],
         [Setting("CA tiny", tuple(tiny_auctions[:2]))],
         EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60, warm_up_s=0),
         pool,

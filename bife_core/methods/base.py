@@ -1,0 +1,83 @@
+"""What a method is, and how one is rebuilt from JSON in another process."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import BeforeValidator, SerializeAsAny
+
+from bife_core.plugins import Plugins
+from bife_core.values import Value
+
+if TYPE_CHECKING:
+    import pyscipopt
+
+    from bife_core.scip.branching import BranchingStats
+    from bife_core.scip.guard import Guard
+
+
+class Method(Value):
+    """Whoever chooses the branching variable, as a value: its fields are JSON, and all there is to know of it.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the class in `METHODS`, which rebuilds a method from its JSON; a class gives it as its default.
+    name : str
+        How people call it.
+    """
+
+    kind: str
+    name: str
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """What a solve depends on: methods of the same identity solve alike, whatever their names."""
+
+    @abstractmethod
+    def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
+        """Put the method in charge of a model, and return its live counters if it keeps any.
+
+        Raises
+        ------
+        RuleError
+            If the method cannot be used, through a fault of its own.
+        SolverError
+            If SCIP refuses it.
+        """
+
+    @property
+    def text(self) -> str:
+        """What a reader is shown, what is kept in files, and what `method_of` takes back: by default the JSON."""
+        return self.model_dump_json(indent=1)
+
+    @property
+    def file_name(self) -> str:
+        """What a file of its `text` is called."""
+        return "method.json"
+
+
+METHODS: Final[Plugins[type[Method]]] = Plugins(
+    "method",
+    "bife.methods",
+    {
+        "scip": "bife_core.methods.scip:ScipMethod",
+        "rule": "bife_core.methods.rule:RuleMethod",
+        "mlp": "bife_core.methods.mlp:MlpMethod",
+    },
+    lambda found: isinstance(found, type) and issubclass(found, Method),
+    "a class derived from `Method`",
+)
+"""Classes of methods by kind."""
+
+
+def _rebuilt(data: Any) -> Any:
+    if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
+        return data
+    return METHODS.find(data["kind"]).model_validate(data)
+
+
+AnyMethod = Annotated[SerializeAsAny[Method], BeforeValidator(_rebuilt)]
+"""A field that holds a method of whatever kind, and finds its class again when it is read from JSON."""

@@ -1,0 +1,86 @@
+"""Rules by source as methods."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from bife_core.errors import RuleError
+from bife_core.methods.scorer import Scorer
+from bife_core.rules import Rejection, compile_rule, rule_sha
+from bife_core.rules.types import CompiledRule
+
+
+class RuleMethod(Scorer):
+    """A branching rule written in Python; it is checked and compiled where it is used.
+
+    Attributes
+    ----------
+    source : str
+        Python text.
+    """
+
+    kind: Literal["rule"] = "rule"
+    source: str
+
+    @property
+    def identity(self) -> str:
+        """The rule's hash.
+
+        Raises
+        ------
+        RuleError
+            If the source is no Python.
+        """
+        return _sha(self.source)
+
+    @property
+    def text(self) -> str:
+        """The source."""
+        return self.source
+
+    @property
+    def file_name(self) -> str:
+        """A Python file."""
+        return "rule.py"
+
+    @property
+    def compiled(self) -> CompiledRule:
+        """The rule as it runs.
+
+        Raises
+        ------
+        RuleError
+            If the source is no usable rule.
+        """
+        return _compiled(self.source, self.name)
+
+    @property
+    def features(self) -> frozenset[int] | None:
+        """Columns the rule reads."""
+        return self.compiled.features
+
+    @property
+    def address(self) -> int:
+        """Address of the rule's machine code."""
+        return self.compiled.address
+
+    def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Score candidates; see `CompiledRule.score`."""
+        return self.compiled.score(X)
+
+
+@lru_cache(maxsize=1024)
+def _sha(source: str) -> str:
+    return rule_sha(source)
+
+
+@lru_cache(maxsize=64)
+def _compiled(source: str, name: str) -> CompiledRule:
+    compiled = compile_rule(source, name=name)
+    if isinstance(compiled, Rejection):
+        raise RuleError(compiled.reason)
+    return compiled

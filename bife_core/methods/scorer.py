@@ -1,0 +1,63 @@
+"""Methods that score candidates by their features; SCIP branches on the candidate of the highest score."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import abstractmethod
+
+import numpy as np
+import numpy.typing as npt
+import pyscipopt
+
+from bife_core.methods.base import Method
+from bife_core.scip.branching import BranchingStats, attach
+from bife_core.scip.guard import Guard
+
+
+class Scorer(Method):
+    """Base of such methods: write `score`, and give `kind` a default.
+
+    `score` is called from Python at every branching. A scorer that has machine code gives its `address`, and one that
+    reads some features only names them in `features`, so that the others are not computed.
+    """
+
+    @property
+    def identity(self) -> str:
+        """Hash of all fields but the name."""
+        facts = json.dumps(self.model_dump(mode="json", exclude={"name"}), sort_keys=True)
+        return hashlib.sha256(facts.encode()).hexdigest()
+
+    @property
+    def features(self) -> frozenset[int] | None:
+        """Columns it reads; None reads all 72."""
+        return None
+
+    @property
+    def address(self) -> int:
+        """Address of the C function ``int64_t score(const double *X, int64_t n, double *out)``, or 0 for none.
+
+        `X` is row-major, n x 72. The function returns 0, or 1 if it failed, must need no Python lock, and must be
+        valid for as long as the scorer is referred to.
+        """
+        return 0
+
+    @abstractmethod
+    def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Score candidates.
+
+        Parameters
+        ----------
+        X : (n, 72) float64
+            One row per candidate, in the order of `bife_core.features.FEATURES`; columns that `features` leaves out
+            are 0.
+
+        Returns
+        -------
+        (n,) float64
+            Scores, higher is better. Where none is a number SCIP's next branching rule takes over.
+        """
+
+    def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats:
+        """Let the scorer choose whenever an LP solution is branched on; see `bife_core.attach`."""
+        return attach(model, self, guard)

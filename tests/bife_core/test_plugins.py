@@ -1,0 +1,100 @@
+"""Names that stand for plugins: what BiFE brings, what packages offer, and what is said where one is broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bife_core.errors import ConfigError
+from bife_core.plugins import Plugins
+from tests.support.plugins import write_metadata
+
+
+def plugins() -> Plugins[type]:
+    own = {"ordered": "collections:OrderedDict", "counter": "collections:Counter"}
+    return Plugins(
+        "mapping", "bife.test_plugins", own, lambda found: isinstance(found, type), "a class", ("none",)
+    )
+
+
+def offer(path: Path, name: str, **entries: str) -> None:
+    write_metadata(path, name, "1.2", {"bife.test_plugins": entries})
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def test_own_plugins_come_first_and_are_loaded_by_name(path: Path) -> None:
+    offer(path, "theirs", chained="collections:ChainMap")
+    known = plugins()
+    assert list(known) == ["ordered", "counter", "chained"]
+    assert known.names == ["ordered", "counter", "chained", "none"]
+    assert known.foreign == ["chained"]
+    assert known.find("counter").__name__ == "Counter"
+    assert known.find("chained").__name__ == "ChainMap"
+    assert "chained" in known
+    assert "none" not in known
+
+
+def test_an_unknown_name_is_answered_with_all_there_are(path: Path) -> None:
+    known = plugins()
+    with pytest.raises(
+        ConfigError, match=r"There is no mapping 'x'; choose one of ordered, counter, none\.$"
+    ):
+        known.find("x")
+    with pytest.raises(ValueError, match=r"There is no mapping 'x'; choose one of ordered, counter, none$"):
+        known.known("x")
+    assert known.known("none") == "none"
+
+
+def test_a_package_is_not_imported_before_its_plugin_is_asked_for(path: Path) -> None:
+    offer(path, "theirs", late="late_plugin:Late")
+    (path / "late_plugin.py").write_text("raise RuntimeError('not yet')")
+    known = plugins()
+    assert known.names == ["ordered", "counter", "late", "none"]
+    assert known.known("late") == "late"
+    with pytest.raises(ConfigError, match=r"mapping 'late' of the package theirs 1\.2 cannot be loaded"):
+        known.find("late")
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("no_such_module:x", "cannot be loaded (ModuleNotFoundError: No module named 'no_such_module')"),
+        ("collections:nothing", "cannot be loaded (AttributeError: "),
+        ("math:pi", "must be a class, but math:pi is float"),
+    ],
+)
+def test_a_broken_plugin_is_one_sentence_with_its_package(path: Path, where: str, said: str) -> None:
+    offer(path, "broken", bad=where)
+    with pytest.raises(ConfigError) as error:
+        plugins().find("bad")
+    assert str(error.value).startswith("The mapping 'bad' of the package broken 1.2 ")
+    assert said in str(error.value)
+
+
+def test_two_packages_with_one_name_are_both_named(path: Path) -> None:
+    offer(path, "first", same="collections:ChainMap")
+    offer(path, "second", same="collections:UserDict")
+    with pytest.raises(ConfigError, match=r"both offer a mapping 'same'; uninstall one") as error:
+        plugins().find("same")
+    assert {"first 1.2", "second 1.2"} <= {f"{word} 1.2" for word in str(error.value).split()}
+
+
+def test_nobody_takes_the_place_of_what_bife_brings(path: Path) -> None:
+    offer(path, "intruder", counter="collections:ChainMap")
+    with pytest.raises(ConfigError, match=r"BiFE and intruder 1\.2 both offer a mapping 'counter'"):
+        plugins().find("counter")
+
+
+def test_a_script_may_enter_one_for_itself() -> None:
+    known = plugins()
+    known["mine"] = dict
+    assert known.find("mine") is dict
+    assert known.names == ["ordered", "counter", "mine", "none"]
+    del known["mine"]
+    assert "mine" not in known

@@ -1,0 +1,28 @@
+"""A generator that only ever proposes the pseudocost product."""
+
+from __future__ import annotations
+
+from bife_core.generators import Account, Generation, GenerationRequest
+from bife_core.generators.config import GeneratorConfig
+
+SOURCE = """
+def candidate_variable_score(variable_features) -> float:
+    return variable_features[24]
+"""
+
+
+class ConstantGenerator:
+    name = "constant"
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        return Generation(
+            key=request.key,
+            generator=self.name,
+            model="none",
+            thought="The pseudocost product.",
+            source=SOURCE,
+        )
+
+
+def make(config: GeneratorConfig, account: Account) -> ConstantGenerator:
+    return ConstantGenerator()
