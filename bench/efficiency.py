@@ -33,7 +33,8 @@ from bife_core.methods.loading import load_method
 from bife_core.rules import load_rule
 from bife_core.sandbox import usable_cores
 from bife_core.scip.solving import SolveSettings
-from bife_core.solves import SolveJob, SolveStore, work
+from bife_core.solves import SolveJob, SolveStore
+from bife_core.solves.jobs import work
 
 RULES = ("paper_ca", "pseudocost_product", "paper_sc")
 
@@ -79,7 +80,7 @@ def by_bife(instances: Sequence[Instance], workers: int) -> tuple[float, float]:
     # Worker processes start and compile once a run, not once a batch.
     first = [
         pool.submit(
-            "bife_core.solves:work",
+            "bife_core.solves.jobs:work",
             batch[0].model_dump(mode="json"),
             limit_s=batch[0].limit_s,
             reads=[job.path for job in batch],
@@ -130,13 +131,13 @@ def ready(_: int) -> None:
 
 def solve_one(job: dict[str, Any]) -> float:
     """Make one solve and return its CPU seconds."""
-    return float(work(**job)["results"][0]["cpu_s"])
+    return float(work(**job)["result"]["cpu_s"])
 
 
 def jobs(instances: Sequence[Instance]) -> list[SolveJob]:
     """Return the solves of the batch, in the order BiFE queues them."""
     settings = SolveSettings(time_limit_s=HighFidelityConfig().time_limit_s)
-    return [SolveJob.of(instance, [load_method(rule)], settings) for rule in RULES for instance in instances]
+    return [SolveJob.of(instance, load_method(rule), settings) for rule in RULES for instance in instances]
 
 
 def summary(rounds: Sequence[dict[str, Any]]) -> dict[str, float]:

@@ -49,7 +49,7 @@ def sizes(home: Path, added: dict[str, Any], result: PipelineResult) -> dict[str
     assert evaluated is not None
     models = [path for path in (home / "instances").rglob("*.mps*") if path.is_file()]
     method = RuleMethod(name="rule", source=evaluated.source)
-    call = SolveJob.of(Instance("model", models[0], "0" * 16), [method], SolveSettings())
+    call = SolveJob.of(Instance("model", models[0], "0" * 16), method, SolveSettings())
     artifacts = _total((home / "mlflow" / "artifacts").rglob("*"))
     samples = evolved.samples
     return {

@@ -15,7 +15,7 @@ from bife_core.evaluation.measuring import Measured, Setting, labelled, measure,
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import high_fidelity
 from bife_core.methods.base import Method
-from bife_core.sandbox import Note, WorkerFailure, Workers
+from bife_core.sandbox import Note, Workers
 from bife_core.solves import SolveStore
 from bife_core.values import Value
 
@@ -77,7 +77,7 @@ def choose(
     SolverError
         If every finalist failed on some instance, with the reasons.
     WorkerFailure
-        If the machine failed and not a finalist; solves that were done are not done again by another try.
+        If the machine failed RPB as well as a finalist; solves that were done are not done again by another try.
     """
     protocol = EvaluationConfig(
         instances=config.instances,
@@ -87,13 +87,9 @@ def choose(
         warm_up_s=0.0,
     )
     groups = protocol_solves(labelled(finalists), [setting], protocol, this_machine())
-    measured = measure(groups, protocol, pool, solves, progress, note)
-    lost = next((one for one in measured if one.by_machine), None)
-    if lost is not None:
-        # A rule must not lose its place to a machine that was out of memory for a moment.
-        raise WorkerFailure("died", f"{lost.solve.job.instance}: {lost.failure}", by_machine=True)
+    measured = measure(groups, pool, solves, progress=progress, note=note)
     scores = {
-        label: _score([one for one in measured if one.solve.method == label], high)
+        label: _score([one for one in measured if one.cell.method == label], high)
         for label in labelled(finalists)
     }
     known = {label: score for label, score in scores.items() if score is not None}

@@ -154,11 +154,12 @@ def evaluate(
     machine = this_machine()
     measured = measure(
         protocol_solves(every, settings, config, machine),
-        config,
         pool,
         solves,
-        progress,
-        note,
+        warm_up_s=config.warm_up_s,
+        progress=progress,
+        note=note,
+        machine_may_fail=True,
     )
     summary = summarise(measured, every, baseline.name, config, machine)
     return summary.model_copy(
@@ -185,14 +186,14 @@ def summarise(
         If the leading method shares no solve with the baseline, with the reasons.
     """
     failures = tuple(
-        f"{one.solve.job.instance}, seed {one.solve.job.settings.seed}, {one.solve.method}: {one.failure}"
+        f"{one.cell.job.instance}, seed {one.cell.job.settings.seed}, {one.cell.method}: {one.failure}"
         for one in measured
         if one.result is None
     )
     rows = tuple(
         {
-            "setting": one.solve.setting,
-            "digest": one.solve.job.instance_digest,
+            "setting": one.cell.setting,
+            "digest": one.cell.job.instance_digest,
             **one.result.model_dump(mode="json"),
         }
         for one in measured
@@ -223,5 +224,5 @@ def summarise(
         comparisons=comparisons,
         protocol=config,
         machine=machine,
-        reused=sum(one.reused for one in measured),
+        reused=sum(one.solved.reused for one in measured),
     )

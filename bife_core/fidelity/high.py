@@ -8,12 +8,12 @@ from typing import Final
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
-from bife_core.fidelity.blame import run_judged
 from bife_core.fidelity.config import HighFidelityConfig
+from bife_core.methods.base import Method
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import SolveJob, SolveStore
+from bife_core.solves import Solve, Solved, SolveJob, SolveStore, run_solves
 from bife_core.values import Value
 
 UNFINISHED_FACTOR: Final = 10.0
@@ -105,17 +105,17 @@ def score_high(
         method.identity  # noqa: B018 - a source that is no Python has none
     except RuleError as error:
         return HighScore(failure=str(error))
-    settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
-    jobs = [SolveJob.of(instance, [method], settings) for instance in instances]
-    judged = run_judged(jobs, solves, pool, progress, note, until_unix_s=until_unix_s)
-    results = tuple(result for one in judged for result in one.outcome.results)
+    solved = solve_each(
+        method, instances, config, pool, solves, progress=progress, note=note, until_unix_s=until_unix_s
+    )
+    results = tuple(one.outcome.result for one in solved if one.outcome.result is not None)
     so_far = HighScore(results=results, cpu_s=math.fsum(result.cpu_s for result in results))
     notes = tuple(
-        f"{one.job.instance} is set aside, because RPB fails on it too: {one.rpb_failure}"
-        for one in judged
+        f"{one.solve.job.instance} is set aside, because RPB fails on it too: {one.rpb_failure}"
+        for one in solved
         if one.rpb_failure is not None
     )
-    fault = next((one.rules_fault for one in judged if one.rules_fault is not None), misbehaviour(results))
+    fault = next((one.rules_fault for one in solved if one.rules_fault is not None), misbehaviour(results))
     if fault is not None:
         return so_far.model_copy(update={"failure": fault, "notes": notes})
     if not results:
@@ -127,6 +127,23 @@ def score_high(
             "they are the same for every rule.",
         )
     return so_far.model_copy(update={"f_hf": high_fidelity(results, config), "notes": notes})
+
+
+def solve_each(
+    method: Method,
+    instances: Sequence[Instance],
+    config: HighFidelityConfig,
+    pool: Workers,
+    solves: SolveStore,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    note: Note | None = None,
+    until_unix_s: float | None = None,
+) -> list[Solved]:
+    """Solve each instance once with a method, under the limits of F_HF; see `run_solves` for what is raised."""
+    settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
+    groups = [[Solve.of(SolveJob.of(instance, method, settings))] for instance in instances]
+    return run_solves(groups, solves, pool, progress=progress, note=note, until_unix_s=until_unix_s)
 
 
 def misbehaviour(results: Sequence[SolveResult]) -> str | None:

@@ -7,16 +7,14 @@ from collections.abc import Sequence
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
-from bife_core.fidelity.blame import run_judged
 from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.fidelity.high import cost_of, misbehaviour
+from bife_core.fidelity.high import cost_of, misbehaviour, solve_each
 from bife_core.methods.base import Method
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.builtin import RPB
-from bife_core.scip.solving import SolveSettings
-from bife_core.solves import SolveJob, SolveStore
+from bife_core.solves import SolveStore
 from bife_core.values import Value
 
 
@@ -61,14 +59,12 @@ def score_trial(
             method.identity  # noqa: B018 - a source that is no Python has none
         except RuleError as error:
             return TrialScore(failure=str(error))
-    settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
-    jobs = [SolveJob.of(instance, [method], settings) for instance in instances]
-    judged = run_judged(jobs, solves, pool, note=note)
-    results = tuple(result for one in judged for result in one.outcome.results)
+    solved = solve_each(method, instances, config, pool, solves, note=note)
+    results = tuple(one.outcome.result for one in solved if one.outcome.result is not None)
     cpu_s = math.fsum(result.cpu_s for result in results)
-    for one in judged:
+    for one in solved:
         if one.outcome.failure is not None:
-            why = one.rules_fault or f"{one.job.instance}: {one.outcome.failure}"
+            why = one.rules_fault or f"{one.solve.job.instance}: {one.outcome.failure}"
             return TrialScore(failure=why, cpu_s=cpu_s)
     fault = misbehaviour(results)
     if fault is not None:

@@ -150,13 +150,13 @@ class Arena:
 
     def _solve(self, source: str, limit_s: float) -> tuple[str, str]:
         settings = SolveSettings(time_limit_s=600.0, node_limit=200)
-        job = SolveJob.of(self.model, [RuleMethod(name="hostile", source=source)], settings)
+        job = SolveJob.of(self.model, RuleMethod(name="hostile", source=source), settings)
         arguments = job.model_dump(mode="json")
         try:
             call = self.pool.submit(
-                "bife_core.solves:work", arguments, limit_s=self.limit_s, reads=[job.path]
+                "bife_core.solves.jobs:work", arguments, limit_s=self.limit_s, reads=[job.path]
             )
-            (result,) = call.result()["results"]
+            result = call.result()["result"]
         except WorkerFailure as failure:
             return ("timeout" if failure.kind == "timeout" else "runtime"), str(failure)
         if result["rule_errors"]:

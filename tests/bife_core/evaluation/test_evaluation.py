@@ -11,7 +11,6 @@ from bife_core.agreement import contradictions, disagree
 from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
 from bife_core.errors import SolverError
-from bife_core.evaluation import measuring
 from bife_core.evaluation.machine import this_machine
 from bife_core.evaluation.measuring import Setting, labelled, protocol_solves
 from bife_core.evaluation.summary import evaluate
@@ -20,7 +19,7 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import SolveJob, SolveStore
+from bife_core.solves import SolveJob, SolveStore, jobs
 
 CONFIG = EvaluationConfig(instances=2, seeds=(0, 1), time_limit_s=60, warm_up_s=0)
 
@@ -126,19 +125,19 @@ def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
     tiny_auctions: list[Instance], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     solved: list[str] = []
-    real = measuring.solve
+    real = jobs.solve
 
-    def watched(path: Path, who: str, **settings: Any) -> SolveResult:
-        solved.append(who)
+    def watched(path: Path, who: Any, **settings: Any) -> SolveResult:
+        solved.append(getattr(who, "name", who))
         return real(path, who, **settings)
 
-    monkeypatch.setattr(measuring, "solve", watched)
-    monkeypatch.setattr(measuring, "_warm", False)
-    job = SolveJob.of(tiny_auctions[0], [ScipMethod(name="pscost")], SolveSettings(node_limit=1))
+    monkeypatch.setattr(jobs, "solve", watched)
+    monkeypatch.setattr(jobs, "_warm", False)
+    job = SolveJob.of(tiny_auctions[0], ScipMethod(name="pscost"), SolveSettings(node_limit=1))
     for _ in range(2):
-        outcome = measuring.measured_work(warm_up_s=0.2, **job.model_dump(mode="json"))
-        assert [result["brancher"] for result in outcome["results"]] == ["pscost"]
-    assert solved == ["most_fractional"]
+        outcome = jobs.work(warm_up_s=0.2, **job.model_dump(mode="json"))
+        assert outcome["result"]["brancher"] == "pscost"
+    assert solved == ["most_fractional", "pscost", "pscost"]
 
 
 def test_the_baseline_against_itself_is_even_in_nodes(

@@ -28,7 +28,7 @@ from bife_core.methods.scorer import Scorer
 from bife_core.report import Report, render_page
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings, solve
-from bife_core.solves import SolveJob, SolveStore, run_jobs
+from bife_core.solves import Solve, SolveJob, SolveStore, run_solves
 
 SETTINGS = SolveSettings(node_limit=200)
 SOURCE = "def candidate_variable_score(variable_features):\n    return variable_features[24]\n"
@@ -123,7 +123,7 @@ def test_identities_tell_methods_apart_by_what_they_do() -> None:
     ids=lambda m: m.kind,
 )
 def test_a_job_travels_as_json(method: Method, tiny_auctions: list[Instance]) -> None:
-    job = SolveJob.of(tiny_auctions[0], [method], SETTINGS)
+    job = SolveJob.of(tiny_auctions[0], method, SETTINGS)
     back = SolveJob.model_validate_json(job.model_dump_json())
     assert back.methods == (method,)
     assert type(back.methods[0]) is type(method)
@@ -131,7 +131,7 @@ def test_a_job_travels_as_json(method: Method, tiny_auctions: list[Instance]) ->
 
 
 def test_a_job_of_a_kind_that_is_not_installed_is_refused(tiny_auctions: list[Instance]) -> None:
-    data = SolveJob.of(tiny_auctions[0], [linear()], SETTINGS).model_dump(mode="json")
+    data = SolveJob.of(tiny_auctions[0], linear(), SETTINGS).model_dump(mode="json")
     data["methods"][0]["kind"] = "elsewhere"
     with pytest.raises(bife_core.BifeError, match="no method 'elsewhere'; choose one of scip, rule, mlp"):
         SolveJob.model_validate(data)
@@ -141,11 +141,12 @@ def test_workers_solve_with_any_method_and_solves_are_kept(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     store = SolveStore(tmp_path)
-    job = SolveJob.of(tiny_auctions[0], [network(8)], SETTINGS)
-    (outcome,) = run_jobs([job], store, pool)
+    job = SolveJob.of(tiny_auctions[0], network(8), SETTINGS)
+    (solved,) = run_solves([[Solve.of(job)]], store, pool)
+    outcome = solved.outcome
     assert outcome.failure is None
-    assert outcome.results[0].calls > 0
-    assert tree(outcome.results[0]) == tree(solve(tiny_auctions[0].path, network(8), settings=SETTINGS))
+    assert outcome.result.calls > 0
+    assert tree(outcome.result) == tree(solve(tiny_auctions[0].path, network(8), settings=SETTINGS))
     assert store.get(job.key) == outcome
 
 

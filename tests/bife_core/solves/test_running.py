@@ -15,7 +15,7 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.solving import SolveSettings
-from bife_core.solves import SolveJob, SolveStore, run_jobs
+from bife_core.solves import Solve, SolveJob, SolveStore, run_solves
 
 SETTINGS = SolveSettings(time_limit_s=60)
 ROUND_ROBIN = """
@@ -27,8 +27,8 @@ def candidate_variable_score(variable_features):
 """
 
 
-def jobs(instances: list[Instance], method: Method) -> list[SolveJob]:
-    return [SolveJob.of(instance, [method], SETTINGS) for instance in instances]
+def jobs(instances: list[Instance], method: Method) -> list[list[Solve]]:
+    return [[Solve.of(SolveJob.of(instance, method, SETTINGS))] for instance in instances]
 
 
 def slow(effort: int) -> RuleMethod:
@@ -46,7 +46,7 @@ def test_a_solve_is_stored_although_an_earlier_one_still_runs(
 
     def solve_all() -> None:
         try:
-            run_jobs(queue, store, pool)
+            run_solves(queue, store, pool)
         except WorkerFailure as closed:
             ended.append(closed)
 
@@ -54,10 +54,10 @@ def test_a_solve_is_stored_although_an_earlier_one_still_runs(
         running = threading.Thread(target=solve_all)
         running.start()
         deadline = time.monotonic() + 60
-        while store.get(queue[1].key) is None and time.monotonic() < deadline:
+        while store.get(queue[1][0].job.key) is None and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert store.get(queue[1].key) is not None
-        assert store.get(queue[0].key) is None
+        assert store.get(queue[1][0].job.key) is not None
+        assert store.get(queue[0][0].job.key) is None
     running.join(60)
     assert [failure.kind for failure in ended if isinstance(failure, WorkerFailure)] == ["closed"]
 
@@ -67,7 +67,7 @@ def test_a_killed_solver_is_replaced_and_its_solve_repeated(
 ) -> None:
     notes: list[str] = []
     with WorkerPool(1) as pool:
-        run_jobs(jobs(tiny_auctions[:1], ScipMethod(name="relpscost")), SolveStore(tmp_path), pool)  # warm
+        run_solves(jobs(tiny_auctions[:1], ScipMethod(name="relpscost")), SolveStore(tmp_path), pool)  # warm
         solver = psutil.Process(
             pool.submit("bife_core.sandbox.selftest:describe", {}, limit_s=60).result()["pid"]
         )
@@ -80,10 +80,13 @@ def test_a_killed_solver_is_replaced_and_its_solve_repeated(
 
         killer = threading.Thread(target=kill_in_the_middle)
         killer.start()
-        outcome = run_jobs(jobs(tiny_auctions[:1], slow(5)), SolveStore(tmp_path), pool, note=notes.append)[0]
+        outcome = run_solves(jobs(tiny_auctions[:1], slow(5)), SolveStore(tmp_path), pool, note=notes.append)[
+            0
+        ].outcome
         killer.join()
     assert outcome.failure is None
-    assert [result.status for result in outcome.results] == ["optimal"]
+    assert outcome.result is not None
+    assert outcome.result.status == "optimal"
     assert len(notes) == 1
     assert "SIGKILL" in notes[0]
 
@@ -93,4 +96,6 @@ def test_a_store_that_cannot_be_written_to_is_an_error_that_names_the_file(
 ) -> None:
     (tmp_path / "solves").touch()
     with pytest.raises(OSError, match="solves"):
-        run_jobs(jobs(tiny_auctions[:1], ScipMethod(name="relpscost")), SolveStore(tmp_path / "solves"), pool)
+        run_solves(
+            jobs(tiny_auctions[:1], ScipMethod(name="relpscost")), SolveStore(tmp_path / "solves"), pool
+        )

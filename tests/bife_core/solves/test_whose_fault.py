@@ -35,7 +35,7 @@ class Struck:
     def submit(self, call: str, arguments: dict[str, Any], **limits: Any) -> Future[Any]:
         sources = [
             arguments.get("source"),
-            *(method.get("source") for method in arguments.get("methods", ())),
+            arguments.get("method", {}).get("source"),
         ]
         if self.left and (self.source is None or self.source in sources):
             self.left -= 1
@@ -86,16 +86,18 @@ def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(
     assert not list(tmp_path.rglob("*.json"))
 
 
-def test_a_machine_that_fails_a_finalist_decides_nothing(
+def test_a_machine_that_fails_a_finalist_or_everybody_decides_nothing(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     finalists = [RuleMethod(name="a", source=RULE), ScipMethod(name="pscost")]
     setting = Setting("validation", tuple(tiny_auctions[:1]))
     config = ValidationConfig(instances=1)
     with pytest.raises(WorkerFailure, match="SIGKILL"):
-        choose(finalists, setting, config, NODES, Struck(pool, 2), SolveStore(tmp_path))
-    again = choose(finalists, setting, config, NODES, pool, SolveStore(tmp_path))
-    assert None not in again.scores.values()
+        choose(finalists, setting, config, NODES, Struck(pool, 1000, source=None), SolveStore(tmp_path / "a"))
+    struck = choose(finalists, setting, config, NODES, Struck(pool, 2), SolveStore(tmp_path / "b"))
+    calm = choose(finalists, setting, config, NODES, pool, SolveStore(tmp_path / "c"))
+    assert struck == calm
+    assert None not in calm.scores.values()
 
 
 def test_a_rule_that_is_only_checked_is_judged_alike(pool: WorkerPool) -> None:
