@@ -49,7 +49,7 @@ class Home:
 
     @property
     def runs(self) -> Path:
-        """One directory per evolution, named by its key."""
+        """One directory per evolution, named by its key, per collection and per evaluation."""
         return self._directory("runs")
 
     @property

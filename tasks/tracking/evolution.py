@@ -19,7 +19,7 @@ from tasks import reports
 from tasks.records import SampleRecord
 from tasks.tracking import prompts, store, views
 from tasks.tracking.spool import Spool
-from tasks.tracking.traces import TracedCall, store_traces
+from tasks.tracking.traces import TracedCall, store_traces, stored_traces
 
 _ENDED = ("FINISHED", "FAILED")
 _STOPPED = "stopped"
@@ -176,8 +176,7 @@ class EvolutionTracker:
         if not self.complete:
             store.client().update_run(run_id, status="RUNNING")
             store.log(run_id, params=self._params)
-            for mark in (_STOPPED, ENDED_BY):
-                store.forget_tag(run_id, mark)
+            store.forget_tags(run_id, _STOPPED, ENDED_BY)
         self.run_id = run_id
 
     def _opening(self) -> None:
@@ -237,8 +236,11 @@ class EvolutionTracker:
         store.client().set_terminated(self.run_id, "FAILED")
 
     def _traces(self, records: Sequence[SampleRecord]) -> None:
-        calls = [call for record in records for call in _calls(record)]
-        store_traces(calls, run_id=self.run_id, experiment_id=store.experiment_id(store.EVOLUTION))
+        number = store.experiment_id(store.EVOLUTION)
+        known = stored_traces(self.run_id, number)
+        calls = {call.name: call for record in records for call in _calls(record) if call.name not in known}
+        if calls:
+            store_traces(list(calls.values()), run_id=self.run_id, experiment_id=number)
 
     def _child(self, record: SampleRecord) -> None:
         sample, generation = record.sample, record.generation
