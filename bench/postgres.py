@@ -148,9 +148,10 @@ def in_mlflow(homes: Sequence[Path]) -> tuple[dict[str, int], list[str]]:
     ids = {experiment.name: experiment.experiment_id for experiment in client.search_experiments()}
     counted: Counter[str] = Counter()
     missing = [
-        f"{home.name}: MLflow did not take {record.relative_to(home)}."
+        f"{home.name}: MLflow was not told of {record.parent.relative_to(home)}."
         for home in homes
-        for record in home.glob("spool/**/*.json")
+        for record in (*home.glob("runs/*/journal.jsonl"), *home.glob("runs/*/stage.json"))
+        if not record.with_name(".tracked.json").is_file()
     ]
     for home in homes:
         for file in home.glob("runs/*/samples.json"):

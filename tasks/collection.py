@@ -20,7 +20,7 @@ from tasks.progress import note_listener, progress_listener
 from tasks.records import InstanceRef, InstanceSet
 from tasks.storage import address_of, recall, share
 from tasks.tracking import store
-from tasks.tracking.stages import flat, track_stage
+from tasks.tracking.stages import Stage, flat, track_stage
 from tasks.workers import worker_pool
 
 
@@ -98,16 +98,17 @@ def track_collection(instances: InstancesConfig, config: CollectionConfig, summa
         "instances": float(len(summary.instances)),
         "failures": float(len(summary.failures)),
     }
-    return track_stage(
-        store.COLLECTION,
-        key,
-        f"{instances.label} {summary.decisions} decisions",
+    stage = Stage(
+        experiment=store.COLLECTION,
+        key=key,
+        name=f"{instances.label} {summary.decisions} decisions",
         params=flat({"instances": facts[0], "collection": facts[1]}) | {"decisions_digest": summary.digest},
         metrics=measured,
         tags={"kind": "collection", "benchmark": instances.label},
-        datasets=[decisions_dataset(instances, summary)],
-        tables={"instances.json": [{"instance": name} for name in summary.instances]},
+        datasets=(decisions_dataset(instances, summary),),
+        tables={"instances.json": tuple({"instance": name} for name in summary.instances)},
     )
+    return track_stage(project_home().runs / f"collection-{key}", stage)
 
 
 def decisions_dataset(instances: InstancesConfig, summary: CollectionSummary) -> dict[str, Any]:

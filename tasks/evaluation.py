@@ -25,9 +25,9 @@ from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
 from tasks.records import InstanceSet
 from tasks.solves import solve_store
-from tasks.storage import recall, share
+from tasks.storage import recall
 from tasks.tracking import store
-from tasks.tracking.stages import flat, track_stage
+from tasks.tracking.stages import Stage, flat, track_stage
 from tasks.workers import worker_pool
 
 run_rules.register()
@@ -132,15 +132,14 @@ def track_evaluation(
     key = evaluation_key(methods, instances, config, summary)
     directory = evaluation_directory(key)
     files = evaluation_files.write_evaluation(directory, summary, lead, story)
-    share(directory, changing=True)
     settings = {
         "instances": instances_config.model_dump(mode="json"),
         "evaluation": config.model_dump(mode="json"),
     }
-    return track_stage(
-        store.EVALUATION,
-        key,
-        f"{instances_config.label} {summary.rule} vs {summary.baseline}",
+    stage = Stage(
+        experiment=store.EVALUATION,
+        key=key,
+        name=f"{instances_config.label} {summary.rule} vs {summary.baseline}",
         params=flat(settings)
         | {"rule": summary.rule, "rule_sha": lead.identity, "methods": " ".join(summary.methods)},
         metrics={
@@ -161,13 +160,14 @@ def track_evaluation(
             "verdict": summary.leading[0].finding if summary.leading else "undecided",
             "mlflow.note.content": evaluation_files.abstract(summary),
         },
-        datasets=[instances_dataset(chosen) for chosen in instances],
+        datasets=tuple(instances_dataset(chosen) for chosen in instances),
         tables={
-            "solves_table.json": [solve_row(row) for row in summary.rows],
-            "comparisons_table.json": [comparison.model_dump() for comparison in summary.comparisons],
+            "solves_table.json": tuple(solve_row(row) for row in summary.rows),
+            "comparisons_table.json": tuple(comparison.model_dump() for comparison in summary.comparisons),
         },
-        files=files,
+        files=tuple(path.name for path in files),
     )
+    return track_stage(directory, stage)
 
 
 def evaluation_directory(key: str) -> Path:

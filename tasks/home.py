@@ -49,13 +49,8 @@ class Home:
 
     @property
     def runs(self) -> Path:
-        """One directory per evolution, named by its key."""
+        """One directory per evolution, named by its key, per collection and per evaluation."""
         return self._directory("runs")
-
-    @property
-    def spool(self) -> Path:
-        """Records MLflow has not taken yet."""
-        return self._directory("spool")
 
     @property
     def locks(self) -> Path:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import config, demo, doctor, report, rules, solve, stages, up
+from flows.cli import config, demo, doctor, report, rules, solve, stages, track, up
 from flows.cli.outcome import EXIT_CODES, ReportingGroup
 
 app = typer.Typer(
@@ -38,6 +38,7 @@ app.add_typer(rules.app, name="rules", rich_help_panel=_USE)
 app.command("up", rich_help_panel=_OPERATE)(up.up)
 app.command("down", rich_help_panel=_OPERATE)(up.down)
 app.command("status", rich_help_panel=_OPERATE)(up.status)
+app.command("track", rich_help_panel=_OPERATE)(track.track)
 app.command("ui", rich_help_panel=_LOOK)(up.ui)
 app.command("config", rich_help_panel=_LOOK)(config.config)
 app.command("doctor", rich_help_panel=_LOOK)(doctor.doctor)

@@ -22,7 +22,7 @@ from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.storage import require_storage
 from tasks.tracking import deliver_waiting, require_store
-from tasks.tracking.evolution import mark_interrupted
+from tasks.tracking.projection import mark_interrupted
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,6 +1,7 @@
 """What is written to MLflow, and how it is found again."""
 
-from tasks.tracking.spool import deliver_waiting
+from tasks.tracking.folders import Delivery, deliver, deliver_waiting
+from tasks.tracking.projection import Projection, mark_interrupted
 from tasks.tracking.store import (
     COLLECTION,
     EVALUATION,
@@ -18,10 +19,14 @@ __all__ = [
     "COLLECTION",
     "EVALUATION",
     "EVOLUTION",
+    "Delivery",
+    "Projection",
     "TrackingError",
+    "deliver",
     "deliver_waiting",
     "experiment_id",
     "experiment_url",
+    "mark_interrupted",
     "ranking_url",
     "require_store",
     "run_url",

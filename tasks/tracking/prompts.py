@@ -16,14 +16,22 @@ _PREFIX: Final = "bife_prompt_"
 _ABOUT: Final = "Prompt template of BiFE; `bife_core/generators/prompts/` holds its parts."
 
 
-def register_prompts(run_id: str) -> None:
+def register_prompts(run_id: str, used: str | None = None) -> None:
     """See that the registry holds the templates in use, and note on a run which versions it used.
+
+    Parameters
+    ----------
+    used : str or None
+        `prompt_version` of the templates the run used; if those in use are others by now, they are none of the run's
+        and nothing is done.
 
     Raises
     ------
     MlflowException
         If the registry does not take them.
     """
+    if used not in (None, prompt_version()):
+        return
     client = store.client()
     with process_lock(project_home().locks / "prompts.lock"):
         for operator, template in prompt_templates().items():

@@ -1,92 +1,150 @@
-"""Collections and evaluations in MLflow: one run each, found again by its key."""
+"""Collections and evaluations in MLflow: one run each, written to a folder of its own and told to MLflow from there."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from pydantic import Field
+
+from bife_core.files import write_whole
+from bife_core.values import Value
 from tasks.home import project_home
 from tasks.locks import process_lock
+from tasks.storage import share
 from tasks.tracking import store
-from tasks.tracking.spool import Spool
+from tasks.tracking.marker import read_marker, write_marker
+from tasks.tracking.outage import TROUBLE, note, outage, refuses
+
+FILE: Final = "stage.json"
 
 
-def track_stage(
-    experiment: str,
-    key: str,
-    name: str,
-    *,
-    params: Mapping[str, Any],
-    metrics: Mapping[str, float | None],
-    tags: Mapping[str, str],
-    datasets: Sequence[Mapping[str, Any]] = (),
-    tables: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
-    files: Sequence[Path] = (),
-) -> str:
-    """Write a finished stage as one run and return its id; a stage already written is left as it is.
+class Stage(Value):
+    """All that MLflow is told of a finished stage.
 
-    Parameters
+    Attributes
     ----------
     key : str
         Identity of the stage: equal inputs, equal key, one run.
-    datasets : sequence of mapping
+    datasets : tuple of dict
         Arguments of `store.log_dataset` for all data the stage read or wrote.
-    tables : mapping
+    tables : dict
         Rows by the artifact's file name.
+    files : tuple of str
+        Names of files in the folder.
+    at_unix_s : float
+        When it was finished.
+    """
+
+    experiment: str
+    key: str
+    name: str
+    params: dict[str, Any]
+    metrics: dict[str, float | None]
+    tags: dict[str, str]
+    datasets: tuple[dict[str, Any], ...] = ()
+    tables: dict[str, tuple[dict[str, Any], ...]] = Field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    at_unix_s: float = 0.0
+
+
+def track_stage(folder: Path, stage: Stage) -> str:
+    """Write a finished stage to its folder and to MLflow, and return the id of its run.
+
+    A stage that MLflow has is left as it is.
+
+    Parameters
+    ----------
+    folder : Path
+        Where its files lie; made where it is missing.
 
     Returns
     -------
     str
-        Empty if MLflow cannot be reached now; the stage is kept on disk then and delivered later, see `Spool`.
+        Empty if MLflow cannot be reached now, or refuses it; the folder is delivered later, see `deliver_waiting`.
     """
-    written: list[str] = []
-
-    def write(**payload: Any) -> None:
-        written.append(_write(experiment, key, name, **payload))
-
-    with process_lock(project_home().locks / f"stage-{key}.lock"):
-        spool = Spool(key, {"stage": write})
-        if not (len(spool) and spool.deliver()):
-            spool.add(
-                "stage",
-                params=dict(params),
-                metrics=dict(metrics),
-                tags=dict(tags),
-                datasets=[dict(dataset) for dataset in datasets],
-                tables={artifact: [dict(row) for row in rows] for artifact, rows in (tables or {}).items()},
-                files=[str(path) for path in files],
-                time_ms=int(time.time() * 1000),
-            )
-    return written[-1] if written else ""
+    with process_lock(stage_lock(folder)):
+        known = read_stage(folder)
+        at_unix_s = known.at_unix_s if known is not None else time.time()
+        write_whole(folder / FILE, stage.model_copy(update={"at_unix_s": at_unix_s}).model_dump_json())
+        share(folder, changing=True)
+        if read_marker(folder) is None:
+            write_marker(folder, "", 0)
+        try:
+            return project_stage(folder)
+        except store.TrackingError as error:
+            note(str(error))
+            return ""
 
 
-def _write(
-    experiment: str,
-    key: str,
-    name: str,
-    *,
-    params: Mapping[str, Any],
-    metrics: Mapping[str, float | None],
-    tags: Mapping[str, str],
-    datasets: Sequence[Mapping[str, Any]],
-    tables: Mapping[str, Sequence[Mapping[str, Any]]],
-    files: Sequence[str],
-    time_ms: int,
-) -> str:
-    run_id, complete = store.open_run(experiment, key, name, tags)
-    # A registered rule's model is logged to its evaluation, which a kill in that moment leaves open: what was
-    # measured is known by then and must not be logged once more.
-    if not complete and not store.has_metrics(run_id):
-        store.log(run_id, params=params, metrics=metrics, tags=tags, time_ms=time_ms)
+def stage_lock(folder: Path) -> Path:
+    """Return the lock that keeps others from delivering the same stage."""
+    return project_home().locks / f"stage-{folder.name}.lock"
+
+
+def read_stage(folder: Path) -> Stage | None:
+    """Return what a folder says of its stage, or None if it says nothing."""
+    path = folder / FILE
+    return Stage.model_validate_json(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def project_stage(folder: Path, *, now: bool = False) -> str:
+    """Tell MLflow of the stage in a folder and return the id of its run, or nothing if MLflow cannot be reached.
+
+    Parameters
+    ----------
+    now : bool
+        Whether to try although the server did not answer a moment ago.
+
+    Raises
+    ------
+    TrackingError
+        If MLflow refuses it.
+    """
+    stage = read_stage(folder)
+    if stage is None or (outage.waiting and not now):
+        return ""
+    try:
+        run_id = _twice(folder, stage)
+    except TROUBLE as error:
+        if refuses(error):
+            raise store.TrackingError(
+                f"MLflow refused the record {folder / FILE} ({store.first_line(error)})."
+            ) from error
+        outage.met(error)
+        return ""
+    outage.over()
+    write_marker(folder, run_id, (folder / FILE).stat().st_size)
+    return run_id
+
+
+def _twice(folder: Path, stage: Stage) -> str:
+    """Write a stage, and once more if it is refused: another machine may have written the same at that moment."""
+    try:
+        return _write(folder, stage)
+    except TROUBLE as error:
+        if not refuses(error):
+            raise
+        return _write(folder, stage)
+
+
+def _write(folder: Path, stage: Stage) -> str:
+    time_ms = int(stage.at_unix_s * 1000)
+    run_id, complete = store.open_run(stage.experiment, stage.key, stage.name, stage.tags, start_ms=time_ms)
     if not complete:
-        for dataset in datasets:
+        store.log(run_id, params=stage.params, tags=stage.tags)
+        # A registered rule's model is logged to its evaluation, which a kill in that moment leaves open: what was
+        # measured is known by then and must not be logged once more, by a machine with another clock least of all.
+        if not store.has_metrics(run_id):
+            store.log(run_id, metrics=stage.metrics, time_ms=time_ms)
+        for dataset in stage.datasets:
             store.log_dataset(run_id, **dataset)
-        for artifact, rows in tables.items():
+        for artifact, rows in stage.tables.items():
             store.log_table(run_id, rows, artifact)
-        store.log_files(run_id, files)
-        store.client().set_terminated(run_id, "FINISHED")
+        store.log_files(run_id, [str(folder / name) for name in stage.files])
+        store.end_run(run_id, "FINISHED", time_ms)
     return run_id
 
 

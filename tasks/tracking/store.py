@@ -166,8 +166,15 @@ def find_run(experiment: str, tag: str, value: str) -> Run | None:
     return next(find_runs(experiment, f"tags.{tag} = '{value}'"), None)
 
 
-def open_run(experiment: str, key: str, name: str, tags: Mapping[str, str]) -> tuple[str, bool]:
+def open_run(
+    experiment: str, key: str, name: str, tags: Mapping[str, str], *, start_ms: int | None = None
+) -> tuple[str, bool]:
     """Find the run tagged ``bife.key = key``, or make it.
+
+    Parameters
+    ----------
+    start_ms : int, optional
+        Unix time a run that is made began at; now by default.
 
     Returns
     -------
@@ -180,7 +187,9 @@ def open_run(experiment: str, key: str, name: str, tags: Mapping[str, str]) -> t
         found = find_run(experiment, "`bife.key`", key)
         if found is not None:
             return str(found.info.run_id), found.info.status == "FINISHED"
-        made = client().create_run(experiment_id(experiment), run_name=name, tags={"bife.key": key, **tags})
+        made = client().create_run(
+            experiment_id(experiment), start_time=start_ms, run_name=name, tags={"bife.key": key, **tags}
+        )
         return str(made.info.run_id), False
 
 
@@ -189,9 +198,17 @@ def children(experiment: str, parent: str) -> list[Run]:
     return list(find_runs(experiment, f"tags.`{_PARENT}` = '{parent}'"))
 
 
-def create_child(experiment: str, parent: str, name: str, tags: Mapping[str, str]) -> Run:
-    """Make a child run, left running."""
-    return client().create_run(experiment_id(experiment), run_name=name, tags={_PARENT: parent, **tags})
+def create_child(
+    experiment: str, parent: str, name: str, tags: Mapping[str, str], *, start_ms: int | None = None
+) -> Run:
+    """Make a child run, left running; it began now unless `start_ms` says otherwise."""
+    number = experiment_id(experiment)
+    return client().create_run(number, start_time=start_ms, run_name=name, tags={_PARENT: parent, **tags})
+
+
+def end_run(run_id: str, status: str, time_ms: int | None = None) -> None:
+    """End a run, now or at another Unix time."""
+    client().set_terminated(run_id, status, time_ms)
 
 
 def log(
@@ -258,10 +275,12 @@ def has_metrics(run_id: str) -> bool:
     return bool(client().get_run(run_id).data.metrics)
 
 
-def forget_tag(run_id: str, tag: str) -> None:
-    """Remove a tag of a run, if it has it."""
-    if tag in client().get_run(run_id).data.tags:
-        client().delete_tag(run_id, tag)
+def forget_tags(run_id: str, *tags: str) -> None:
+    """Remove tags of a run that it has."""
+    known = client().get_run(run_id).data.tags
+    for tag in tags:
+        if tag in known:
+            client().delete_tag(run_id, tag)
 
 
 @contextmanager

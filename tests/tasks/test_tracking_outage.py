@@ -16,35 +16,30 @@ REPOSITORY = Path(__file__).parents[2]
 
 SEARCH = """
 import sys
-from bife_core.search import Sample, SampleRequest
-from tasks.home import prepare_environment
+from tasks.home import prepare_environment, project_home
 prepare_environment()
-from tasks.records import SampleRecord
-from tasks.tracking import deliver_waiting, spool
-from tasks.tracking.evolution import EvolutionTracker
-from tasks.tracking.stages import track_stage
+from tasks.tracking import Projection, deliver_waiting, outage
+from tasks.tracking.stages import Stage, track_stage
+from tests.support import journals
 
-spool.RETRY_S = 0.5
-SOURCE = "def candidate_variable_score(variable_features) -> float:\\n    return variable_features[18]\\n"
-
-def record(number):
-    name = f"g00-c{number:02d}"
-    request = SampleRequest(id=name, generation=0, operator="i1", seed=number)
-    sample = Sample(id=name, generation=0, operator="i1", sha=name, source=SOURCE, f_lf=number / 10)
-    return SampleRecord(request=request, sample=sample)
-
-tracker = EvolutionTracker("outage", "an evolution", {"search.seed": 0}, {"benchmark": "toys"})
-told = []
+outage.RETRY_S = 0.5
+folder = project_home().runs / "outage"
+journal = journals.opened("outage", folder)
+projection = Projection(folder)
+told = 0
 for line in sys.stdin:
-    if line == "tell\\n":
-        told.append(record(len(told)))
-        tracker.samples(told)
-        tracker.generation(len(told), {"samples": float(len(told))}, rows=[{"id": "x"}], files=[])
+    if line == "generation\\n":
+        journals.add_sample(journal, f"g{told:02d}-c00", f_lf=0.5, attempts=(journals.attempt(answer="a rule"),))
+        told += 1
+        journals.add_generation(journal, told)
+        projection.sync()
     elif line == "stage\\n":
-        print("stage", track_stage("bife-evaluation", "stage", "a stage", params={"a": 1}, metrics={"ratio": 0.5},
-                                   tags={"kind": "evaluation"}) or "kept", flush=True)
-    elif line == "finish\\n":
-        tracker.finish([], {"final_f_hf": -1.0}, {"best_sample": "g00-c00"})
+        stage = Stage(experiment="bife-evaluation", key="stage", name="a stage", params={"a": 1},
+                      metrics={"ratio": 0.5}, tags={"kind": "evaluation"})
+        print("stage", track_stage(project_home().runs / "evaluation-stage", stage) or "kept", flush=True)
+    elif line == "end\\n":
+        journals.add_end(journal)
+        projection.sync()
     print(deliver_waiting() or "all delivered", flush=True)
 """
 
@@ -72,7 +67,7 @@ def mlflow_server(home, port):
 
 
 @pytest.mark.slow
-def test_what_is_told_during_an_outage_is_delivered_in_order_and_once(tmp_path):
+def test_what_happens_during_an_outage_is_delivered_in_order_and_once(tmp_path):
     port = free_port(0)
     server, address = mlflow_server(tmp_path, port)
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("MLFLOW_")}
@@ -91,30 +86,30 @@ def test_what_is_told_during_an_outage_is_delivered_in_order_and_once(tmp_path):
         return search.stdout.readline().rstrip()
 
     try:
-        assert say("tell") == "all delivered"
+        assert say("generation") == "all delivered"
         server.stop()
-        assert say("tell").startswith(
-            f"2 records are kept in {tmp_path / 'spool'} because MLflow at {address}"
-        )
-        assert say("tell").startswith("4 records are kept")
+        left = say("generation")
+        assert left.startswith(f"1 run is not, or not whole, in MLflow, because {address} cannot be reached")
+        assert say("generation").startswith("1 run is")
         assert say("stage") == "stage kept"
-        assert search.stdout.readline().startswith("5 records are kept")
+        assert search.stdout.readline().startswith("2 runs are not")
         server, _ = mlflow_server(tmp_path, port)
         time.sleep(0.6)
-        assert say("tell") == "all delivered"
-        assert say("finish") == "all delivered"
+        assert say("generation") == "all delivered"
+        assert say("end") == "all delivered"
     finally:
         search.stdin.close()
         search.wait(60)
         search.stdout.close()
         server.stop()
-    assert list((tmp_path / "spool").rglob("*.json")) == []
     with closing(sqlite3.connect(tmp_path / "server.db")) as database:
         runs = database.execute("select name, status from runs order by name").fetchall()
         steps = database.execute("select step from metrics where key = 'samples' order by rowid").fetchall()
+        traces = database.execute("select count(*) from trace_info").fetchone()
     assert runs == [
         ("a stage", "FINISHED"),
         ("an evolution", "FINISHED"),
-        *((f"g00-c{number:02d}", "FINISHED") for number in range(4)),
+        *((f"g{number:02d}-c00", "FINISHED") for number in range(4)),
     ]
     assert [step for (step,) in steps] == [1, 2, 3, 4]
+    assert traces == (4,)

@@ -22,6 +22,7 @@ COMMANDS = (
     "up",
     "down",
     "status",
+    "track",
     "ui",
     "config",
     "doctor",

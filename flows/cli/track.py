@@ -1,0 +1,64 @@
+"""`bife track`: have MLflow hold what the home holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli.consoles import standard_output
+from flows.cli.outcome import CommandEnd, ExitCode
+
+if TYPE_CHECKING:
+    from tasks.tracking import Delivery
+
+REGISTRY = (
+    "Registered rules and decisions on them are no part of this: they are in MLflow's registry alone. The command "
+    "that registered a rule registers it again, and solves nothing twice."
+)
+
+
+def track(
+    rebuild: Annotated[
+        bool,
+        typer.Option(
+            "--rebuild",
+            help="Look at runs too of which this MLflow once had everything: its database is new, or was lost.",
+        ),
+    ] = False,
+) -> None:
+    """Deliver to MLflow what it lacks of the runs in the home, as after an outage, or into an empty server."""
+    console = standard_output()
+    with console.status("Starting ..."):
+        from tasks.tracking import deliver, require_store, tracking_uri
+
+        require_store()
+    done: list[Delivery] = []
+    for delivery in deliver(again=rebuild):
+        done.append(delivery)
+        console.print(_line(delivery), markup=False, soft_wrap=True)
+        for note in delivery.notes:
+            console.print(f"  note: {note}", markup=False, soft_wrap=True)
+    left = [delivery for delivery in done if delivery.left]
+    samples, traces = sum(one.samples for one in done), sum(one.traces for one in done)
+    console.print(
+        f"MLflow at {tracking_uri()}: {_counted(len(done) - len(left), 'run')} delivered, with "
+        f"{_counted(samples, 'sample')} and {_counted(traces, 'trace')} it lacked; {len(left)} left.",
+        markup=False,
+        soft_wrap=True,
+    )
+    if rebuild:
+        console.print(REGISTRY, markup=False, soft_wrap=True)
+    if left:
+        raise CommandEnd(f"{_counted(len(left), 'run')} could not be delivered whole.", ExitCode.ERROR)
+
+
+def _line(delivery: Delivery) -> str:
+    if delivery.left:
+        return f"{delivery.folder.name}  {delivery.name}: {delivery.left}"
+    counts = f"{_counted(delivery.samples, 'sample')}, {_counted(delivery.traces, 'trace')}"
+    return f"{delivery.folder.name}  {delivery.name}: {counts}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -1,0 +1,78 @@
+"""What this process knows of its tracking server being away, and which of its refusals are for good."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from mlflow.exceptions import MlflowException
+
+from tasks.progress import note_listener
+from tasks.tracking import store
+
+RETRY_S: Final = 20.0
+"""Wall seconds between two attempts to reach a server that is away: each attempt holds the search up."""
+
+TROUBLE: Final = (*store.TRACKING_TROUBLE, store.TrackingError)
+"""What a write to MLflow may raise."""
+
+_NOT_OF_THE_RECORD: Final = (401, 403, 408, 429)
+"""Refusals that have nothing to do with what was sent."""
+
+
+class Outage:
+    """The server that is away now, if it is: who watches is told once that it went, and once that it is back.
+
+    Attributes
+    ----------
+    reason : str
+        What the server said last, or what was said of it; empty while it answers.
+    """
+
+    def __init__(self) -> None:
+        self.reason = ""
+        self._retry_at_s = 0.0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it is too early to try again."""
+        return time.monotonic() < self._retry_at_s
+
+    def met(self, error: BaseException) -> None:
+        """Take note that the server did not answer."""
+        self._retry_at_s = time.monotonic() + RETRY_S
+        first = not self.reason
+        self.reason = store.first_line(error)
+        if first:
+            note(
+                f"MLflow at {store.tracking_uri()} does not take records ({self.reason}); the run goes on, and they "
+                "are kept on disk until it does."
+            )
+
+    def over(self) -> None:
+        """Take note that the server answers."""
+        self._retry_at_s = 0.0
+        if self.reason:
+            self.reason = ""
+            note(f"MLflow at {store.tracking_uri()} takes records again.")
+
+
+outage = Outage()
+
+
+def refuses(error: BaseException) -> bool:
+    """Whether the server understood what was written and will not take it, now or later."""
+    if isinstance(error, store.TrackingError):
+        cause = error.__cause__
+        return cause is not None and refuses(cause)
+    if not isinstance(error, MlflowException):
+        return False
+    status = int(error.get_http_status_code())  # type: ignore[no-untyped-call]
+    return 400 <= status < 500 and status not in _NOT_OF_THE_RECORD
+
+
+def note(sentence: str) -> None:
+    """Have whoever watches this run read a sentence."""
+    listener = note_listener()
+    if listener is not None:
+        listener(sentence)

@@ -1,0 +1,158 @@
+"""Journals of searches that never ran, with all that an evolution's journal can hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from bife_core.evolution import files as reports
+from bife_core.evolution.journal import (
+    Completed,
+    Drafted,
+    Ended,
+    Journal,
+    Opened,
+    Scored,
+    Settled,
+    Solved,
+    Unanswered,
+)
+from bife_core.fidelity.high import HighScore
+from bife_core.fidelity.low import LowScore
+from bife_core.generators import Attempt, Draft, Message, Spending
+from bife_core.search import GenerationSummary, ReflectionRequest, Sample, SampleRequest, SearchCost
+
+SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[18]\n"
+BEST = Sample(id="g01-c00", generation=1, operator="m1", sha="abc", source=SOURCE, f_lf=0.5, f_hf=-2.0)
+
+
+def attempt(status="ok", **known) -> Attempt:
+    known = {"started_unix_s": 1_700_000_000.0, "seconds": 2.0, "status": status} | known
+    return Attempt(**known)
+
+
+TRIED_TWICE = (
+    attempt("error", error="HTTP 500", http_status=500),
+    attempt(answer="a rule", prompt_tokens=10, completion_tokens=5, cost_usd=Decimal("0.25")),
+)
+
+
+def opened(key: str, folder: Path, **known) -> Journal:
+    """Open the journal of a search, or take it up again."""
+    known = {"name": "an evolution", "params": {"search.seed": 0}, "tags": {"benchmark": "toys"}} | known
+    return Journal(folder, Opened(key=key, **known))
+
+
+def draft(name: str, *, attempts: Sequence[Attempt] = (), source: str | None = SOURCE, **known) -> Draft:
+    return Draft(
+        key=name,
+        generator="openai",
+        model="stand-in",
+        messages=(Message(role="user", content="write a rule"),),
+        attempts=tuple(attempts),
+        source=source,
+        **known,
+    )
+
+
+def add_draft(
+    journal: Journal,
+    name="g01-c00",
+    *,
+    attempts: Sequence[Attempt] = (),
+    source: str | None = SOURCE,
+    f_lf: float | None = None,
+    f_hf: float | None = None,
+    failure: str | None = None,
+    **_,
+) -> None:
+    """Write down what became of a sample up to its settling."""
+    request = SampleRequest(id=name, generation=int(name[1:3]), operator="m1", seed=1)
+    journal.add(Drafted(request=request, draft=draft(name, attempts=attempts, source=source)))
+    if source is not None:
+        journal.add(Scored(id=name, score=LowScore(f_lf=f_lf, sha="abc", native=True, seconds=0.5)))
+    if f_hf is not None:
+        journal.add(Solved(id=name, score=HighScore(f_hf=f_hf, cpu_s=3.0)))
+
+
+def settled(name="g01-c00", *, source: str | None = SOURCE, attempts=(), **known) -> Sample:
+    known = {"sha": "abc" if source else None, "parents": ("g00-c01",)} | known
+    return Sample(id=name, generation=int(name[1:3]), operator="m1", source=source, **known)
+
+
+def add_sample(journal: Journal, name="g01-c00", **known) -> Sample:
+    """Write down a sample, all of it."""
+    add_draft(journal, name, **known)
+    sample = settled(name, **known)
+    journal.add(Settled(sample=sample))
+    return sample
+
+
+def add_reflection(journal: Journal, name="g01-r00", text="Depth matters.") -> None:
+    request = ReflectionRequest(id=name, generation=int(name[1:3]), operator="short_term_reflection", seed=1)
+    journal.add(
+        Drafted(
+            request=request,
+            draft=draft(name, source=None, text=text, attempts=(attempt(answer=text, prompt_tokens=3),)),
+        )
+    )
+
+
+def add_unanswered(journal: Journal, name="g01-c09", *, attempts: Sequence[Attempt]) -> None:
+    request = SampleRequest(id=name, generation=int(name[1:3]), operator="e1", seed=1)
+    journal.add(
+        Unanswered(request=request, draft=draft(name, source=None, attempts=attempts), reason="No answer.")
+    )
+
+
+def add_generation(journal: Journal, step: int, samples: int | None = None, best=-2.0) -> None:
+    """Write down that a generation is complete."""
+    total = step if samples is None else samples
+    summary = GenerationSummary(
+        generation=step,
+        samples=1,
+        failures=0,
+        solved=1,
+        samples_total=total,
+        failures_total=0,
+        best_f_hf=best,
+    )
+    spent = Spending(calls=total, prompt_tokens=10 * total, cost_usd=Decimal("0.25") * total)
+    journal.add(Completed(summary=summary, spending=spent, mean_f_hf=best, solved=1, solve_cpu_s=3.0 * step))
+
+
+def add_end(journal: Journal, ended_by: str | None = None, best: Sample | None = BEST) -> None:
+    cost = SearchCost(search="bife", samples=1, generation_s=2.0, wall_s=5.0)
+    journal.add(Ended(best=best, cost=cost, ended_by=ended_by))
+
+
+def write_files(folder: Path, samples: Sequence[Sample]) -> None:
+    """Write what a search leaves for its reader."""
+    reports.write_search(folder, samples)
+    (folder / reports.BEST_RULE).write_text(SOURCE, encoding="utf-8")
+    (folder / reports.COST).write_text(json.dumps({"search": "bife"}), encoding="utf-8")
+
+
+def add_search(journal: Journal, generations: int, *, width: int = 3) -> list[Sample]:
+    """Write down a search of some generations with failures, calls, a reflection each, and files for its reader."""
+    samples: list[Sample] = []
+    for step in range(generations):
+        names = [f"g{step:02d}-c{position:02d}" for position in range(width)]
+        began = 1_700_000_000.0 + 60 * step
+        for position, name in enumerate(names):
+            calls = (
+                attempt("error", error="HTTP 500", http_status=500, started_unix_s=began),
+                attempt(answer=name, prompt_tokens=10, completion_tokens=5, started_unix_s=began + 5),
+            )
+            fate = (
+                {"f_lf": 0.5, "f_hf": -2.0},
+                {"failure": "Line 2: names must be defined."},
+                {"source": None, "failure": "The answer holds no code."},
+            )[position % 3]
+            samples.append(add_sample(journal, name, attempts=calls, **fate))
+        add_reflection(journal, f"g{step:02d}-r00")
+        write_files(journal.folder, samples)
+        add_generation(journal, step, samples=len(samples))
+    return samples

@@ -1,0 +1,183 @@
+"""All folders of a home, delivered to one MLflow and then to another that is empty."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+
+from tasks.locks import process_lock
+from tasks.tracking.stages import Stage
+from tests.support import journals
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def program(*arguments, home, database):
+    """Run the command line against an MLflow of its own."""
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("MLFLOW_", "PREFECT_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", "from flows.cli import main; main()", *arguments],
+        env=inherited
+        | {
+            "BIFE_HOME": str(home),
+            "MLFLOW_TRACKING_URI": f"sqlite:///{database}",
+            "PYTHONPATH": str(REPOSITORY),
+            "COLUMNS": "200",
+        },
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def in_mlflow(database):
+    """Return all that an MLflow holds of our runs, without the ids it gives."""
+    client = MlflowClient(tracking_uri=f"sqlite:///{database}")
+    experiments = [found.experiment_id for found in client.search_experiments() if found.name != "Default"]
+    runs = client.search_runs(experiments, max_results=1000)
+    parents = {run.info.run_id: run.data.tags["bife.key"] for run in runs if "bife.key" in run.data.tags}
+    held = {}
+    for run in runs:
+        above = parents.get(run.data.tags.get("mlflow.parentRunId"))
+        held[parents.get(run.info.run_id) or (above, run.info.run_name)] = _run(client, run)
+        tied = client.search_traces(
+            locations=experiments, run_id=run.info.run_id, include_spans=True, max_results=500
+        )
+        held |= {(parents[run.info.run_id], trace.info.tags["bife.call"]): _trace(trace) for trace in tied}
+    # Nothing was there twice, and no trace belongs to nobody.
+    assert len(client.search_traces(locations=experiments, max_results=500)) + len(runs) == len(held)
+    return held
+
+
+def _run(client, run):
+    history = {
+        name: [
+            (point.step, point.value, point.timestamp)
+            for point in client.get_metric_history(run.info.run_id, name)
+        ]
+        for name in run.data.metrics
+    }
+    tags = {name: value for name, value in run.data.tags.items() if name != "mlflow.parentRunId"}
+    place = Path(run.info.artifact_uri.removeprefix("file://"))
+    return {
+        "name": run.info.run_name,
+        "status": run.info.status,
+        "times": (run.info.start_time, run.info.end_time),
+        "params": run.data.params,
+        "metrics": history,
+        "tags": tags,
+        "inputs": [(found.dataset.name, found.dataset.digest) for found in run.inputs.dataset_inputs],
+        "artifacts": {path.name: path.read_bytes() for path in place.glob("*") if path.is_file()},
+    }
+
+
+def _trace(trace):
+    info, span = trace.info, trace.data.spans[0]
+    return {
+        "times": (info.request_time, info.execution_duration),
+        "state": str(info.state),
+        "tokens": info.token_usage,
+        "preview": info.request_preview,
+        "tags": {name: value for name, value in info.tags.items() if not name.startswith("mlflow.")},
+        "inputs": span.inputs,
+        "outputs": span.outputs,
+    }
+
+
+def open_search(home, key, **known):
+    dataset = {"name": "toys", "digest": "abc", "source": "/x", "profile": {"n": 3}, "context": "design"}
+    return journals.opened(key, home / "runs" / key, name=key, datasets=(dataset,), **known)
+
+
+@pytest.fixture
+def full_home(tmp_path):
+    """A home with a search that ended, one that was taken up again, one that was killed, and an evaluation."""
+    home = tmp_path / "home"
+    ended = open_search(home, "ended")
+    journals.add_search(ended, 2)
+    journals.add_end(ended)
+    again = open_search(home, "again")
+    journals.add_search(again, 1)
+    journals.add_unanswered(again, attempts=journals.TRIED_TWICE)
+    journals.add_end(again, ended_by="budget.calls is used up: 3 of 3 calls were made.")
+    journals.add_draft(open_search(home, "again"), "g01-c00")
+    killed = open_search(home, "killed")
+    journals.add_sample(killed, f_lf=0.5)
+    with (home / "runs" / "killed" / "journal.jsonl").open("a") as file:
+        file.write('{"kind": "settled", "sam')
+    folder = home / "runs" / "evaluation-e"
+    folder.mkdir()
+    (folder / "report.html").write_text("<p>")
+    stage = Stage(
+        experiment="bife-evaluation",
+        key="e",
+        name="a rule vs relpscost",
+        params={"rule": "a"},
+        metrics={"ratio": 0.5, "p_value": None},
+        tags={"kind": "evaluation"},
+        tables={"solves_table.json": ({"instance": "x", "cpu_s": 1.0},)},
+        files=("report.html",),
+        at_unix_s=1_700_000_000.5,
+    )
+    (folder / "stage.json").write_text(stage.model_dump_json())
+    return home
+
+
+@pytest.mark.slow
+def test_an_empty_mlflow_is_given_all_that_another_one_had(full_home, tmp_path):
+    first, second = tmp_path / "first.db", tmp_path / "second.db"
+    told = program("track", home=full_home, database=first)
+    assert told.returncode == 0, told.stderr
+    assert "ended  ended: 6 samples, 14 traces" in told.stdout
+    assert "4 runs delivered, with 10 samples and 23 traces it lacked; 0 left." in told.stdout
+    held = in_mlflow(first)
+    assert held["ended"]["status"] == "FINISHED"
+    assert [held[name]["status"] for name in ("again", "killed")] == ["KILLED", "KILLED"]
+    assert held["killed"]["tags"]["stopped"].startswith("The process ended")
+    assert held["e"]["artifacts"].keys() == {"report.html", "solves_table.json"}
+    assert held["e"]["times"] == (1_700_000_000_500, 1_700_000_000_500)
+
+    nothing = program("track", home=full_home, database=first)
+    assert "0 runs delivered, with 0 samples and 0 traces it lacked; 0 left." in nothing.stdout
+
+    rebuilt = program("track", "--rebuild", home=full_home, database=second)
+    assert "4 runs delivered, with 10 samples and 23 traces it lacked; 0 left." in rebuilt.stdout
+    assert "registers it again" in rebuilt.stdout
+    assert _comparable(in_mlflow(second)) == _comparable(held)
+
+    # Somebody lost the database, and the markers know nothing of it.
+    second.unlink()
+    program("track", home=full_home, database=second)
+    again = program("track", "--rebuild", home=full_home, database=second)
+    assert "4 runs delivered" in again.stdout
+    assert _comparable(in_mlflow(second)) == _comparable(held)
+
+
+def _comparable(held):
+    """Leave out when a killed search was found killed, which is the only time that is nobody's journal's."""
+    for name in ("again", "killed"):
+        start, _ = held[name]["times"]
+        held[name]["times"] = (start, None)
+    return held
+
+
+@pytest.mark.slow
+def test_a_folder_somebody_is_at_is_left_to_them_and_one_that_cannot_be_read_is_named(full_home, tmp_path):
+    (full_home / "runs" / "ended" / "journal.jsonl").write_text("{}\n")
+    with process_lock(full_home / "locks" / "evolution-again.lock"):
+        done = program("track", home=full_home, database=tmp_path / "mlflow.db")
+    assert done.returncode == 1
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert "A process is at it" in lines["again"]
+    assert "is no entry of a journal" in lines["ended"]
+    assert "2 runs delivered" in done.stdout
+    assert "2 runs could not be delivered whole." in done.stderr
+    assert json.loads((full_home / "runs" / "killed" / ".tracked.json").read_text())["run_id"]
+    assert not (full_home / "runs" / "again" / ".tracked.json").exists()
