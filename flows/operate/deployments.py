@@ -131,7 +131,7 @@ def register(client: SyncPrefectClient, stages: Sequence[Stage] = STAGES) -> lis
 
     What a person may change on the page (parameters, schedules, limits, tags, whether it is paused) is set when
     a deployment is made and left alone afterwards; what belongs to the code (form, version, description) is
-    renewed. Parameters the code no longer takes are replaced.
+    renewed. Parameters that are missing, or that the code no longer takes, are replaced.
     """
     try:
         client.read_work_pool(WORK_POOL)
@@ -149,6 +149,7 @@ def register(client: SyncPrefectClient, stages: Sequence[Stage] = STAGES) -> lis
         reason = _refusal(present.parameters)
         if reason is not None:
             notes.append(f"The parameters of {stage.name} no longer fit and were set anew: {reason}")
+        if reason is not None or not present.parameters:  # `prefect deploy` leaves the forms to us
             update = update.model_copy(update={"parameters": stage.parameters})
         client.update_deployment(present.id, update)
     register_automations(client)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -27,6 +27,13 @@ class Observer:
 
     def note(self, text: str) -> None:
         """Take note of something the user should know."""
+
+    def notes(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Pass several on, each once, and return them for the result."""
+        told = tuple(dict.fromkeys(texts))
+        for text in told:
+            self.note(text)
+        return told
 
 
 _NOBODY = Observer()
