@@ -7,7 +7,7 @@ from prefect import flow
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from flows.operate.abandoned import name_owner
-from flows.operate.observer import observer
+from flows.operate.observer import noted, observer
 from flows.results import CollectionResult, TrackedRun
 from tasks.collection import collect, track_collection
 from tasks.states import in_plain_words, told
@@ -36,6 +36,6 @@ def collection(config: PipelineConfig) -> CollectionResult:
     wanted, count = config.collection.decisions, f"{len(summary.instances)} instances."
     few = f"{summary.decisions} of {wanted} decisions could be recorded on {count}"
     short = (few,) if summary.decisions < wanted else ()
-    notes = observer().notes((*short, *summary.failures, *summary.notes))
+    notes = noted((*short, *summary.failures, *summary.notes))
     result = CollectionResult(summary=summary, run=TrackedRun.of(COLLECTION, run_id), notes=notes)
     return told(result, f"{summary.decisions} decisions on {count}")

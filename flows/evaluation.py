@@ -16,7 +16,7 @@ from bife_core.report import Story
 from bife_core.scip.builtin import BUILTIN_BRANCHERS
 from flows.operate.abandoned import name_owner
 from flows.operate.artifacts import show_verdict
-from flows.operate.observer import observer
+from flows.operate.observer import noted, observer
 from flows.registration import present_champion, refusal_notes, register_rule
 from flows.results import EvaluationResult, TrackedRun
 from flows.verdicts import comparison, evaluation_verdict
@@ -105,7 +105,7 @@ def evaluation(
     run_id = track_evaluation(config.instances, settings, methods, every, summary, story)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
     further = (summary.note,) if summary.note else ()
-    notes = observer().notes((*notes, *summary.failures, *differing, *further))
+    notes = noted((*notes, *summary.failures, *differing, *further))
     result = EvaluationResult(
         summary=summary,
         source=methods[0].source or "",

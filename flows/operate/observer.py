@@ -28,13 +28,6 @@ class Observer:
     def note(self, text: str) -> None:
         """Take note of something the user should know."""
 
-    def notes(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Pass several on, each once, and return them for the result."""
-        told = tuple(dict.fromkeys(texts))
-        for text in told:
-            self.note(text)
-        return told
-
 
 _NOBODY = Observer()
 _watching: ContextVar[Observer] = ContextVar("bife_observer", default=_NOBODY)
@@ -43,6 +36,14 @@ _watching: ContextVar[Observer] = ContextVar("bife_observer", default=_NOBODY)
 def observer() -> Observer:
     """Return who watches the present run."""
     return _watching.get()
+
+
+def noted(texts: Iterable[str]) -> tuple[str, ...]:
+    """Have whoever watches take note of texts, of each once, and return them for the result."""
+    told = tuple(dict.fromkeys(texts))
+    for text in told:
+        observer().note(text)
+    return told
 
 
 @contextmanager
