@@ -42,10 +42,10 @@ QUICK := tests/test_*.py tests/bife_core/test_*.py $(addprefix tests/bife_core/,
   $(addprefix tests/flows/cli/test_cli_,docs.py options.py watching.py)
 
 check: lint
-	$(BIN)/python -m pytest -n 2 -m "not slow and not long and not browser" $(QUICK)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not long and not browser" $(QUICK)
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 long: $(STAMP)
 	$(BIN)/python -m pytest -m long
