@@ -5,10 +5,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BROWSER := $(VENV)/.browser
 
-.PHONY: help setup demo test long browser screenshots lint bench scale postgres chaos hostile clean
+.PHONY: help setup demo check test long browser screenshots lint bench scale postgres chaos hostile clean
 
 help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
+	@echo "make check   check style and types and run the quick half of the tests"
 	@echo "make test    run the tests"
 	@echo "make long    run the tests that take a minute or more each, which make test leaves out"
 	@echo "make browser open the pages of Prefect and MLflow in Chromium, fill in forms, approve and refuse a rule"
@@ -36,8 +37,15 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)
 	$(BIN)/bife demo
 
+# No server, no run, few solves: what fits into a minute and a half with style and types.
+QUICK := tests/test_*.py tests/bife_core/test_*.py $(addprefix tests/bife_core/,benchmarks generators rules search) \
+  $(addprefix tests/flows/cli/test_cli_,docs.py options.py watching.py)
+
+check: lint
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not long and not browser" $(QUICK)
+
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 long: $(STAMP)
 	$(BIN)/python -m pytest -m long

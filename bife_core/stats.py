@@ -261,15 +261,17 @@ def _signed_rank_p_value(differences: NDArray[np.float64]) -> float:
     """Return the two-sided p-value of the signed ranks of differences, none of which is 0."""
     # Mean ranks are multiples of a half, so twice the ranks are whole numbers, and sums of them index an array.
     doubled = np.rint(2 * scipy.stats.rankdata(np.abs(differences))).astype(int)
-    chance = np.zeros(int(doubled.sum()) + 1)
+    ranks = doubled // np.gcd.reduce(doubled)
+    positive = int(ranks[differences > 0].sum())
+    smaller = min(positive, int(ranks.sum()) - positive)
+    # Larger sums than the smaller one do not count, and lead to none that do.
+    chance = np.zeros(smaller + 1)
     chance[0] = 1.0
-    for rank in doubled:
-        with_it = chance[:-rank].copy()
+    for rank in ranks:
+        with_it = 0.5 * chance[: max(smaller + 1 - rank, 0)]
         chance *= 0.5
-        chance[rank:] += 0.5 * with_it
-    positive = int(doubled[differences > 0].sum())
-    smaller = min(positive, int(doubled.sum()) - positive)
-    return min(1.0, 2.0 * float(chance[: smaller + 1].sum()))
+        chance[rank:] += with_it
+    return min(1.0, 2.0 * float(chance.sum()))
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:

@@ -7,11 +7,11 @@ from prefect import flow
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from flows.operate.abandoned import name_owner
-from flows.operate.observer import observer
+from flows.operate.observer import noted, observer
 from flows.results import CollectionResult, TrackedRun
 from tasks.collection import collect, track_collection
 from tasks.states import in_plain_words, told
-from tasks.tracking import COLLECTION, run_url
+from tasks.tracking import COLLECTION
 
 
 @flow(name="collection", flow_run_name="collection {config.instances.label}", on_running=[name_owner])
@@ -33,15 +33,9 @@ def collection(config: PipelineConfig) -> CollectionResult:
     collected = collect(config.instances, config.collection, config.runner)
     summary = CollectionSummary.model_validate(collected)
     run_id = track_collection(config.instances, config.collection, summary)
-    notes = (*summary.failures, *summary.notes)
-    if summary.decisions < config.collection.decisions:
-        notes = (
-            f"{summary.decisions} of {config.collection.decisions} decisions could be recorded on "
-            f"{len(summary.instances)} instances.",
-            *notes,
-        )
-    for note in notes:
-        observer().note(note)
-    run = TrackedRun(experiment=COLLECTION, run_id=run_id, url=run_url(run_id, COLLECTION))
-    counted = f"{summary.decisions} decisions on {len(summary.instances)} instances."
-    return told(CollectionResult(summary=summary, run=run, notes=notes), counted)
+    wanted, count = config.collection.decisions, f"{len(summary.instances)} instances."
+    few = f"{summary.decisions} of {wanted} decisions could be recorded on {count}"
+    short = (few,) if summary.decisions < wanted else ()
+    notes = noted((*short, *summary.failures, *summary.notes))
+    result = CollectionResult(summary=summary, run=TrackedRun.of(COLLECTION, run_id), notes=notes)
+    return told(result, f"{summary.decisions} decisions on {count}")

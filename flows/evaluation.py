@@ -17,7 +17,7 @@ from bife_core.report import Story
 from bife_core.scip.builtin import BUILTIN_BRANCHERS
 from flows.operate.abandoned import name_owner
 from flows.operate.artifacts import show_verdict
-from flows.operate.observer import observer
+from flows.operate.observer import noted, observer
 from flows.registration import present_champion, refusal_notes, register_rule
 from flows.results import EvaluationResult, TrackedRun
 from flows.verdicts import comparison, evaluation_verdict
@@ -33,7 +33,7 @@ from tasks.evaluation_files import search_behind
 from tasks.origin import origin_of
 from tasks.records import InstanceSet
 from tasks.states import in_plain_words, told
-from tasks.tracking import EVALUATION, run_url
+from tasks.tracking import EVALUATION
 
 RuleReference = Annotated[
     str,
@@ -103,21 +103,16 @@ def evaluation(
         notes=notes,
     )
     run_id = track_evaluation(config.instances, settings, methods, every, summary, story)
-    notes = (
-        *notes,
-        *summary.failures,
-        *(f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches),
-        *([summary.note] if summary.note else []),
-    )
-    for note in notes:
-        observer().note(note)
+    differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
+    further = (summary.note,) if summary.note else ()
+    notes = noted((*notes, *summary.failures, *differing, *further))
     result = EvaluationResult(
         summary=summary,
         source=methods[0].text,
         sha=methods[0].identity,
         test_digest=every[0].content,
         directory=evaluation_directory(evaluation_key(methods, every, settings, summary)),
-        run=TrackedRun(experiment=EVALUATION, run_id=run_id, url=run_url(run_id, EVALUATION)),
+        run=TrackedRun.of(EVALUATION, run_id),
         notes=notes,
     )
     if as_challenger:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bife_core.config import PipelineConfig
 from flows.operate.events import CHALLENGER_REGISTERED, announce
-from flows.operate.observer import observer
+from flows.operate.observer import noted, observer
 from flows.results import EvaluationResult
 from tasks.origin import Origin
 from tasks.promotion import register
@@ -35,8 +35,7 @@ def register_rule(config: PipelineConfig, evaluated: EvaluationResult, origin: O
     if CHALLENGER in registered.aliases and CHAMPION not in registered.aliases:
         payload = {"name": registered.name, "approval": config.approval}
         announce(CHALLENGER_REGISTERED, registered.name, payload)
-    for note in refusal_notes(registered):
-        observer().note(note)
+    noted(refusal_notes(registered))
     return registered
 
 

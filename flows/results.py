@@ -13,6 +13,7 @@ from bife_core.scip.solving import SolveResult
 from bife_core.search import Sample, SearchCost
 from bife_core.values import Value
 from tasks.registry import RegisteredRule
+from tasks.tracking import run_url
 
 
 class TrackedRun(Value):
@@ -29,6 +30,11 @@ class TrackedRun(Value):
     experiment: str
     run_id: str
     url: str
+
+    @classmethod
+    def of(cls, experiment: str, run_id: str) -> TrackedRun:
+        """Return a run of an experiment, with the address of its page."""
+        return cls(experiment=experiment, run_id=run_id, url=run_url(run_id, experiment))
 
 
 class CollectionResult(Value):

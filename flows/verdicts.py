@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bife_core.evaluation.metrics import metric_of
-from bife_core.evaluation.verdict import known_as, p_text
+from bife_core.evaluation.verdict import known_as
 from bife_core.evolution.files import abstract
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 
@@ -53,15 +53,36 @@ def comparison(result: EvaluationResult) -> str:
     word = {"better": faster, "worse": slower, "undecided": "not significantly different from"}[lead.finding]
     name = "The rule" if summary.rule == "best_rule" else summary.rule
     what = metric_of(lead.metric).words
-    return f"{name} is {word} {known_as(summary.baseline)}: {interval(result)} of its {what}"
+    return f"{name} is {word} {known_as(summary.baseline)}: {ratio(result)} of its {what}"
 
 
-def interval(result: EvaluationResult) -> str:
+def ratio(result: EvaluationResult) -> str:
     """Return the ratio with its interval."""
     summary = result.summary
     if summary.ci_low is None or summary.ci_high is None:
         return f"{summary.ratio:.3f} (no interval)"
-    return f"{summary.ratio:.3f} ({summary.ci_low:.3f} to {summary.ci_high:.3f} at {summary.confidence:.0%})"
+    level = f"{summary.confidence:.0%} interval {summary.ci_low:.3f} to {summary.ci_high:.3f}"
+    return f"{summary.ratio:.3f} ({level})"
+
+
+def measured(result: EvaluationResult) -> list[tuple[str, str]]:
+    """Return the outcome of a comparison with all that qualifies it, labelled."""
+    summary, metric = result.summary, metric_of(result.summary.protocol.metric)
+    kind, better, worse = ("time", "faster", "slower")
+    if metric.name != "time":
+        kind, better, worse = metric.words, "better", "worse"
+    change = f"{abs(1.0 - summary.ratio):.0%} {'less' if summary.ratio < 1 else 'more'} {metric.words}"
+    even = summary.instances - summary.wins - summary.losses
+    won = f"{summary.wins} {better}, {summary.losses} {worse}" + (f", {even} even" if even else "")
+    seeds = "1 seed" if len(summary.seeds) == 1 else f"{len(summary.seeds)} seeds"
+    order = "all methods of a model in turn on the same core"
+    return [
+        (f"{kind} ratio", f"{ratio(result)}: the rule takes {change}"),
+        ("node ratio", f"{summary.node_ratio:.3f}"),
+        ("models", won),
+        ("solves", f"{len(summary.rows)}, {seeds} a model, {order}"),
+        *([("verdict", summary.verdict)] if summary.comparisons else ()),
+    ]
 
 
 def pipeline_verdict(result: PipelineResult) -> str:
@@ -79,16 +100,7 @@ def pipeline_verdict(result: PipelineResult) -> str:
 
 
 def _table(result: EvaluationResult) -> str:
-    summary = result.summary
-    lead, baseline = summary.leading[0], known_as(summary.baseline)
-    rows = (
-        (f"{metric_of(lead.metric).words} relative to {baseline}", interval(result)),
-        (f"nodes relative to {baseline}", f"{summary.node_ratio:.3f}"),
-        ("significance", p_text(lead.p_adjusted)),
-        ("instances won, lost", f"{summary.wins}, {summary.losses} of {summary.instances}"),
-        ("seeds", str(len(summary.seeds))),
-    )
-    return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows)
+    return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in measured(result))
 
 
 def _notes(notes: tuple[str, ...]) -> str:

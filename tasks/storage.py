@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from typing import Any, Final
 import fsspec
 
 from bife_core.errors import ConfigError
+from bife_core.files import write_whole
 from tasks.home import project_home
 from tasks.progress import note_listener
 
@@ -105,18 +105,8 @@ def fetch(key: str, root: str) -> Path:
     """
     path = project_home().root / key
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
-        try:
-            with (
-                _reached(root) as (system, base),
-                system.open(f"{base}/{key}", "rb") as source,
-                partial.open("wb") as copy,
-            ):
-                shutil.copyfileobj(source, copy)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with _reached(root) as (system, base), system.open(f"{base}/{key}", "rb") as source:
+            write_whole(path, source.read())
     return path
 
 

@@ -38,6 +38,23 @@ for _name in (
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+SHARED = ("operated", "smoke")
+"""Fixtures that start servers or make a whole run: one process makes each, for all tests that look at it."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests of a file together, and files that share a dear fixture, where ``--dist loadgroup`` spreads them."""
+    shared: dict[Path, str] = {}
+    for item in items:
+        asked = getattr(item, "fixturenames", ())
+        dear = next((name for name in SHARED if name in asked), None)
+        if dear is not None:
+            shared.setdefault(item.path, dear)
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(shared.get(item.path, str(item.path))))
+
+
 @pytest.fixture(scope="session")
 def home() -> Path:
     """The session's home, removed at its end."""

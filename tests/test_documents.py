@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 _LINK = re.compile(r"\]\((?!https?://|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
@@ -29,6 +29,6 @@ def test_links_lead_to_files_and_headings(page):
 
 
 def test_every_picture_is_shown():
-    shown = {name for page in PAGES for name, _ in _LINK.findall(page.read_text(encoding="utf-8"))}
-    pictures = {f"images/{path.name}" for path in (ROOT / "docs" / "images").iterdir()}
-    assert pictures <= shown
+    links = [(page, name) for page in PAGES for name, _ in _LINK.findall(page.read_text(encoding="utf-8"))]
+    shown = {(page.parent / name).resolve() for page, name in links if name}
+    assert {*(ROOT / "docs" / "images").iterdir()} <= shown

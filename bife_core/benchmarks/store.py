@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import uuid
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 from bife_core.errors import InstanceError
+from bife_core.files import write_whole
 
 _SUFFIX = ".mps.gz"
 
@@ -58,7 +58,7 @@ def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, s
     try:
         directory.mkdir(parents=True, exist_ok=True)
         # No time stamp goes into the file: equal models are equal files.
-        _write(path, gzip.compress(content, compresslevel=6, mtime=0))
+        write_whole(path, gzip.compress(content, compresslevel=6, mtime=0))
     except OSError as error:
         reason = error.strerror or str(error)
         raise InstanceError(f"Cannot keep the generated model {path}: {reason}.") from error
@@ -70,12 +70,3 @@ def _content_digest_of(path: Path) -> str | None:
         return content_digest(gzip.decompress(path.read_bytes()))
     except (OSError, EOFError, zlib.error):
         return None
-
-
-def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

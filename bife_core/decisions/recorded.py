@@ -8,7 +8,6 @@ and a digest of the content stand in the file's metadata.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ import pyarrow.parquet as pq
 
 from bife_core.errors import DecisionsError
 from bife_core.features import FEATURES, N_FEATURES
+from bife_core.files import write_whole
 
 SCHEMA_VERSION: Final = "1"
 _SCORE_TOLERANCE: Final = 1e-9
@@ -123,10 +123,9 @@ class Decisions:
             }
         )
         table = table.replace_schema_metadata({"bife_schema": SCHEMA_VERSION, "bife_digest": self.digest})
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-        pq.write_table(table, partial, compression="zstd")
-        partial.replace(path)
+        content = pa.BufferOutputStream()
+        pq.write_table(table, content, compression="zstd")
+        write_whole(path, content.getvalue().to_pybytes())
 
     @classmethod
     def load(cls, path: str | Path) -> Decisions:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import uuid
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +18,7 @@ from urllib.parse import quote
 from pydantic import Field, ValidationError
 
 from bife_core.errors import GeneratorError
+from bife_core.files import write_whole
 from bife_core.generators.base import Attempt, Message
 from bife_core.values import Value
 
@@ -120,8 +121,8 @@ class CallStore:
         while True:
             taken += 1
             numbered = call.model_copy(update={"number": taken, "status": "sent"})
-            part = self._part(numbered)
-            path = self._path(numbered)
+            part, path = self.directory / f".{uuid.uuid4().hex}.part", self._path(numbered)
+            self._write(part, numbered)
             try:
                 # Unlike a renaming, a link never takes the place of another process's call.
                 os.link(part, path)
@@ -139,7 +140,7 @@ class CallStore:
     def write(self, call: Call) -> Path:
         """Write `call` so that its file is either complete or as it was, whatever happens meanwhile."""
         path = self._path(call)
-        self._part(call).replace(path)
+        self._write(path, call)
         self._sync()
         return path
 
@@ -158,28 +159,17 @@ class CallStore:
     def _path(self, call: Call) -> Path:
         return self.directory / f"{_file_stem(call.key)}.{call.number:03d}.json"
 
-    def _part(self, call: Call) -> Path:
+    def _write(self, path: Path, call: Call) -> None:
         text = json.dumps(call.model_dump(mode="json"), indent=1, ensure_ascii=False)
-        name = None
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(
-                dir=self.directory, prefix=".", suffix=".part", delete=False
-            ) as part:
-                name = part.name
-                # A model may answer with half a surrogate pair, which UTF-8 cannot hold.
-                part.write(text.encode("utf-8", "replace"))
-                part.flush()
-                os.fsync(part.fileno())
+            # A model may answer with half a surrogate pair, which UTF-8 cannot hold.
+            write_whole(path, text.encode("utf-8", "replace"))
         except OSError as error:
-            if name is not None:
-                Path(name).unlink(missing_ok=True)
             # Not left to those who try again on disk trouble: another try would be another paid call.
             raise GeneratorError(
                 f"Calls to the model API cannot be written to {self.directory} ({error.strerror or error}); "
                 "no call is made that cannot be kept. Make room or set BIFE_HOME, and run again."
             ) from error
-        return Path(part.name)
 
     def _sync(self) -> None:
         """Have the names on disk too, so that a power cut does not lose a call; Windows knows no such thing."""

@@ -45,16 +45,20 @@ def _option(
     kind: Any,
     panel: str,
     meaning: str,
-    *names: str,
+    shown: str | None = None,
+    *,
+    name: str | None = None,
     choices: Mapping[str, str] | None = None,
     default: Any = None,
     **more: Any,
 ) -> tuple[Any, Any]:
-    """Return an option's annotation and default; `choices` say of themselves what they are."""
+    """Return an option's annotation and default; what is `shown` as default is what None comes to."""
     if choices is not None:
         offered = list(choices.items())
         more |= {"metavar": "|".join(choices), "autocompletion": lambda: offered}
-        meaning = f"{meaning}: {'; '.join(f'{name}: {about}' for name, about in offered)}."
+        meaning = f"{meaning}: {'; '.join(f'{choice}: {about}' for choice, about in offered)}."
+    more |= {"show_default": shown} if shown is not None else {}
+    names = [name] if name is not None else []
     return Annotated[kind, typer.Option(*names, rich_help_panel=panel, help=meaning, **more)], default
 
 
@@ -63,18 +67,9 @@ _Text, _File, _Count = str | None, Path | None, int | None
 
 OPTIONS: Final = {
     "benchmark": _option(
-        _Text,
-        _WHAT,
-        "Family of generated models.",
-        autocompletion=_benchmarks,
-        show_default="combinatorial_auction",
+        _Text, _WHAT, "Family of generated models.", "combinatorial_auction", autocompletion=_benchmarks
     ),
-    "size": _option(
-        _Text,
-        _WHAT,
-        "Size of the generated models: tiny, test or transfer.",
-        show_default="the preset's",
-    ),
+    "size": _option(_Text, _WHAT, "Size of the generated models: tiny, test or transfer.", "the preset's"),
     "instances": _option(
         _File,
         _WHAT,
@@ -86,38 +81,24 @@ OPTIONS: Final = {
         _Text,
         _HOW,
         "Who extracts the features of recorded decisions; ecole needs the optional package.",
+        "bife",
         metavar="bife|ecole",
-        show_default="bife",
     ),
     "search": _option(
         _Text,
         _HOW,
         "How rules are searched for: bife, eoh, reevo, llm4branch, ... (docs/searches.md).",
+        "bife",
         metavar="NAME",
         autocompletion=_searches,
-        show_default="bife",
     ),
     "generator": _option(_Text, _HOW, "Who writes the rules", choices=GENERATORS),
-    "model": _option(_Text, _HOW, "Model of --generator openai.", show_default="BIFE_LLM_MODEL"),
+    "model": _option(_Text, _HOW, "Model of --generator openai.", "BIFE_LLM_MODEL"),
     "replay_from": _option(_File, _HOW, "Recorded answers of --generator replay.", metavar="DIR"),
-    "seed": _option(
-        _Count,
-        _HOW,
-        "Seed of the search; decisions and instances stay the same.",
-        min=0,
-        show_default="0",
-    ),
+    "seed": _option(_Count, _HOW, "Seed of the search; decisions and instances stay the same.", "0", min=0),
     "preset": _option(str, _SETTINGS, "Budget to start from", choices=PRESETS, default="quick"),
-    "protocol": _option(
-        _Text, _SETTINGS, "How rules are evaluated", choices=PROTOCOLS, show_default="custom"
-    ),
-    "workers": _option(
-        _Count,
-        _SETTINGS,
-        "Solver processes, one pinned per core.",
-        min=1,
-        show_default="all cores",
-    ),
+    "protocol": _option(_Text, _SETTINGS, "How rules are evaluated", "custom", choices=PROTOCOLS),
+    "workers": _option(_Count, _SETTINGS, "Solver processes, one pinned per core.", "all cores", min=1),
     "config": _option(
         _File,
         _SETTINGS,
@@ -128,7 +109,7 @@ OPTIONS: Final = {
         list[str] | None,
         _SETTINGS,
         "Any setting `bife config` lists, its value as JSON or plain text; may be repeated and wins.",
-        "--set",
+        name="--set",
         metavar="SECTION.KEY=VALUE",
     ),
 }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -111,12 +110,10 @@ def solve_settings(
     from bife_core.scip.solving import SolveSettings
     from bife_core.values import describe
 
-    params: dict[str, Any] = dict(map(assignment, assignments))
-    where: Literal["root", "default"] = cuts  # type: ignore[assignment]  # the model checks it
+    params = dict(map(assignment, assignments))
+    given = {"time_limit_s": time_limit_s, "seed": seed, "cuts": cuts, "guard": as_guard(guard)}
     try:
-        return SolveSettings(
-            time_limit_s=time_limit_s, seed=seed, cuts=where, guard=as_guard(guard), params=params
-        )
+        return SolveSettings.model_validate(given | {"params": params})
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
 
@@ -151,29 +148,30 @@ def standing(result: SolveResult) -> str:
 def show_results(console: Console, results: list[SolveResult]) -> None:
     """Print the solves, one a column, and the ratio of the first to the second where there is one."""
 
-    def row(label: str, cell: Callable[[SolveResult], str], of_rules: bool = False) -> tuple[str, ...]:
-        return label, *("-" if of_rules and not one.rule_sha else cell(one) for one in results)
+    def of_rules(cell: str) -> list[str]:
+        return [cell.format(one) if one.rule_sha else "-" for one in results]
 
-    rows = [
-        row("status", lambda one: one.status),
-        row("objective", lambda one: number(one.primal_bound, 10)),
-        row("gap", lambda one: "-" if one.gap is None else f"{one.gap:.2%}"),
-    ]
-    for label, name, digits in (
-        ("nodes", "nodes", 0),
-        ("LP iterations", "lp_iterations", 0),
-        ("CPU s", "cpu_s", 2),
-    ):
-        values = [getattr(one, name) for one in results]
-        ratio = [f"{values[0] / values[1]:.3f}" if values[1] else "-"] if len(values) == 2 else []
-        rows.append((label, *(f"{value:.{digits}f}" for value in values), *ratio))
-    rows.append(row("rule asked", lambda one: f"{one.calls} times", of_rules=True))
-    rows.append(row("in rule, s", lambda one: f"{one.callback_s:.4f}", of_rules=True))
+    rows = {
+        "status": [one.status for one in results],
+        "objective": [number(one.primal_bound, 10) for one in results],
+        "gap": ["-" if one.gap is None else f"{one.gap:.2%}" for one in results],
+        "nodes": [str(one.nodes) for one in results],
+        "LP iterations": [str(one.lp_iterations) for one in results],
+        "CPU s": [f"{one.cpu_s:.2f}" for one in results],
+        "rule asked": of_rules("{0.calls} times"),
+        "in rule, s": of_rules("{0.callback_s:.4f}"),
+    }
     for label, name in HAND_OVERS.items():
         if any(getattr(one, name) for one in results):
-            rows.append(row(label, lambda one, name=name: f"{getattr(one, name)} times", of_rules=True))  # type: ignore[misc]
-    names = [full_name(one.brancher) for one in results]
-    show_table(console, ("", *names, *(("ratio",) if len(results) == 2 else ())), rows)
+            rows[label] = of_rules(f"{{0.{name}}} times")
+    names = ["", *(full_name(one.brancher) for one in results)]
+    if len(results) == 2:
+        first, second = results
+        names.append("ratio")
+        for label, name in (("nodes", "nodes"), ("LP iterations", "lp_iterations"), ("CPU s", "cpu_s")):
+            base = getattr(second, name)
+            rows[label].append(f"{getattr(first, name) / base:.3f}" if base else "-")
+    show_table(console, names, [(label, *cells) for label, cells in rows.items()])
 
 
 def conclude(name: str, results: list[SolveResult]) -> None:

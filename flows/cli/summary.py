@@ -21,6 +21,7 @@ from flows.cli.consoles import (
     show_table,
 )
 from flows.operate.servers import LOOPBACK, MLFLOW_PORT
+from flows.verdicts import measured
 
 if TYPE_CHECKING:
     from bife_core.config import PipelineConfig
@@ -84,10 +85,10 @@ def show_evolution(console: Console, result: EvolutionResult) -> None:
 
 def show_comparison(console: Console, result: EvaluationResult) -> None:
     """Print all methods side by side on held-out models, the verdict, and the ratio with all that qualifies it."""
-    compared, by = result.summary, result.summary.protocol.metric
+    compared = result.summary
     models = "model" if compared.instances == 1 else "models"
     show_heading(console, f"Against {full_name(compared.baseline)} on {compared.instances} held-out {models}")
-    entries = method_table(compared.frame(), by)
+    entries = method_table(compared.frame(), compared.protocol.metric)
     several = len(compared.settings) > 1
     rows = [
         (
@@ -103,26 +104,7 @@ def show_comparison(console: Console, result: EvaluationResult) -> None:
     show_table(console, (*(("models",) if several else ()), *columns), rows)
     console.print("CPU s, nodes and LP iterations are geometric means over all solves", style="dim")
     console.print()
-    interval = (
-        "no interval"
-        if compared.ci_low is None or compared.ci_high is None
-        else f"{compared.confidence:.0%} interval {compared.ci_low:.3f} to {compared.ci_high:.3f}"
-    )
-    what = METRICS[by].words
-    kind, better, worse = ("time", "faster", "slower") if by == "time" else (what, "better", "worse")
-    change = f"{abs(1.0 - compared.ratio):.0%} {'less' if compared.ratio < 1 else 'more'} {what}"
-    even = compared.instances - compared.wins - compared.losses
-    won = f"{compared.wins} {better}, {compared.losses} {worse}" + (f", {even} even" if even else "")
-    seeds = "1 seed" if len(compared.seeds) == 1 else f"{len(compared.seeds)} seeds"
-    order = "all methods of a model in turn on the same core"
-    facts = [
-        (f"{kind} ratio", f"{compared.ratio:.3f} ({interval}): the rule takes {change}"),
-        ("node ratio", f"{compared.node_ratio:.3f}"),
-        ("models", won),
-        ("solves", f"{len(compared.rows)}, {seeds} a model, {order}"),
-        *([("verdict", compared.verdict)] if compared.comparisons else ()),
-    ]
-    show_facts(console, facts)
+    show_facts(console, measured(result))
 
 
 def show_optima(console: Console, compared: EvaluationResult | None, design: Sequence[SolveResult]) -> None:

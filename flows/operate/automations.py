@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
-from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.events.actions import RunDeployment
@@ -20,16 +19,9 @@ from flows.operate.events import CHALLENGER_REGISTERED, EVOLUTION_ENDED
 
 @dataclass(frozen=True)
 class Reaction:
-    """A deployment that is run when an event occurs.
+    """An automation, found again by its name: a deployment (``flow/deployment``) that is run when an event occurs.
 
-    Attributes
-    ----------
-    name : str
-        Of the automation; it is found again by it.
-    deployment : str
-        As ``flow/deployment``.
-    parameters : mapping
-        Templates, filled in from the event.
+    The parameters are templates, filled in from the event.
     """
 
     name: str
@@ -45,11 +37,7 @@ REACTIONS: Final = (
         "Compares the best rule with RPB on held-out instances and registers it as challenger.",
         EVOLUTION_ENDED,
         "evaluation/evaluation",
-        {
-            "config": "{{ event.payload.config }}",
-            "rule": "{{ event.payload.rule }}",
-            "as_challenger": True,
-        },
+        {"config": "{{ event.payload.config }}", "rule": "{{ event.payload.rule }}", "as_challenger": True},
     ),
     Reaction(
         "bife: promote a challenger",
@@ -75,21 +63,15 @@ def register_automations(client: SyncPrefectClient) -> None:
         If a deployment is missing.
     """
     for reaction in REACTIONS:
-        if client.find_automation(reaction.name) is None:
-            deployment = client.read_deployment_by_name(reaction.deployment)
-            client.create_automation(automation(reaction, deployment.id))
-
-
-def automation(reaction: Reaction, deployment_id: UUID) -> AutomationCore:
-    """Return a reaction as Prefect describes it."""
-    return AutomationCore(
-        name=reaction.name,
-        description=reaction.about,
-        enabled=True,
-        trigger=EventTrigger(expect={reaction.event}, posture=Posture.Reactive, threshold=1),
-        actions=[
-            RunDeployment(
-                source="selected", deployment_id=deployment_id, parameters=dict(reaction.parameters)
+        if client.find_automation(reaction.name) is not None:
+            continue
+        deployment = client.read_deployment_by_name(reaction.deployment)
+        run = RunDeployment(
+            source="selected", deployment_id=deployment.id, parameters=dict(reaction.parameters)
+        )
+        trigger = EventTrigger(expect={reaction.event}, posture=Posture.Reactive, threshold=1)
+        client.create_automation(
+            AutomationCore(
+                name=reaction.name, description=reaction.about, enabled=True, trigger=trigger, actions=[run]
             )
-        ],
-    )
+        )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -50,8 +50,6 @@ class Stage:
         The MLflow experiment its runs are found in.
     at_once : int or None
         Runs of it that may go on at the same time; others wait. None sets no limit.
-    parameters : mapping
-        What the form on Prefect's page is filled with.
     nightly : bool
         Whether it gets a schedule, switched off, to be switched on or changed on the page.
     """
@@ -60,7 +58,6 @@ class Stage:
     about: str
     experiment: str | None = None
     at_once: int | None = 1
-    parameters: Mapping[str, Any] = field(default_factory=dict)
     nightly: bool = False
 
     @property
@@ -84,6 +81,12 @@ class Stage:
         return self.flow.parameters.model_dump(exclude_unset=True)
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """What the form is filled with."""
+        settings = "config" in self.flow.parameters.properties
+        return {"config": preset("quick").model_dump(mode="json")} if settings else {}
+
+    @property
     def description(self) -> str:
         """Markdown shown on the deployment's page, with a link to the runs in MLflow."""
         if self.experiment is None:
@@ -91,34 +94,26 @@ class Stage:
         return f"{self.about}\n\nRuns in MLflow: [{self.experiment}]({experiment_url(self.experiment)})"
 
 
-def _quick() -> dict[str, Any]:
-    return {"config": preset("quick").model_dump(mode="json")}
-
-
 STAGES: Final[tuple[Stage, ...]] = (
     Stage(
         collection,
         "Record strong-branching decisions. Instances done before are not solved again.",
         COLLECTION,
-        parameters=_quick(),
     ),
     Stage(
         evolution,
         "Search for a branching rule. Run it again with the same parameters to go on where it stopped.",
         EVOLUTION,
-        parameters=_quick(),
     ),
     Stage(
         evaluation,
         "Compare a rule with a SCIP brancher on held-out instances.",
         EVALUATION,
-        parameters=_quick(),
     ),
     Stage(
         pipeline,
         "From instances to a registered rule: collection, evolution, evaluation, registration.",
         EVOLUTION,
-        parameters=_quick(),
         nightly=True,
     ),
     Stage(
@@ -136,7 +131,7 @@ def register(client: SyncPrefectClient, stages: Sequence[Stage] = STAGES) -> lis
 
     What a person may change on the page (parameters, schedules, limits, tags, whether it is paused) is set when
     a deployment is made and left alone afterwards; what belongs to the code (form, version, description) is
-    renewed. Parameters the code no longer takes are replaced.
+    renewed. Parameters that are missing, or that the code no longer takes, are replaced.
     """
     try:
         client.read_work_pool(WORK_POOL)
@@ -150,46 +145,44 @@ def register(client: SyncPrefectClient, stages: Sequence[Stage] = STAGES) -> lis
         except ObjectNotFound:
             _create(client, stage)
             continue
-        update = DeploymentUpdate(
-            version=code_version(),
-            description=stage.description,
-            entrypoint=stage.entrypoint,
-            path=None,
-            pull_steps=[],
-            work_pool_name=WORK_POOL,
-            enforce_parameter_schema=True,
-            parameter_openapi_schema=stage.form,
-        )
+        update = DeploymentUpdate(path=None, **_of_the_code(stage))
         reason = _refusal(present.parameters)
         if reason is not None:
             notes.append(f"The parameters of {stage.name} no longer fit and were set anew: {reason}")
-            update = update.model_copy(update={"parameters": dict(stage.parameters)})
+        if reason is not None or not present.parameters:  # `prefect deploy` leaves the forms to us
+            update = update.model_copy(update={"parameters": stage.parameters})
         client.update_deployment(present.id, update)
     register_automations(client)
     return notes
 
 
+def _of_the_code(stage: Stage) -> dict[str, Any]:
+    """Return what of a deployment no person changes."""
+    return {
+        "version": code_version(),
+        "description": stage.description,
+        "entrypoint": stage.entrypoint,
+        "pull_steps": [],
+        "work_pool_name": WORK_POOL,
+        "enforce_parameter_schema": True,
+        "parameter_openapi_schema": stage.form,
+    }
+
+
 def _create(client: SyncPrefectClient, stage: Stage) -> None:
-    nightly = DeploymentScheduleCreate(
-        schedule=CronSchedule(cron=NIGHTLY, timezone="UTC"), active=False, slug="nightly"
-    )
+    schedule = CronSchedule(cron=NIGHTLY, timezone="UTC")
+    nightly = DeploymentScheduleCreate(schedule=schedule, active=False, slug="nightly")
+    # More runs wait; their solves would share the cores.
+    waiting = ConcurrencyOptions(collision_strategy=ConcurrencyLimitStrategy.ENQUEUE)
     client.create_deployment(
         flow_id=client.create_flow_from_name(stage.name),
         name=stage.name,
-        version=code_version(),
-        description=stage.description,
         tags=stage.tags,
-        entrypoint=stage.entrypoint,
-        pull_steps=[],
-        work_pool_name=WORK_POOL,
-        parameters=dict(stage.parameters),
-        parameter_openapi_schema=stage.form,
-        enforce_parameter_schema=True,
+        parameters=stage.parameters,
         schedules=[nightly] if stage.nightly else None,
         concurrency_limit=stage.at_once,
-        concurrency_options=(
-            ConcurrencyOptions(collision_strategy=ConcurrencyLimitStrategy.ENQUEUE) if stage.at_once else None
-        ),
+        concurrency_options=waiting if stage.at_once else None,
+        **_of_the_code(stage),
     )
 
 

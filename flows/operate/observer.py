@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -36,6 +36,14 @@ _watching: ContextVar[Observer] = ContextVar("bife_observer", default=_NOBODY)
 def observer() -> Observer:
     """Return who watches the present run."""
     return _watching.get()
+
+
+def noted(texts: Iterable[str]) -> tuple[str, ...]:
+    """Have whoever watches take note of texts, of each once, and return them for the result."""
+    told = tuple(dict.fromkeys(texts))
+    for text in told:
+        observer().note(text)
+    return told
 
 
 @contextmanager

@@ -136,8 +136,8 @@ def mlflow_server(home: Home, access: Access, port: int | None) -> tuple[str, Se
     if access.auth is not None:
         command += ["--app-name", "basic-auth"]
         environment |= _mlflow_password(home, access.auth)
-    server = Server("MLflow", command, environment, f"{address}/health", home.root / "logs" / "mlflow.log")
-    return address, server
+    log, health = home.root / "logs" / "mlflow.log", f"{address}/health"
+    return address, Server("MLflow", command, environment, health, log, address=address)
 
 
 def _mlflow_password(home: Home, auth: str) -> dict[str, str]:
@@ -186,7 +186,7 @@ def prefect_server(home: Home, access: Access, port: int | None) -> tuple[str, S
     command = [sys.executable, "-m", "prefect", "server", "start"]
     log, health = home.root / "logs" / "prefect.log", f"{address}/api/health"
     lists = partial(mend, pages / "v1" / "index.html")
-    return address, Server("Prefect", command, environment, health, log, once_ready=lists)
+    return address, Server("Prefect", command, environment, health, log, lists, address)
 
 
 def worker(home: Home, access: Access, addresses: Mapping[str, str]) -> Server:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,8 @@ PREFECT_PORT: Final = 4200
 START_LIMIT_S: Final = 180.0
 """Wall seconds; the first start on a slow disk prepares a database."""
 
+_RESTARTS: Final = 5
+_RESTARTS_WITHIN_S: Final = 600.0
 _PORTS_TRIED: Final = 10
 _LARGEST_LOG: Final = 10_000_000
 """Bytes; a larger log is put aside when its server starts, and the one put aside before is dropped."""
@@ -88,6 +91,8 @@ class Server:
         What it prints is added there.
     once_ready : callable, optional
         Called when it has begun to serve.
+    address : str
+        Of its page, if it has one.
     """
 
     def __init__(
@@ -98,27 +103,63 @@ class Server:
         health: str,
         log: Path,
         once_ready: Callable[[], None] | None = None,
+        address: str = "",
     ) -> None:
         self.name = name
-        self._once_ready = once_ready
         self.health = health
         self.log = log
-        variables = {k: v for k, v in (os.environ | dict(environment)).items() if v or k not in environment}
-        log.parent.mkdir(parents=True, exist_ok=True)
-        if log.exists() and log.stat().st_size > _LARGEST_LOG:
-            log.replace(log.with_name(f"{log.name}.1"))
-        with log.open("ab") as output:
+        self.address = address
+        self._once_ready = once_ready
+        self._command = command
+        self._variables = {
+            k: v for k, v in (os.environ | {**environment}).items() if v or k not in environment
+        }
+        self._ended: deque[float] = deque(maxlen=_RESTARTS)
+        self._start()
+
+    def _start(self) -> None:
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        if self.log.exists() and self.log.stat().st_size > _LARGEST_LOG:
+            self.log.replace(self.log.with_name(f"{self.log.name}.1"))
+        with self.log.open("ab") as output:
             self._begin = output.tell()
             self._process = subprocess.Popen(
-                command,
-                env=variables,
+                self._command,
+                env=self._variables,
                 # Away from the user's directory: neither its settings files nor stray output belong to it.
-                cwd=log.parent,
+                cwd=self.log.parent,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+    @property
+    def restarts(self) -> int:
+        """How often it ended by itself and was started again."""
+        return len(self._ended)
+
+    def tend(self) -> str | None:
+        """Start the server again if it has ended, and return a sentence about it.
+
+        Raises
+        ------
+        ServerError
+            If it has ended too often.
+        """
+        try:
+            self.check()
+        except ServerError as error:
+            now = time.monotonic()
+            if self.restarts == _RESTARTS and now - self._ended[0] < _RESTARTS_WITHIN_S:
+                raise ServerError(
+                    f"{error}; it has ended {_RESTARTS + 1} times within {_RESTARTS_WITHIN_S / 60:g} minutes."
+                ) from error
+            self._ended.append(now)
+            self.stop()
+            self._start()
+            return f"Started again: {error}"
+        return None
 
     def wait_ready(self, limit_s: float = START_LIMIT_S) -> None:
         """Return once the server answers.

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -27,8 +25,6 @@ from tasks.locks import LockTimeoutError, process_lock
 MARK: Final = "BIFE_UP"
 """Environment variable all processes of one `bife up` carry, whoever started them."""
 
-_RESTARTS: Final = 5
-_RESTARTS_WITHIN_S: Final = 600.0
 _STOP_LIMIT_S: Final = 10.0
 _DOWN_LIMIT_S: Final = 60.0
 _POLL_S: Final = 0.5
@@ -165,51 +161,6 @@ def _marked(mark: str) -> list[psutil.Process]:
     return found
 
 
-class Kept:
-    """A server that is started again when it ends by itself; the address of its page may be empty."""
-
-    def __init__(self, address: str, server: Server, restart: Callable[[], Server]) -> None:
-        self.address = address
-        self.server = server
-        self._restart = restart
-        self._ended: deque[float] = deque(maxlen=_RESTARTS)
-
-    @property
-    def part(self) -> Part:
-        """How the state describes it."""
-        server = self.server
-        return Part(
-            name=server.name,
-            pid=server.pid,
-            address=self.address,
-            health=server.health,
-            log=server.log,
-            restarts=len(self._ended),
-        )
-
-    def tend(self) -> str | None:
-        """Start the server again if it has ended, and return a sentence about it.
-
-        Raises
-        ------
-        ServerError
-            If it has ended too often.
-        """
-        try:
-            self.server.check()
-        except ServerError as error:
-            now = time.monotonic()
-            if len(self._ended) == _RESTARTS and now - self._ended[0] < _RESTARTS_WITHIN_S:
-                raise ServerError(
-                    f"{error}; it has ended {_RESTARTS + 1} times within {_RESTARTS_WITHIN_S / 60:g} minutes."
-                ) from error
-            self._ended.append(now)
-            self.server.stop()
-            self.server = self._restart()
-            return f"Started again: {error}"
-        return None
-
-
 class Programs:
     """Prefect's and MLflow's servers and perhaps a worker, kept running; a context manager that stops them.
 
@@ -227,37 +178,35 @@ class Programs:
     def __init__(self, home: Home, access: Access, ports: Mapping[str, int | None]) -> None:
         self.addresses: dict[str, str] = {}
         self._home, self._access, self._ports = home, access, ports
-        self._kept: list[Kept] = []
+        self._servers: list[Server] = []
 
     def __enter__(self) -> Programs:
         return self
 
     def __exit__(self, *_: object) -> None:
         # The worker first: a run that is stopped can still tell Prefect so.
-        servers = [kept.server for kept in self._kept]
-        for server in (server for server in servers if server.name == WORKER):
+        pages = [server for server in self._servers if server.name != WORKER]
+        for server in self._servers[len(pages) :]:
             server.stop()
         with ThreadPoolExecutor() as several:
-            list(several.map(Server.stop, (server for server in servers if server.name != WORKER)))
+            list(several.map(Server.stop, pages))
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """How the state describes what was started."""
-        return tuple(kept.part for kept in self._kept)
+        return tuple(Part.model_validate(server, from_attributes=True) for server in self._servers)
 
     def start_pages(self) -> Iterator[str]:
         """Start both pages without waiting for them, and yield a sentence for each that is not where it usually is."""
         pages = ("Prefect", prefect_server, PREFECT_PORT), ("MLflow", mlflow_server, MLFLOW_PORT)
         for name, start, usual in pages:
             asked = self._ports.get(name)
-            address, server = start(self._home, self._access, asked)
-            self.addresses[name] = address
+            self.addresses[name], server = start(self._home, self._access, asked)
             if server is None:
                 continue
-            port = int(address.rpartition(":")[2])
-            again = partial(start, self._home, self._access, port)
-            self._kept.append(Kept(address, server, lambda again=again: again()[1]))  # type: ignore[misc]
-            if asked is None and port != usual:
+            self._servers.append(server)
+            port = self.addresses[name].rpartition(":")[2]
+            if asked is None and port != str(usual):
                 yield f"Port {usual} is taken by another program, so {name} uses {port}."
 
     def wait_ready(self) -> None:
@@ -268,14 +217,13 @@ class Programs:
         ServerError
             If one does not.
         """
-        for kept in self._kept:
-            kept.server.wait_ready()
+        for server in self._servers:
+            server.wait_ready()
 
     def start_worker(self) -> None:
         """Start the worker, whose pages must answer by now, and wait for it."""
-        start = partial(worker, self._home, self._access, self.addresses)
-        self._kept.append(Kept("", start(), start))
-        self.wait_ready()
+        self._servers.append(worker(self._home, self._access, self.addresses))
+        self._servers[-1].wait_ready()
 
     def tend(self) -> Iterator[str]:
         """Look after all for good; yield a sentence for each that was started again.
@@ -286,7 +234,7 @@ class Programs:
             If one has ended too often.
         """
         while True:
-            yield from filter(None, [kept.tend() for kept in self._kept])
+            yield from filter(None, [server.tend() for server in self._servers])
             time.sleep(_POLL_S)
 
 

@@ -80,7 +80,9 @@ def window(outside: set[str] | None = None) -> Iterator[Page]:
         )
         page.set_default_timeout(LIMIT_MS)
         page.add_init_script(_WELCOMED)
-        page.route(lambda url: not url.startswith(("http://127.0.0.1:", "data:", "blob:")), elsewhere)
+        page.route(
+            lambda url: not url.startswith(("http://127.0.0.1:", "file:", "data:", "blob:")), elsewhere
+        )
         try:
             yield page
         finally:

@@ -69,6 +69,12 @@ def _ranking(shown: Shown) -> str:
     return f"{shown.up.mlflow}/#/experiments/{number}/runs?viewStateShareKey={run}"
 
 
+def _report(shown: Shown) -> str:
+    """The file a comparison left, as `bife report --open` opens it."""
+    reports = (shown.up.home.root / "runs").glob("evaluation-*/report.html")
+    return next(page for page in reports if "paper_ca" in page.read_text(encoding="utf-8")).as_uri()
+
+
 def _evolution(path: str) -> Callable[[Shown], str]:
     return lambda shown: (
         f"{shown.up.mlflow}/#/experiments/{shown.experiment('evolution')}/runs/{shown.evolution('offline')}{path}"
@@ -105,6 +111,7 @@ def refuse_zero_samples(page: Page) -> None:
 
 
 VIEWS: Final = (
+    View("report", _report, ("paper_ca", "RPB", "95 % interval"), calm_ms=500),
     View("prefect-deployments", _prefect("deployments"), ("collection", "evolution", "pipeline", "rollback")),
     View(
         "prefect-form",

@@ -116,7 +116,7 @@ def test_servers_of_ones_own_are_named_and_not_started(program):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long  # what `bife up` serves is looked at in tests/flows/operate
 def test_both_pages_are_served_and_ctrl_c_leaves_no_process(tmp_path):
     ports = [str(free_port(0)) for _ in range(2)]
     process = subprocess.Popen(

@@ -16,7 +16,7 @@ import pytest
 from bife_core.errors import ConfigError
 from flows.operate.programs import AUTH_VARIABLE, Access, prefect_server
 from flows.operate.servers import Server, ServerError, free_port
-from flows.operate.stack import MARK, Kept, Up, alone, end_marked, read_state, state_file, write_state
+from flows.operate.stack import MARK, Up, alone, end_marked, read_state, state_file, write_state
 from tasks.home import Home
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -136,21 +136,17 @@ def test_what_a_killed_start_left_behind_is_ended_by_its_mark(own_home, bife, mo
 
 
 def test_what_ends_is_started_again_but_not_for_ever(tmp_path):
-    def start():
-        command = [sys.executable, "-c", "raise SystemExit('out of memory')"]
-        return Server("Toy", command, {}, "http://127.0.0.1:9/", tmp_path / "toy.log")
+    command = [sys.executable, "-c", "raise SystemExit('out of memory')"]
+    server = Server("Toy", command, {}, "http://127.0.0.1:9/", tmp_path / "toy.log")
 
     def tend_after_its_end():
         deadline = time.monotonic() + 30
-        while (
-            psutil.Process(kept.server.pid).status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline
-        ):
+        while psutil.Process(server.pid).status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
             time.sleep(0.01)
-        return kept.tend()
+        return server.tend()
 
-    kept = Kept("", start(), start)
     said = [tend_after_its_end() for _ in range(5)]
     with pytest.raises(ServerError, match="out of memory; it has ended 6 times within 10 minutes"):
         tend_after_its_end()
     assert all(sentence.startswith("Started again: Toy ended with code 1") for sentence in said)
-    assert kept.part.restarts == 5
+    assert server.restarts == 5

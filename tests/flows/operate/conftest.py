@@ -6,6 +6,8 @@ import secrets
 from collections.abc import Iterator
 
 import pytest
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
 from tasks.home import Home
 from tests.support.operating import Operated, bife_up
@@ -18,3 +20,14 @@ def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operated]:
     often = {"PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "2"}
     with bife_up(Home(tmp_path_factory.mktemp("operated")), auth=auth, **often) as up:
         yield up
+
+
+@pytest.fixture
+def served(operated: Operated, monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncPrefectClient]:
+    """A client of its Prefect server, which flows of this process use meanwhile."""
+    assert operated.auth is not None
+    address = f"{operated.prefect}/api"
+    monkeypatch.setenv("PREFECT_API_URL", address)
+    settings = {PREFECT_API_URL: address, PREFECT_API_AUTH_STRING: ":".join(operated.auth)}
+    with temporary_settings(settings), get_client(sync_client=True) as client:
+        yield client

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from prefect import flow
-from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.actions import WorkPoolUpdate
 
 from bife_core.presets import preset
-from flows.evaluation import evaluation
 from flows.operate.automations import REACTIONS, register_automations
+from flows.operate.deployments import WORK_POOL
 from flows.operate.events import EVOLUTION_ENDED, announce
-from flows.promotion import promotion
-from tests.support.operating import own_prefect
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 LIMIT_S = 90.0
 
 
 @pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncPrefectClient]:
-    """A client of a Prefect server that knows two deployments; the embedded API has no automations."""
-    with own_prefect(tmp_path) as variables:
-        address = variables["PREFECT_API_URL"]
-        monkeypatch.setenv("PREFECT_API_URL", address)
-        with temporary_settings({PREFECT_API_URL: address}), get_client(sync_client=True) as client:
-            for stage in (evaluation, promotion):
-                stage.to_deployment(stage.name).apply()
-            yield client
+def idle(served: SyncPrefectClient) -> Iterator[SyncPrefectClient]:
+    """A server on which runs are made and none is begun."""
+    served.update_work_pool(WORK_POOL, WorkPoolUpdate(is_paused=True))
+    yield served
+    served.update_work_pool(WORK_POOL, WorkPoolUpdate(is_paused=False))
 
 
 @flow(name="announcing")
@@ -40,19 +35,19 @@ def announcing(payload: dict[str, Any]) -> None:
     announce(EVOLUTION_ENDED, "evolution.test", payload)
 
 
-def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(served):
-    register_automations(served)
-    register_automations(served)
-    made = [known for known in served.read_automations() if known.name.startswith("bife:")]
+def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(idle):
+    register_automations(idle)
+    made = [known for known in idle.read_automations() if known.name.startswith("bife:")]
     assert sorted(known.name for known in made) == sorted(reaction.name for reaction in REACTIONS)
 
     config = preset("smoke").model_dump(mode="json")
     rule = f"runs:/{'0' * 32}"
     announcing({"rule": rule, "config": config})
-    deployment = served.read_deployment_by_name("evaluation/evaluation")
+    deployment = idle.read_deployment_by_name("evaluation/evaluation")
     wanted = {"flow_runs": {"deployment_id": {"any_": [str(deployment.id)]}}}
     deadline = time.monotonic() + LIMIT_S
-    while not (found := served.request("POST", "/flow_runs/filter", json=wanted).json()):
+    while not (found := idle.request("POST", "/flow_runs/filter", json=wanted).json()):
         assert time.monotonic() < deadline, "no evaluation was started"
         time.sleep(0.5)
+    idle.delete_flow_run(found[0]["id"])
     assert found[0]["parameters"] == {"config": config, "rule": rule, "as_challenger": True}

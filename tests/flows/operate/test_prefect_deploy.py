@@ -66,6 +66,8 @@ def test_the_file_deploys_all_stages_and_a_worker_runs_them(variables, tmp_path)
     try:
         ended = page.end_well("collection", config=smoke())
         assert "decisions" in ended["state"]["message"]
+        for stage in STAGES:
+            assert page.deployment(stage.name)["parameters"] == stage.parameters
     finally:
         worker.stop()
     assert [*Path(variables["BIFE_HOME"]).glob("decisions/*")]
