@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from prefect import flow
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic.json_schema import SkipJsonSchema
-from tasks.tracking.projection import Projection
 
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
@@ -33,6 +32,7 @@ from tasks.records import InstanceSet
 from tasks.searching import TaskExecutor
 from tasks.states import in_plain_words, told
 from tasks.tracking import EVOLUTION, run_url
+from tasks.tracking.projection import Projection
 from tasks.tracking.views import charts_url, table_url
 
 CONCURRENT_TASKS = 16

@@ -13,6 +13,9 @@ from mlflow.exceptions import MlflowException
 import bife_core.rules
 from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
+from bife_core.features import FEATURES
+from bife_core.methods.loading import load_method
+from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.rules import rule_sha
 from tasks.champions import crown
 from tasks.promotion import model_card
@@ -100,6 +103,26 @@ def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
     folder = Path(mlflow.artifacts.download_artifacts(version.source))
     assert [path.name for path in folder.rglob("*.pkl")] == []
     assert (folder / "artifacts" / "rule.py").read_text() == SOURCE.format(0)
+
+
+def test_a_scorer_is_registered_and_loaded_like_a_rule(name):
+    layer = Layer(weights=((1.0, -2.0),), bias=(0.5,))
+    names = (FEATURES[24].name, FEATURES[3].name)
+    scorer = MlpMethod(name="linear", inputs=names, layers=(layer,))
+    given = evidence(sha=scorer.identity)
+    registered = register_rule(name, scorer.text, given, model_card(name, scorer.text, given))
+    assert load_method(registered.reference) == scorer
+    with pytest.raises(RuleError, match="is not a usable rule"):
+        bife_core.rules.load_rule(registered.reference)
+    features = np.random.default_rng(1).uniform(size=(4, 72))
+    model = mlflow.pyfunc.load_model(f"models:/{name}@challenger")
+    assert model.predict(features) == pytest.approx(scorer.score(features))
+    version = store.client().get_model_version(name, str(registered.version))
+    assert "```json" in version.description
+    folder = Path(mlflow.artifacts.download_artifacts(version.source))
+    (folder / "artifacts" / "method.json").write_text(scorer.text.replace("0.5", "0.6"))
+    with pytest.raises(RuleError, match="has been altered"):
+        load_registered_rule(registered.reference)
 
 
 def test_the_evidence_stands_in_tags_and_card(name):

@@ -1,4 +1,5 @@
 import gzip
+import json
 import re
 import signal
 import subprocess
@@ -46,6 +47,19 @@ def test_quiet_prints_the_result_alone(program):
     assert "SCIP Status" not in done.stdout
     assert row(done.stdout, "objective") == ["1120"]
     assert int(row(done.stdout, "rule asked")[0]) > 0
+
+
+def test_a_scorer_is_read_from_a_file_of_weights(bife, tmp_path):
+    weights, same = tmp_path / "weights.json", "pseudocost_product"
+    layers = [{"weights": [[1.0]], "bias": [0.0]}]
+    weights.write_text(json.dumps({"kind": "mlp", "inputs": [same], "layers": layers}))
+    result = bife("solve", LSEU, "--rule", weights, "--versus", same, "-q")
+    assert result.exit_code == 0
+    assert row(result.stdout, "objective") == ["1120", "1120"]
+    assert int(row(result.stdout, "rule asked")[0]) > 0
+    weights.write_text(json.dumps({"kind": "oracle"}))
+    refused = bife("solve", LSEU, "--rule", weights)
+    assert "weights is no method: 'kind' must be one of scip, rule, mlp." in " ".join(refused.stderr.split())
 
 
 def test_a_gzipped_model_and_a_rule_in_a_file(bife, tmp_path):

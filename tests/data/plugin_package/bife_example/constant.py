@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bife_core.generators import Account, Generation, GenerationRequest
+from bife_core.generators import Account, Draft, DraftRequest
 from bife_core.generators.config import GeneratorConfig
 
 SOURCE = """
@@ -14,8 +14,8 @@ def candidate_variable_score(variable_features) -> float:
 class ConstantGenerator:
     name = "constant"
 
-    def generate(self, request: GenerationRequest) -> Generation:
-        return Generation(
+    def generate(self, request: DraftRequest) -> Draft:
+        return Draft(
             key=request.key,
             generator=self.name,
             model="none",
