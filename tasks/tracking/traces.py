@@ -15,6 +15,7 @@ from bife_core.generators.base import Attempt, Message
 from tasks.tracking.store import TrackingError, client
 
 _CALL = "bife.call"
+_RUN = "bife.run"
 _NS = 1_000_000_000
 
 
@@ -59,22 +60,32 @@ def store_traces(calls: Sequence[TracedCall], *, run_id: str, experiment_id: str
 
 
 def stored_traces(run_id: str, experiment_id: str, chosen: str | None = None) -> set[str]:
-    """Return the names of the calls that have a trace tied to a run; `chosen` narrows the search down."""
+    """Return the names of the calls that have a trace tied to a run; `chosen` narrows the search down.
+
+    MLflow writes a trace in two requests. What an outage between the two has left is deleted.
+    """
     names: set[str] = set()
+    halves: list[str] = []
     token: str | None = None
     while True:
         page = client().search_traces(
             locations=[experiment_id],
-            run_id=run_id,
-            filter_string=chosen,
+            filter_string=" AND ".join(filter(None, (f"tags.`{_RUN}` = '{run_id}'", chosen))),
             include_spans=False,
             max_results=500,
             page_token=token,
         )
-        names.update(trace.info.tags.get(_CALL, "") for trace in page)
+        for trace in page:
+            if TraceMetadataKey.SOURCE_RUN in trace.info.trace_metadata:
+                names.add(trace.info.tags.get(_CALL, ""))
+            else:
+                halves.append(trace.info.trace_id)
         token = page.token
         if not token:
-            return names
+            break
+    if halves:
+        client().delete_traces(experiment_id, trace_ids=halves)
+    return names
 
 
 def _store(call: TracedCall, run_id: str, experiment_id: str) -> None:
@@ -86,6 +97,7 @@ def _store(call: TracedCall, run_id: str, experiment_id: str) -> None:
         inputs=call.inputs | {"messages": [message.model_dump() for message in call.messages]},
         tags={
             _CALL: call.name,
+            _RUN: run_id,
             "recorded": str(attempt.recorded).lower(),
             "operator": str(call.inputs.get("operator", "")),
             "generation": str(call.inputs.get("generation", "")),
@@ -97,6 +109,8 @@ def _store(call: TracedCall, run_id: str, experiment_id: str) -> None:
     with safe_set_span_in_context(span):
         mlflow.update_current_trace(request_preview=_asked_for(call))
     span.set_attributes(_attributes(call))
+    # These become tags with the span, so that a trace which is never completed is known for what it is.
+    span.set_attributes({f"{SpanAttributeKey.TRACE_TAG_PREFIX}{_RUN}": run_id})
     if attempt.status == "ok":
         status = SpanStatus(SpanStatusCode.OK)
     else:

@@ -1,10 +1,12 @@
 import contextlib
+import itertools
 import json
 import sqlite3
 import uuid
 
 import pytest
 from mlflow.exceptions import MlflowException
+from mlflow.tracing.client import TracingClient
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
@@ -28,6 +30,7 @@ from tests.support.journals import (
     write_files,
 )
 
+_seconds = itertools.count()
 GOOD = {"f_lf": 0.5, "f_hf": -2.0, "attempts": TRIED_TWICE}
 BROKEN = {"failure": "Line 2: names must be defined."}
 SILENT = {"source": None, "failure": "The answer holds no code.", "attempts": (attempt(answer="no"),)}
@@ -498,6 +501,37 @@ def test_a_server_lost_at_any_write_gives_one_run_and_nothing_doubled(home, no_p
             for metric in run.data.metrics:
                 assert len(store.client().get_metric_history(run.info.run_id, metric)) == 1
     assert fatal > 15
+
+
+@pytest.mark.parametrize("request_", ["log_spans", "start_trace"])
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_trace_of_which_a_server_took_half_is_there_once_and_whole(
+    journal, folder, no_patience, monkeypatch, request_, after
+):
+    write, calls = getattr(TracingClient, request_), []
+
+    def lost(client, *args):
+        calls.append(args)
+        if len(calls) > 1:
+            return write(client, *args)
+        if after:
+            write(client, *args)
+        raise MlflowException("Connection reset by peer")
+
+    projection = synced(folder)
+    began = 2_000_000_000.0 + next(_seconds)
+    pair = [attempt(answer=name, started_unix_s=began) for name in ("one", "two")]
+    add_sample(journal, attempts=pair)
+    monkeypatch.setattr(TracingClient, request_, lost)
+    projection.sync()
+    assert projection.sync()
+    since = int(began * 1000)
+    found = store.client().search_traces(
+        locations=[store.experiment_id(store.EVOLUTION)], filter_string=f"timestamp_ms = {since}"
+    )
+    assert sorted(trace.info.tags["bife.call"] for trace in found) == ["g01-c00.1", "g01-c00.2"]
+    assert sorted(trace.data.spans[0].outputs for trace in found) == ["one", "two"]
+    assert len(traces(projection)) == 2
 
 
 class Statements:
