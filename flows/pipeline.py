@@ -43,8 +43,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     evolved = evolution(config, collected.summary if collected is not None else None)
     notes = (*(collected.notes if collected is not None else ()), *evolved.notes)
     if evolved.best is None:
-        found_none = PipelineResult(collection=collected, evolution=evolved, notes=_once(notes))
-        return told(found_none, evolved.sentence)
+        return told(PipelineResult(collection=collected, evolution=evolved, notes=notes), evolved.sentence)
     final, path, choice = choose_final(config, evolved)
     how = choice.sentence if choice is not None else ""
     evaluated = evaluation(config, str(path), others=present_champion(config), chosen=how)
@@ -66,7 +65,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
         choice=choice,
         evaluation=evaluated,
         registered=registered,
-        notes=_once(notes),
+        notes=tuple(dict.fromkeys(notes)),  # several stages read the same folder
     )
     show_verdict(config.instances.label, "pipeline", pipeline_verdict(result))
     return told(result, f"{comparison(evaluated)}.")
@@ -90,8 +89,3 @@ def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Sample) -> 
         decisions_digest=evolved.decisions.digest if evolved.decisions is not None else "",
         lineage=lineage(final),
     )
-
-
-def _once(notes: tuple[str, ...]) -> tuple[str, ...]:
-    """Drop repetitions: several stages read the same folder."""
-    return tuple(dict.fromkeys(notes))

@@ -6,7 +6,6 @@ import os
 from typing import Annotated, Literal
 
 from prefect import flow
-from prefect.context import FlowRunContext
 from prefect.exceptions import FlowPauseTimeout
 from prefect.flow_runs import pause_flow_run, suspend_flow_run
 from prefect.input import RunInput
@@ -15,6 +14,7 @@ from pydantic import Field
 from bife_core.errors import ConfigError
 from flows.operate.abandoned import name_owner
 from flows.operate.artifacts import show_verdict
+from flows.operate.events import present_run
 from flows.operate.observer import observer
 from flows.verdicts import link
 from tasks.champions import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
@@ -135,11 +135,8 @@ def _ask(case: Case, limit_s: int) -> Approval:
     form = Approval.with_initial_data(description=summary(case))
     # An answer is about one version: should another be challenger by then, it is asked about anew.
     key = f"approval-{case.version}"
-    context = FlowRunContext.get()
-    deployed = (
-        context is not None and context.flow_run is not None and context.flow_run.deployment_id is not None
-    )
-    if deployed:
+    run = present_run()
+    if run is not None and run.deployment_id is not None:
         # Nothing waits meanwhile; the worker starts the run anew once there is an answer.
         answer = suspend_flow_run(wait_for_input=form, timeout=limit_s, key=key)
     else:

@@ -57,30 +57,19 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
     champion_sha = "" if champion is None else champion.tags.get("sha", "")
     label = summary.label_of(champion_sha)
     beside = summary.versus(label) if label is not None and label != summary.rule else None
+    compared = {} if beside is None else beside.model_dump(include={"ratio", "ci_low", "ci_high"})
     return Evidence(
+        **summary.model_dump(include={"ratio", "ci_low", "ci_high", "confidence", "baseline", "instances"}),
+        **origin.model_dump(exclude={"lineage"}),
         sha=evaluated.sha,
         benchmark=config.instances.label,
         size=config.instances.size,
-        f_lf=origin.f_lf,
-        f_hf=origin.f_hf,
-        cost=origin.cost,
-        ratio=summary.ratio,
-        ci_low=summary.ci_low,
-        ci_high=summary.ci_high,
-        confidence=summary.confidence,
-        baseline=summary.baseline,
-        instances=summary.instances,
         seeds=len(summary.seeds),
         mismatches=len(summary.mismatches),
-        evolution_key=origin.evolution_key,
-        evolution_run=origin.evolution_run,
         evaluation_run=evaluated.run.run_id,
-        decisions_digest=origin.decisions_digest,
         test_digest=evaluated.test_digest,
         champion_sha=champion_sha if beside is not None else "",
-        champion_ratio=beside.ratio if beside is not None else None,
-        champion_ci_low=beside.ci_low if beside is not None else None,
-        champion_ci_high=beside.ci_high if beside is not None else None,
+        **{f"champion_{name}": value for name, value in compared.items()},
     )
 
 

@@ -172,21 +172,15 @@ def _prefect() -> Finding:
     # In a process of its own: a version that does not fit breaks at import and leaves half a package behind.
     program = "import prefect, prefect.server.api.server; print(prefect.__version__)"
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            timeout=_IMPORT_LIMIT_S,
-            check=False,
-        )
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_IMPORT_LIMIT_S, check=False)
     except subprocess.TimeoutExpired:
         return Finding("fail", f"its import took more than {_IMPORT_LIMIT_S:g} s")
     fastapi = f"fastapi {importlib.metadata.version('fastapi')}"
     if done.returncode != 0:
         said = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        return Finding(
-            "fail", f"cannot be imported with {fastapi} ({said}); `pip install 'fastapi<0.151'` may help"
-        )
+        advice = "`pip install 'fastapi<0.151'` may help"
+        return Finding("fail", f"cannot be imported with {fastapi} ({said}); {advice}")
     api = os.environ.get("PREFECT_API_URL")
     where = f"API {_without_password(api)}" if api else "API started with each run"
     if api:

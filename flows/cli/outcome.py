@@ -12,29 +12,26 @@ from bife_core.errors import BifeError
 
 
 class ExitCode(IntEnum):
-    """What the program returns to the shell."""
+    """What the program returns to the shell, and what that means."""
 
-    OK = 0
-    ERROR = 1
-    USAGE = 2
-    NO_OPTIMUM = 3
-    LIMIT = 4
-    DISAGREEMENT = 5
-    INTERRUPTED = 130
+    OK = 0, "done"
+    ERROR = 1, "an error, told in one sentence"
+    USAGE = 2, "the command line was not understood"
+    NO_OPTIMUM = 3, "the model is infeasible or unbounded"
+    LIMIT = 4, "a limit was reached before an optimum was proven"
+    DISAGREEMENT = 5, "two branchers proved different optima, which is a defect"
+    INTERRUPTED = 130, "interrupted with Ctrl-C"
+
+    meaning: str
+
+    def __new__(cls, value: int, meaning: str) -> ExitCode:
+        """Return a code that knows its meaning."""
+        code = int.__new__(cls, value)
+        code._value_, code.meaning = value, meaning
+        return code
 
 
-MEANINGS = {
-    ExitCode.OK: "done",
-    ExitCode.ERROR: "an error, told in one sentence",
-    ExitCode.USAGE: "the command line was not understood",
-    ExitCode.NO_OPTIMUM: "the model is infeasible or unbounded",
-    ExitCode.LIMIT: "a limit was reached before an optimum was proven",
-    ExitCode.DISAGREEMENT: "two branchers proved different optima, which is a defect",
-    ExitCode.INTERRUPTED: "interrupted with Ctrl-C",
-}
-
-EXIT_CODES = "Exit codes: " + "; ".join(f"{code:d} {meaning}" for code, meaning in MEANINGS.items()) + "."
-
+EXIT_CODES = f"Exit codes: {'; '.join(f'{code:d} {code.meaning}' for code in ExitCode)}."
 
 WITHOUT_OPTIMUM = {
     "infeasible": "is infeasible: no point satisfies all its constraints",

@@ -140,10 +140,7 @@ def show_optima(console: Console, compared: EvaluationResult | None, design: Seq
 
 
 def show_tracked(
-    console: Console,
-    run: TrackedRun,
-    ranking: str | None = None,
-    more: Sequence[tuple[str, str]] = (),
+    console: Console, run: TrackedRun, ranking: str | None = None, more: Sequence[tuple[str, str]] = ()
 ) -> None:
     """Print where a run is in MLflow, how to look at it, and `more` facts."""
     show_heading(console, "MLflow")

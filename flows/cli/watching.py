@@ -25,34 +25,33 @@ _PLAIN_EVERY_S = 20.0
 """Seconds between two lines on the progress of one stage."""
 
 
-class Pace:
-    """How fast a step goes, from what is reported of it; what was done before the first report counts for nothing."""
-
-    def __init__(self) -> None:
-        self._first: tuple[float, int] | None = None
-
-    def left_s(self, done: int, total: int) -> float | None:
-        """Return a guess at the seconds to come, or None as long as there is nothing to guess from."""
-        now = time.monotonic()
-        if self._first is None or done < self._first[1]:
-            self._first = (now, done)
-        began_s, before = self._first
-        return (now - began_s) / (done - before) * (total - done) if done > before else None
-
-
 @dataclass
 class _Stage:
-    """What runs, or has run, and how far it is."""
+    """What runs, or has run, how far its present step is, and how long that may still take."""
 
     name: str
     about: str
     began_s: float = field(default_factory=time.monotonic)
+    took_s: float | None = None
+    activity: str = ""
     done: int = 0
     total: int | None = None
-    activity: str = ""
-    took_s: float | None = None
     left_s: float | None = None
-    pace: Pace = field(default_factory=Pace)
+    _first: tuple[float, int] | None = None
+
+    def begin(self, activity: str) -> None:
+        """Begin a step."""
+        self.activity, self.done, self.total, self.left_s, self._first = activity, 0, None, None, None
+
+    def reach(self, done: int, total: int) -> None:
+        """Take note how far the step is; what was done before the first report says nothing of its pace."""
+        now = time.monotonic()
+        if self._first is None or done < self._first[1]:
+            self._first = (now, done)
+        began_s, before = self._first
+        pace_s = (now - began_s) / (done - before) if done > before else None
+        self.done, self.total = done, total
+        self.left_s = None if pace_s is None else pace_s * (total - done)
 
 
 class Watcher(Observer):
@@ -70,13 +69,11 @@ class Watcher(Observer):
 
     def progress(self, done: int, total: int) -> None:
         """Keep how far the present step is and how long it may still take."""
-        stage = self._stages[-1]
-        stage.done, stage.total, stage.left_s = done, total, stage.pace.left_s(done, total)
+        self._stages[-1].reach(done, total)
 
     def activity(self, text: str) -> None:
         """Begin a step of the present stage."""
-        stage = self._stages[-1]
-        stage.activity, stage.done, stage.total, stage.left_s, stage.pace = text, 0, None, None, Pace()
+        self._stages[-1].begin(text)
 
     def note(self, text: str) -> None:
         """Print it, once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Final
 
+from prefect.client.schemas.objects import FlowRun
 from prefect.context import FlowRunContext
 from prefect.events import emit_event
 
@@ -29,7 +30,11 @@ def announce(event: str, subject: str, payload: dict[str, Any]) -> None:
 
 def stands_alone() -> bool:
     """Whether the present flow run was started by itself and not by another flow, which goes on with its result."""
+    run = present_run()
+    return run is not None and run.parent_task_run_id is None
+
+
+def present_run() -> FlowRun | None:
+    """Return the flow run that goes on here, or None."""
     context = FlowRunContext.get()
-    return (
-        context is not None and context.flow_run is not None and context.flow_run.parent_task_run_id is None
-    )
+    return context.flow_run if context is not None else None

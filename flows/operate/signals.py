@@ -8,11 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
-STOP_SIGNALS: Final = [
-    signal.SIGINT,
-    signal.SIGTERM,
-    *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []),
-]
+STOP_SIGNALS: Final = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 """Ctrl-C, a shutdown, a closed terminal."""
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from flows.cli.outcome import MEANINGS
+from flows.cli.outcome import ExitCode
 from tests.flows.cli.conftest import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "cli.md").read_text(encoding="utf-8")
@@ -52,4 +52,4 @@ def test_a_commands_options_are_those_of_its_help(bife, command):
 
 def test_every_exit_code_is_explained():
     table = section("Exit codes")
-    assert all(f"| {code:d} | {meaning}" in table for code, meaning in MEANINGS.items())
+    assert all(f"| {code:d} | {code.meaning}" in table for code in ExitCode)

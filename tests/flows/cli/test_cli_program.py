@@ -6,7 +6,7 @@ import typer
 from typer.testing import CliRunner
 
 from bife_core.errors import BifeError, ConfigError
-from flows.cli.outcome import MEANINGS, CommandEnd, ExitCode, ReportingGroup
+from flows.cli.outcome import CommandEnd, ExitCode, ReportingGroup
 from tests.flows.cli.conftest import FOREIGN, environment, sentence
 
 SLOW = {"prefect", "mlflow", "pandas", "openai", "matplotlib"}
@@ -43,7 +43,7 @@ def test_help_names_every_command_and_every_exit_code(bife):
     shown = bife("--help").stdout
     assert all(name in shown for name in COMMANDS)
     told = " ".join(shown.split())
-    assert all(f"{code:d} {meaning}" in told for code, meaning in MEANINGS.items())
+    assert all(f"{code:d} {code.meaning}" in told for code in ExitCode)
 
 
 @pytest.mark.parametrize("command", [(name,) for name in COMMANDS] + [("rules", "list"), ("rules", "show")])
