@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import time
 import weakref
 from dataclasses import dataclass
 
@@ -11,14 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pyscipopt
 
-from bife_core.errors import RuleError, SolverError
+from bife_core.errors import SolverError
 from bife_core.rules import load_rule
 from bife_core.rules.types import CompiledRule
 from bife_core.scip import callback, layout
-from bife_core.scip.extractor import FeatureExtractor
 from bife_core.scip.guard import Guard, as_guard
 from bife_core.scip.library import check, library, scip_address
-from bife_core.scip.lp_branchrule import LpBranchrule
 
 PLUGIN_NAME = "bife"
 _PRIORITY = 10_000_000
@@ -94,63 +91,6 @@ class BranchingStats:
         return self.undecided + self.rule_errors + self.overtime + self.featureless
 
 
-class _InterpretedBranchrule(LpBranchrule):
-    """The slow way, for rules numba cannot compile: one call into the rule's worker process per branching."""
-
-    def __init__(self, rule: CompiledRule, state: npt.NDArray[np.int64], guard: Guard | None) -> None:
-        self.rule = rule
-        self.state = state
-        self.guard = guard
-
-    def branchinitsol(self) -> None:
-        self.extractor = FeatureExtractor(self.model, self.rule.features)
-        if self.model.getNRuns() <= 1:
-            self.began = time.perf_counter()
-            self.state[layout.SPENT_BEFORE] = self.state[layout.CALLBACK_NS]
-
-    def _over_budget(self) -> bool:
-        # The rule is waited for, which a CPU clock would not see, so this share is one of wall-clock time.
-        if self.guard is None:
-            return False
-        spent = int(self.state[layout.CALLBACK_NS] - self.state[layout.SPENT_BEFORE])
-        elapsed = time.perf_counter() - self.began
-        return bool(
-            callback.over_budget(spent, self.state[layout.GUARD_GRACE_NS], self.guard.max_share, elapsed)
-        )
-
-    def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
-        state = self.state
-        if self._over_budget():
-            state[layout.OVERTIME] += 1
-            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
-        started = time.thread_time_ns()
-        try:
-            _, features = self.extractor.extract()
-        except SolverError:
-            state[layout.FEATURELESS] += 1
-            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
-        variables, _, _, _, n, _ = self.model.getLPBranchCands()
-        extracted = time.thread_time_ns()
-        waited = time.perf_counter_ns()
-        best = -1
-        try:
-            best = callback.usable_candidate(self.rule.score(features[:n]), self.guard is not None)
-            state[layout.UNDECIDED] += best < 0
-        except RuleError:
-            state[layout.RULE_ERRORS] += 1
-        rule_ns = time.perf_counter_ns() - waited
-
-        state[layout.CALLS] += 1
-        state[layout.CANDIDATES] += n
-        state[layout.FEATURE_NS] += extracted - started
-        state[layout.RULE_NS] += rule_ns
-        state[layout.CALLBACK_NS] += extracted - started + rule_ns
-        if best < 0:
-            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
-        self.model.branchVar(variables[best])
-        return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
-
-
 def attach(model: pyscipopt.Model, rule: CompiledRule | str, guard: bool | Guard = False) -> BranchingStats:
     """Let `rule` choose the branching variable whenever an LP solution is branched on.
 
@@ -199,11 +139,6 @@ def attach(model: pyscipopt.Model, rule: CompiledRule | str, guard: bool | Guard
     if limits is not None:
         layout.set_guard(state, limits.max_share, limits.grace_s)
         model.setParam("branching/relpscost/priority", _PRIORITY - 1)
-    if not rule.native:
-        model.includeBranchrule(
-            _InterpretedBranchrule(rule, state, limits), PLUGIN_NAME, rule.name, _PRIORITY, -1, 1.0
-        )
-        return stats
     state[layout.SCORER] = rule.address
     state[layout.MASK] = layout.mask_of(rule.features)
     branchrule = ctypes.c_void_p()

@@ -76,7 +76,6 @@ def show(
     size = complexity(rule.source).to_dict()
     facts = [
         ("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())),
-        ("compiled", "to machine code" if rule.native else "no: it runs interpreted, which is slow"),
         ("hash", rule.sha),
     ]
     known = REFERENCE_RULES.get(reference)

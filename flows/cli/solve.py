@@ -76,10 +76,6 @@ def solve(
     facts = screen(model)
     first, other = brancher(rule), None if versus is None else brancher(versus)
     console = standard_output()
-    if not isinstance(first, str) and not first.native:
-        console.print(
-            f"note: {first.name} could not be compiled and runs interpreted, which is slow.", markup=False
-        )
     if facts.n_integer == 0:
         console.print(
             f"note: {model.name} has no integer variables: SCIP branches on constraints and asks no rule."

@@ -356,7 +356,7 @@ def _metrics(record: SampleRecord) -> dict[str, float | None]:
     if candidate.source and candidate.sha:
         metrics |= {name: float(value) for name, value in complexity(candidate.source).to_dict().items()}
     if record.low is not None and record.low.f_lf is not None:
-        metrics |= {"native": float(record.low.native), "f_lf_seconds": record.low.seconds}
+        metrics |= {"f_lf_seconds": record.low.seconds}
     if record.high is not None:
         metrics["solve_cpu_s"] = record.high.cpu_s
     if generation is not None and generation.attempts:

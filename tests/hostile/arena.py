@@ -151,9 +151,7 @@ class Arena:
         job = SolveJob.of(self.model, [Brancher(name="hostile", source=source, sha="hostile")], settings)
         arguments = job.model_dump(mode="json")
         try:
-            call = self.pool.submit(
-                "bife_core.solves:work", arguments, limit_s=self.limit_s, reads=[job.path]
-            )
+            call = self.pool.submit("bife_core.solves:work", arguments, limit_s=limit_s, reads=[job.path])
             (result,) = call.result()["results"]
         except WorkerFailure as failure:
             return ("timeout" if failure.kind == "timeout" else "runtime"), str(failure)
