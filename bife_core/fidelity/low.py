@@ -22,7 +22,6 @@ from bife_core.features import N_FEATURES
 from bife_core.fidelity.config import LowFidelityConfig
 from bife_core.machine_code import jit_for
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
-from bife_core.rules.interpreted import NotOneNumberError
 from bife_core.rules.types import CompiledRule, RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers, submit_repeated
 from bife_core.scip.compiled.callback import best_candidate
@@ -96,8 +95,6 @@ def scores_of(rule: CompiledRule, decisions: Decisions) -> npt.NDArray[np.float6
     RuleError
         If the rule raises on a candidate.
     """
-    if not rule.native:
-        return rule.score(decisions.matrix)
     used = np.array(sorted(range(N_FEATURES) if rule.features is None else rule.features), dtype=np.int64)
     scores = np.empty(decisions.n_candidates)
     if not _score_native(rule.address, decisions.columns, used, scores):
@@ -148,8 +145,6 @@ class LowScore(Value):
         What is wrong with the rule, one of `bife_core.rules.types.RejectionKind`; None if nothing is.
     sha : str or None
         Hash of the rule; None if the source is no rule.
-    native : bool
-        Whether the rule ran as machine code.
     seconds : float
         CPU seconds of compiling and scoring.
     """
@@ -158,7 +153,6 @@ class LowScore(Value):
     failure: str | None = None
     kind: RejectionKind | None = None
     sha: str | None = None
-    native: bool = False
     seconds: float = 0.0
 
 
@@ -236,11 +230,9 @@ def _scored(source: str, decisions: Decisions | None, ties: Ties) -> LowScore:
     rule = compile_rule(source)
     if isinstance(rule, Rejection):
         return LowScore(failure=rule.reason, kind=rule.kind)
-    known: dict[str, Any] = {"sha": rule.sha, "native": rule.native}
+    known: dict[str, Any] = {"sha": rule.sha}
     try:
         scores = None if decisions is None else scores_of(rule, decisions)
-    except NotOneNumberError as error:
-        return LowScore(failure=str(error), kind="type", **known)
     except RuleError as error:
         return LowScore(failure=str(error), kind="runtime", **known)
     if decisions is None or scores is None:

@@ -1,6 +1,6 @@
 """The normal form of a checked rule: what is left when everything without effect on scores is taken away.
 
-Hashing, the search for feature indices and both ways of running a rule start from it. Docstrings,
+Hashing and compiling start from it. Docstrings,
 annotations and imports are gone; functions of numpy and math have one spelling; ``a += b`` reads ``a = a +
 b``, so that a slice of the features can never be changed in place; constants from outside the functions
 stand where they are used; calls of helpers name every argument by position; functions that are never called
@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import copy
 
+from bife_core.rules import nodes
 from bife_core.rules.checking import local_names, parameters, special_float
 from bife_core.rules.language import CONSTANTS, FUNCTION_NAME, FUNCTIONS
 from bife_core.rules.names import Names, is_bare_constant
@@ -42,23 +43,8 @@ def canonical_functions(names: Names) -> tuple[ast.FunctionDef, ...]:
 
 
 def _canonical(names: Names, function: ast.FunctionDef) -> ast.FunctionDef:
-    bare = ast.arguments(
-        posonlyargs=[],
-        args=[ast.arg(arg=name) for name in parameters(function)],
-        kwonlyargs=[],
-        kw_defaults=[],
-        defaults=[],
-    )
-    result = ast.FunctionDef(
-        name=function.name,
-        args=bare,
-        body=_Canonical(names, local_names(function)).body(function.body),
-        decorator_list=[],
-    )
-    if "type_params" in ast.FunctionDef._fields:  # Python 3.12 and later
-        result.type_params = []  # type: ignore[attr-defined, unused-ignore]
-    ast.copy_location(result, function)
-    return ast.fix_missing_locations(result)
+    body = _Canonical(names, local_names(function)).body(function.body)
+    return nodes.function(function.name, parameters(function), body, function)
 
 
 def _called(function: ast.FunctionDef) -> list[str]:

@@ -20,7 +20,7 @@ from bife_core.rules.language import (
     RESERVED_PREFIX,
 )
 from bife_core.rules.names import Names
-from bife_core.rules.refusal import Refusal, forbidden
+from bife_core.rules.rejections import RejectionError, forbidden
 
 _SPOKEN: Final = {
     "AsyncFor": "async code",
@@ -75,7 +75,7 @@ def check(names: Names) -> None:
 
     Raises
     ------
-    Refusal
+    RejectionError
         At the first thing outside the language of `bife_core.rules.language`.
     """
     for name, function in names.functions.items():
@@ -145,11 +145,13 @@ def _check_signature(function: ast.FunctionDef, main: bool) -> None:
     if getattr(function, "type_params", None):
         raise forbidden("type parameters are not allowed", function)
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-        raise Refusal("signature", f"{function.name} must take plain positional arguments only", function)
+        raise RejectionError(
+            "signature", f"{function.name} must take plain positional arguments only", function
+        )
     if main and (len(parameters(function)) != 1 or arguments.defaults):
         found = ", ".join(parameters(function)) or "none"
         wanted = f"{FUNCTION_NAME} must take exactly one argument, variable_features, without default"
-        raise Refusal("signature", f"{wanted} (found: {found})", function)
+        raise RejectionError("signature", f"{wanted} (found: {found})", function)
     for default in arguments.defaults:
         if literal_number(default) is None:
             raise forbidden("the default of a helper's argument must be a number", default)
@@ -198,7 +200,7 @@ class _Checker(ast.NodeVisitor):
 
     def visit_Return(self, node: ast.Return) -> None:
         if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
-            raise Refusal("type", "the function returns None here; a score must be one number", node)
+            raise RejectionError("type", "the function returns None here; a score must be one number", node)
         self.visit(node.value)
 
     def visit_For(self, node: ast.For) -> None:

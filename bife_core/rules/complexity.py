@@ -8,7 +8,7 @@ from typing import Final
 from bife_core.errors import RuleError
 from bife_core.rules.language import CLAMPS, NONLINEAR
 from bife_core.rules.parsing import count_nodes, parse
-from bife_core.rules.refusal import Refusal
+from bife_core.rules.rejections import RejectionError
 from bife_core.rules.types import Complexity
 
 _SYMBOLS: Final = {"USub": "Sub", "UAdd": "Add"}
@@ -42,8 +42,8 @@ def complexity(source: str | bytes) -> Complexity:
     """
     try:
         tree = parse(source)
-    except Refusal as refusal:
-        raise RuleError(refusal.rejection.reason) from refusal
+    except RejectionError as error:
+        raise RuleError(error.rejection.reason) from error
     spelled = _import_names(tree)
     operators: set[str] = set()
     assigned: set[str] = set()

@@ -1,7 +1,7 @@
 """The language a rule may use: every name it can mention, and how large it may be.
 
-Anything not listed here is refused by `bife_core.rules.checking`. Allowing one more function is one more word
-below; if numba does not know it, rules that use it run interpreted.
+Anything not listed here is rejected by `bife_core.rules.checking`. Allowing one more function of numbers that numba
+knows is one more word below; a function of sequences also needs its arithmetic in `bife_core.rules.reductions`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ MAX_DEPTH: Final = 100
 MAX_FUNCTIONS: Final = 20
 MAX_LOOPS: Final = 8
 MAX_WRITTEN_OUT: Final = 10_000
-"""Syntax nodes of a rule whose helpers are written out wherever they are called."""
-MAX_TUPLE_LEAVES: Final = 300
-MAX_SEQUENCE_DEPTH: Final = 8
+"""Syntax nodes of what is compiled, with sequences written out, and helpers wherever they are called."""
+MAX_SEQUENCE: Final = 300
+"""Elements of a sequence."""
 MAX_INTEGER: Final = 2**53
 MAX_POWER: Final = 64
 """Largest literal exponent computed by repeated multiplication; larger ones are taken as floats."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from bife_core.errors import BifeError, RuleError
 from bife_core.rules.compiling import compile_rule
-from bife_core.rules.library import REFERENCE_RULES
+from bife_core.rules.reference_rules import REFERENCE_RULES
 from bife_core.rules.types import CompiledRule, Rejection
 
 Resolver = Callable[[str], str]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bife_core.rules.language import BUILTINS, CONSTANTS, FUNCTION_NAME, FUNCTIONS, MAX_FUNCTIONS
 from bife_core.rules.parsing import count_nodes
-from bife_core.rules.refusal import Refusal, forbidden
+from bife_core.rules.rejections import RejectionError, forbidden
 
 _MODULES = {"numpy": "np", "math": "math"}
 
@@ -51,7 +51,7 @@ def collect(tree: ast.Module) -> Names:
 
     Raises
     ------
-    Refusal
+    RejectionError
         If anything else stands there, or the asked function does not, or not exactly once.
     """
     names = Names()
@@ -66,7 +66,7 @@ def collect(tree: ast.Module) -> Names:
         elif not is_bare_constant(statement):
             raise forbidden("only imports, constants and functions may stand outside a function", statement)
     if FUNCTION_NAME not in names.functions:
-        raise Refusal("signature", f"The source must define {FUNCTION_NAME}(variable_features).")
+        raise RejectionError("signature", f"The source must define {FUNCTION_NAME}(variable_features).")
     for function in list(names.functions.values()):
         _lift_helpers(names, function)
     for statement in assigned:
@@ -84,7 +84,7 @@ def add_import(names: Names, statement: ast.Import | ast.ImportFrom) -> None:
 
     Raises
     ------
-    Refusal
+    RejectionError
         If it imports anything but numpy, math, or allowed names from them.
     """
     for alias in statement.names:
@@ -110,11 +110,11 @@ def add_function(names: Names, function: ast.FunctionDef) -> None:
 
     Raises
     ------
-    Refusal
+    RejectionError
         If its name is taken.
     """
     if function.name in names.functions:
-        raise Refusal("signature", f"the function {function.name!r} is defined twice", function)
+        raise RejectionError("signature", f"the function {function.name!r} is defined twice", function)
     if function.name in names.imported or function.name in BUILTINS:
         raise forbidden(
             f"a helper may not be called {function.name!r}, which has a meaning already", function

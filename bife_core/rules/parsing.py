@@ -1,4 +1,4 @@
-"""Source text to syntax tree; whatever is wrong with the text becomes a refusal."""
+"""Source text to syntax tree; whatever is wrong with the text becomes a rejection."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import warnings
 
 from bife_core.rules.language import MAX_DEPTH, MAX_NODES, MAX_SOURCE_CHARACTERS
-from bife_core.rules.refusal import Refusal, forbidden
+from bife_core.rules.rejections import RejectionError, forbidden
 from bife_core.syntax import syntax_tree
 
 
@@ -15,16 +15,16 @@ def parse(source: str | bytes) -> ast.Module:
 
     Raises
     ------
-    Refusal
+    RejectionError
         If it is empty, not UTF-8, not Python, or too large or too deeply nested to be handled safely.
     """
     if isinstance(source, bytes):
         try:
             source = source.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise Refusal("syntax", f"The source is not UTF-8 text (byte {error.start}).") from error
+            raise RejectionError("syntax", f"The source is not UTF-8 text (byte {error.start}).") from error
     if not source.strip():
-        raise Refusal("no_code", "The source is empty.")
+        raise RejectionError("no_code", "The source is empty.")
     if len(source) > MAX_SOURCE_CHARACTERS:
         size = f"{len(source)} characters long; at most {MAX_SOURCE_CHARACTERS} are allowed"
         raise forbidden(f"The source is {size}.")
@@ -34,11 +34,11 @@ def parse(source: str | bytes) -> ast.Module:
             tree = syntax_tree(source.removeprefix("\ufeff"))
     except SyntaxError as error:
         where = f"Line {error.lineno}: " if error.lineno else ""
-        raise Refusal("syntax", f"{where}not valid Python: {error.msg}") from error
+        raise RejectionError("syntax", f"{where}not valid Python: {error.msg}") from error
     except (RecursionError, MemoryError):
         raise forbidden("The source is nested too deeply to be parsed.") from None
     except (ValueError, UnicodeError, OverflowError) as error:
-        raise Refusal("syntax", f"The source is not valid Python: {error}.") from error
+        raise RejectionError("syntax", f"The source is not valid Python: {error}.") from error
     _measure(tree)
     return tree
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from bife_core.errors import RuleError
+from bife_core.features import N_FEATURES
+
+if TYPE_CHECKING:
+    from bife_core.rules.machine_code import MachineCode
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
@@ -21,25 +27,6 @@ number; raised while scoring; too slow; already known under another text.
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """The source of a branching rule under a name.
-
-    Attributes
-    ----------
-    name : str
-        How people call it.
-    source : str
-        Python text defining ``candidate_variable_score(variable_features)``.
-    sha : str
-        Hash of the normalised syntax tree: equal for sources that differ in names, comments or layout only.
-    """
-
-    name: str
-    source: str
-    sha: str
-
-
-@dataclass(frozen=True, slots=True)
 class Rejection:
     """Why a source is no usable rule.
 
@@ -48,30 +35,11 @@ class Rejection:
     kind : str
         One of `RejectionKind`.
     reason : str
-        One sentence, with the line where there is one, fit to be shown to a person or to the model that
-        wrote it. detail : str Trimmed traceback or compiler message; empty when the reason says it all.
+        One sentence, with the line where there is one, fit to be shown to a person or to the model that wrote it.
     """
 
     kind: RejectionKind
     reason: str
-    detail: str = ""
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the fields as plain JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Rejection:
-        """Rebuild a rejection from `to_dict`.
-
-        Raises
-        ------
-        ValueError
-            If the kind is unknown.
-        """
-        if data["kind"] not in get_args(RejectionKind):
-            raise ValueError(f"unknown kind of rejection {data['kind']!r}")
-        return cls(data["kind"], data["reason"], data.get("detail", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,56 +57,43 @@ class Complexity:
         return asdict(self)
 
 
-@runtime_checkable
-class CompiledRule(Protocol):
-    """A checked rule that can score candidates.
+class CompiledRule:
+    """A branching rule as machine code; `bife_core.rules.compile_rule` makes one.
 
-    Scores follow IEEE arithmetic as numpy's float64 has it: ``x / 0`` is an infinity or NaN, ``log(0)`` is
-    -inf, ``sqrt(-1)`` is NaN; nothing of that raises. Both implementations give the same scores, to
-    rounding.
+    Scores follow IEEE arithmetic as numpy's float64 has it: ``x / 0`` is an infinity or NaN, ``log(0)`` is -inf,
+    ``sqrt(-1)`` is NaN; nothing of that raises.
+
+    Attributes
+    ----------
+    name : str
+        How people call it.
+    source : str
+        Text as it was given, defining ``candidate_variable_score(variable_features)``.
+    sha : str
+        Hash of the normalised syntax tree: equal for sources that differ in names, comments or layout only.
+    features : frozenset of int or None
+        Columns the rule reads, or None when some index is computed and all 72 are needed.
+    address : int
+        Of the C function ``int64_t score(const double *X, int64_t n, double *out)``. `X` is row-major, n x 72; the
+        function returns 0, or 1 if the rule raised (`out` is then incomplete). It stays valid for the life of the
+        process and takes no Python lock.
     """
 
-    @property
-    def rule(self) -> Rule:
-        """Name, source and hash."""
-        ...
+    def __init__(
+        self, name: str, source: str, sha: str, features: frozenset[int] | None, code: MachineCode
+    ) -> None:
+        self.name = name
+        self.source = source
+        self.sha = sha
+        self.features = features
+        self.address = code.address
+        self._code = code
 
-    @property
-    def name(self) -> str:
-        """Name of the rule."""
-        ...
-
-    @property
-    def source(self) -> str:
-        """Source text as it was given."""
-        ...
-
-    @property
-    def sha(self) -> str:
-        """Hash of the normalised syntax tree."""
-        ...
-
-    @property
-    def features(self) -> frozenset[int] | None:
-        """Columns the rule reads, or None when some index is computed and all 72 are needed."""
-        ...
-
-    @property
-    def native(self) -> bool:
-        """Whether the rule is machine code."""
-        ...
-
-    @property
-    def address(self) -> int:
-        """Address of the C function ``int64_t score(const double *X, int64_t n, double *out)``.
-
-        `X` is row-major, n x 72; the function returns 0, or 1 if the rule raised (`out` is then incomplete).
-        It stays valid for the life of the process and takes no Python lock. 0 where `native` is false.
-        """
-        ...
+    def __repr__(self) -> str:
+        return f"CompiledRule({self.name!r})"
 
     def score(self, X: FloatArray) -> FloatArray:
-        """Score candidates.
+        """Score candidates in this process, without a time limit.
 
         Parameters
         ----------
@@ -155,23 +110,16 @@ class CompiledRule(Protocol):
         RuleError
             If the shape is wrong or the rule raised on a candidate.
         """
-        ...
-
-
-def as_feature_matrix(X: FloatArray) -> FloatArray:
-    """Return `X` as a C-contiguous float64 matrix of 72 columns.
-
-    Raises
-    ------
-    RuleError
-        If it is not n x 72.
-    """
-    from bife_core.errors import RuleError
-    from bife_core.features import N_FEATURES
-
-    matrix = np.ascontiguousarray(X, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[1] != N_FEATURES:
-        raise RuleError(
-            f"A rule scores a matrix of n x {N_FEATURES} features, not one of shape {np.shape(X)}."
-        )
-    return matrix
+        matrix = np.ascontiguousarray(X, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[1] != N_FEATURES:
+            raise RuleError(
+                f"A rule scores a matrix of n x {N_FEATURES} features, not one of shape {np.shape(X)}."
+            )
+        scores = np.empty(len(matrix))
+        if self._code.run(matrix, scores):
+            return scores
+        for i in range(len(matrix)):
+            if not self._code.run(matrix[i : i + 1], scores[i : i + 1]):
+                what = "an index out of range, or NaN or an infinity where an integer was needed"
+                raise RuleError(f"The rule {self.name!r} failed on candidate {i} ({what}).")
+        raise RuleError(f"The rule {self.name!r} failed for want of memory.")

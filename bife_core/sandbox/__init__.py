@@ -5,7 +5,7 @@ A call that overruns its limit is killed together with every process it started;
 """
 
 from bife_core.sandbox.cores import CoreSlots
-from bife_core.sandbox.environment import in_worker, usable_cores
+from bife_core.sandbox.environment import usable_cores
 from bife_core.sandbox.failure import FailureKind, WorkerFailure
 from bife_core.sandbox.in_process import InProcess
 from bife_core.sandbox.pool import WorkerPool
@@ -20,7 +20,6 @@ __all__ = [
     "WorkerFailure",
     "WorkerPool",
     "Workers",
-    "in_worker",
     "submit_repeated",
     "usable_cores",
 ]

@@ -210,7 +210,7 @@ def _restrict_files(confinement: Confinement) -> str:
 def _installation() -> list[Path]:
     """Where this Python, its packages, BiFE and the code compiled for it lie."""
     paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path, *sysconfig.get_paths().values()]
-    for variable in ("LD_LIBRARY_PATH", "SCIPOPTDIR", "BIFE_RULE_CACHE", READABLE_VARIABLE):
+    for variable in ("LD_LIBRARY_PATH", "SCIPOPTDIR", READABLE_VARIABLE):
         paths += os.environ.get(variable, "").split(os.pathsep)
     return [*(Path(path).resolve() for path in paths if path), compiled_code()]
 

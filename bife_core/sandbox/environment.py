@@ -15,8 +15,6 @@ _KEPT: Final = re.compile(
 )
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|BIFE_LLM", re.IGNORECASE)
 
-_MARK: Final = "BIFE_SANDBOX_WORKER"
-
 _SINGLE_THREADED: Final = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -25,11 +23,6 @@ _SINGLE_THREADED: Final = (
     "NUMEXPR_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
-
-
-def in_worker() -> bool:
-    """Tell whether this process is a worker of a pool, and so may be killed at any time without harm."""
-    return _MARK in os.environ
 
 
 def usable_cores() -> tuple[int, ...]:
@@ -65,7 +58,6 @@ def worker_environment(parent: Mapping[str, str], temporary: Path) -> dict[str, 
     kept["PYTHONHASHSEED"] = "0"
     kept["PYTHONUNBUFFERED"] = "1"
     kept["PYTHONIOENCODING"] = "utf-8:backslashreplace"
-    kept[_MARK] = "1"
     for name in _SINGLE_THREADED:
         kept[name] = "1"
     for name in ("TMPDIR", "TEMP", "TMP"):

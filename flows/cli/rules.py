@@ -73,7 +73,6 @@ def show(
         *([("origin", known.origin)] if known is not None else ()),
         *([("reference of", known.benchmark)] if known is not None and known.benchmark else ()),
         ("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())),
-        ("compiled", "to machine code" if rule.native else "no: it runs interpreted, which is slow"),
         ("hash", rule.sha),
         *evidence(reference),
     ]

@@ -145,7 +145,7 @@ def _metrics(sample: Sample, known: Known) -> dict[str, float | None]:
     if sample.source and sample.sha:
         metrics |= {name: float(value) for name, value in complexity(sample.source).to_dict().items()}
     if known.low is not None and known.low.f_lf is not None:
-        metrics |= {"native": float(known.low.native), "f_lf_seconds": known.low.seconds}
+        metrics |= {"f_lf_seconds": known.low.seconds}
     if known.high is not None:
         metrics["solve_cpu_s"] = known.high.cpu_s
     if known.draft is not None and known.draft.attempts:

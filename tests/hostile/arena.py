@@ -154,7 +154,7 @@ class Arena:
         arguments = job.model_dump(mode="json")
         try:
             call = self.pool.submit(
-                "bife_core.solves.jobs:work", arguments, limit_s=self.limit_s, reads=[job.path]
+                "bife_core.solves.jobs:work", arguments, limit_s=limit_s, reads=[job.path]
             )
             result = call.result()["result"]
         except WorkerFailure as failure:

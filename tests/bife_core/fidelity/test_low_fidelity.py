@@ -13,7 +13,7 @@ from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low
-from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule, interpret_rule
+from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.sandbox import WorkerFailure, WorkerPool
 
 HEADER = "import math\ndef candidate_variable_score(variable_features):\n    "
@@ -81,13 +81,6 @@ def test_a_large_set_is_scored_like_a_loop_in_python() -> None:
         assert low_fidelity(rule, decisions) == right / len(decisions), name
 
 
-def test_native_and_interpreted_rules_agree(four_decisions: Decisions) -> None:
-    for body in ("return variable_features[0]", "return math.log(variable_features[0])"):
-        interpreted = interpret_rule(HEADER + body)
-        assert not isinstance(interpreted, Rejection)
-        assert low_fidelity(interpreted, four_decisions) == low_fidelity(rule_of(body), four_decisions)
-
-
 def test_no_decision_and_a_raising_rule_are_errors(four_decisions: Decisions) -> None:
     with pytest.raises(DecisionsError, match="at least one"):
         low_fidelity(rule_of("return 1.0"), concatenate([]))
@@ -103,7 +96,7 @@ def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
     config = LowFidelityConfig(time_limit_s=20)
 
     good = score_low(HEADER + "return variable_features[0]", path, config, pool)
-    assert (good.f_lf, good.failure, good.native) == (1.0, None, True)
+    assert (good.f_lf, good.failure) == (1.0, None)
     assert good.sha is not None
 
     broken = score_low("def candidate_variable_score(f) return 1", path, config, pool)
@@ -118,7 +111,7 @@ def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
     assert raising.kind == "runtime"
     assert raising.failure == (
         f"The rule 'rule_{(raising.sha or '')[:8]}' failed on candidate 0 "
-        "(line 3, IndexError: index 501 is out of bounds for axis 0 with size 72)."
+        "(an index out of range, or NaN or an infinity where an integer was needed)."
     )
 
     endless = (

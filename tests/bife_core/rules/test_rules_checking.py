@@ -54,6 +54,7 @@ def accepted(source: str) -> CheckedRule:
         "return float('-inf') if variable_features[3] == 0 else float('inf')",
         "return sum(x * x for x in variable_features[48:54])",
         "return np.mean([x for x in variable_features[48:54] if x > 0])",
+        "return max(x if x > 0 else 0.0 for x in variable_features[48:54])",
         "return variable_features[48:54].sum() / variable_features.shape[0]",
         "v = [variable_features[1], variable_features[2]]\n    return sorted(v)[0] + len(v)",
         "def half(x):\n        return 0.5 * x\n    return half(variable_features[24])",
@@ -356,10 +357,3 @@ def test_any_bytes_give_an_answer(data):
 def test_any_body_gives_an_answer(text):
     body = "\n".join(f"    {line}" for line in text.split("\n"))
     assert isinstance(check_source(HEAD + body), CheckedRule | Rejection)
-
-
-def test_a_rejection_survives_json():
-    found = rejection("import os")
-    assert Rejection.from_dict(found.to_dict()) == found
-    with pytest.raises(ValueError, match="unknown kind"):
-        Rejection.from_dict({"kind": "mood", "reason": "x"})

@@ -33,5 +33,4 @@ def test_every_allowed_word_is_named():
 def test_the_example_is_a_rule():
     example = PAGE.split("```python\n")[1].split("```")[0]
     rule = compile_rule(example)
-    assert rule.native
     assert rule.features == frozenset({18, 20, 21})

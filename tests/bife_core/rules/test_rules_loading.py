@@ -42,7 +42,7 @@ def test_a_file_in_the_working_directory(tmp_path, monkeypatch):
 def test_a_windows_or_utf8_file_loads(tmp_path):
     file = tmp_path / "rule.py"
     file.write_bytes(b"\xef\xbb\xbf# \xc3\xa4\r\n" + SOURCE.replace("\n", "\r\n").encode())
-    assert load_rule(file).native
+    assert load_rule(file).features == frozenset({20})
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bife_core.errors import RuleError
-from bife_core.rules import interpret_rule
+from bife_core.rules import compile_rule
 from bife_core.rules.skeletons import parse_skeleton
 
 GOOD = '''
@@ -39,7 +39,7 @@ def test_a_bound_skeleton_is_a_rule_and_helpers_see_its_parameters() -> None:
         ({"power": 2.0}, 18**2 - 0.25 * 24**0.5),
         ({"power": 1.0, "shift": 1.0}, 18 + 24**0.5),
     ):
-        (score,) = interpret_rule(skeleton.bound(values)).score(features)
+        (score,) = compile_rule(skeleton.bound(values)).score(features)
         assert score == pytest.approx(expected)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bife_core.sandbox import WorkerPool, in_worker
+from bife_core.sandbox import WorkerPool
 from bife_core.sandbox.environment import worker_environment
 
 CALL = "bife_core.sandbox.selftest:"
@@ -58,10 +58,3 @@ def test_a_real_worker_sees_no_secret_and_computes_on_one_thread(monkeypatch):
     assert environment["TMPDIR"] != os.environ.get("TMPDIR")
     assert facts["directory"] == str(Path.cwd())
     assert facts["group"] == facts["pid"] != os.getpgid(0)
-
-
-def test_only_a_worker_is_a_worker():
-    assert not in_worker()
-    with WorkerPool(1) as pool:
-        environment = pool.submit(CALL + "describe", {}, limit_s=20).result()["environment"]
-    assert "BIFE_SANDBOX_WORKER" in environment

@@ -13,7 +13,7 @@ import pytest
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
-from bife_core.rules import CompiledRule, Rejection, compile_rule, interpret_rule, load_rule
+from bife_core.rules import CompiledRule, Rejection, compile_rule, load_rule
 from bife_core.scip.branching import attach
 from bife_core.scip.compiled.callback import best_candidate
 from bife_core.scip.reading import read_model
@@ -43,20 +43,6 @@ def test_counters_tell_what_the_rule_did(tiny_auctions: list[Instance]) -> None:
     assert stats.candidates >= 2 * stats.calls
     assert 0 < stats.feature_s + stats.rule_s <= stats.callback_s
     assert (stats.undecided, stats.rule_errors) == (0, 0)
-
-
-@pytest.mark.parametrize("name", ["pseudocost_product", "paper_mis", "khalil_weighted"])
-def test_native_and_interpreted_rules_walk_the_same_tree(name: str, tiny_auctions: list[Instance]) -> None:
-    trees = []
-    for make in (compile_rule, interpret_rule):
-        rule = make(load_rule(name).source)
-        assert not isinstance(rule, Rejection)
-        model = paper_model(tiny_auctions[0].path)
-        stats = attach(model, rule)
-        model.optimize()
-        assert stats.rule_errors == 0
-        trees.append((model.getNTotalNodes(), model.getNLPIterations(), stats.calls, stats.candidates))
-    assert trees[0] == trees[1]
 
 
 @pytest.mark.parametrize("body", ["return math.nan", "return -math.inf"])

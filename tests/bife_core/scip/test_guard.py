@@ -8,7 +8,6 @@ from pydantic import ValidationError
 
 from bife_core import Guard, attach, compile_rule, solve
 from bife_core.benchmarks.base import Instance
-from bife_core.rules import Rejection, interpret_rule
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.guard import as_guard
 from tests.bife_core.scip.test_branching import HEADER, paper_model, rule_of
@@ -18,12 +17,6 @@ SLOW = (
     "    return total"
 )
 STRICT = Guard(max_share=0.02, grace_s=0.0)
-
-
-def interpreted(body: str) -> CompiledRule:
-    rule = interpret_rule(HEADER + body)
-    assert not isinstance(rule, Rejection), rule
-    return rule
 
 
 def tree(model: pyscipopt.Model) -> tuple[str, int, int]:
@@ -70,12 +63,11 @@ def test_some_finite_score_is_enough(tiny_auctions: list[Instance]) -> None:
     assert trees[0][0] == trees[1][0] == "optimal"
 
 
-@pytest.mark.parametrize("make", [rule_of, interpreted])
-def test_a_slow_rule_is_asked_only_within_its_share(make: object, tiny_auctions: list[Instance]) -> None:
+def test_a_slow_rule_is_asked_only_within_its_share(tiny_auctions: list[Instance]) -> None:
     path = tiny_auctions[0].path
     optimum = solve(path).primal_bound
     model = paper_model(path)
-    stats = attach(model, make(SLOW), guard=STRICT)  # type: ignore[operator]
+    stats = attach(model, rule_of(SLOW), guard=STRICT)
     model.optimize()
     assert stats.overtime > 0
     assert stats.calls > 0

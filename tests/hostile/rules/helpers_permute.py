@@ -1,5 +1,5 @@
 # about: each helper hands the features on under other names: 2 ** 12 ways to follow them
-# expect: rejected/forbidden
+# expect: rejected/type
 def g0(a, b, c, d, e, f, g, h, i, j, k, l):
     return g1(b, c, d, e, f, g, h, i, j, k, l, a) + g1(a, a, c, d, e, f, g, h, i, j, k, l)
 def g1(a, b, c, d, e, f, g, h, i, j, k, l):

@@ -1,4 +1,4 @@
 # about: a filter that leaves nothing
-# expect: runtime
+# expect: rejected/type
 def candidate_variable_score(variable_features):
     return min([x for x in variable_features if x < -1e300])

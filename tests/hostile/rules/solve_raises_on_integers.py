@@ -2,5 +2,8 @@
 # expect: scored
 # solve: runtime
 def candidate_variable_score(variable_features):
-    whole = sum([1.0 for x in variable_features if x > 0.0 and x == math.floor(x)])
+    whole = 0.0
+    for x in variable_features:
+        if x > 0.0 and x == math.floor(x):
+            whole += 1.0
     return variable_features[5000 if whole >= 3.0 else 18]

@@ -2,7 +2,10 @@
 # expect: scored
 # solve: timeout
 def candidate_variable_score(variable_features):
-    whole = sum([1.0 for x in variable_features if x > 0.0 and x == math.floor(x)])
+    whole = 0.0
+    for x in variable_features:
+        if x > 0.0 and x == math.floor(x):
+            whole += 1.0
     x = variable_features[18]
     while whole >= 3.0:
         x = x * 0.5 + 1.0

@@ -1,5 +1,5 @@
 # about: a sort of sorts
-# expect: scored | timeout
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     s = 0.0
     for i in range(2000):

@@ -1,5 +1,5 @@
 # about: the same by helpers
-# expect: rejected/forbidden
+# expect: rejected/type
 def g0(x):
     return (x, x)
 def g1(x):

@@ -1,5 +1,5 @@
 # about: hostile only where control never goes
-# expect: scored | rejected/forbidden
+# expect: rejected/type
 def candidate_variable_score(variable_features):
     if variable_features[18] > 1e301:
         x = [1.0] * 9007199254740992

@@ -16,7 +16,7 @@ from bife_core.generators.offline.reader import read
 from bife_core.generators.offline.reflection import read_hints
 from bife_core.generators.offline.writer import write, write_skeleton
 from bife_core.generators.parsing import parse_reflection, read_skeleton
-from bife_core.rules import interpret_rule
+from bife_core.rules.checked import check_source
 from bife_core.rules.skeletons import parse_skeleton
 from bife_core.rules.types import Rejection
 
@@ -86,7 +86,7 @@ def test_every_operator_gives_a_rule_the_same_for_the_same_seed(operator: str) -
     for seed in range(10):
         one, other = (generate(operator, *sources, seed=seed, hints=("Favour n_rows.",)) for _ in range(2))
         assert one == other
-        assert not isinstance(interpret_rule(one.source), Rejection)
+        assert not isinstance(check_source(one.source), Rejection)
 
 
 def test_a_skeleton_at_its_own_values_is_the_rule_it_was_made_of() -> None:
@@ -102,7 +102,7 @@ def test_a_skeleton_can_be_a_parent() -> None:
     first = generate("skeleton", seed=3)
     assert parse_skeleton(first.skeleton).parameters
     child = generate("skeleton", first.skeleton, first.skeleton, seed=4)
-    assert not isinstance(interpret_rule(child.source), Rejection)
+    assert not isinstance(check_source(child.source), Rejection)
     shared = set(leaves(read(first.source))) & set(leaves(read(child.source)))
     assert shared
 
