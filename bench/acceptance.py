@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bife_core.features import N_FEATURES
-from bife_core.generators import GenerationRequest, ParentRule
+from bife_core.generators import DraftRequest, Parent
 from bife_core.generators.calls import CallStore
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.parsing import parse_answer
@@ -60,10 +60,10 @@ def offline(count: int, seed: int) -> Iterator[str]:
             "key": f"{operator}-{number}",
             "operator": operator,
             "seed": seed + number,
-            "parents": tuple(ParentRule(id=str(i), source=source) for i, source in enumerate(parents)),
+            "parents": tuple(Parent(id=str(i), source=source) for i, source in enumerate(parents)),
             "benchmark": "any",
         }
-        source = generator.generate(GenerationRequest.model_validate(request)).source
+        source = generator.generate(DraftRequest.model_validate(request)).source
         assert source is not None
         return source
 

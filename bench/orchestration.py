@@ -159,7 +159,7 @@ def call_cost(runner: str) -> None:
     from bife_core.config import RunnerConfig
     from tasks.workers import close_workers, worker_pool
 
-    pool = worker_pool(RunnerConfig(kind=runner, workers=2))  # type: ignore[arg-type]
+    pool = worker_pool(RunnerConfig(kind=runner, workers=2))
     echo = "bife_core.sandbox.selftest:echo"
     for _ in range(2):  # processes start in the first round
         began, began_cpu = time.perf_counter(), time.process_time()

@@ -83,7 +83,7 @@ def _server(python: Path, options: argparse.Namespace) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [python, "-m", "llama_cpp.server", "--model", weights, "--model_alias", MODEL]
+    command = [str(python), "-m", "llama_cpp.server", "--model", str(weights), "--model_alias", MODEL]
     command += ["--host", "127.0.0.1", "--port", str(port), "--n_ctx", str(options.context)]
     # Calls come sixteen at a time; the server's default is to drop one for the next.
     command += ["--interrupt_requests", "false", "--seed", str(options.seed)]
@@ -118,7 +118,6 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
     from bife_core.presets import preset, with_overrides
     from flows.evolution import evolution
     from flows.operate.running import run
-    from tasks.evolution import calls_directory
 
     settings = {
         "generator.kind": "openai",
@@ -129,7 +128,7 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
     began = time.monotonic()
     result = run(None, evolution, with_overrides(preset(options.preset), settings))
     seconds = time.monotonic() - began
-    calls = CallStore(calls_directory(result.key)).calls()
+    calls = CallStore(result.directory / "calls").calls()
     samples = json.loads((result.directory / "samples.json").read_text(encoding="utf-8"))
     return {
         "model": MODEL,

@@ -100,6 +100,7 @@ def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
     evolved, evaluated = result.evolution, result.evaluation
     assert evolved.best is not None
     assert evaluated is not None
+    assert evolved.decisions is not None
     samples = json.loads((evolved.directory / "samples.json").read_text())
     facts = {
         "decisions": evolved.decisions.digest,

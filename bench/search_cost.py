@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bench.options import parse
 from bife_core.config import PipelineConfig
@@ -32,6 +32,7 @@ from bife_core.search import SEARCHES
 
 if TYPE_CHECKING:
     from bife_core.evolution import EvolutionState
+    from flows.operate.observer import Observer
 
 ABLATION, TUNER, PAPER = "bife_without_f_lf", "llm4branch", "bife"
 
@@ -111,7 +112,7 @@ def searched(config: PipelineConfig) -> dict[str, Any]:
     from flows.evolution import evolution
     from flows.operate.running import run
 
-    found = run(Progress(config), evolution, config)
+    found = run(cast("Observer", Progress(config)), evolution, config)
     cost, best = found.cost, found.best
     return {
         "samples": cost.samples,
@@ -137,15 +138,15 @@ def over(one: dict[str, Any], other: dict[str, Any]) -> dict[str, float]:
 
 def compared(config: PipelineConfig, rules: dict[str, str]) -> Iterator[dict[str, Any]]:
     """Compare the rules of all searches with RPB in one evaluation, and yield a row each."""
+    from bife_core.methods.loading import load_method
     from flows.evaluation import evaluation
     from flows.operate.running import run
-    from tasks.evaluation import brancher
 
     files = tuple(dict.fromkeys(rules.values()))
-    summary = run(Progress(config), evaluation, config, files[0], False, files[1:]).summary
+    summary = run(cast("Observer", Progress(config)), evaluation, config, files[0], False, files[1:]).summary
     by_label = {comparison.method: comparison for comparison in summary.comparisons}
     for method, file in rules.items():
-        label = summary.label_of(brancher(file).sha or "")
+        label = summary.label_of(load_method(file).identity)
         found = by_label.get(label or "")
         if found is not None:
             yield {
