@@ -38,7 +38,8 @@ demo: $(STAMP)
 	$(BIN)/bife demo
 
 # No server, no run, few solves: what fits into a minute and a half with style and types.
-QUICK := tests/test_*.py tests/bife_core/test_*.py $(addprefix tests/bife_core/,benchmarks generators rules search) \
+QUICK := $(filter-out %/test_collection.py %/test_solves.py,$(wildcard tests/test_*.py tests/bife_core/test_*.py)) \
+  $(addprefix tests/bife_core/,benchmarks generators rules search) \
   $(addprefix tests/flows/cli/test_cli_,docs.py options.py watching.py)
 
 check: lint

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tasks.home import project_home
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ledger:
-    """How much lay in the home at some moment: everything that is paid for is a file there before it is used."""
+    """How much lay in the home at some moment: everything that is paid for is on disk before it is used."""
 
     collected: int
     written: int
@@ -24,13 +22,15 @@ class Ledger:
     @classmethod
     def now(cls) -> Ledger:
         """Take stock of the home in use."""
-        home, written = project_home(), Path(os.environ["PREFECT_LOCAL_STORAGE_PATH"])
-        places = (
-            home.decisions.glob("*/parts/*.parquet"),
-            written.glob("propose-*"),
-            home.solves.glob("*/*.json"),
+        home = project_home()
+        return cls(
+            collected=sum(1 for _ in home.decisions.glob("*/parts/*.parquet")),
+            written=sum(
+                journal.read_bytes().count(b'"kind":"drafted"')
+                for journal in home.runs.glob("*/journal.jsonl")
+            ),
+            solved=sum(1 for _ in home.solves.glob("*/*.json")),
         )
-        return cls(*(sum(1 for _ in files) for files in places))
 
     def spent(self, result: PipelineResult) -> list[tuple[str, str]]:
         """Say what was new since, and what of the result came from earlier runs."""
