@@ -19,7 +19,7 @@ from bife_core.rules import CompiledRule, Rejection, compile_rule
 
 
 class BranchingRule(PythonModel):
-    """Scores candidates: (n, 72) float64 in, (n,) float64 out, higher is better.
+    """Scores candidates: (n, N_FEATURES) float64 in, (n,) float64 out, higher is better.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which of the 72 features a rule reads, as far as its text tells."""
+"""Which of the features a rule reads, as far as its text tells."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def features_read(functions: tuple[ast.FunctionDef, ...]) -> frozenset[int] | No
     Raises
     ------
     Refusal
-        If a constant index lies outside 0 to 71.
+        If a constant index lies outside the vector.
     """
     by_name = {function.name: function for function in functions}
     read: set[int] = set()

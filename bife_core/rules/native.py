@@ -82,12 +82,12 @@ class NativeCode:
 
 @cache
 def target_key() -> str:
-    """Return what compiled code depends on besides the rule: this package, the compiler and the processor."""
+    """Return what compiled code depends on besides the rule: this package, a row's length, compiler and processor."""
     content = hashlib.sha256()
     for name in _SHAPERS:
         content.update((Path(__file__).parent / name).read_bytes())
     processor = cpu_target.target_context.codegen().magic_tuple()
-    return repr((content.hexdigest(), numba.__version__, processor))
+    return repr((content.hexdigest(), N_FEATURES, numba.__version__, processor))
 
 
 def loaded(sha: str) -> NativeCode | None:

@@ -120,7 +120,7 @@ class CompiledRule(Protocol):
 
     @property
     def features(self) -> frozenset[int] | None:
-        """Columns the rule reads, or None when some index is computed and all 72 are needed."""
+        """Columns the rule reads, or None when some index is computed and all are needed."""
         ...
 
     @property
@@ -132,7 +132,7 @@ class CompiledRule(Protocol):
     def address(self) -> int:
         """Address of the C function ``int64_t score(const double *X, int64_t n, double *out)``.
 
-        `X` is row-major, n x 72; the function returns 0, or 1 if the rule raised (`out` is then incomplete).
+        `X` is row-major, n x `N_FEATURES`; the function returns 0, or 1 if the rule raised (`out` is then incomplete).
         It stays valid for the life of the process and takes no Python lock. 0 where `native` is false.
         """
         ...
@@ -142,7 +142,7 @@ class CompiledRule(Protocol):
 
         Parameters
         ----------
-        X : (n, 72) float64
+        X : (n, N_FEATURES) float64
             One row per candidate, in the order of `bife_core.features.FEATURES`. It is not changed.
 
         Returns
@@ -159,12 +159,12 @@ class CompiledRule(Protocol):
 
 
 def as_feature_matrix(X: FloatArray) -> FloatArray:
-    """Return `X` as a C-contiguous float64 matrix of 72 columns.
+    """Return `X` as a C-contiguous float64 matrix of `N_FEATURES` columns.
 
     Raises
     ------
     RuleError
-        If it is not n x 72.
+        If it has another shape.
     """
     from bife_core.errors import RuleError
     from bife_core.features import N_FEATURES

@@ -15,6 +15,7 @@ from bife_core.errors import RuleError, SolverError
 from bife_core.rules import load_rule
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.compiled import callback, layout
+from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.extractor import FeatureExtractor
 from bife_core.scip.guard import Guard, as_guard
 from bife_core.scip.libscip import check, library, scip_address
@@ -205,7 +206,7 @@ def attach(model: pyscipopt.Model, rule: CompiledRule | str, guard: bool | Guard
         )
         return stats
     state[layout.SCORER] = rule.address
-    state[layout.MASK] = layout.mask_of(rule.features)
+    state[layout.MASK] = mask_of(rule.features)
     branchrule = ctypes.c_void_p()
     check(
         handle.SCIPincludeBranchruleBasic(

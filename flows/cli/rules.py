@@ -86,7 +86,7 @@ def show(
             facts.insert(1, ("reference of", known.benchmark))
     facts += evidence(reference)
     if rule.features is None:
-        facts.append(("reads", "features at computed positions, so all 72 are extracted"))
+        facts.append(("reads", f"features at computed positions, so all {len(FEATURES)} are extracted"))
     show_facts(console, facts)
     if rule.features is not None:
         show_heading(console, "Features it reads")

@@ -118,7 +118,7 @@ def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
     assert raising.kind == "runtime"
     assert raising.failure == (
         f"The rule 'rule_{(raising.sha or '')[:8]}' failed on candidate 0 "
-        "(line 3, IndexError: index 501 is out of bounds for axis 0 with size 72)."
+        f"(line 3, IndexError: index 501 is out of bounds for axis 0 with size {N_FEATURES})."
     )
 
     endless = (

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from bife_core.errors import RuleError
+from bife_core.features import N_FEATURES
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule, interpret_rule
 from bife_core.rules.interpreted import InterpretedRule
 from bife_core.rules.types import Rule
@@ -41,7 +42,7 @@ def test_what_a_rule_knows_of_itself(build):
 @MODES
 def test_any_layout_of_the_matrix_is_scored_alike(build):
     rule = build(SIMPLE)
-    X = np.random.default_rng(0).random((5, 72))
+    X = np.random.default_rng(0).random((5, N_FEATURES))
     expected = X[:, 20] * X[:, 21]
     frozen = X.copy()
     frozen.flags.writeable = False
@@ -56,24 +57,26 @@ def test_any_layout_of_the_matrix_is_scored_alike(build):
 
 @MODES
 def test_no_candidates_no_scores(build):
-    scores = build(SIMPLE).score(np.empty((0, 72)))
+    scores = build(SIMPLE).score(np.empty((0, N_FEATURES)))
     assert scores.shape == (0,)
     assert scores.dtype == np.float64
 
 
 @MODES
-@pytest.mark.parametrize("shape", [(72,), (3, 71), (3, 73), (3, 72, 1), (0,)])
+@pytest.mark.parametrize(
+    "shape", [(N_FEATURES,), (3, N_FEATURES - 1), (3, N_FEATURES + 1), (3, N_FEATURES, 1), (0,)]
+)
 def test_another_shape_is_an_error(build, shape):
-    with pytest.raises(RuleError, match="n x 72"):
+    with pytest.raises(RuleError, match=f"n x {N_FEATURES}"):
         build(SIMPLE).score(np.zeros(shape))
 
 
 @MODES
 def test_a_rule_that_raises_names_the_candidate(build):
     rule = build(HEAD + "return f[int(f[0])]")
-    X = np.zeros((5, 72))
+    X = np.zeros((5, N_FEATURES))
     assert rule.score(X).tolist() == [0.0] * 5
-    for bad in (72.0, -73.0, np.nan, np.inf, 1e30):
+    for bad in (float(N_FEATURES), -N_FEATURES - 1.0, np.nan, np.inf, 1e30):
         X[3, 0] = bad
         with pytest.raises(RuleError, match="candidate 3"):
             rule.score(X)
@@ -82,7 +85,7 @@ def test_a_rule_that_raises_names_the_candidate(build):
 @MODES
 def test_nothing_of_arithmetic_raises(build):
     rule = build(HEAD + "return 1.0 / f[0] + math.log(f[1]) + math.sqrt(f[2]) + math.exp(f[3])")
-    X = np.zeros((4, 72))
+    X = np.zeros((4, N_FEATURES))
     X[1, 1] = X[3, 0] = 1.0
     X[2, 2] = -1.0
     X[3, 1], X[3, 3] = 1.0, 1e9
@@ -97,7 +100,7 @@ def test_the_c_function_reports_what_happened():
     prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
     rule = compile_rule(HEAD + "return f[int(f[0])] + f[1]")
     score = prototype(rule.address)
-    X, out = np.zeros((3, 72)), np.full(3, -1.0)
+    X, out = np.zeros((3, N_FEATURES)), np.full(3, -1.0)
     X[:, 1] = [1.0, 2.0, 3.0]
     assert score(X.ctypes.data, 3, out.ctypes.data) == 0
     assert out.tolist() == [1.0, 2.0, 3.0]
@@ -129,7 +132,7 @@ def test_a_score_must_be_one_number(value, words):
 @pytest.mark.parametrize("value", ["1", "True", "f[1] > 0", "int(f[1])", "np.argmax(f)", "np.float64(1)"])
 def test_whole_numbers_and_booleans_are_numbers(value):
     for build in (compile_rule, interpret_rule):
-        scores = build(f"{HEAD}return {value}").score(np.ones((2, 72)))
+        scores = build(f"{HEAD}return {value}").score(np.ones((2, N_FEATURES)))
         assert scores.dtype == np.float64
         assert np.all(np.isin(scores, [0.0, 1.0]))
 
@@ -156,8 +159,8 @@ def test_an_interpreted_rule_that_never_ends_is_killed():
         limit_s=0.5,
     )
     with pytest.raises(RuleError, match=r"took more than 0\.5 s"):
-        endless.score(np.ones((1, 72)))
-    assert rule.score(np.ones((1, 72))).tolist() == [1.0]
+        endless.score(np.ones((1, N_FEATURES)))
+    assert rule.score(np.ones((1, N_FEATURES))).tolist() == [1.0]
 
 
 def test_inside_a_worker_an_interpreted_rule_runs_in_place():
@@ -172,7 +175,7 @@ def test_many_threads_may_compile_and_score_at_once():
 
     def work(k: int) -> None:
         rule = compile_rule(f"{HEAD}return f[{k % 3}] * {k % 3 + 1}.0 + {k % 3}")
-        scores = rule.score(np.ones((10, 72)))
+        scores = rule.score(np.ones((10, N_FEATURES)))
         if scores.tolist() != [2.0 * (k % 3) + 1.0] * 10:
             wrong.append(scores)
 
@@ -195,7 +198,7 @@ def test_equal_rules_share_their_machine_code():
 
 
 def test_scoring_is_fast_enough_for_a_thousand_decisions():
-    X = np.random.default_rng(0).random((100_000, 72))
+    X = np.random.default_rng(0).random((100_000, N_FEATURES))
     for name in ("paper_ca", "paper_sc", "paper_mis", "paper_cfl"):
         rule = compile_rule(REFERENCE_RULES[name].source)
         times = []
@@ -212,13 +215,14 @@ RELOAD = """
 import sys
 from pathlib import Path
 import numpy as np
+from bife_core.features import N_FEATURES
 from bife_core.rules import compile_rule, native
 def no_compiler(*arguments):
     raise SystemExit("compiled again")
 native.compile_native = no_compiler
 for source in sys.argv[2:]:
     rule = compile_rule(source, cache_dir=Path(sys.argv[1]))
-    print(rule.native, rule.score(np.arange(72.0)[None])[0])
+    print(rule.native, rule.score(np.arange(float(N_FEATURES))[None])[0])
 """
 
 
@@ -253,7 +257,7 @@ def test_code_that_calls_what_a_process_lacks_is_compiled_anew(tmp_path):
     cache.write_code(tmp_path, rule.sha, native.target_key(), foreign)
     native._libraries.pop(rule.sha)
     assert native.load_native(rule.sha, foreign) is None
-    assert compile_rule(source, cache_dir=tmp_path).score(np.full((1, 72), 0.375))[0] == np.pi / 4
+    assert compile_rule(source, cache_dir=tmp_path).score(np.full((1, N_FEATURES), 0.375))[0] == np.pi / 4
     assert cache.read_code(tmp_path, rule.sha, native.target_key()).symbols == stored.symbols
 
 
@@ -285,7 +289,7 @@ def test_a_damaged_file_is_compiled_anew(tmp_path, damage):
     native._libraries.pop(rule.sha)
     again = compile_rule(source.replace("f[3]", "f[3]"), cache_dir=tmp_path)
     assert again.native
-    assert again.score(np.ones((1, 72))).tolist() == rule.score(np.ones((1, 72))).tolist()
+    assert again.score(np.ones((1, N_FEATURES))).tolist() == rule.score(np.ones((1, N_FEATURES))).tolist()
     assert bytes(data) != file.read_bytes()
 
 

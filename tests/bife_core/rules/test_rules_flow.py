@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bife_core.errors import RuleError
+from bife_core.features import N_FEATURES
 from bife_core.rules import compile_rule
 from bife_core.rules.checked import CheckedRule, check_source
 
@@ -54,7 +55,7 @@ def test_such_a_rule_runs_as_python_does():
     rule = compile_rule(HEAD + "if f[0] > 0:\n        a = 1.0\n    return a * 2.0")
     assert not rule.native
     assert "'a'" in rule.why
-    good = np.ones((3, 72))
+    good = np.ones((3, N_FEATURES))
     assert rule.score(good).tolist() == [2.0, 2.0, 2.0]
     bad = good.copy()
     bad[1] = -1.0

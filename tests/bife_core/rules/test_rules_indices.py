@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bife_core.features import N_FEATURES
 from bife_core.rules import compile_rule
 from bife_core.rules.checked import CheckedRule, check_source
 
@@ -82,9 +83,9 @@ def test_no_other_feature_changes_a_score(body):
     """The extractor computes only what is named here, so this must hold for every rule."""
     rule = compile_rule(HEAD + body)
     rng = np.random.default_rng(0)
-    one = rng.uniform(0.5, 2.0, (40, 72))
-    two = rng.uniform(0.5, 2.0, (40, 72))
-    read = sorted(range(72) if rule.features is None else rule.features)
+    one = rng.uniform(0.5, 2.0, (40, N_FEATURES))
+    two = rng.uniform(0.5, 2.0, (40, N_FEATURES))
+    read = sorted(range(N_FEATURES) if rule.features is None else rule.features)
     two[:, read] = one[:, read]
     np.testing.assert_array_equal(rule.score(one), rule.score(two))
 
