@@ -1,4 +1,4 @@
-"""Microseconds per feature extraction, in CPU time of the thread, for all 72 features and for those a rule reads.
+"""Microseconds per feature extraction, in CPU time of the thread, for all features and for those a rule reads.
 
 Two protocols. `us_all` and `us_subset` are medians over repeated calls at the first branchings of each family's
 golden model (`tests/data/golden`), where a call finds in the caches what the one before it read: the cost of the
@@ -20,6 +20,7 @@ import pyscipopt
 from bench.options import instances_of, parse
 from bife_core.rules import load_rule
 from bife_core.scip.compiled import kernel, layout
+from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.libscip import scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
@@ -80,10 +81,10 @@ def measure(path: Path, mask: int, seed: int, nodes: int, repeats: int = 1) -> _
 
 def main() -> None:
     options = parse(__doc__, instances=3, nodes=60)
-    everything = layout.mask_of(None)
+    everything = mask_of(None)
     measure(_GOLDEN_DIRECTORY / GOLDEN["combinatorial_auction"], everything, 0, 2)  # compiles
     for family in options.families:
-        subset = layout.mask_of(load_rule(PUBLISHED[family]).features)
+        subset = mask_of(load_rule(PUBLISHED[family]).features)
         golden = _GOLDEN_DIRECTORY / GOLDEN[family]
         repeated = {mask: measure(golden, mask, 0, _GOLDEN_NODES, _REPEATS) for mask in (everything, subset)}
         times: dict[int, list[float]] = {everything: [], subset: []}

@@ -21,7 +21,7 @@ from bife_core.places import compiled_code
 
 _PACKAGE = Path(__file__).parent
 _MARK = "bife_core.machine_code"
-_COMPILED = _PACKAGE / "scip" / "compiled"
+_PARTS = (_PACKAGE / "features", _PACKAGE / "scip" / "compiled")
 
 
 @cache
@@ -34,7 +34,7 @@ def cache_directory() -> Path:
     content = hashlib.sha256(numba.__version__.encode())
     for path in sorted(_PACKAGE.rglob("*.py")):
         text = path.read_bytes()
-        if path.is_relative_to(_COMPILED) or path.name == "features.py" or _MARK.encode() in text:
+        if any(path.is_relative_to(part) for part in _PARTS) or _MARK.encode() in text:
             content.update(text)
     folder = compiled_code() / content.hexdigest()[:16]
     try:

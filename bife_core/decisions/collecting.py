@@ -16,6 +16,7 @@ from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.decisions.config import CollectionConfig
 from bife_core.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
+from bife_core.features import N_FEATURES
 from bife_core.files import write_whole
 from bife_core.places import compiled_code
 from bife_core.sandbox import Note, WorkerFailure, Workers, submit_repeated
@@ -67,6 +68,7 @@ def _part_path(directory: Path, instance: Instance, config: CollectionConfig) ->
         "time_limit_s": config.time_limit_s,
         "seed": config.seed,
         "features": config.features,
+        "columns": N_FEATURES,
         "schema": SCHEMA_VERSION,
         "scip": versions()["scip"],
     }

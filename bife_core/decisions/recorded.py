@@ -33,7 +33,7 @@ class Decisions:
 
     Attributes
     ----------
-    columns : (72, n_rows) float64, C-contiguous
+    columns : (N_FEATURES, n_rows) float64, C-contiguous
         Features, one row per feature: scoring a rule then reads only what the rule reads.
     scores : (n_rows,) float64
         Strong-branching score of every candidate.
@@ -65,7 +65,7 @@ class Decisions:
 
     @property
     def matrix(self) -> npt.NDArray[np.float64]:
-        """Features as (n_rows, 72), C-contiguous; a copy."""
+        """Features as (n_rows, N_FEATURES), C-contiguous; a copy."""
         return np.ascontiguousarray(self.columns.T)
 
     @property
@@ -149,6 +149,11 @@ class Decisions:
             raise DecisionsError(
                 f"{path} has decisions schema {found or 'none'}, this version reads {SCHEMA_VERSION}; "
                 "collect the decisions again."
+            )
+        unknown = [feature.name for feature in FEATURES if feature.name not in table.column_names]
+        if unknown:
+            raise DecisionsError(
+                f"{path} was recorded without the features {', '.join(unknown)}; collect the decisions again."
             )
         decision = table["decision"].to_numpy()
         starts = np.flatnonzero(np.diff(decision, prepend=-1))

@@ -14,7 +14,7 @@ from importlib import resources
 from string import Template
 from typing import Final, get_args
 
-from bife_core.features import FEATURES, Group
+from bife_core.features import FEATURES, GROUPS, N_FEATURES
 from bife_core.generators.base import DraftRequest, Message, Operator, Parent, Reflection
 
 OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
@@ -34,9 +34,9 @@ def prompt_templates() -> dict[Operator, str]:
         operator: "\n\n".join(
             text.strip()
             for text in (
-                _template("problem").safe_substitute(features=feature_description()),
+                _template("problem").safe_substitute(_table()),
                 _template(operator).template,
-                _template("template").template,
+                _template("template").substitute(_table()),
             )
         )
         for operator in OPERATORS
@@ -47,14 +47,19 @@ def prompt_templates() -> dict[Operator, str]:
 def feature_description() -> str:
     """Return the part of the prompt that explains the features, one line each under their group's heading."""
     lines: list[str] = []
-    group: Group | None = None
-    for feature in FEATURES:
-        if feature.group is not group:
-            group = feature.group
-            when = "constant during a solve" if feature.static else "updated at every node"
-            lines += ["", f"## {group.value.replace('_', ' ')} ({when})"]
-        lines.append(f"- variable_features[{feature.index}] {feature.name}: {feature.meaning}")
+    for group in GROUPS:
+        when = "constant during a solve" if group.cost == "solve" else "updated at every node"
+        lines += ["", f"## {group.name.replace('_', ' ')} ({when})"]
+        lines += [
+            f"- variable_features[{feature.index}] {feature.name}: {feature.meaning}"
+            for feature in FEATURES
+            if feature.group == group
+        ]
     return "\n".join(lines).strip()
+
+
+def _table() -> dict[str, str | int]:
+    return {"features": feature_description(), "n_features": N_FEATURES}
 
 
 @cache
@@ -95,12 +100,10 @@ def assemble(request: DraftRequest) -> tuple[Message, ...]:
     parents = "\n\n".join(_parent(number, parent) for number, parent in enumerate(request.parents, start=1))
     hints = "\n".join(f"- {' '.join(hint.split())}" for hint in request.hints) or "- (none yet)"
     parts = [
-        _template("problem").substitute(
-            benchmark=request.benchmark.replace("_", " "), features=feature_description()
-        ),
+        _template("problem").substitute(_table(), benchmark=request.benchmark.replace("_", " ")),
         _template(request.operator).substitute(count=len(request.parents), parents=parents, hints=hints),
     ]
     if request.operator not in REFLECTIONS:
         answer = "skeleton_template" if request.operator == "skeleton" else "template"
-        parts.append(_template(answer).substitute())
+        parts.append(_template(answer).substitute(_table()))
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)

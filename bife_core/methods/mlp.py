@@ -42,7 +42,7 @@ class MlpMethod(Scorer):
     Attributes
     ----------
     inputs : tuple of str
-        Names of the features it reads, in the order of the first layer's columns; by default all 72.
+        Names of the features it reads, in the order of the first layer's columns; by default all.
     mean, scale : (n_in,) float
         Shift and scale of each input; empty leaves the inputs as they are.
     layers : tuple of Layer
@@ -62,7 +62,7 @@ class MlpMethod(Scorer):
     def _shapes_fit(self) -> MlpMethod:
         unknown = sorted(set(self.inputs) - set(_INDEX))
         if unknown:
-            raise ValueError(f"there is no feature {unknown[0]!r}; docs/features.md lists all 72")
+            raise ValueError(f"there is no feature {unknown[0]!r}; docs/features.md lists all")
         for name in ("mean", "scale"):
             if len(getattr(self, name)) not in (0, len(self.inputs)):
                 raise ValueError(

@@ -30,14 +30,14 @@ class Scorer(Method):
 
     @property
     def features(self) -> frozenset[int] | None:
-        """Columns it reads; None reads all 72."""
+        """Columns it reads; None reads all."""
         return None
 
     @property
     def address(self) -> int:
         """Address of the C function ``int64_t score(const double *X, int64_t n, double *out)``, or 0 for none.
 
-        `X` is row-major, n x 72. The function returns 0, or 1 if it failed, must need no Python lock, and must be
+        `X` is row-major, n x `N_FEATURES`. The function returns 0, or 1 if it failed, must need no Python lock, and must be
         valid for as long as the scorer is referred to.
         """
         return 0
@@ -48,7 +48,7 @@ class Scorer(Method):
 
         Parameters
         ----------
-        X : (n, 72) float64
+        X : (n, N_FEATURES) float64
             One row per candidate, in the order of `bife_core.features.FEATURES`; columns that `features` leaves out
             are 0.
 

@@ -72,9 +72,9 @@ class CompiledRule:
     sha : str
         Hash of the normalised syntax tree: equal for sources that differ in names, comments or layout only.
     features : frozenset of int or None
-        Columns the rule reads, or None when some index is computed and all 72 are needed.
+        Columns the rule reads, or None when some index is computed and all are needed.
     address : int
-        Of the C function ``int64_t score(const double *X, int64_t n, double *out)``. `X` is row-major, n x 72; the
+        Of the C function ``int64_t score(const double *X, int64_t n, double *out)``. `X` is row-major, n x `N_FEATURES`; the
         function returns 0, or 1 if the rule raised (`out` is then incomplete). It stays valid for the life of the
         process and takes no Python lock.
     """
@@ -97,7 +97,7 @@ class CompiledRule:
 
         Parameters
         ----------
-        X : (n, 72) float64
+        X : (n, N_FEATURES) float64
             One row per candidate, in the order of `bife_core.features.FEATURES`. It is not changed.
 
         Returns

@@ -13,6 +13,7 @@ import pyscipopt
 from bife_core.errors import SolverError
 from bife_core.rules import load_rule
 from bife_core.scip.compiled import callback, layout
+from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.guard import Guard, as_guard
 from bife_core.scip.libscip import check, library, scip_address
 from bife_core.scip.python_branching import PythonBranchrule, Scoring
@@ -146,7 +147,7 @@ def attach(model: pyscipopt.Model, rule: Scoring | str, guard: bool | Guard = Fa
         )
         return stats
     state[layout.SCORER] = address
-    state[layout.MASK] = layout.mask_of(rule.features)
+    state[layout.MASK] = mask_of(rule.features)
     branchrule = ctypes.c_void_p()
     check(
         handle.SCIPincludeBranchruleBasic(

@@ -12,11 +12,12 @@ import pyscipopt
 from bife_core.errors import SolverError
 from bife_core.features import N_FEATURES
 from bife_core.scip.compiled import kernel, layout
+from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.libscip import library, scip_address
 
 
 class FeatureExtractor:
-    """Extract the 72 features of the present branching candidates.
+    """Extract the features of the present branching candidates.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ class FeatureExtractor:
         The model that is being solved.
     features : frozenset of int or None
         Columns wanted; passes that no wanted column needs are skipped and the other columns are 0. None
-        computes all 72.
+        computes all.
 
     Notes
     -----
@@ -46,7 +47,7 @@ class FeatureExtractor:
     def __init__(self, model: pyscipopt.Model, features: frozenset[int] | None = None) -> None:
         library()
         self._model = model
-        self._mask = layout.mask_of(features)
+        self._mask = mask_of(features)
         self._unwanted = [] if features is None else sorted(set(range(N_FEATURES)) - features)
         self._state = layout.new_state()
         weakref.finalize(self, layout.free_state, self._state)
@@ -63,7 +64,7 @@ class FeatureExtractor:
         probindex : (n,) int32
             Position of each candidate among the variables of the transformed problem, in the order of
             `Model.getLPBranchCands`.
-        X : (n, 72) float64
+        X : (n, N_FEATURES) float64
             Row i belongs to candidate i; column j is described by `FEATURES[j]`.
 
         Raises

@@ -77,7 +77,10 @@ def show(
         *evidence(reference),
     ]
     if rule.features is None:
-        show_facts(console, [*facts, ("reads", "features at computed positions, so all 72 are extracted")])
+        show_facts(
+            console,
+            [*facts, ("reads", f"features at computed positions: all {len(FEATURES)} are extracted")],
+        )
         return
     show_facts(console, facts)
     show_heading(console, "Features it reads")

@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 import keyword
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from bife_core.features import FEATURES, N_FEATURES, STATIC_GROUPS, Group, feature_index, groups_of
+from bife_core import features
+from bife_core.features import (
+    FEATURES,
+    GROUPS,
+    N_FEATURES,
+    Feature,
+    Group,
+    active_rows,
+    candidates,
+    columns,
+    feature_index,
+    groups_of,
+    rows,
+)
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "features.md"
 
 # Spelled out, not built: rules of others index by this order.
 TABLE = """
@@ -33,47 +53,53 @@ active_coef_weight4_stddev active_coef_weight4_min active_coef_weight4_max
 """
 ORDER = TABLE.split()
 
-GROUPS = {
-    Group.OBJECTIVE: range(3),
-    Group.STRUCTURE: range(3, 18),
-    Group.FRACTIONALITY: range(18, 20),
-    Group.PSEUDOCOST: range(20, 25),
-    Group.CUTOFF: range(25, 29),
-    Group.DEGREE: range(29, 36),
-    Group.RHS_RATIO: range(36, 40),
-    Group.ONE_TO_ALL: range(40, 48),
-    Group.ACTIVE_UNIT: range(48, 54),
-    Group.ACTIVE_ROW_SUM: range(54, 60),
-    Group.ACTIVE_CANDIDATE_SUM: range(60, 66),
-    Group.ACTIVE_DUAL: range(66, 72),
+MEMBERS = {
+    columns.OBJECTIVE: range(3),
+    columns.STRUCTURE: range(3, 18),
+    candidates.FRACTIONALITY: range(18, 20),
+    candidates.PSEUDOCOST: range(20, 25),
+    candidates.CUTOFF: range(25, 29),
+    rows.DEGREE: range(29, 36),
+    rows.RHS_RATIO: range(36, 40),
+    rows.ONE_TO_ALL: range(40, 48),
+    active_rows.UNIT: range(48, 54),
+    active_rows.ROW_SUM: range(54, 60),
+    active_rows.CANDIDATE_SUM: range(60, 66),
+    active_rows.DUAL: range(66, 72),
 }
 
 
 def test_the_order_is_the_published_one() -> None:
-    assert len(ORDER) == N_FEATURES == len(FEATURES) == 72
-    assert [feature.name for feature in FEATURES] == ORDER
-    assert [feature.index for feature in FEATURES] == list(range(72))
+    names = [feature.name for feature in FEATURES]
+    assert names == ORDER, "indices are public: the table changes at its end only, and ORDER here with it"
+    assert [feature.index for feature in FEATURES] == list(range(N_FEATURES))
 
 
 def test_names_are_unique_and_usable_in_code() -> None:
-    assert len(set(ORDER)) == 72
+    assert len(set(ORDER)) == N_FEATURES
     assert all(name.isidentifier() and not keyword.iskeyword(name) for name in ORDER)
 
 
 def test_every_feature_says_what_it_means_in_one_clause() -> None:
     meanings = [feature.meaning for feature in FEATURES]
     assert all(10 < len(meaning) < 200 and "\n" not in meaning for meaning in meanings)
-    assert len(set(meanings)) == 72, "no two features mean the same"
+    assert len(set(meanings)) == N_FEATURES, "no two features mean the same"
 
 
-@pytest.mark.parametrize("group", Group)
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
 def test_groups(group: Group) -> None:
-    assert [feature.index for feature in FEATURES if feature.group is group] == list(GROUPS[group])
+    assert [feature.index for feature in FEATURES if feature.group == group] == list(MEMBERS[group])
 
 
-def test_the_static_block_comes_first() -> None:
-    assert [feature.index for feature in FEATURES if feature.static] == list(range(18))
-    assert {Group.OBJECTIVE, Group.STRUCTURE} == STATIC_GROUPS
+def test_the_static_features_are_those_of_the_column() -> None:
+    assert {feature.group for feature in FEATURES if feature.static} == {columns.OBJECTIVE, columns.STRUCTURE}
+
+
+def test_the_table_refuses_a_gap_and_a_second_owner_of_an_index() -> None:
+    extra = Feature(N_FEATURES + 1, "extra", rows.DEGREE, "something more")
+    for index in (N_FEATURES + 1, 0):
+        with pytest.raises(ValueError, match=r"has index \d+, where \d+ is due"):
+            features._table(FEATURES, (replace(extra, index=index),))
 
 
 @pytest.mark.parametrize(("index", "name"), list(enumerate(ORDER)))
@@ -90,13 +116,13 @@ def test_an_unknown_name_is_no_feature(name: str) -> None:
 @pytest.mark.parametrize(
     ("indices", "groups"),
     [
-        (None, set(Group)),
-        (frozenset(range(72)), set(Group)),
+        (None, set(GROUPS)),
+        (frozenset(range(N_FEATURES)), set(GROUPS)),
         (frozenset(), set()),
-        (frozenset({24}), {Group.PSEUDOCOST}),
+        (frozenset({24}), {candidates.PSEUDOCOST}),
         (
             frozenset({0, 17, 18, 71}),
-            {Group.OBJECTIVE, Group.STRUCTURE, Group.FRACTIONALITY, Group.ACTIVE_DUAL},
+            {columns.OBJECTIVE, columns.STRUCTURE, candidates.FRACTIONALITY, active_rows.DUAL},
         ),
     ],
 )
@@ -104,7 +130,61 @@ def test_groups_of_indices(indices: frozenset[int] | None, groups: set[Group]) -
     assert groups_of(indices) == groups
 
 
-@pytest.mark.parametrize("index", [-73, 72])
+@pytest.mark.parametrize("index", [-N_FEATURES - 1, N_FEATURES])
 def test_there_is_no_group_beyond_the_table(index: int) -> None:
     with pytest.raises(IndexError):
         groups_of(frozenset({index}))
+
+
+def test_formulas_are_plain_functions_that_follow_the_definitions() -> None:
+    rng = np.random.default_rng(0)
+    lengths, coefficients = rng.integers(1, 9, 20).astype(float), rng.normal(size=20)
+    positive, negative = coefficients[coefficients > 0], coefficients[coefficients < 0]
+    expected = [20] + [
+        value
+        for part, count in ((lengths, []), (positive, [len(positive)]), (negative, [len(negative)]))
+        for value in (*count, part.mean(), part.std(), part.min(), part.max())
+    ]
+    np.testing.assert_allclose(columns.structure(lengths.tolist(), coefficients.tolist()), expected)
+    values = rows.NO_VALUES
+    assert rows.spread(values) == (0.0, 0.0, 0.0, 0.0)
+    for length in lengths:
+        values = rows.add_value(values, length)
+    np.testing.assert_allclose(
+        rows.spread(values), (lengths.mean(), lengths.std(), lengths.min(), lengths.max())
+    )
+    assert candidates.fractionality(0.75) == (0.25, 0.25)
+    assert candidates.pseudocost(0.75, 4.0, 2.0) == (1.0, 1.5, 1.0 / 1.5, 2.5, 1.5)
+    assert candidates.cutoff(2.0, 3.0, 0, 6) == (2.0, 3.0, 0.0, 0.5)
+    assert rows.add_side(rows.NO_RATIOS, -1.0, 3.0) == (-0.25, -0.25, 1.0, -1.0)
+    assert rows.add_share(rows.NO_SHARES, 1.0, 4.0, -3.0)[:4] == (0.25, 0.25, 0.25, 0.25)
+
+
+def test_the_document_has_a_row_for_every_feature() -> None:
+    rows_of: Counter[int] = Counter()
+    for indices, names in re.findall(
+        r"^\| ([\d, –]+) \| (.*?) \|", DOCUMENT.read_text("utf-8"), re.MULTILINE
+    ):
+        for part in indices.split(", "):
+            first, _, last = part.partition("–")
+            rows_of.update(range(int(first), int(last or first) + 1))
+        name = FEATURES[int(re.split("[,–]", indices)[0])].name
+        assert "…" in names.split("`")[1] or names.startswith(f"`{name}"), (
+            f"row {indices} should begin with {name}"
+        )
+    for feature in FEATURES:
+        assert rows_of.pop(feature.index, 0) == 1, (
+            f"docs/features.md needs exactly one table row for feature {feature.index}, `{feature.name}`: say there "
+            "how its value is made of SCIP's."
+        )
+    assert not rows_of, "docs/features.md describes features that do not exist"
+
+
+def test_documents_count_the_features_right() -> None:
+    for page in (*DOCUMENT.parent.glob("*.md"), DOCUMENT.parents[1] / "README.md"):
+        text = page.read_text(encoding="utf-8")
+        for found in re.finditer(
+            r"\b(\d+) (?:raw )?features\b|vector of (\d+)|n x (\d+),|all (\d+) columns", text
+        ):
+            (number,) = filter(None, found.groups())
+            assert int(number) == N_FEATURES, f"{page.name} says {found.group()!r}"

@@ -13,7 +13,7 @@ from mlflow.exceptions import MlflowException
 import bife_core.rules
 from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
-from bife_core.features import FEATURES
+from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.loading import load_method
 from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.rules import rule_sha
@@ -86,7 +86,7 @@ def test_the_source_comes_back_by_alias_and_by_version(name):
 def test_load_rule_knows_the_scheme(name):
     registered = register(name)
     rule = bife_core.rules.load_rule(registered.reference)
-    features = np.ones((3, 72))
+    features = np.ones((3, N_FEATURES))
     assert rule.score(features) == pytest.approx([1.0, 1.0, 1.0])
 
 
@@ -95,7 +95,7 @@ def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         model = mlflow.pyfunc.load_model(f"models:/{name}@challenger")
-    features = np.random.default_rng(1).uniform(size=(4, 72))
+    features = np.random.default_rng(1).uniform(size=(4, N_FEATURES))
     assert model.predict(features) == pytest.approx(features[:, 20] * features[:, 21])
     with pytest.raises(MlflowException):
         model.predict(features[:, :71])

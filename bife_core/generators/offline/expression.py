@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from bife_core.features import FEATURES, Group
+from bife_core.features import FEATURES, SIGNED, Role
 
 FLOOR: Final = 1e-6
 """Least value of a leaf."""
@@ -81,13 +81,12 @@ Node = Leaf | Pair | Blend | Squash | Bonus | Product | Sum
 
 def signed(feature: int) -> bool:
     """Whether a feature can be negative; a leaf then takes its absolute value."""
-    name = FEATURES[feature].name
-    return name.startswith("obj_coef") or (name.startswith("rows_neg_coefs") and not name.endswith("count"))
+    return FEATURES[feature].low == SIGNED
 
 
 def centred(feature: int) -> bool:
     """Whether a feature lies between -1 and 1; a leaf then adds 1 to it."""
-    return FEATURES[feature].group is Group.RHS_RATIO
+    return FEATURES[feature].low == -1.0
 
 
 class CancelledError(ValueError):
@@ -260,27 +259,9 @@ def settled(root: Node) -> Node:
             return root
 
 
-Role = Literal["gain", "fraction", "activity", "objective", "cutoff", "size", "share"]
-
-_ROLE_OF_GROUP: Final[dict[Group, Role]] = {
-    Group.PSEUDOCOST: "gain",
-    Group.FRACTIONALITY: "fraction",
-    Group.ACTIVE_UNIT: "activity",
-    Group.ACTIVE_ROW_SUM: "activity",
-    Group.ACTIVE_CANDIDATE_SUM: "activity",
-    Group.ACTIVE_DUAL: "activity",
-    Group.OBJECTIVE: "objective",
-    Group.CUTOFF: "cutoff",
-    Group.DEGREE: "size",
-    Group.STRUCTURE: "size",
-    Group.RHS_RATIO: "share",
-    Group.ONE_TO_ALL: "share",
-}
-
-
 def role_of_feature(index: int) -> Role:
     """Return what a feature is good for in a rule."""
-    return _ROLE_OF_GROUP[FEATURES[index].group]
+    return FEATURES[index].group.role
 
 
 def role(node: Node) -> Role:

@@ -9,11 +9,12 @@ from typing import Final
 import numpy as np
 
 from bife_core.errors import RuleError
+from bife_core.features import Role
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft, DraftRequest
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.offline import guided, operators
-from bife_core.generators.offline.expression import Node, Role, components, role
+from bife_core.generators.offline.expression import Node, components, role
 from bife_core.generators.offline.foreign import tune_source
 from bife_core.generators.offline.operators import Proposal
 from bife_core.generators.offline.priors import rule_from_features, sample_rule

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from bife_core.features import Role
 from bife_core.generators.offline.expression import (
     Blend,
     Bonus,
@@ -17,7 +18,6 @@ from bife_core.generators.offline.expression import (
     Node,
     Pair,
     PairKind,
-    Role,
     Squash,
     SquashKind,
     Sum,

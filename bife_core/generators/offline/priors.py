@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from bife_core.features import FEATURES, feature_index
+from bife_core.features import FEATURES, Role, feature_index
 from bife_core.generators.offline.expression import (
     Blend,
     Bonus,
@@ -18,7 +18,6 @@ from bife_core.generators.offline.expression import (
     Node,
     Pair,
     PairKind,
-    Role,
     Squash,
     SquashKind,
     product,

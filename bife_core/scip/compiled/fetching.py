@@ -12,7 +12,7 @@ from typing import Final
 from numba import int64, literal_unroll
 
 from bife_core.machine_code import jit
-from bife_core.scip.compiled import api, layout
+from bife_core.scip.compiled import api, layout, needs
 from bife_core.scip.compiled.memory import load_float64, load_int32, load_int64, prefetch
 from bife_core.scip.libscip import library
 
@@ -44,7 +44,7 @@ def _fetch(address, offsets):
 def fetch_row(row, mask):
     """Fetch what the passes read of a SCIP_ROW."""
     _fetch(row, _ROW)
-    if mask & layout.NEEDS_KEPT:
+    if mask & needs.KEPT:
         prefetch(row + _ROW_ENTRIES)
 
 
@@ -91,11 +91,11 @@ def fetch_ahead(state, candidates, c, n, mask):
         variable = load_int64(candidates, c + _MIDDLE)
         if _KNOWS_HISTORY:
             _fetch(load_int64(variable, _HISTORY), _HISTORY_LINES)
-        if mask & layout.NEEDS_BY_ROW:
+        if mask & needs.BY_ROW:
             prefetch(_record(state, variable))
-        if mask & (layout.NEEDS_STATIC | layout.NEEDS_DEGREE):
+        if mask & (needs.STATIC | needs.DEGREE):
             _fetch(api.var_col(variable), _COLUMN)
-    if not mask & layout.NEEDS_BY_ROW:
+    if not mask & needs.BY_ROW:
         return
     if c + _NEAR < n:
         variable = load_int64(candidates, c + _NEAR)

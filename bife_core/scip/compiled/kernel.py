@@ -1,4 +1,4 @@
-"""The 72 features at native speed: one compiled function over SCIP's LP, with no Python in its way.
+"""All features at native speed: one compiled function over SCIP's LP, with no Python in its way.
 
 `extract` follows `docs/features.md` value by value. Three things make it fast. What depends on a row alone is
 taken once per row and call, not once per row and candidate. Sums over a row's entries, and which columns it has,
@@ -9,12 +9,11 @@ is skipped when the rule reads none of its members.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 from __future__ import annotations
 
-import numpy as np
 from numba import float64, int64
 
-from bife_core.features import N_FEATURES
-from bife_core.machine_code import jit
-from bife_core.scip.compiled import api, layout
+from bife_core.features import N_FEATURES, candidates, columns
+from bife_core.machine_code import inlined, jit
+from bife_core.scip.compiled import api, layout, needs
 from bife_core.scip.compiled.entries import forget_entries, rows_may_differ, same_row
 from bife_core.scip.compiled.fetching import fetch_ahead, fetch_row
 from bife_core.scip.compiled.memory import (
@@ -24,8 +23,18 @@ from bife_core.scip.compiled.memory import (
     int64_view,
     load_float64,
     load_int64,
+    store_float64,
 )
 from bife_core.scip.compiled.rows import by_row, take_row
+
+_objective, _write_objective = inlined(columns.objective), needs.writer(columns.OBJECTIVE)
+_structure, _write_structure = inlined(columns.structure), needs.writer(columns.STRUCTURE)
+_fractionality, _write_fractionality = (
+    inlined(candidates.fractionality),
+    needs.writer(candidates.FRACTIONALITY),
+)
+_pseudocost, _write_pseudocost = inlined(candidates.pseudocost), needs.writer(candidates.PSEUDOCOST)
+_cutoff, _write_cutoff = inlined(candidates.cutoff), needs.writer(candidates.CUTOFF)
 
 
 @jit
@@ -66,71 +75,27 @@ def _restart_if_new_solve(scip, state):
 def _take_static(state, col):
     """Take the static features of one column from the LP as it is now."""
     index = int64(api.col_index(col))
-    room = ensure_room(state, layout.COL_STATIC, (index + 1) * layout.N_STATIC)
+    room = ensure_room(state, layout.COL_STATIC, (index + 1) * needs.N_STATIC)
     if not (room and ensure_room(state, layout.COL_STAMP, index + 1)):
         return False
     int64_view(state[layout.COL_STAMP], index + 1)[index] = 1
-    out = float64_view(state[layout.COL_STATIC] + 8 * index * layout.N_STATIC, layout.N_STATIC)
-    fill(out, 0, layout.N_STATIC, 0.0)
-
-    objective = api.col_obj(col)
-    out[0] = objective
-    out[1] = max(objective, 0.0)
-    out[2] = min(objective, 0.0)
-
+    n_rows = int64(api.col_n_rows(col))
+    if not (ensure_room(state, layout.TIGHT_ROWS, n_rows) and ensure_room(state, layout.TIGHT_VALS, n_rows)):
+        return False
     rows = api.col_rows(col)
     vals = api.col_vals(col)
-    count = 0
-    n_pos = 0
-    n_neg = 0
-    degree_sum = 0.0
-    pos_sum = 0.0
-    neg_sum = 0.0
-    for k in range(api.col_n_rows(col)):
+    n = 0
+    for k in range(n_rows):
         row = load_int64(rows, k)
-        if api.row_lp_pos(row) < 0:
-            continue
-        degree = float64(api.row_n_entries(row))
-        value = load_float64(vals, k)
-        out[6] = degree if count == 0 else min(out[6], degree)
-        out[7] = max(out[7], degree)
-        count += 1
-        degree_sum += degree
-        if value > 0.0:
-            out[11] = value if n_pos == 0 else min(out[11], value)
-            out[12] = max(out[12], value)
-            n_pos += 1
-            pos_sum += value
-        elif value < 0.0:
-            out[16] = min(out[16], value)
-            out[17] = value if n_neg == 0 else max(out[17], value)
-            n_neg += 1
-            neg_sum += value
-    if count == 0:
-        return True
-    out[3] = count
-    out[4] = degree_sum / count
-    out[8] = n_pos
-    out[13] = n_neg
-    if n_pos > 0:
-        out[9] = pos_sum / n_pos
-    if n_neg > 0:
-        out[14] = neg_sum / n_neg
-    for k in range(api.col_n_rows(col)):
-        row = load_int64(rows, k)
-        if api.row_lp_pos(row) < 0:
-            continue
-        value = load_float64(vals, k)
-        out[5] += (api.row_n_entries(row) - out[4]) ** 2
-        if value > 0.0:
-            out[10] += (value - out[9]) ** 2
-        elif value < 0.0:
-            out[15] += (value - out[14]) ** 2
-    out[5] = np.sqrt(out[5] / count)
-    if n_pos > 0:
-        out[10] = np.sqrt(out[10] / n_pos)
-    if n_neg > 0:
-        out[15] = np.sqrt(out[15] / n_neg)
+        if api.row_lp_pos(row) >= 0:
+            store_float64(state[layout.TIGHT_ROWS], n, float64(api.row_n_entries(row)))
+            store_float64(state[layout.TIGHT_VALS], n, load_float64(vals, k))
+            n += 1
+    lengths = float64_view(state[layout.TIGHT_ROWS], n)
+    coefficients = float64_view(state[layout.TIGHT_VALS], n)
+    record = state[layout.COL_STATIC] + 8 * index * needs.N_STATIC
+    _write_objective(record, _objective(api.col_obj(col)))
+    _write_structure(record, _structure(lengths, coefficients))
     return True
 
 
@@ -169,26 +134,21 @@ def _mark_unfixed_integers(scip, state):
 
 
 @jit
-def _by_variable(scip, variable, value, mask, out):
+def _by_variable(scip, variable, value, mask, row):
     """Write the features of one candidate that need no row; `value` is its value in the LP solution."""
     fraction = api.feas_frac(scip, value)
-    if mask & layout.NEEDS_FRACTIONALITY:
-        out[18] = min(fraction, 1.0 - fraction)
-        out[19] = 1.0 - fraction
-    if mask & layout.NEEDS_PSEUDOCOST:
-        up = (1.0 - fraction) * api.pseudocost(scip, variable, api.UP)
-        down = fraction * api.pseudocost(scip, variable, api.DOWN)
-        out[20] = up
-        out[21] = down
-        out[22] = max(min(up, down), 1e-5) / max(max(up, down), 1e-5)
-        out[23] = up + down
-        out[24] = up * down
-    if mask & layout.NEEDS_CUTOFF:
-        for at, direction in ((25, api.UP), (26, api.DOWN)):
-            cutoffs = api.var_cutoff_sum(variable, direction)
-            branchings = api.var_n_branchings(variable, direction)
-            out[at] = cutoffs
-            out[at + 2] = cutoffs / branchings if branchings != 0 else 0.0
+    if mask & needs.FRACTIONALITY:
+        _write_fractionality(row, _fractionality(fraction))
+    if mask & needs.PSEUDOCOST:
+        up = api.pseudocost(scip, variable, api.UP)
+        down = api.pseudocost(scip, variable, api.DOWN)
+        _write_pseudocost(row, _pseudocost(fraction, up, down))
+    if mask & needs.CUTOFF:
+        up = api.var_cutoff_sum(variable, api.UP)
+        down = api.var_cutoff_sum(variable, api.DOWN)
+        n_up = api.var_n_branchings(variable, api.UP)
+        n_down = api.var_n_branchings(variable, api.DOWN)
+        _write_cutoff(row, _cutoff(up, down, n_up, n_down))
 
 
 @jit
@@ -238,10 +198,10 @@ def extract(scip, state, mask, only_priority):
         return layout.NO_LP, int64(0)
     _restart_if_new_solve(scip, state)
     state[layout.CALL] += 1
-    needs_static = mask & (layout.NEEDS_STATIC | layout.NEEDS_DEGREE) != 0
+    needs_static = mask & (needs.STATIC | needs.DEGREE) != 0
     if needs_static and state[layout.STATIC_TAKEN] == 0 and not _take_all_static(scip, state):
         return layout.NO_MEMORY, int64(0)
-    if mask & layout.NEEDS_ACTIVE_3 and not _mark_unfixed_integers(scip, state):
+    if mask & needs.ACTIVE_CANDIDATE_SUM and not _mark_unfixed_integers(scip, state):
         return layout.NO_MEMORY, int64(0)
 
     scratch = state.ctypes.data + 8 * layout.SCRATCH
@@ -264,7 +224,7 @@ def extract(scip, state, mask, only_priority):
         return layout.NO_MEMORY, int64(0)
     infinity = api.infinity(scip)
     epsilon = api.epsilon(scip)
-    by_rows = mask & layout.NEEDS_BY_ROW != 0
+    by_rows = mask & needs.BY_ROW != 0
     # Where candidates will meet most rows anyway, one pass over all of them waits less for memory.
     many = by_rows and 2 * state[layout.ROW_VISITS] > n_lp_rows
     if not many:
@@ -277,16 +237,15 @@ def extract(scip, state, mask, only_priority):
         fetch_ahead(state, candidates, c, n, mask)
         variable = load_int64(candidates, c)
         col = api.var_col(variable)
-        out = float64_view(state[layout.MATRIX] + 8 * c * N_FEATURES, N_FEATURES)
+        row = state[layout.MATRIX] + 8 * c * N_FEATURES
         if needs_static:
             index = int64(api.col_index(col))
             unseen = index >= state[layout.COL_STAMP + 1] or load_int64(state[layout.COL_STAMP], index) == 0
             if unseen and not _take_static(state, col):
                 return layout.NO_MEMORY, int64(0)
-            for f in range(layout.N_STATIC):
-                out[f] = load_float64(state[layout.COL_STATIC], index * layout.N_STATIC + f)
-        _by_variable(scip, variable, load_float64(solution, c), mask, out)
-        if by_rows and not by_row(scip, state, variable, col, mask, infinity, epsilon, out):
+            needs.copy_static(state[layout.COL_STATIC] + 8 * index * needs.N_STATIC, row)
+        _by_variable(scip, variable, load_float64(solution, c), mask, row)
+        if by_rows and not by_row(scip, state, variable, col, mask, infinity, epsilon, row):
             return layout.NO_MEMORY, int64(0)
     return n, candidates
 

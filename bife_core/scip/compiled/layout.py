@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from bife_core.features import Group, groups_of
 from bife_core.scip.compiled.memory import free_buffers
 
 CALL: Final = 0
@@ -23,7 +22,7 @@ STATIC_TAKEN: Final = 4
 SCRATCH: Final = 5
 """Seven words the SCIP functions write their results to."""
 COL_STATIC: Final = 12
-"""Static features of a column, `N_STATIC` doubles at its index."""
+"""Static features of a column, one record of them at its index."""
 COL_STAMP: Final = 14
 """Whether static features of a column were taken (1) at its index."""
 COL_PSEUDO: Final = 16
@@ -42,9 +41,9 @@ MATRIX: Final = 28
 """Feature matrix of the present call, row-major."""
 SCORES: Final = 30
 TIGHT_ROWS: Final = 32
-"""LP positions of the active rows of the candidate at hand."""
+"""LP positions of the active rows of the candidate at hand; for static features, lengths of a column's rows."""
 TIGHT_VALS: Final = 34
-"""|Coefficients| of the candidate beside `TIGHT_ROWS`."""
+"""|Coefficients| of the candidate beside `TIGHT_ROWS`; for static features, coefficients."""
 ROW_LENGTH: Final = 36
 """Present length of the LP row at a position; the five below likewise: sides and weights 2 to 4."""
 ROW_LHS: Final = 38
@@ -126,7 +125,6 @@ BUFFERS: Final = (
 BY_POSITION: Final = (ROW_TAG, ROW_LENGTH, ROW_LHS, ROW_RHS, ROW_W2, ROW_W3, ROW_W4)
 """Buffers with one item per LP row: apart from one another, so that a pass touches only what it reads."""
 
-N_STATIC: Final = 18
 N_ROW_KEPT: Final = 5
 N_ROW_SUMS: Final = 4
 
@@ -140,37 +138,11 @@ ENTRY_VERSION, ENTRY_COL, ENTRY_START, ENTRY_ROOM, ENTRY_COUNT, ENTRY_VALUE = ra
 """LP's version the entries hold for, column, where they lie, room there, how many; and the coefficient of all of them
 as bits of a double, NaN if they differ."""
 
-_BIT: Final = {group: 1 << bit for bit, group in enumerate(Group)}
-NEEDS_STATIC: Final = _BIT[Group.OBJECTIVE] | _BIT[Group.STRUCTURE]
-NEEDS_FRACTIONALITY: Final = _BIT[Group.FRACTIONALITY]
-NEEDS_PSEUDOCOST: Final = _BIT[Group.PSEUDOCOST]
-NEEDS_CUTOFF: Final = _BIT[Group.CUTOFF]
-NEEDS_DEGREE: Final = _BIT[Group.DEGREE]
-NEEDS_RHS: Final = _BIT[Group.RHS_RATIO]
-NEEDS_ONE_TO_ALL: Final = _BIT[Group.ONE_TO_ALL]
-NEEDS_ACTIVE_1: Final = _BIT[Group.ACTIVE_UNIT]
-NEEDS_ACTIVE_2: Final = _BIT[Group.ACTIVE_ROW_SUM]
-NEEDS_ACTIVE_3: Final = _BIT[Group.ACTIVE_CANDIDATE_SUM]
-NEEDS_ACTIVE_4: Final = _BIT[Group.ACTIVE_DUAL]
-NEEDS_ACTIVE: Final = NEEDS_ACTIVE_1 | NEEDS_ACTIVE_2 | NEEDS_ACTIVE_3 | NEEDS_ACTIVE_4
-NEEDS_BY_ROW: Final = NEEDS_DEGREE | NEEDS_RHS | NEEDS_ONE_TO_ALL | NEEDS_ACTIVE
-NEEDS_KEPT: Final = NEEDS_ONE_TO_ALL | NEEDS_ACTIVE_2 | NEEDS_ACTIVE_3
-
-NEEDS_SPREAD: Final = 1 << len(Group)
-SPREAD: Final = frozenset(at + k for at in (48, 54, 60, 66) for k in range(2, 6))
-"""Mean, deviation, smallest and largest of a weighting over active rows; its first two are sums, which cost less."""
-
 ARENA_SLACK: Final = 1 << 20
 """Dead entries the arena may hold before it is swept; a sweep costs one pass over the rows."""
 
 NO_MEMORY: Final = -1
 NO_LP: Final = -2
-
-
-def mask_of(features: frozenset[int] | None) -> int:
-    """Return the bits that tell `extract` what to compute for the given feature indices (all for None)."""
-    groups = sum(_BIT[group] for group in groups_of(features))
-    return groups | (NEEDS_SPREAD if features is None or features & SPREAD else 0)
 
 
 def new_state() -> npt.NDArray[np.int64]:

@@ -3,15 +3,16 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 from __future__ import annotations
 
-import numpy as np
+from typing import Final
+
 from numba import int64
 
+from bife_core.features import active_rows, feature_index, rows
 from bife_core.machine_code import inlined, jit
-from bife_core.scip.compiled import api, layout
+from bife_core.scip.compiled import api, layout, needs
 from bife_core.scip.compiled.entries import entries_of
 from bife_core.scip.compiled.memory import (
     ensure_room,
-    fill,
     float64_view,
     int64_view,
     load_float64,
@@ -19,6 +20,26 @@ from bife_core.scip.compiled.memory import (
     load_int64,
     store_float64,
 )
+
+_add_value, _spread = inlined(rows.add_value), inlined(rows.spread)
+_add_side, _add_share = inlined(rows.add_side), inlined(rows.add_share)
+_degree = inlined(rows.degree)
+_add_active = inlined(active_rows.add_active)
+_weight_from_sum = inlined(active_rows.weight_from_sum)
+
+_write_degree = needs.writer(rows.DEGREE)
+_write_rhs_ratio = needs.writer(rows.RHS_RATIO)
+_write_one_to_all = needs.writer(rows.ONE_TO_ALL)
+_write_unit, _write_unit_sums = (needs.writer(active_rows.UNIT, sums) for sums in (False, True))
+_write_row_sum, _write_row_sum_sums = (needs.writer(active_rows.ROW_SUM, sums) for sums in (False, True))
+_write_candidate_sum, _write_candidate_sum_sums = (
+    needs.writer(active_rows.CANDIDATE_SUM, sums) for sums in (False, True)
+)
+_write_dual, _write_dual_sums = (needs.writer(active_rows.DUAL, sums) for sums in (False, True))
+
+_ROOT_MEAN: Final = feature_index("rows_deg_mean")
+_ROOT_MIN: Final = feature_index("rows_deg_min")
+_ROOT_MAX: Final = feature_index("rows_deg_max")
 
 
 @jit
@@ -76,29 +97,29 @@ def take_row(scip, state, row, position, mask, epsilon):
     """Bring what the passes read of the LP row at `position` up to date with the present call."""
     kept = int64_view(state[layout.ROW_KEPT] + 8 * position * layout.N_ROW_KEPT, layout.N_ROW_KEPT)
     sums = float64_view(state[layout.ROW_SUMS] + 8 * position * layout.N_ROW_SUMS, layout.N_ROW_SUMS)
-    if mask & layout.NEEDS_KEPT and not _keep_row(state, row, kept, sums):
+    if mask & needs.KEPT and not _keep_row(state, row, kept, sums):
         return False
-    if mask & layout.NEEDS_DEGREE:
+    if mask & needs.DEGREE:
         store_float64(state[layout.ROW_LENGTH], position, api.row_n_lp_entries(row))
     active = False
-    if mask & (layout.NEEDS_RHS | layout.NEEDS_ACTIVE):
+    if mask & (needs.RHS_RATIO | needs.ACTIVE):
         lhs = api.row_lhs(row)
         rhs = api.row_rhs(row)
-        if mask & layout.NEEDS_RHS:
+        if mask & needs.RHS_RATIO:
             store_float64(state[layout.ROW_LHS], position, lhs)
             store_float64(state[layout.ROW_RHS], position, rhs)
-        if mask & layout.NEEDS_ACTIVE:
+        if mask & needs.ACTIVE:
             activity = api.row_activity(scip, row)
             active = abs(activity - rhs) <= epsilon or abs(activity - lhs) <= epsilon
     int64_view(state[layout.ROW_TAG], position + 1)[position] = 2 * state[layout.CALL] + (1 if active else 0)
     if not active:
         return True
-    if mask & layout.NEEDS_ACTIVE_4:
+    if mask & needs.ACTIVE_DUAL:
         store_float64(state[layout.ROW_W4], position, abs(api.row_dualsol(row)))
-    if mask & layout.NEEDS_ACTIVE_2:
+    if mask & needs.ACTIVE_ROW_SUM:
         total = sums[layout.SUM_MAGNITUDE]
-        store_float64(state[layout.ROW_W2], position, 1.0 / total if total != 0.0 else 1.0)
-    if mask & layout.NEEDS_ACTIVE_3:
+        store_float64(state[layout.ROW_W2], position, _weight_from_sum(total))
+    if mask & needs.ACTIVE_CANDIDATE_SUM:
         pseudo = int64_view(state[layout.COL_PSEUDO], state[layout.COL_PSEUDO + 1])
         start = kept[layout.KEPT_START]
         end = start + kept[layout.KEPT_ENTRIES]
@@ -108,89 +129,35 @@ def take_row(scip, state, row, position, mask, epsilon):
         for k in range(start, end):
             if pseudo[arena_cols[k]] == state[layout.CALL]:
                 total += arena_vals[k]
-        store_float64(state[layout.ROW_W3], position, 1.0 / total if total != 0.0 else 1.0)
+        store_float64(state[layout.ROW_W3], position, _weight_from_sum(total))
     return True
 
 
-@jit
-def _fold_side(out, coefficient, side):
-    magnitude = abs(coefficient) + abs(side)
-    ratio = coefficient / magnitude if magnitude != 0.0 else 0.0
-    at = 36 if side >= 0.0 else 38
-    out[at] = min(out[at], ratio)
-    out[at + 1] = max(out[at + 1], ratio)
-
-
-@jit
-def _fold_share(out, at, share):
-    out[at] = min(out[at], share)
-    out[at + 1] = max(out[at + 1], share)
-
-
-@jit
-def _finish_spread(out, at, n, shift_sum, shift_squares, first):
-    """Write mean and standard deviation from sums of deviations from the first value, which do not cancel."""
-    if shift_squares == 0.0:  # all equal, as in rows of ones
-        out[at] = first
-        out[at + 1] = 0.0
-        return
-    out[at] = first + shift_sum / n
-    out[at + 1] = np.sqrt(max(shift_squares - shift_sum * shift_sum / n, 0.0) / n)
-
-
 @inlined
-def _sum_active(state, n, row_weights, out, at):
-    """Write the two sums of one weighting over the candidate's `n` active rows at ``out[at:at + 2]``."""
-    positions = state[layout.TIGHT_ROWS]
-    magnitudes = state[layout.TIGHT_VALS]
-    weights = 0.0
-    total = 0.0
+def _active_sums(positions, magnitudes, n, row_weights):
+    """Fold a candidate's `n` active rows into sums; without an address of weights, all weights are 1."""
+    sums = active_rows.NO_SUMS
     for k in range(n):
         weight = 1.0
         if row_weights != 0:
             weight = load_float64(row_weights, load_int64(positions, k))
-        weights += weight
-        total += weight * load_float64(magnitudes, k)
-    out[at] = weights
-    out[at + 1] = total
+        sums = _add_active(sums, weight, load_float64(magnitudes, k))
+    return sums
 
 
 @inlined
-def _fold_active(state, n, row_weights, mask, out, at):
-    """Write the six values of one weighting at ``out[at:at + 6]``, or its two sums alone if no more is read."""
-    if not mask & layout.NEEDS_SPREAD:
-        _sum_active(state, n, row_weights, out, at)
-        return
-    fill(out, at, at + 6, 0.0)
-    if n == 0:
-        return
-    positions = int64_view(state[layout.TIGHT_ROWS], n)
-    magnitudes = float64_view(state[layout.TIGHT_VALS], n)
-    weights = 0.0
-    total = 0.0
-    smallest = np.inf
-    largest = 0.0
-    first = 0.0
-    shift_sum = 0.0
-    shift_squares = 0.0
+def _active(positions, magnitudes, n, row_weights):
+    """Return all values of one weighting over a candidate's `n` active rows."""
+    sums = active_rows.NO_SUMS
+    values = rows.NO_VALUES
     for k in range(n):
         weight = 1.0
         if row_weights != 0:
-            weight = load_float64(row_weights, positions[k])
-        y = weight * magnitudes[k]
-        if k == 0:
-            first = y
-        weights += weight
-        total += y
-        smallest = min(smallest, y)
-        largest = max(largest, y)
-        shift_sum += y - first
-        shift_squares += (y - first) ** 2
-    out[at] = weights
-    out[at + 1] = total
-    _finish_spread(out, at + 2, n, shift_sum, shift_squares, first)
-    out[at + 4] = smallest
-    out[at + 5] = largest
+            weight = load_float64(row_weights, load_int64(positions, k))
+        magnitude = load_float64(magnitudes, k)
+        sums = _add_active(sums, weight, magnitude)
+        values = _add_value(values, weight * magnitude)
+    return sums + _spread(values)
 
 
 @jit
@@ -212,22 +179,10 @@ def by_row(scip, state, variable, col, mask, infinity, epsilon, out):
     tags = int64_view(state[layout.ROW_TAG], state[layout.ROW_TAG + 1])
     fresh = 2 * state[layout.CALL]
 
-    n = 0
     n_tight = 0
-    first = 0.0
-    shift_sum = 0.0
-    shift_squares = 0.0
-    smallest = np.inf
-    largest = 0.0
-    if mask & layout.NEEDS_RHS:
-        out[36] = 1.0
-        out[37] = -1.0
-        out[38] = 1.0
-        out[39] = -1.0
-    if mask & layout.NEEDS_ONE_TO_ALL:
-        for at in range(40, 48, 2):
-            out[at] = 1.0
-            out[at + 1] = 0.0
+    lengths = rows.NO_VALUES
+    ratios = rows.NO_RATIOS
+    shares = rows.NO_SHARES
     for k in range(n_rows):
         position = load_int32(places, k)
         if tags[position] < fresh:
@@ -235,55 +190,57 @@ def by_row(scip, state, variable, col, mask, infinity, epsilon, out):
             if not take_row(scip, state, row, position, mask, epsilon):
                 return False
         value = common if common == common else load_float64(coefs, k)
-        if mask & layout.NEEDS_DEGREE:
-            length = load_float64(state[layout.ROW_LENGTH], position)
-            if n == 0:
-                first = length
-            shift_sum += length - first
-            shift_squares += (length - first) ** 2
-            smallest = min(smallest, length)
-            largest = max(largest, length)
-        n += 1
-        if mask & layout.NEEDS_RHS:
+        if mask & needs.DEGREE:
+            lengths = _add_value(lengths, load_float64(state[layout.ROW_LENGTH], position))
+        if mask & needs.RHS_RATIO:
             rhs = load_float64(state[layout.ROW_RHS], position)
             if rhs < infinity:
-                _fold_side(out, value, rhs)
+                ratios = _add_side(ratios, value, rhs)
             lhs = load_float64(state[layout.ROW_LHS], position)
             if lhs > -infinity:
-                _fold_side(out, -value, -lhs)
-        if mask & layout.NEEDS_ONE_TO_ALL:
+                ratios = _add_side(ratios, -value, -lhs)
+        if mask & needs.ONE_TO_ALL:
             positive = load_float64(
                 state[layout.ROW_SUMS], position * layout.N_ROW_SUMS + layout.SUM_POSITIVE
             )
             negative = load_float64(
                 state[layout.ROW_SUMS], position * layout.N_ROW_SUMS + layout.SUM_NEGATIVE
             )
-            if value > 0.0:
-                _fold_share(out, 40, value / positive)
-                _fold_share(out, 42, 1.0 if negative == 0.0 else value / (value - negative))
-            elif value < 0.0:
-                _fold_share(out, 44, 1.0 if positive == 0.0 else value / (value - positive))
-                _fold_share(out, 46, value / negative)
+            shares = _add_share(shares, value, positive, negative)
         # Written in any case and kept if the row is active: a branch here is guessed wrong half of the time.
         tight_rows[n_tight] = position
         tight_vals[n_tight] = abs(value)
         n_tight += tags[position] & 1
 
-    if mask & layout.NEEDS_DEGREE:
-        fill(out, 29, 36, 0.0)
-        if n > 0:
-            _finish_spread(out, 29, n, shift_sum, shift_squares, first)
-            out[31] = smallest
-            out[32] = largest
-            for at, dynamic, static in ((33, 29, 4), (34, 31, 6), (35, 32, 7)):
-                together = out[static] + out[dynamic]
-                out[at] = out[dynamic] / together if together != 0.0 else 0.0
-    if mask & layout.NEEDS_ACTIVE_1:
-        _fold_active(state, n_tight, int64(0), mask, out, 48)
-    if mask & layout.NEEDS_ACTIVE_2:
-        _fold_active(state, n_tight, state[layout.ROW_W2], mask, out, 54)
-    if mask & layout.NEEDS_ACTIVE_3:
-        _fold_active(state, n_tight, state[layout.ROW_W3], mask, out, 60)
-    if mask & layout.NEEDS_ACTIVE_4:
-        _fold_active(state, n_tight, state[layout.ROW_W4], mask, out, 66)
+    if mask & needs.DEGREE:
+        root_mean, root_min, root_max = (
+            load_float64(out, _ROOT_MEAN),
+            load_float64(out, _ROOT_MIN),
+            load_float64(out, _ROOT_MAX),
+        )
+        _write_degree(out, _degree(_spread(lengths), root_mean, root_min, root_max))
+    if mask & needs.RHS_RATIO:
+        _write_rhs_ratio(out, ratios)
+    if mask & needs.ONE_TO_ALL:
+        _write_one_to_all(out, shares)
+    positions = state[layout.TIGHT_ROWS]
+    magnitudes = state[layout.TIGHT_VALS]
+    if mask & needs.SPREAD:
+        if mask & needs.ACTIVE_UNIT:
+            _write_unit(out, _active(positions, magnitudes, n_tight, int64(0)))
+        if mask & needs.ACTIVE_ROW_SUM:
+            _write_row_sum(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W2]))
+        if mask & needs.ACTIVE_CANDIDATE_SUM:
+            _write_candidate_sum(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W3]))
+        if mask & needs.ACTIVE_DUAL:
+            _write_dual(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W4]))
+    else:
+        if mask & needs.ACTIVE_UNIT:
+            _write_unit_sums(out, _active_sums(positions, magnitudes, n_tight, int64(0)))
+        if mask & needs.ACTIVE_ROW_SUM:
+            _write_row_sum_sums(out, _active_sums(positions, magnitudes, n_tight, state[layout.ROW_W2]))
+        if mask & needs.ACTIVE_CANDIDATE_SUM:
+            _write_candidate_sum_sums(out, _active_sums(positions, magnitudes, n_tight, state[layout.ROW_W3]))
+        if mask & needs.ACTIVE_DUAL:
+            _write_dual_sums(out, _active_sums(positions, magnitudes, n_tight, state[layout.ROW_W4]))
     return True

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bife_core.features import N_FEATURES
 from bife_core.rules.checked import CheckedRule, check_source
 from bife_core.rules.types import Rejection
 
@@ -299,9 +300,11 @@ def test_a_refusal_names_the_line():
     assert rejection(source).reason == "Line 5: open is not among the functions a rule may use."
 
 
-@pytest.mark.parametrize("index", ["-1", "72", "1000", "-72", "BAD", "2 * 36", "18.0"])
+@pytest.mark.parametrize(
+    "index", ["-1", f"{N_FEATURES}", "1000", f"-{N_FEATURES}", "BAD", f"{N_FEATURES - 1} + 1", "18.0"]
+)
 def test_an_index_outside_the_table_is_refused(index):
-    found = rejection(f"BAD = 72\n{HEAD}    return variable_features[{index}]")
+    found = rejection(f"BAD = {N_FEATURES}\n{HEAD}    return variable_features[{index}]")
     assert "Line 3: " in found.reason
     assert "index" in found.reason
 

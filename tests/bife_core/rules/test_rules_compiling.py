@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bife_core.errors import RuleError
+from bife_core.features import N_FEATURES
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.sandbox import WorkerPool
 
@@ -29,7 +30,7 @@ def test_what_a_rule_knows_of_itself():
 
 def test_any_layout_of_the_matrix_is_scored_alike():
     rule = compile_rule(SIMPLE)
-    X = np.random.default_rng(0).random((5, 72))
+    X = np.random.default_rng(0).random((5, N_FEATURES))
     expected = X[:, 20] * X[:, 21]
     frozen = X.copy()
     frozen.flags.writeable = False
@@ -43,12 +44,12 @@ def test_any_layout_of_the_matrix_is_scored_alike():
 
 
 def test_no_candidates_no_scores():
-    scores = compile_rule(SIMPLE).score(np.empty((0, 72)))
+    scores = compile_rule(SIMPLE).score(np.empty((0, N_FEATURES)))
     assert scores.shape == (0,)
     assert scores.dtype == np.float64
 
 
-@pytest.mark.parametrize("shape", [(72,), (3, 71), (3, 73), (3, 72, 1), (0,)])
+@pytest.mark.parametrize("shape", [(N_FEATURES,), (3, 71), (3, 73), (3, N_FEATURES, 1), (0,)])
 def test_another_shape_is_an_error(shape):
     with pytest.raises(RuleError, match="n x 72"):
         compile_rule(SIMPLE).score(np.zeros(shape))
@@ -56,9 +57,9 @@ def test_another_shape_is_an_error(shape):
 
 def test_a_rule_that_raises_names_the_candidate():
     rule = compile_rule(HEAD + "return f[int(f[0])]")
-    X = np.zeros((5, 72))
+    X = np.zeros((5, N_FEATURES))
     assert rule.score(X).tolist() == [0.0] * 5
-    for bad in (72.0, -73.0, np.nan, np.inf, 1e30):
+    for bad in (float(N_FEATURES), -N_FEATURES - 1.0, np.nan, np.inf, 1e30):
         X[3, 0] = bad
         with pytest.raises(RuleError, match="candidate 3"):
             rule.score(X)
@@ -66,7 +67,7 @@ def test_a_rule_that_raises_names_the_candidate():
 
 def test_nothing_of_arithmetic_raises():
     rule = compile_rule(HEAD + "return 1.0 / f[0] + math.log(f[1]) + math.sqrt(f[2]) + math.exp(f[3])")
-    X = np.zeros((4, 72))
+    X = np.zeros((4, N_FEATURES))
     X[1, 1] = X[3, 0] = 1.0
     X[2, 2] = -1.0
     X[3, 1], X[3, 3] = 1.0, 1e9
@@ -81,7 +82,7 @@ def test_the_c_function_reports_what_happened():
     prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
     rule = compile_rule(HEAD + "return f[int(f[0])] + f[1]")
     score = prototype(rule.address)
-    X, out = np.zeros((3, 72)), np.full(3, -1.0)
+    X, out = np.zeros((3, N_FEATURES)), np.full(3, -1.0)
     X[:, 1] = [1.0, 2.0, 3.0]
     assert score(X.ctypes.data, 3, out.ctypes.data) == 0
     assert out.tolist() == [1.0, 2.0, 3.0]
@@ -121,7 +122,7 @@ def test_what_numba_cannot_type_is_rejected_with_its_words(value):
 
 @pytest.mark.parametrize("value", ["1", "True", "f[1] > 0", "int(f[1])", "np.argmax(f)", "np.float64(1)"])
 def test_whole_numbers_and_booleans_are_numbers(value):
-    scores = compile_rule(f"{HEAD}return {value}").score(np.ones((2, 72)))
+    scores = compile_rule(f"{HEAD}return {value}").score(np.ones((2, N_FEATURES)))
     assert scores.dtype == np.float64
     assert np.all(np.isin(scores, [0.0, 1.0]))
 
@@ -145,7 +146,7 @@ def test_many_threads_may_compile_and_score_at_once():
 
     def work(k: int) -> None:
         rule = compile_rule(f"{HEAD}return f[{k % 3}] * {k % 3 + 1}.0 + {k % 3}")
-        scores = rule.score(np.ones((10, 72)))
+        scores = rule.score(np.ones((10, N_FEATURES)))
         if scores.tolist() != [2.0 * (k % 3) + 1.0] * 10:
             wrong.append(scores)
 
@@ -168,7 +169,7 @@ def test_equal_rules_share_their_machine_code():
 
 
 def test_scoring_is_fast_enough_for_a_thousand_decisions():
-    X = np.random.default_rng(0).random((100_000, 72))
+    X = np.random.default_rng(0).random((100_000, N_FEATURES))
     for name in ("paper_ca", "paper_sc", "paper_mis", "paper_cfl"):
         rule = compile_rule(REFERENCE_RULES[name].source)
         times = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bife_core.features import N_FEATURES
 from bife_core.rules import compile_rule
 from bife_core.rules.checked import CheckedRule, check_source
 
@@ -24,7 +25,7 @@ KNOWN = {
     "a, b = f[1], f[2]\n    return a + b": {1, 2},
     "k = 5\n    return f[k]": {5},
     "k = 5\n    return f[k + 1] + f[2 * k - 1]": {6, 9},
-    "t = 0.0\n    for i in range(48, 72, 6):\n        t += f[i]\n    return t": {48, 54, 60, 66},
+    "t = 0.0\n    for i in range(48, N_FEATURES, 6):\n        t += f[i]\n    return t": {48, 54, 60, 66},
     "t = 0.0\n    for i in (1, 5, 7):\n        t += f[i] * f[i + 1]\n    return t": {1, 2, 5, 6, 7, 8},
     "ids = [4, 6]\n    return sum(f[i] for i in ids)": {4, 6},
     "return f[48:54].sum()": set(range(48, 54)),
@@ -42,7 +43,7 @@ KNOWN = {
     "t = 0.0\n    for k, w in zip((4, 6), (0.5, 2)):\n        t += f[k] * w\n    return t": {4, 6},
     "t = 0.0\n    for i, x in enumerate(f[7:9]):\n        t += x * i\n    return t": {7, 8},
     "return sum(x for x in f[1:3] if f[5] > x)": {1, 2, 5},
-    "return max(f)": set(range(72)),
+    "return max(f)": set(range(N_FEATURES)),
 }
 
 UNKNOWN = [
@@ -79,9 +80,9 @@ def test_no_other_feature_changes_a_score(body):
     """The extractor computes only what is named here, so this must hold for every rule."""
     rule = compile_rule(HEAD + body)
     rng = np.random.default_rng(0)
-    one = rng.uniform(0.5, 2.0, (40, 72))
-    two = rng.uniform(0.5, 2.0, (40, 72))
-    read = sorted(range(72) if rule.features is None else rule.features)
+    one = rng.uniform(0.5, 2.0, (40, N_FEATURES))
+    two = rng.uniform(0.5, 2.0, (40, N_FEATURES))
+    read = sorted(range(N_FEATURES) if rule.features is None else rule.features)
     two[:, read] = one[:, read]
     np.testing.assert_array_equal(rule.score(one), rule.score(two))
 

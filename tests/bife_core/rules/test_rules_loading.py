@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bife_core.errors import BifeError, RuleError
+from bife_core.features import N_FEATURES
 from bife_core.rules import REFERENCE_RULES, CompiledRule, load_rule, register_resolver, rule_source
 
 SOURCE = "def candidate_variable_score(f):\n    return f[20] * 2.0\n"
@@ -25,7 +26,7 @@ def test_by_file(tmp_path, as_type):
     file.write_text(SOURCE)
     rule = load_rule(as_type(file))
     assert rule.name == "my_rule"
-    assert rule.score(np.ones((2, 72))).tolist() == [2.0, 2.0]
+    assert rule.score(np.ones((2, N_FEATURES))).tolist() == [2.0, 2.0]
 
 
 def test_a_file_in_the_working_directory(tmp_path, monkeypatch):
@@ -91,7 +92,7 @@ def test_a_registered_resolver_gets_the_whole_reference():
     register_resolver("test-store", resolver)
     rule = load_rule("test-store:/shelf/rule@best")
     assert asked == ["test-store:/shelf/rule@best"]
-    assert rule.score(np.ones((1, 72))).tolist() == [2.0]
+    assert rule.score(np.ones((1, N_FEATURES))).tolist() == [2.0]
     assert rule_source("test-store:x") == ("test-store:x", SOURCE)
 
 

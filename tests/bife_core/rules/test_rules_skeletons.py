@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bife_core.errors import RuleError
+from bife_core.features import N_FEATURES
 from bife_core.rules import compile_rule
 from bife_core.rules.skeletons import parse_skeleton
 
@@ -33,7 +34,7 @@ def test_parameters_have_names_values_and_bounds() -> None:
 
 def test_a_bound_skeleton_is_a_rule_and_helpers_see_its_parameters() -> None:
     skeleton = parse_skeleton(GOOD)
-    features = [[float(index) for index in range(72)]]
+    features = [[float(index) for index in range(N_FEATURES)]]
     for values, expected in (
         (None, 18**1.5 - 0.25 * 24**0.5),
         ({"power": 2.0}, 18**2 - 0.25 * 24**0.5),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bife_core.config import Llm4BranchConfig, SearchConfig
+from bife_core.features import N_FEATURES
 from bife_core.rules.skeletons import Parameter, parse_skeleton
 from bife_core.search import Answer, Request, Sample, SampleAnswer, SolveAnswer, TrialAnswer, open_search
 from bife_core.search.grid import cell_of, features_of
@@ -170,7 +171,7 @@ START = HEADER + "f[20] * f[21]\n"
 
 def program(name: str, f_hf: float, features: tuple[int, ...] = ()) -> Sample:
     """Return a solved program that reads some features, by default one of its own."""
-    own = features or (ord(name[-1]) % 72,)
+    own = features or (ord(name[-1]) % N_FEATURES,)
     source = HEADER + " + ".join(f"f[{index}]" for index in own) + "\n"
     return Sample(id=name, generation=0, operator="skeleton", source=source, f_hf=f_hf)
 

@@ -127,7 +127,7 @@ def test_simple_rules_of_others_are_read_too(lines: str, tree: Node) -> None:
         body("return f[18] - f[19]"),
         body("return min(f[20], 5.0)"),
         body("return f[i]"),
-        body("return f[72]"),
+        body(f"return f[{N_FEATURES}]"),
         body("return f[18] ** f[19]"),
         body("return -1.0 * f[18]"),
         body("return f[18] / 0.0"),

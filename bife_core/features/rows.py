@@ -1,0 +1,113 @@
+"""Features folded over the LP rows a candidate stands in, at every branching.
+
+A fold starts from a constant, takes one row after the other, and a formula turns what was gathered into features.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from bife_core.features.feature import Feature, Group, statistics
+
+DEGREE: Final = Group("degree", cost="row", role="size")
+RHS_RATIO: Final = Group("rhs_ratio", cost="row", role="share")
+ONE_TO_ALL: Final = Group("one_to_all", cost="entry", role="share")
+
+_RHS_MEANING: Final = "{} of coefficient / (|coefficient| + |rhs|) over rows with {} right-hand side"
+_SHARE_MEANING: Final = "{} share of its {}. coefficient against the row's {}. coefficients"
+
+FEATURES: Final = (
+    *statistics(29, DEGREE, "rows_dynamic_deg", "the current-LP lengths of its rows"),
+    Feature(33, "rows_dynamic_deg_mean_ratio", DEGREE, "current mean length / (root mean length + current)"),
+    Feature(
+        34,
+        "rows_dynamic_deg_min_ratio",
+        DEGREE,
+        "current smallest length / (root smallest length + current)",
+    ),
+    Feature(
+        35, "rows_dynamic_deg_max_ratio", DEGREE, "current largest length / (root largest length + current)"
+    ),
+    Feature(36, "coef_pos_rhs_ratio_min", RHS_RATIO, _RHS_MEANING.format("smallest", "nonnegative"), -1.0),
+    Feature(37, "coef_pos_rhs_ratio_max", RHS_RATIO, _RHS_MEANING.format("largest", "nonnegative"), -1.0),
+    Feature(38, "coef_neg_rhs_ratio_min", RHS_RATIO, _RHS_MEANING.format("smallest", "negative"), -1.0),
+    Feature(39, "coef_neg_rhs_ratio_max", RHS_RATIO, _RHS_MEANING.format("largest", "negative"), -1.0),
+    Feature(40, "pos_coef_pos_coef_ratio_min", ONE_TO_ALL, _SHARE_MEANING.format("smallest", "pos", "pos")),
+    Feature(41, "pos_coef_pos_coef_ratio_max", ONE_TO_ALL, _SHARE_MEANING.format("largest", "pos", "pos")),
+    Feature(42, "pos_coef_neg_coef_ratio_min", ONE_TO_ALL, _SHARE_MEANING.format("smallest", "pos", "neg")),
+    Feature(43, "pos_coef_neg_coef_ratio_max", ONE_TO_ALL, _SHARE_MEANING.format("largest", "pos", "neg")),
+    Feature(44, "neg_coef_pos_coef_ratio_min", ONE_TO_ALL, _SHARE_MEANING.format("smallest", "neg", "pos")),
+    Feature(45, "neg_coef_pos_coef_ratio_max", ONE_TO_ALL, _SHARE_MEANING.format("largest", "neg", "pos")),
+    Feature(46, "neg_coef_neg_coef_ratio_min", ONE_TO_ALL, _SHARE_MEANING.format("smallest", "neg", "neg")),
+    Feature(47, "neg_coef_neg_coef_ratio_max", ONE_TO_ALL, _SHARE_MEANING.format("largest", "neg", "neg")),
+)
+
+Values = tuple[float, float, float, float, float, float]
+"""How many values there were, the first, sum and squares of their deviations from it, smallest and largest."""
+
+NO_VALUES: Final[Values] = (0.0, 0.0, 0.0, 0.0, math.inf, 0.0)
+
+
+def add_value(values: Values, value: float) -> Values:
+    """Take one more value, which is not negative; sums of deviations do not cancel as sums of squares do."""
+    n, first, deviations, squares, smallest, largest = values
+    if n == 0.0:
+        first = value
+    deviation = value - first
+    smallest = min(smallest, value)
+    return n + 1.0, first, deviations + deviation, squares + deviation**2, smallest, max(largest, value)
+
+
+def spread(values: Values) -> tuple[float, float, float, float]:
+    """Return mean, standard deviation, smallest and largest; all are 0 if there is no value."""
+    n, first, deviations, squares, smallest, largest = values
+    if n == 0.0:
+        return 0.0, 0.0, 0.0, 0.0
+    if squares == 0.0:  # all equal, as in rows of ones
+        return first, 0.0, smallest, largest
+    variance = max(squares - deviations * deviations / n, 0.0) / n
+    return first + deviations / n, math.sqrt(variance), smallest, largest
+
+
+def degree(
+    lengths: tuple[float, float, float, float], root_mean: float, root_min: float, root_max: float
+) -> tuple[float, ...]:
+    """Compute `DEGREE` from the spread of the rows' lengths in the LP, and from the lengths at the root."""
+    mean, stddev, shortest, longest = lengths
+    mean_ratio = mean / (root_mean + mean) if root_mean + mean != 0.0 else 0.0
+    min_ratio = shortest / (root_min + shortest) if root_min + shortest != 0.0 else 0.0
+    max_ratio = longest / (root_max + longest) if root_max + longest != 0.0 else 0.0
+    return mean, stddev, shortest, longest, mean_ratio, min_ratio, max_ratio
+
+
+Ratios = tuple[float, float, float, float]
+NO_RATIOS: Final[Ratios] = (1.0, -1.0, 1.0, -1.0)
+
+
+def add_side(ratios: Ratios, coefficient: float, side: float) -> Ratios:
+    """Take one finite side of a row into `RHS_RATIO`; a left-hand side with both signs turned."""
+    pos_min, pos_max, neg_min, neg_max = ratios
+    magnitude = abs(coefficient) + abs(side)
+    ratio = coefficient / magnitude if magnitude != 0.0 else 0.0
+    if side >= 0.0:
+        return min(pos_min, ratio), max(pos_max, ratio), neg_min, neg_max
+    return pos_min, pos_max, min(neg_min, ratio), max(neg_max, ratio)
+
+
+Shares = tuple[float, float, float, float, float, float, float, float]
+NO_SHARES: Final[Shares] = (1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0)
+
+
+def add_share(shares: Shares, value: float, positive: float, negative: float) -> Shares:
+    """Take one row into `ONE_TO_ALL`: the candidate's coefficient, and the sums of the row's by sign."""
+    a, b, c, d, e, f, g, h = shares
+    if value > 0.0:
+        own = value / positive
+        other = 1.0 if negative == 0.0 else value / (value - negative)
+        return min(a, own), max(b, own), min(c, other), max(d, other), e, f, g, h
+    if value < 0.0:
+        other = 1.0 if positive == 0.0 else value / (value - positive)
+        own = value / negative
+        return a, b, c, d, min(e, other), max(f, other), min(g, own), max(h, own)
+    return shares

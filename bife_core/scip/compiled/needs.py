@@ -1,0 +1,100 @@
+"""What compiled code takes from the table of features: a bit for every group, and where its values are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from llvmlite import ir
+from numba import float64, int64, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+from bife_core.features import FEATURES, GROUPS, Group, active_rows, candidates, columns, groups_of, rows
+
+
+def _bits(groups: Iterable[Group]) -> int:
+    return sum(1 << GROUPS.index(group) for group in groups)
+
+
+STATIC: Final = _bits(group for group in GROUPS if group.cost == "solve")
+BY_ROW: Final = _bits(group for group in GROUPS if group.cost in ("row", "entry"))
+KEPT: Final = _bits(group for group in GROUPS if group.cost == "entry")
+
+FRACTIONALITY: Final = _bits([candidates.FRACTIONALITY])
+PSEUDOCOST: Final = _bits([candidates.PSEUDOCOST])
+CUTOFF: Final = _bits([candidates.CUTOFF])
+DEGREE: Final = _bits([rows.DEGREE])
+RHS_RATIO: Final = _bits([rows.RHS_RATIO])
+ONE_TO_ALL: Final = _bits([rows.ONE_TO_ALL])
+ACTIVE_UNIT: Final = _bits([active_rows.UNIT])
+ACTIVE_ROW_SUM: Final = _bits([active_rows.ROW_SUM])
+ACTIVE_CANDIDATE_SUM: Final = _bits([active_rows.CANDIDATE_SUM])
+ACTIVE_DUAL: Final = _bits([active_rows.DUAL])
+ACTIVE: Final = ACTIVE_UNIT | ACTIVE_ROW_SUM | ACTIVE_CANDIDATE_SUM | ACTIVE_DUAL
+
+SPREAD: Final = 1 << len(GROUPS)
+"""Set if more of a weighting over active rows is read than its sums."""
+
+STATIC_COLUMNS: Final = tuple(feature.index for feature in FEATURES if feature.static)
+"""Columns of the static features, in the order of a column's record."""
+
+N_STATIC: Final = len(STATIC_COLUMNS)
+
+
+def mask_of(features: frozenset[int] | None) -> int:
+    """Return the bits that tell `extract` what to compute for the given feature indices (all for None)."""
+    read = [feature for feature in FEATURES if features is None or feature.index in features]
+    spread = any(
+        feature.group.name.startswith("active") and feature not in active_rows.SUMS for feature in read
+    )
+    return _bits(groups_of(features)) | (SPREAD if spread else 0)
+
+
+def writer(group: Group, sums_only: bool = False) -> Any:
+    """Return ``write(row, values)``: what a formula returned goes to the columns of its group's features.
+
+    `row` is the address of a candidate's features, or of a column's record for static ones. The number of values must
+    be that of the features; the compiler says so otherwise.
+    """
+    members = [feature for feature in _members(group) if not sums_only or feature in active_rows.SUMS]
+    places = [STATIC_COLUMNS.index(feature.index) if feature.static else feature.index for feature in members]
+
+    @intrinsic
+    def write(typing_context: Any, row: Any, values: Any) -> Any:
+        if len(values) != len(members):
+            raise TypingError(
+                f"The formula of {group.name!r} returns {len(values)} values for {len(members)} features."
+            )
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            base = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
+            for position, place in enumerate(places):
+                value = builder.extract_value(args[1], position)
+                value = context.cast(builder, value, values[position], float64)
+                builder.store(value, builder.gep(base, [ir.Constant(ir.IntType(64), place)]))
+            return context.get_dummy_value()
+
+        return types.void(int64, values), codegen
+
+    return write
+
+
+def _members(group: Group) -> list[Any]:
+    """Return a group's features in the order in which their file lists them, which is that of its formula."""
+    parts = (columns, candidates, rows, active_rows)
+    return [feature for part in parts for feature in part.FEATURES if feature.group == group]
+
+
+@intrinsic
+def copy_static(typing_context: Any, record: Any, row: Any) -> Any:
+    """Copy a column's record of static features to their columns in a candidate's row."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        source, target = (builder.inttoptr(arg, ir.DoubleType().as_pointer()) for arg in args)
+        for position, place in enumerate(STATIC_COLUMNS):
+            value = builder.load(builder.gep(source, [ir.Constant(ir.IntType(64), position)]))
+            builder.store(value, builder.gep(target, [ir.Constant(ir.IntType(64), place)]))
+        return context.get_dummy_value()
+
+    return types.void(int64, int64), codegen
