@@ -41,7 +41,9 @@ def _protocols() -> list[tuple[str, str]]:
 
 
 def _generators() -> list[tuple[str, str]]:
-    return list(GENERATORS.items())
+    from bife_core.generators.config import GENERATORS as KNOWN
+
+    return [*GENERATORS.items(), *((name, "a plugin") for name in KNOWN.foreign)]
 
 
 def _searches() -> list[str]:
