@@ -14,6 +14,7 @@ from typing import Any
 
 from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.decisions.config import CollectionConfig
+from bife_core.decisions.expert import record_decisions
 from bife_core.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.features import N_FEATURES
@@ -253,8 +254,6 @@ def _start(
 
 def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[str, Any]:
     """Collect from one instance in this process; what `collect_decisions` calls in a worker."""
-    from bife_core.decisions.expert import record_decisions
-
     options = CollectionConfig.model_validate(config)
     began = time.process_time()
     recording = record_decisions(

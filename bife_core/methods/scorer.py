@@ -37,8 +37,8 @@ class Scorer(Method):
     def address(self) -> int:
         """Address of the C function ``int64_t score(const double *X, int64_t n, double *out)``, or 0 for none.
 
-        `X` is row-major, n x `N_FEATURES`. The function returns 0, or 1 if it failed, must need no Python lock, and must be
-        valid for as long as the scorer is referred to.
+        `X` is row-major, n x `N_FEATURES`. The function returns 0, or 1 if it failed, must need no Python lock,
+        and must be valid for as long as the scorer is referred to.
         """
         return 0
 

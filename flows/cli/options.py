@@ -29,6 +29,12 @@ GENERATORS = {
 }
 
 
+def _generators() -> list[tuple[str, str]]:
+    from bife_core.generators.config import GENERATORS as KNOWN
+
+    return [*GENERATORS.items(), *((name, "a plugin") for name in KNOWN.foreign)]
+
+
 def _searches() -> list[str]:
     from bife_core.search import SEARCHES
 
@@ -55,7 +61,7 @@ def _option(
     """Return an option's annotation and default; what is `shown` as default is what None comes to."""
     if choices is not None:
         offered = list(choices.items())
-        more |= {"metavar": "|".join(choices), "autocompletion": lambda: offered}
+        more = {"metavar": "|".join(choices), "autocompletion": lambda: offered} | more
         meaning = f"{meaning}: {'; '.join(f'{choice}: {about}' for choice, about in offered)}."
     more |= {"show_default": shown} if shown is not None else {}
     names = [name] if name is not None else []
@@ -92,7 +98,7 @@ OPTIONS: Final = {
         metavar="NAME",
         autocompletion=_searches,
     ),
-    "generator": _option(_Text, _HOW, "Who writes the rules", choices=GENERATORS),
+    "generator": _option(_Text, _HOW, "Who writes the rules", choices=GENERATORS, autocompletion=_generators),
     "model": _option(_Text, _HOW, "Model of --generator openai.", "BIFE_LLM_MODEL"),
     "replay_from": _option(_File, _HOW, "Recorded answers of --generator replay.", metavar="DIR"),
     "seed": _option(_Count, _HOW, "Seed of the search; decisions and instances stay the same.", "0", min=0),
