@@ -75,8 +75,8 @@ class CompiledRule:
         Columns the rule reads, or None when some index is computed and all are needed.
     address : int
         Of the C function ``int64_t score(const double *X, int64_t n, double *out)``. `X` is row-major,
-        n x `N_FEATURES`; the function returns 0, or 1 if the rule raised (`out` is then incomplete). It stays valid for the life of the
-        process and takes no Python lock.
+        n x `N_FEATURES`; the function returns 0, or 1 if the rule raised (`out` is then incomplete). It stays valid for
+        the life of the process and takes no Python lock.
     """
 
     def __init__(
