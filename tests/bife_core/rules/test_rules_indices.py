@@ -25,7 +25,7 @@ KNOWN = {
     "a, b = f[1], f[2]\n    return a + b": {1, 2},
     "k = 5\n    return f[k]": {5},
     "k = 5\n    return f[k + 1] + f[2 * k - 1]": {6, 9},
-    "t = 0.0\n    for i in range(48, N_FEATURES, 6):\n        t += f[i]\n    return t": {48, 54, 60, 66},
+    "t = 0.0\n    for i in range(48, 72, 6):\n        t += f[i]\n    return t": {48, 54, 60, 66},
     "t = 0.0\n    for i in (1, 5, 7):\n        t += f[i] * f[i + 1]\n    return t": {1, 2, 5, 6, 7, 8},
     "ids = [4, 6]\n    return sum(f[i] for i in ids)": {4, 6},
     "return f[48:54].sum()": set(range(48, 54)),
