@@ -236,8 +236,11 @@ class Expressions:
         rows = [item for item in items if isinstance(item, Sequence)]
         if len(rows) < len(items) or len({self.length(row, where) for row in rows}) != 1:
             raise no_number("a computed place needs elements that are alike, and one at least", where)
-        columns = zip(*(self.items(row, where) for row in rows), strict=True)
-        return Sequence(tuple(self.table(Sequence(column), index, where) for column in columns))
+        found = []
+        for column in zip(*(self.items(row, where) for row in rows), strict=True):
+            self.tally.spend(count_nodes(index), where)
+            found.append(self.table(Sequence(column), index, where))
+        return Sequence(tuple(found))
 
     def taken_apart(self, value: Value, count: int, where: ast.expr) -> list[Value]:
         """Return the elements of a sequence for as many targets."""
@@ -314,6 +317,8 @@ class Expressions:
         if isinstance(index, ast.Constant) and isinstance(index.value, float):
             raise forbidden(f"an index must be an integer, not {index.value!r}", node)
         place, length = self.constant(index), self.length(whole, node)
+        if length == 0:
+            raise no_number("an empty sequence has no elements", node)
         if place is not None and whole == VECTOR and not 0 <= place < length:
             raise forbidden(f"feature index {place} is outside 0 to {N_FEATURES - 1}", node)
         if place is not None and not -length <= place < length:

@@ -29,15 +29,12 @@ def _terms(rule: Expressions, value: Value, neutral: float, where: ast.expr) -> 
     """Return the numbers of a sequence; where a filter leaves one out, `neutral` stands in its place."""
     if not isinstance(value, Sequence) or value.conditions is None:
         return rule.numbers(value, where)
-    terms = rule.numbers(Sequence(value.items), where)
-    return [
-        _either(condition, term, number(neutral, where))
-        for condition, term in zip(value.conditions, terms, strict=True)
-    ]
-
-
-def _either(condition: ast.expr, yes: ast.expr, no: ast.expr) -> ast.expr:
-    return ast.copy_location(ast.IfExp(test=condition, body=yes, orelse=no), yes)
+    found: list[ast.expr] = []
+    for condition, term in zip(value.conditions, rule.numbers(Sequence(value.items), where), strict=True):
+        rule.tally.spend(count_nodes(condition), where)
+        either = ast.IfExp(test=condition, body=term, orelse=number(neutral, where))
+        found.append(ast.copy_location(either, where))
+    return found
 
 
 def _folded(first: ast.expr, operator: ast.operator, terms: list[ast.expr], where: ast.expr) -> ast.expr:
@@ -61,8 +58,8 @@ def _count(rule: Expressions, arguments: list[Value], node: ast.Call) -> ast.exp
     value = _one(arguments, node)
     if not isinstance(value, Sequence) or value.conditions is None:
         return number(rule.length(value, node), node)
-    ones = [_either(condition, number(1, node), number(0, node)) for condition in value.conditions]
-    return _folded(number(0, node), ast.Add(), ones, node)
+    ones = Sequence(tuple(number(1, node) for _ in value.items), value.conditions)
+    return _folded(number(0, node), ast.Add(), _terms(rule, ones, 0, node), node)
 
 
 def _mean(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:
