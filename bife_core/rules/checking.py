@@ -1,6 +1,6 @@
-"""The first wall around a rule: only listed syntax and listed names pass, everything else is refused by line.
+"""The first wall around a rule: only listed syntax and listed names pass, everything else is rejected by line.
 
-An allow-list: what is not mentioned here is not allowed, so new syntax of a later Python is refused by
+An allow-list: what is not mentioned here is not allowed, so new syntax of a later Python is rejected by
 itself.
 """
 
@@ -266,7 +266,7 @@ class _Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        self.generic_visit(node)  # first: a literal too large to be printed is refused there
+        self.generic_visit(node)  # first: a literal too large to be printed is rejected there
         if isinstance(node.op, ast.Pow):
             base, power = literal_number(node.left), literal_number(node.right)
             if isinstance(base, int) and isinstance(power, int) and base.bit_length() * abs(power) > 53:

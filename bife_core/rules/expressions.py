@@ -16,10 +16,10 @@ from typing import Any, Final, TypeAlias
 
 from bife_core.features import N_FEATURES
 from bife_core.rules.language import BUILTINS, MAX_SEQUENCE, MAX_WRITTEN_OUT, RESERVED_PREFIX
-from bife_core.rules.nodes import as_float, call, callee_name, element, name, number
+from bife_core.rules.nodes import as_float, call, callee_name, element, literal, name
 from bife_core.rules.parsing import count_nodes
 from bife_core.rules.rejections import RejectionError, forbidden, no_number
-from bife_core.rules.sequences import Features, Sequence, Value, numbers
+from bife_core.rules.sequences import Features, Sequence, Value, leaves
 
 FEATURES: Final = RESERVED_PREFIX + "features"
 """Name of the feature vector in every function of a scalar program."""
@@ -106,7 +106,7 @@ class Expressions:
         self.tally = tally
         self.names = names
 
-    def applied(self, function: str, arguments: list[Value], node: ast.Call) -> Value | None:
+    def applied(self, called: str, arguments: list[Value], node: ast.Call) -> Value | None:
         """Return what a function of the rule or of sequences comes to; None for a function of numbers."""
         raise NotImplementedError
 
@@ -188,7 +188,7 @@ class Expressions:
         self.length(value, where)
         if isinstance(value, Features):
             self.tally.reads(value.places)
-            return [element(name(FEATURES, where), number(i, where), where) for i in value.places]
+            return [element(name(FEATURES, where), literal(i, where), where) for i in value.places]
         return list(value.items) if isinstance(value, Sequence) else []
 
     def numbers(self, value: Value, where: ast.expr) -> list[ast.expr]:
@@ -236,8 +236,11 @@ class Expressions:
         rows = [item for item in items if isinstance(item, Sequence)]
         if len(rows) < len(items) or len({self.length(row, where) for row in rows}) != 1:
             raise no_number("a computed place needs elements that are alike, and one at least", where)
-        columns = zip(*(self.items(row, where) for row in rows), strict=True)
-        return Sequence(tuple(self.table(Sequence(column), index, where) for column in columns))
+        found = []
+        for column in zip(*(self.items(row, where) for row in rows), strict=True):
+            self.tally.spend(count_nodes(index), where)
+            found.append(self.table(Sequence(column), index, where))
+        return Sequence(tuple(found))
 
     def taken_apart(self, value: Value, count: int, where: ast.expr) -> list[Value]:
         """Return the elements of a sequence for as many targets."""
@@ -253,19 +256,18 @@ class Expressions:
             raise no_number(f"the name {node.id!r} may be read before it is assigned", node)
         if isinstance(meaning, Variable):
             return name(spelled(node.id), node)
-        for expression in numbers(
-            meaning
-        ):  # one by one: what stands in a name's place may hold itself many times
+        # One by one: what a comprehension puts in a name's place may hold itself many times.
+        for expression in leaves(meaning):
             self.tally.spend(count_nodes(expression), node)
         return meaning
 
     def _attribute(self, node: ast.Attribute) -> Value:
         if isinstance(node.value, ast.Name) and node.value.id in ("np", "math"):
             return node
-        length = number(self.length(self.value(node.value), node), node)
+        length = literal(self.length(self.value(node.value), node), node)
         if node.attr == "shape":
             return Sequence((length,))
-        return length if node.attr == "size" else number(1, node)
+        return length if node.attr == "size" else literal(1, node)
 
     def _comprehension(self, node: ast.ListComp) -> Sequence:
         found: list[tuple[Value, list[ast.expr]]] = []
@@ -314,6 +316,8 @@ class Expressions:
         if isinstance(index, ast.Constant) and isinstance(index.value, float):
             raise forbidden(f"an index must be an integer, not {index.value!r}", node)
         place, length = self.constant(index), self.length(whole, node)
+        if length == 0:
+            raise no_number("an empty sequence has no elements", node)
         if place is not None and whole == VECTOR and not 0 <= place < length:
             raise forbidden(f"feature index {place} is outside 0 to {N_FEATURES - 1}", node)
         if place is not None and not -length <= place < length:
@@ -325,7 +329,7 @@ class Expressions:
     def _feature(self, part: Features, index: ast.expr, place: int | None, where: ast.expr) -> ast.expr:
         if place is not None:
             self.tally.reads([part.places[place]])
-            return element(name(FEATURES, where), number(part.places[place], where), where)
+            return element(name(FEATURES, where), literal(part.places[place], where), where)
         known = self.integers(index)
         if known is not None and all(0 <= value < len(part.places) for value in known):
             self.tally.reads(part.places[value] for value in known)
@@ -334,8 +338,8 @@ class Expressions:
         vector: ast.expr = name(FEATURES, where)
         if part != VECTOR:
             first, last, step = part.places.start, part.places.stop, part.places.step
-            ends = [None if end < 0 else number(end, where) for end in (first, last)]
-            vector = element(vector, ast.Slice(ends[0], ends[1], number(step, where)), where)
+            ends = [None if end < 0 else literal(end, where) for end in (first, last)]
+            vector = element(vector, ast.Slice(ends[0], ends[1], literal(step, where)), where)
         return element(vector, index, where)
 
     def _slice(self, whole: Features | Sequence, part: ast.Slice, where: ast.expr) -> Value:
@@ -364,4 +368,4 @@ class Expressions:
 def _joined(conditions: list[ast.expr], where: ast.expr) -> ast.expr:
     if len(conditions) > 1:
         return ast.copy_location(ast.BoolOp(op=ast.And(), values=conditions), where)
-    return conditions[0] if conditions else number(True, where)
+    return conditions[0] if conditions else literal(True, where)

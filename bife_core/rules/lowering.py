@@ -25,7 +25,7 @@ from bife_core.rules.language import (
     NUMPY_UNARY,
     RESERVED_PREFIX,
 )
-from bife_core.rules.nodes import as_float, binary, call, callee_name, number
+from bife_core.rules.nodes import as_float, binary, call, callee_name, literal
 from bife_core.rules.rejections import forbidden
 
 _RENAMED: Final = {
@@ -91,11 +91,11 @@ def _may_be_boolean(value: ast.expr) -> bool:
 
 
 def _power(base: ast.expr, exponent: ast.expr, where: ast.expr) -> ast.expr:
-    literal = literal_number(exponent)
-    if isinstance(literal, int) and 0 <= literal <= MAX_POWER:
-        return binary(base, ast.Pow(), number(literal, exponent), where)
-    if literal is not None:
-        return binary(as_float(base), ast.Pow(), number(float(literal), exponent), where)
+    given = literal_number(exponent)
+    if isinstance(given, int) and 0 <= given <= MAX_POWER:
+        return binary(base, ast.Pow(), literal(given, exponent), where)
+    if given is not None:
+        return binary(as_float(base), ast.Pow(), literal(float(given), exponent), where)
     return binary(as_float(base), ast.Pow(), as_float(exponent), where)
 
 
@@ -130,11 +130,11 @@ def _round(node: ast.Call) -> ast.expr:
         raise forbidden("the number of digits to round to must be a literal integer from -15 to 15", node)
     value = node.args[0]
     if digits > 0:
-        scaled = binary(as_float(value), ast.Mult(), number(10.0**digits, node), node)
-        return binary(call("np.rint", [scaled], node), ast.Div(), number(10.0**digits, node), node)
+        scaled = binary(as_float(value), ast.Mult(), literal(10.0**digits, node), node)
+        return binary(call("np.rint", [scaled], node), ast.Div(), literal(10.0**digits, node), node)
     if digits < 0:
-        scaled = binary(as_float(value), ast.Div(), number(10.0**-digits, node), node)
-        return binary(call("np.rint", [scaled], node), ast.Mult(), number(10.0**-digits, node), node)
+        scaled = binary(as_float(value), ast.Div(), literal(10.0**-digits, node), node)
+        return binary(call("np.rint", [scaled], node), ast.Mult(), literal(10.0**-digits, node), node)
     rounded = call("np.rint", [as_float(value)], node)
     to_integer = callee_name(node) == "round" and not digits_given
     return _primitive("to_int", [rounded], node) if to_integer else rounded

@@ -10,7 +10,7 @@ def name(text: str, where: ast.AST) -> ast.Name:
     return ast.copy_location(ast.Name(id=text, ctx=ast.Load()), where)
 
 
-def number(value: float, where: ast.AST) -> ast.expr:
+def literal(value: float, where: ast.AST) -> ast.expr:
     """Return a literal."""
     return ast.copy_location(ast.Constant(value=value), where)
 
@@ -55,7 +55,7 @@ def function(name: str, arguments: list[str], body: list[ast.stmt], where: ast.A
 
 def as_float(value: ast.expr) -> ast.expr:
     """Return the value times 1.0: a float; numba has no `float` of a boolean."""
-    return binary(value, ast.Mult(), number(1.0, value), value)
+    return binary(value, ast.Mult(), literal(1.0, value), value)
 
 
 def callee_name(node: ast.Call) -> str | None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from bife_core.rules.expressions import Expressions
 from bife_core.rules.language import MAX_SEQUENCE, RESERVED_PREFIX
-from bife_core.rules.nodes import as_float, binary, call, callee_name, number
+from bife_core.rules.nodes import as_float, binary, call, callee_name, literal
 from bife_core.rules.parsing import count_nodes
 from bife_core.rules.rejections import forbidden, no_number
 from bife_core.rules.sequences import Features, Sequence, Value
@@ -29,15 +29,12 @@ def _terms(rule: Expressions, value: Value, neutral: float, where: ast.expr) -> 
     """Return the numbers of a sequence; where a filter leaves one out, `neutral` stands in its place."""
     if not isinstance(value, Sequence) or value.conditions is None:
         return rule.numbers(value, where)
-    terms = rule.numbers(Sequence(value.items), where)
-    return [
-        _either(condition, term, number(neutral, where))
-        for condition, term in zip(value.conditions, terms, strict=True)
-    ]
-
-
-def _either(condition: ast.expr, yes: ast.expr, no: ast.expr) -> ast.expr:
-    return ast.copy_location(ast.IfExp(test=condition, body=yes, orelse=no), yes)
+    found: list[ast.expr] = []
+    for condition, term in zip(value.conditions, rule.numbers(Sequence(value.items), where), strict=True):
+        rule.tally.spend(count_nodes(condition), where)
+        either = ast.IfExp(test=condition, body=term, orelse=literal(neutral, where))
+        found.append(ast.copy_location(either, where))
+    return found
 
 
 def _folded(first: ast.expr, operator: ast.operator, terms: list[ast.expr], where: ast.expr) -> ast.expr:
@@ -47,26 +44,26 @@ def _folded(first: ast.expr, operator: ast.operator, terms: list[ast.expr], wher
 
 
 def _sum(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:
-    start = number(0, node)
+    start = literal(0, node)
     if len(arguments) == 2 and callee_name(node) == "sum":
         start = rule.single(arguments.pop(), node)
     return _folded(start, ast.Add(), _terms(rule, _one(arguments, node), 0, node), node)
 
 
 def _product(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:
-    return _folded(number(1, node), ast.Mult(), _terms(rule, _one(arguments, node), 1, node), node)
+    return _folded(literal(1, node), ast.Mult(), _terms(rule, _one(arguments, node), 1, node), node)
 
 
 def _count(rule: Expressions, arguments: list[Value], node: ast.Call) -> ast.expr:
     value = _one(arguments, node)
     if not isinstance(value, Sequence) or value.conditions is None:
-        return number(rule.length(value, node), node)
-    ones = [_either(condition, number(1, node), number(0, node)) for condition in value.conditions]
-    return _folded(number(0, node), ast.Add(), ones, node)
+        return literal(rule.length(value, node), node)
+    ones = Sequence(tuple(literal(1, node) for _ in value.items), value.conditions)
+    return _folded(literal(0, node), ast.Add(), _terms(rule, ones, 0, node), node)
 
 
 def _mean(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:
-    total = _folded(number(0, node), ast.Add(), _terms(rule, _one(arguments, node), 0, node), node)
+    total = _folded(literal(0, node), ast.Add(), _terms(rule, _one(arguments, node), 0, node), node)
     return binary(total, ast.Div(), _count(rule, arguments, node), node)
 
 
@@ -85,11 +82,11 @@ def _truth(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:
     every = (callee_name(node) or "").endswith("all")
     terms = _terms(rule, _one(arguments, node), 1 if every else 0, node)
     tests: list[ast.expr] = [
-        ast.copy_location(ast.Compare(left=term, ops=[ast.NotEq()], comparators=[number(0, node)]), node)
+        ast.copy_location(ast.Compare(left=term, ops=[ast.NotEq()], comparators=[literal(0, node)]), node)
         for term in terms
     ]
     if len(tests) < 2:
-        return tests[0] if tests else number(every, node)
+        return tests[0] if tests else literal(every, node)
     return ast.copy_location(ast.BoolOp(op=ast.And() if every else ast.Or(), values=tests), node)
 
 
@@ -109,11 +106,11 @@ def _primitive(primitive: str) -> Reduction:
 
 def _deviation(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:
     variance = rule.single(_primitive("variance")(rule, arguments, node), node)
-    return binary(variance, ast.Pow(), number(0.5, node), node)
+    return binary(variance, ast.Pow(), literal(0.5, node), node)
 
 
 def _least_place(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:
-    negated = [binary(number(-1.0, node), ast.Mult(), x, node) for x in _some(rule, arguments, node)]
+    negated = [binary(literal(-1.0, node), ast.Mult(), x, node) for x in _some(rule, arguments, node)]
     return _primitive("argmax")(rule, [Sequence(tuple(negated))], node)
 
 
@@ -132,12 +129,12 @@ def _sorted(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:
     items: list[Value] = []
     for place in places:
         rule.tally.spend(count_nodes(together), node)
-        items.append(call(RESERVED_PREFIX + "ranked", [together, number(place, node)], node))
+        items.append(call(RESERVED_PREFIX + "ranked", [together, literal(place, node)], node))
     return Sequence(tuple(items))
 
 
 def _running_sum(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:
-    total, items = number(0, node), []
+    total, items = literal(0, node), []
     for term in rule.numbers(_one(arguments, node), node):
         total = binary(total, ast.Add(), term, node)
         rule.tally.spend(count_nodes(total), node)
@@ -150,7 +147,7 @@ def _inner(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:
         raise no_number("np.dot takes two sequences of the same length", node)
     pairs = zip(*(rule.numbers(argument, node) for argument in arguments), strict=True)
     products = [binary(one, ast.Mult(), other, node) for one, other in pairs]
-    return _folded(number(0.0, node), ast.Add(), products, node)
+    return _folded(literal(0.0, node), ast.Add(), products, node)
 
 
 def _array(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:
@@ -169,7 +166,7 @@ def _range(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:
     places = range(*known)
     if len(places) > MAX_SEQUENCE:
         raise forbidden(f"a sequence has more than {MAX_SEQUENCE} elements here", node)
-    return Sequence(tuple(number(place, node) for place in places))
+    return Sequence(tuple(literal(place, node) for place in places))
 
 
 def _enumerated(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:
@@ -177,7 +174,7 @@ def _enumerated(rule: Expressions, arguments: list[Value], node: ast.Call) -> Va
     if start is None:
         raise no_number("enumerate must start at a constant", node)
     items = rule.items(_one(arguments, node), node)
-    return Sequence(tuple(Sequence((number(i, node), item)) for i, item in enumerate(items, start)))
+    return Sequence(tuple(Sequence((literal(i, node), item)) for i, item in enumerate(items, start)))
 
 
 def _zipped(rule: Expressions, arguments: list[Value], node: ast.Call) -> Value:

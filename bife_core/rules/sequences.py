@@ -41,11 +41,11 @@ Value: TypeAlias = ast.expr | Features | Sequence
 """What an expression of a rule stands for: one number, which code computes, or a sequence, which it never sees."""
 
 
-def numbers(value: Value) -> Iterator[ast.expr]:
+def leaves(value: Value) -> Iterator[ast.expr]:
     """Yield the expressions a value holds, conditions last."""
     if isinstance(value, Sequence):
         for item in value.items:
-            yield from numbers(item)
+            yield from leaves(item)
         yield from value.conditions or ()
     elif isinstance(value, ast.expr):
         yield value

@@ -26,7 +26,7 @@ from bife_core.rules.expressions import (
 )
 from bife_core.rules.flow import endless
 from bife_core.rules.language import FUNCTION_NAME, MAX_LOOPS, MAX_SEQUENCE, MAX_WRITTEN_OUT, RESERVED_PREFIX
-from bife_core.rules.nodes import call, callee_name, element, function, name, number
+from bife_core.rules.nodes import call, callee_name, element, function, literal, name
 from bife_core.rules.parsing import count_nodes
 from bife_core.rules.reductions import REDUCTIONS
 from bife_core.rules.rejections import forbidden, no_number
@@ -118,18 +118,18 @@ class _Function(Expressions):
             raise no_number("no path of the function leads to a number", self._written)
         return made
 
-    def applied(self, function: str, arguments: list[Value], node: ast.Call) -> Value | None:
+    def applied(self, called: str, arguments: list[Value], node: ast.Call) -> Value | None:
         """Return what a function of the rule or of sequences comes to; None for a function of numbers."""
-        if function in self._program.written:
+        if called in self._program.written:
             vectors = tuple(argument == VECTOR for argument in arguments)
             given = [argument for argument in arguments if isinstance(argument, ast.expr)]
             if len(given) + sum(vectors) < len(arguments):
                 raise no_number(
                     "a helper takes numbers, and the features as a whole, but no other sequence", node
                 )
-            return call(self._program.made(function, vectors), [name(FEATURES, node), *given], node)
-        reduction = REDUCTIONS.get(function)
-        if reduction is None or (function in ("min", "max") and len(arguments) > 1):
+            return call(self._program.made(called, vectors), [name(FEATURES, node), *given], node)
+        reduction = REDUCTIONS.get(called)
+        if reduction is None or (called in ("min", "max") and len(arguments) > 1):
             return None
         return reduction(self, arguments, node)
 
@@ -274,7 +274,7 @@ class _Function(Expressions):
                 value = self._kept(value, pairs, node.iter)
                 self._assign(pairs, node)
                 places = range(self.length(value, node.iter))
-            ends = [number(end, node.iter) for end in (places.start, places.stop, places.step)]
+            ends = [literal(end, node.iter) for end in (places.start, places.stop, places.step)]
         if not 1 <= len(ends) <= 3:
             raise forbidden("range takes one to three numbers", node.iter)
         known = [end for end in map(self.constant, ends) if end is not None]
