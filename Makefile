@@ -43,10 +43,10 @@ QUICK := $(filter-out %/test_collection.py %/test_solves.py,$(wildcard tests/tes
   $(addprefix tests/flows/cli/test_cli_,docs.py options.py watching.py)
 
 check: lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not long and not browser" $(QUICK)
+	$(BIN)/python -m pytest -n 2 -m "not slow and not long and not browser" $(QUICK)
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 long: $(STAMP)
 	$(BIN)/python -m pytest -m long

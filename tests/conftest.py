@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,21 +41,26 @@ for _name in (
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-SHARED = ("operated", "smoke")
-"""Fixtures that start servers or make a whole run: one process makes each, for all tests that look at it."""
+DEAR = {"operated": r"\b(operated|served)\b", "smoke": r"def \w+\([^)]*\bsmoke\b"}
+"""Fixtures that start servers or make a whole run, and what tells that a file of tests looks at one."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests of a file together, and files that share a dear fixture, where ``--dist loadgroup`` spreads them."""
-    shared: dict[Path, str] = {}
-    for item in items:
-        asked = getattr(item, "fixturenames", ())
-        dear = next((name for name in SHARED if name in asked), None)
-        if dear is not None:
-            shared.setdefault(item.path, dear)
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(shared.get(item.path, str(item.path))))
+@cache
+def _together(file: str) -> str:
+    text = (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
+    return next((name for name, used in DEAR.items() if re.search(used, text)), file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Where tests are spread over processes, keep those of a file together, and files that share something dear."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _together(nodeid.partition("::")[0])
+
+    return Together(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The checks of `bife doctor`; adding one is adding a function."""
+"""`bife doctor`: whether everything a run needs works here; adding a check is adding a function."""
 
 from __future__ import annotations
 
@@ -15,10 +15,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from rich.text import Text
+
 from bife_core.errors import BifeError
+from flows.cli.consoles import show_table, standard_output
+from flows.cli.outcome import CommandEnd, ExitCode
 
 State = Literal["ok", "warn", "fail"]
 
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 _API_LIMIT_S = 10.0
 _IMPORT_LIMIT_S = 120.0
 _LEAST_FREE_GB = 2.0
@@ -44,6 +49,18 @@ def _check(name: str) -> Callable[[Check], Check]:
         return check
 
     return register
+
+
+def doctor() -> None:
+    """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
+    console = standard_output()
+    with console.status("Checking ..."):
+        found = {name: examine(check) for name, check in CHECKS.items()}
+    rows = [(name, Text(one.state, style=_STYLES[one.state]), one.text) for name, one in found.items()]
+    show_table(console, ("check", "state", "found"), rows, numbers=False)
+    failed = [name for name, one in found.items() if one.state == "fail"]
+    if failed:
+        raise CommandEnd(f"These checks failed: {', '.join(failed)}.", ExitCode.ERROR)
 
 
 def examine(check: Check) -> Finding:

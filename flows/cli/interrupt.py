@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
 from typing import Final
 
 import psutil
@@ -53,61 +52,46 @@ def ending_at_once(before: Callable[[], None], report: Callable[[], None]) -> It
         return
     arrivals, wakeup = socket.socketpair()
     wakeup.setblocking(False)
-    ending = _Ending(arrivals, before, report)
-    former_handlers = {number: signal.signal(number, _leave_it_to_the_thread) for number in STOP_SIGNALS}
+    begun = threading.Event()
+
+    def end(number: int) -> None:
+        try:
+            before()
+            complain(GO_ON)
+            reporting = threading.Thread(target=report, daemon=True)
+            reporting.start()
+            reporting.join(_REPORT_S)
+        finally:
+            leave(number)
+
+    def watch() -> None:
+        """End the process on the first stop signal; a second Ctrl-C ends it at once."""
+        while byte := arrivals.recv(1):
+            number = byte[0]
+            if number in STOP_SIGNALS and not begun.is_set():
+                begun.set()
+                threading.Thread(target=end, args=(number,), daemon=True).start()
+                threading.Timer(_LIMIT_S, leave, args=(number,)).start()
+            elif number == signal.SIGINT:
+                leave(number)
+
+    watching = threading.Thread(target=watch, name="bife-interrupt", daemon=True)
+    # It is the thread that acts; the handlers keep a signal from doing anything in the main thread.
+    former_handlers = {number: signal.signal(number, lambda *_: None) for number in STOP_SIGNALS}
     former_wakeup = signal.set_wakeup_fd(wakeup.fileno(), warn_on_full_buffer=False)
-    ending.start()
+    watching.start()
     try:
         yield
     finally:
-        if ending.begun.is_set():
+        if begun.is_set():
             # Whatever the signal has raised in this thread must not be shown: the other thread ends the process.
             time.sleep(2 * _LIMIT_S)
         signal.set_wakeup_fd(former_wakeup)
         for number, handler in former_handlers.items():
             signal.signal(number, handler)
         wakeup.close()
-        ending.join()
+        watching.join()
         arrivals.close()
-
-
-def _leave_it_to_the_thread(number: int, frame: FrameType | None) -> None:
-    """Keep a signal from doing anything in the main thread."""
-
-
-class _Ending(threading.Thread):
-    """Waits for stop signals and ends the process on the first; a second Ctrl-C ends it at once."""
-
-    def __init__(
-        self, arrivals: socket.socket, before: Callable[[], None], report: Callable[[], None]
-    ) -> None:
-        super().__init__(name="bife-interrupt", daemon=True)
-        self.begun = threading.Event()
-        self._arrivals = arrivals
-        self._before = before
-        self._report = report
-
-    def run(self) -> None:
-        while byte := self._arrivals.recv(1):
-            number = byte[0]
-            if number not in STOP_SIGNALS:
-                continue
-            if not self.begun.is_set():
-                self.begun.set()
-                threading.Thread(target=self._end, args=(number,), daemon=True).start()
-                threading.Timer(_LIMIT_S, leave, args=(number,)).start()
-            elif number == signal.SIGINT:
-                leave(number)
-
-    def _end(self, number: int) -> None:
-        try:
-            self._before()
-            complain(GO_ON)
-            reporting = threading.Thread(target=self._report, daemon=True)
-            reporting.start()
-            reporting.join(_REPORT_S)
-        finally:
-            leave(number)
 
 
 def leave(number: int) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import config, demo, doctor, report, rules, solve, stages, track, up
+from flows.cli import checks, config, demo, report, rules, solve, stages, track, up
 from flows.cli.outcome import EXIT_CODES, ReportingGroup
 
 app = typer.Typer(
@@ -41,7 +41,7 @@ app.command("status", rich_help_panel=_OPERATE)(up.status)
 app.command("track", rich_help_panel=_OPERATE)(track.track)
 app.command("ui", rich_help_panel=_LOOK)(up.ui)
 app.command("config", rich_help_panel=_LOOK)(config.config)
-app.command("doctor", rich_help_panel=_LOOK)(doctor.doctor)
+app.command("doctor", rich_help_panel=_LOOK)(checks.doctor)
 
 
 def _print_version(wanted: bool) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.consoles import standard_output
+from flows.cli.consoles import say, standard_output
 from flows.cli.outcome import CommandEnd, ExitCode
 
 if TYPE_CHECKING:
@@ -36,19 +36,18 @@ def track(
     done: list[Delivery] = []
     for delivery in deliver(again=rebuild):
         done.append(delivery)
-        console.print(_line(delivery), markup=False, soft_wrap=True)
+        say(console, _line(delivery))
         for note in delivery.notes:
-            console.print(f"  note: {note}", markup=False, soft_wrap=True)
+            say(console, f"  note: {note}")
     left = [delivery for delivery in done if delivery.left]
     samples, traces = sum(one.samples for one in done), sum(one.traces for one in done)
-    console.print(
+    say(
+        console,
         f"MLflow at {tracking_uri()}: {_counted(len(done) - len(left), 'run')} delivered, with "
         f"{_counted(samples, 'sample')} and {_counted(traces, 'trace')} it lacked; {len(left)} left.",
-        markup=False,
-        soft_wrap=True,
     )
     if rebuild:
-        console.print(REGISTRY, markup=False, soft_wrap=True)
+        say(console, REGISTRY)
     if left:
         raise CommandEnd(f"{_counted(len(left), 'run')} could not be delivered whole.", ExitCode.ERROR)
 

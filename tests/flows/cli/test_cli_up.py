@@ -1,6 +1,4 @@
-"""Who may reach the servers, one start per home, what is left behind, and what ends by itself. The whole is tested
-in tests/flows/operate.
-"""
+"""`bife up`, `bife down` and `bife status` at a home's door. The whole is tested in tests/flows/operate."""
 
 from __future__ import annotations
 
@@ -13,10 +11,7 @@ from datetime import UTC, datetime
 import psutil
 import pytest
 
-from bife_core.errors import ConfigError
-from flows.operate.programs import AUTH_VARIABLE, Access, prefect_server
-from flows.operate.servers import Server, ServerError, free_port
-from flows.operate.stack import MARK, Up, alone, end_marked, read_state, state_file, write_state
+from flows.operate.stack import MARK, Up, end_marked, read_state, state_file, write_state
 from tasks.home import Home
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -27,84 +22,12 @@ def own_home(tmp_path):
     return Home(tmp_path)
 
 
-def test_other_machines_are_let_in_with_a_password_only(monkeypatch):
-    monkeypatch.delenv(AUTH_VARIABLE, raising=False)
-    assert Access.at("127.0.0.1").auth is None
-    for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"):
-        with pytest.raises(
-            ConfigError, match=rf"At {host} other machines .* set {AUTH_VARIABLE} to name:password"
-        ):
-            Access.at(host)
-    monkeypatch.setenv(AUTH_VARIABLE, "operator:secret")
-    assert Access.at("0.0.0.0").reach == "127.0.0.1"
-    assert Access.at("::1").reach == "[::1]"
-    assert {"localhost", "127.0.0.1"} < set(Access.at("0.0.0.0").names)
-    assert Access.at("192.168.1.5").names[0] == "192.168.1.5"
-
-
-@pytest.mark.parametrize("malformed", ["operator", "operator:", ":secret"])
-def test_a_password_without_a_name_is_none(monkeypatch, malformed):
-    monkeypatch.setenv(AUTH_VARIABLE, malformed)
-    with pytest.raises(ConfigError, match="must have the form name:password") as caught:
-        Access.at("127.0.0.1")
-    assert "secret" not in str(caught.value)
-
-
 def test_up_refuses_an_open_door(bife, monkeypatch, tmp_path):
     monkeypatch.setenv("BIFE_HOME", str(tmp_path))
     refused = bife("up", "--host", "0.0.0.0")
     assert refused.exit_code == 1
     assert "set BIFE_SERVER_AUTH to name:password" in refused.stderr
     assert not state_file(Home(tmp_path)).exists()
-
-
-def test_a_port_that_was_asked_for_and_is_taken_is_an_error(own_home, monkeypatch):
-    monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    with subprocess.Popen(
-        [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as foreigner:
-        try:
-            port = int(foreigner.stdout.readline().split("port ")[1].split()[0])
-            with pytest.raises(ServerError, match=f"Port {port} of 127.0.0.1 cannot be used"):
-                prefect_server(own_home, Access(), port)
-            assert free_port(port) in range(port + 1, port + 10)
-        finally:
-            foreigner.terminate()
-    assert free_port(0, asked=port) == port
-
-
-def test_a_home_has_one_start_at_a_time(own_home):
-    state = Up.of_this_process(own_home).model_copy(
-        update={"addresses": {"Prefect": "http://127.0.0.1:4200"}}
-    )
-    with alone(own_home):
-        write_state(own_home, state)
-        assert read_state(own_home) == state
-        with (
-            pytest.raises(
-                ServerError, match=r"already up in .* with Prefect at http://127.0.0.1:4200; `bife down`"
-            ),
-            alone(own_home),
-        ):
-            pass
-    with alone(own_home):
-        pass
-
-
-def test_a_state_of_the_dead_is_known_for_one(own_home):
-    assert read_state(own_home) is None
-    state_file(own_home).write_text("{half a file")
-    assert read_state(own_home) is None
-    state = Up.of_this_process(own_home)
-    assert state.alive
-    # The same number, given to another process since.
-    assert not state.model_copy(update={"created": state.created - 100}).alive
-    ended = subprocess.Popen([sys.executable, "-c", "pass"])
-    ended.wait()
-    assert not state.model_copy(update={"pid": ended.pid}).alive
 
 
 def test_status_and_down_where_nothing_is_up(bife, monkeypatch, tmp_path):
@@ -133,20 +56,3 @@ def test_what_a_killed_start_left_behind_is_ended_by_its_mark(own_home, bife, mo
             process.kill()
             process.wait()
     assert end_marked(mark) == 0
-
-
-def test_what_ends_is_started_again_but_not_for_ever(tmp_path):
-    command = [sys.executable, "-c", "raise SystemExit('out of memory')"]
-    server = Server("Toy", command, {}, "http://127.0.0.1:9/", tmp_path / "toy.log")
-
-    def tend_after_its_end():
-        deadline = time.monotonic() + 30
-        while psutil.Process(server.pid).status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return server.tend()
-
-    said = [tend_after_its_end() for _ in range(5)]
-    with pytest.raises(ServerError, match="out of memory; it has ended 6 times within 10 minutes"):
-        tend_after_its_end()
-    assert all(sentence.startswith("Started again: Toy ended with code 1") for sentence in said)
-    assert server.restarts == 5

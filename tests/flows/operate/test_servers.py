@@ -1,17 +1,12 @@
-import os
-import signal
+"""A server program: what it gets, what it leaves, and what is said when it ends by itself."""
+
 import socket
-import subprocess
 import sys
-import time
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import psutil
 import pytest
 
 from flows.operate.servers import Server, ServerError, free_port
-from tests.flows.cli.conftest import PROGRAM, environment
 
 # Serves, and starts a child that ignores the polite signal, as does the server itself on request.
 TOY = """
@@ -99,65 +94,3 @@ def test_a_taken_port_is_passed_over():
         port = taken.getsockname()[1]
         assert free_port(port) != port
     assert free_port(port) == port
-
-
-def test_servers_of_ones_own_are_named_and_not_started(program):
-    done = program(
-        "ui",
-        MLFLOW_TRACKING_URI="http://mlflow.example.org:5000",
-        PREFECT_API_URL="http://127.0.0.1:4200/api",
-    )
-    assert done.returncode == 0
-    assert done.stdout.split() == [
-        "Prefect",
-        "http://127.0.0.1:4200",
-        "MLflow",
-        "http://mlflow.example.org:5000",
-    ]
-
-
-@pytest.mark.long  # what `bife up` serves is looked at in tests/flows/operate
-def test_both_pages_are_served_and_ctrl_c_leaves_no_process(tmp_path):
-    ports = [str(free_port(0)) for _ in range(2)]
-    process = subprocess.Popen(
-        [*PROGRAM, "ui", "--mlflow-port", ports[0], "--prefect-port", ports[1]],
-        env=environment(tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    family = []
-    try:
-        said = []
-        for line in process.stdout:
-            said.append(line.strip())
-            if "Ctrl-C" in line:
-                break
-        assert said[1:] == [
-            f"Prefect  http://127.0.0.1:{ports[1]}",
-            f"MLflow   http://127.0.0.1:{ports[0]}",
-            "Press Ctrl-C to stop.",
-        ]
-        family = psutil.Process(process.pid).children(recursive=True)
-        with urlopen(f"http://127.0.0.1:{ports[0]}/") as reply:
-            assert b"MLflow" in reply.read()
-        with urlopen(f"http://127.0.0.1:{ports[1]}/ui-settings") as reply:
-            assert f"http://127.0.0.1:{ports[1]}/api".encode() in reply.read()
-        foreign = Request(
-            f"http://127.0.0.1:{ports[1]}/api/flow_runs/count",
-            data=b"{}",
-            headers={"Origin": "http://evil.example.org", "Content-Type": "application/json"},
-        )
-        with pytest.raises(HTTPError, match="403"):
-            urlopen(foreign)
-    finally:
-        process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert "Stopping" in rest
-    deadline = time.monotonic() + 5.0
-    while not all(gone(member.pid) for member in family) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert len(family) >= 2
-    assert all(gone(member.pid) for member in family)
-    assert os.listdir(tmp_path / "logs")  # noqa: PTH208 - any file will do
