@@ -22,6 +22,7 @@ from bife_core.generators.offline.reflection import read_hints, reflect
 from bife_core.generators.offline.syntax import features_read
 from bife_core.generators.offline.writer import write, write_skeleton
 from bife_core.generators.prompting import REFLECTIONS
+from bife_core.rules import REFERENCE_RULES
 from bife_core.rules.skeletons import BOUNDS_NAME, parse_skeleton
 
 _REFERENCE_SHARE: Final = 0.25
@@ -57,7 +58,8 @@ class OfflineGenerator:
     model = "offline grammar"
 
     def __init__(self, references: Mapping[str, str] | None = None) -> None:
-        self._references = _library() if references is None else dict(references)
+        library = {name: rule.source for name, rule in REFERENCE_RULES.items()}
+        self._references = library if references is None else dict(references)
 
     def generate(self, request: DraftRequest) -> Draft:
         """Write one rule or one reflection; it always succeeds."""
@@ -134,9 +136,3 @@ def _tree(rng: np.random.Generator, source: str) -> Node:
         source = parse_skeleton(source).bound() if BOUNDS_NAME in source else source
     tree = read(source) or rule_from_features(rng, features_read(source))
     return tree if tree is not None else sample_rule(rng)
-
-
-def _library() -> dict[str, str]:
-    from bife_core.rules import REFERENCE_RULES
-
-    return {name: rule.source for name, rule in REFERENCE_RULES.items()}
