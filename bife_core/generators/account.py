@@ -149,17 +149,17 @@ class Account:
                     raise BudgetReachedError(reason)
             return self.store.begin(call)
 
-    def spending(self, price: Price | None = None) -> Spending:
+    def spending(self) -> Spending:
         """Return what all calls on disk cost."""
         with self._threads:
-            return self._spending(price)
+            return self._spending()
 
     @property
     def _limited(self) -> bool:
         own = {"samples", "hours"}
         return any(value is not None for name, value in self.budget if name not in own)
 
-    def _spending(self, price: Price | None) -> Spending:
+    def _spending(self, price: Price | None = None) -> Spending:
         spent = Spending()
         for path in sorted(self.directory.glob("*.json")):
             call = self._settled.get(path.name) or read_call(path)

@@ -62,18 +62,23 @@ class Message(Value):
     content: str
 
 
-class Attempt(Value):
-    """One call that went out for a generation, successful or not."""
+class Outcome(Value):
+    """What a call to something outside took and brought; `cost_usd` is exact, or None where no prices were set."""
 
     started_unix_s: float
-    seconds: float
-    status: Literal["ok", "error"]
+    seconds: float = 0.0
     error: str | None = None
     http_status: int | None = None
     answer: str | None = None
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: Decimal | None = None
+
+
+class Attempt(Outcome):
+    """One call that went out for a draft, successful or not."""
+
+    status: Literal["ok", "error"]
     recorded: bool = Field(False, description="Read back from disk: neither sent nor paid again.")
 
 

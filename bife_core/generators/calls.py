@@ -10,7 +10,6 @@ import json
 import os
 import uuid
 from contextlib import suppress
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -19,14 +18,13 @@ from pydantic import Field, ValidationError
 
 from bife_core.errors import GeneratorError
 from bife_core.files import write_whole
-from bife_core.generators.base import Attempt, Message
-from bife_core.values import Value
+from bife_core.generators.base import Attempt, Message, Outcome
 
 INTERRUPTED = "The process ended before the answer came; whether it was billed is not known."
 """What is said of a call that went out and of which nothing more is known."""
 
 
-class Call(Value):
+class Call(Outcome):
     """One call as it went out and what came back.
 
     Attributes
@@ -43,8 +41,6 @@ class Call(Value):
         Why the model stopped, in the server's word; "length" means the answer was cut off.
     tokens_estimated : bool
         Whether the server reported no tokens for its answer, so that the numbers are guesses from its length.
-    cost_usd : Decimal or None
-        Price of the tokens, exact; None where no prices were set.
     response : Any
         The whole reply: its JSON value, or its text where it was no JSON or broke off.
     """
@@ -58,34 +54,17 @@ class Call(Value):
     prompt_digest: str
     prompt_version: str
     messages: tuple[Message, ...]
-    started_unix_s: float
-    seconds: float = 0.0
     status: Literal["sent", "ok", "error"]
-    http_status: int | None = None
-    error: str | None = None
-    answer: str | None = None
     finish_reason: str | None = None
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
     tokens_estimated: bool = False
-    cost_usd: Decimal | None = None
     response: Any = None
 
     def attempt(self, *, recorded: bool) -> Attempt:
         """Return the call as an `Attempt`; `recorded` says that it was read back, not sent."""
-        interrupted = self.status == "sent"
-        return Attempt(
-            started_unix_s=self.started_unix_s,
-            seconds=self.seconds,
-            status="ok" if self.status == "ok" else "error",
-            error=INTERRUPTED if interrupted else self.error,
-            http_status=self.http_status,
-            answer=self.answer,
-            prompt_tokens=self.prompt_tokens,
-            completion_tokens=self.completion_tokens,
-            cost_usd=self.cost_usd,
-            recorded=recorded,
-        )
+        told = {name: getattr(self, name) for name in Outcome.model_fields}
+        if self.status == "sent":
+            told["error"] = INTERRUPTED
+        return Attempt(**told, status="ok" if self.status == "ok" else "error", recorded=recorded)
 
 
 class CallStore:
@@ -146,13 +125,9 @@ class CallStore:
 
     def answer(self, key: str, prompt_digest: str, *, model: str, temperature: float | None) -> Call | None:
         """Return the latest answer to exactly this request, or None if it was never answered."""
+        wanted = ("ok", prompt_digest, model, temperature)
         for call in reversed(self.calls(key)):
-            if (
-                call.status == "ok"
-                and call.prompt_digest == prompt_digest
-                and call.model == model
-                and call.temperature == temperature
-            ):
+            if (call.status, call.prompt_digest, call.model, call.temperature) == wanted:
                 return call
         return None
 

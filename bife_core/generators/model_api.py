@@ -15,9 +15,8 @@ import openai
 
 from bife_core.errors import GeneratorError
 from bife_core.generators.base import Message
-from bife_core.generators.deadline import call_within
 from bife_core.generators.model_settings import ModelApiSettings
-from bife_core.generators.wire import Received, ReplyTooLongError
+from bife_core.generators.wire import Received, ReplyTooLongError, call_within
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
@@ -154,9 +153,11 @@ def _judge_connection(
     if isinstance(error, TimeoutError | openai.APITimeoutError):
         return Reply("retry", f"{settings.address} gave no complete answer within {limit_s:g} s.")
     if isinstance(error, openai.APIConnectionError):
-        causes = _causes(error)
+        causes: list[BaseException] = [error]
+        while (cause := causes[-1].__cause__) is not None:
+            causes.append(cause)
         # The openai package rides on httpx or httpx2, depending on its version; both have this name.
-        refused = any(type(cause).__name__ == "ConnectError" for cause in causes)
+        refused = any(type(one).__name__ == "ConnectError" for one in causes)
         detail = _brief(settings, str(causes[-1]) or type(causes[-1]).__name__)
         what = "Nothing could be reached at" if refused else "The connection broke off to"
         return Reply("retry", f"{what} {settings.address} ({detail}).", unreachable=refused)
@@ -170,7 +171,7 @@ def _judge_status(settings: ModelApiSettings, error: openai.APIStatusError) -> R
     said = _brief(settings, _error_text(error)) or "without a reason"
     location = error.response.headers.get("location")
     if 300 <= status < 400:
-        where = f" to {_brief(settings, _without_query(location))}" if location else ""
+        where = f" to {_brief(settings, location.partition('?')[0])}" if location else ""
         problem = f"{settings.address} has moved{where} (HTTP {status}): check BIFE_LLM_BASE_URL."
         return Reply("stop", problem, http_status=status)
     outcome, problem = _judge_code(settings, status, error.code, said)
@@ -286,17 +287,6 @@ def _error_text(error: openai.APIStatusError) -> str:
     if isinstance(body, dict) and isinstance(body.get("message"), str):
         return str(body["message"])
     return body if isinstance(body, str) and body else str(error.message)
-
-
-def _causes(error: BaseException) -> list[BaseException]:
-    chain = [error]
-    while (cause := chain[-1].__cause__) is not None:
-        chain.append(cause)
-    return chain
-
-
-def _without_query(url: str) -> str:
-    return url.partition("?")[0]
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:

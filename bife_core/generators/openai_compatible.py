@@ -9,7 +9,6 @@ from typing import Final
 from urllib.parse import quote
 
 import numpy as np
-from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt, stop_after_delay
 
 from bife_core.errors import ConfigError, GeneratorError
 from bife_core.generators.account import Account, BudgetReachedError
@@ -155,7 +154,6 @@ class OpenAIGenerator:
         self, request: DraftRequest, messages: tuple[Message, ...], digest: str, attempts: list[Attempt]
     ) -> tuple[Call, Reply]:
         rng = np.random.default_rng(request.seed)
-        until_unix_s = self.account.until_unix_s
         draft = Call(
             key=request.key,
             number=1,
@@ -168,38 +166,28 @@ class OpenAIGenerator:
             started_unix_s=0.0,
             status="sent",
         )
-
-        def attempt() -> tuple[Call, Reply]:
+        patient_until_s = time.monotonic() + self._patience_s
+        for attempt in range(1, self.settings.tries + 1):
             call, reply = self._call(draft)
             if call.status != "sent":
                 attempts.append(call.attempt(recorded=False))
-            return call, reply
-
-        def worth_a_try(outcome: tuple[Call, Reply]) -> bool:
-            _, reply = outcome
             hopeless = reply.unreachable and not self._reached and len(attempts) >= _UNREACHABLE_TRIES
-            return reply.outcome == "retry" and not hopeless
+            if reply.outcome != "retry" or hopeless or time.monotonic() >= patient_until_s:
+                break
+            if attempt < self.settings.tries:
+                time.sleep(self._wait_s(rng, attempt, reply))
+        return call, reply
 
-        def wait_s(state: RetryCallState) -> float:
-            assert state.outcome is not None
-            _, reply = state.outcome.result()
-            # Jitter keeps requests that were refused together from coming back together.
-            backoff_s = self._backoff_s * 2.0 ** min(state.attempt_number - 1, _MOST_DOUBLINGS)
-            if reply.retry_after_s is None:
-                wanted_s = backoff_s * float(rng.uniform(0.5, 1.5))
-            else:
-                wanted_s = reply.retry_after_s + float(rng.uniform(0.0, 0.5)) * self._backoff_s
-            left_s = math.inf if until_unix_s is None else max(until_unix_s - time.time(), 0.0)
-            return min(wanted_s, self.settings.max_wait_s, left_s)
-
-        retrying = Retrying(
-            stop=stop_after_attempt(self.settings.tries) | stop_after_delay(self._patience_s),
-            wait=wait_s,
-            retry=retry_if_result(worth_a_try),
-            retry_error_callback=lambda state: state.outcome.result() if state.outcome is not None else None,
-        )
-        result: tuple[Call, Reply] = retrying(attempt)
-        return result
+    def _wait_s(self, rng: np.random.Generator, attempt: int, reply: Reply) -> float:
+        """Return the seconds to wait; jitter keeps requests that were refused together from coming back together."""
+        backoff_s = self._backoff_s * 2.0 ** min(attempt - 1, _MOST_DOUBLINGS)
+        if reply.retry_after_s is None:
+            wanted_s = backoff_s * float(rng.uniform(0.5, 1.5))
+        else:
+            wanted_s = reply.retry_after_s + float(rng.uniform(0.0, 0.5)) * self._backoff_s
+        until_unix_s = self.account.until_unix_s
+        left_s = math.inf if until_unix_s is None else max(until_unix_s - time.time(), 0.0)
+        return min(wanted_s, self.settings.max_wait_s, left_s)
 
     def _call(self, draft: Call) -> tuple[Call, Reply]:
         with self._gate:

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from bife_core.errors import RuleError
+from bife_core.rules.language import FUNCTION_NAME
 from bife_core.rules.skeletons import parse_skeleton
 from bife_core.syntax import syntax_tree
-
-FUNCTION_NAME: Final = "candidate_variable_score"
 
 _FENCE: Final = re.compile(
     r"^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
@@ -123,7 +122,8 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
     tree, code, before = chosen
     if cut_off and _unclosed(text, code):
         return ParsedAnswer(failure="The answer was cut off at the model's length limit inside the rule.")
-    if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(_function(tree))):
+    function = _functions(tree)[FUNCTION_NAME]
+    if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(function)):
         ending = "; the answer may have been cut off" if _unclosed(text, code) else ""
         return ParsedAnswer(failure=f"`{FUNCTION_NAME}` never returns a score{ending}.")
     thought = _thought(before, text, tree)
@@ -150,13 +150,8 @@ def read_skeleton(source: str) -> tuple[str | None, str | None, str | None]:
     return skeleton.bound(), skeleton.source if skeleton.parameters else None, None
 
 
-def _functions(tree: ast.Module) -> list[str]:
-    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-
-
-def _function(tree: ast.Module) -> ast.FunctionDef:
-    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == FUNCTION_NAME]
-    return found[-1]
+def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 def _unclosed(text: str, code: str) -> bool:
@@ -223,15 +218,14 @@ def _printable(text: str) -> str:
 
 
 def _no_rule(text: str, pieces: list[str]) -> str:
-    names: list[str] = []
+    names: dict[str, ast.FunctionDef] = {}
     for code in pieces:
         try:
-            names += _functions(parse_python(code))
+            names |= _functions(parse_python(code))
         except NOT_PYTHON:
             continue
     if names:
-        several = list(dict.fromkeys(names))
-        listed = ", ".join(f"`{name[:_LONGEST_QUOTE]}`" for name in several[:_QUOTED_WORDS])
+        listed = ", ".join(f"`{name[:_LONGEST_QUOTE]}`" for name in list(names)[:_QUOTED_WORDS])
         return f"The answer defines {listed} but no function `{FUNCTION_NAME}`."
     words = _printable(text).split()
     quoted = " ".join(words[:_QUOTED_WORDS])[:_LONGEST_QUOTE]
@@ -250,11 +244,13 @@ def _thought(before: str, text: str, tree: ast.Module) -> str | None:
     if prose:
         first = re.match(r".+?[.!?](?=\s|$)", prose[0])
         return first.group(0) if first else prose[0]
-    docstring = ast.get_docstring(_function(tree))
+    docstring = ast.get_docstring(_functions(tree)[FUNCTION_NAME])
     return docstring.split("\n")[0].strip() if docstring else None
 
 
-def _bound_by(node: ast.Import | ast.ImportFrom) -> set[str]:
+def _bound_by(node: ast.AST) -> set[str]:
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return set()
     return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
 
 
@@ -264,24 +260,15 @@ def _rule_source(tree: ast.Module, code: str) -> str:
     Comments and layout stay: only the lines of statements that are no part of a rule are taken out.
     """
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    bound = {
-        name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in _bound_by(node)
-    }
-    lines_kept: set[int] = set()
-    lines_dropped: set[int] = set()
+    bound = {name for node in ast.walk(tree) for name in _bound_by(node)}
+    kept: set[int] = set()
+    dropped: set[int] = set()
     for node in tree.body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            keep = bool(_bound_by(node) & (used | {"*"}))
-        else:
-            keep = isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign)
-        (lines_kept if keep else lines_dropped).update(
-            range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        )
-    lines_dropped -= lines_kept
-    lines = [line for number, line in enumerate(code.split("\n"), start=1) if number not in lines_dropped]
+        definition = isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign)
+        keep = definition or bool(_bound_by(node) & (used | {"*"}))
+        (kept if keep else dropped).update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    dropped -= kept
+    lines = [line for number, line in enumerate(code.split("\n"), start=1) if number not in dropped]
     body = "\n".join(line.rstrip() for line in lines).strip()
     forgotten = [line for name, line in _USUAL_IMPORTS.items() if name in used - bound]
     if forgotten:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from pathlib import Path
 
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft, DraftRequest
-from bife_core.generators.calls import Call, CallStore
+from bife_core.generators.calls import CallStore
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.openai_compatible import read_answer
 from bife_core.generators.prompting import assemble, prompt_digest
@@ -39,12 +38,9 @@ class ReplayGenerator:
                 f"{directory} was expected to be a directory of recorded answers; it does not exist."
             )
         self.directory = directory
+        self._answers = [call for call in CallStore(directory).calls() if call.status == "ok"]
         if not self._answers:
             raise GeneratorError(f"{directory} holds no recorded answers (files named <key>.<number>.json).")
-
-    @cached_property
-    def _answers(self) -> list[Call]:
-        return [call for call in CallStore(self.directory).calls() if call.status == "ok"]
 
     def generate(self, request: DraftRequest) -> Draft:
         """Return the recorded rule; a request nobody recorded an answer to gives a failure, not an error."""
@@ -75,6 +71,5 @@ def configured(config: GeneratorConfig, account: Account) -> ReplayGenerator:
     GeneratorError
         If there are no recorded answers.
     """
-    if config.replay_from is None:
-        raise GeneratorError("The replay generator needs 'replay_from', a directory of recorded answers.")
+    assert config.replay_from is not None  # `GeneratorConfig` sees to it
     return ReplayGenerator(config.replay_from)

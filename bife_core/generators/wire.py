@@ -1,11 +1,19 @@
-"""The HTTP client of the model API: answers of bounded size, kept as far as they came, and no redirects."""
+"""One call over the network: a hard limit on its time, a reply of bounded size kept as far as it came, no redirect."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import openai
+
+T = TypeVar("T")
+
+_GRACE_S: Final = 1.0
 
 LONGEST_REPLY: Final = 8 * 2**20
 """Bytes read of a reply at most; a rule with all its prose is a few thousand."""
@@ -77,3 +85,41 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
         return type(response)(
             response.status_code, headers=headers, content=bytes(received.body), request=request
         )
+
+
+def call_within(limit_s: float, make: Callable[[], Awaitable[T]]) -> T:
+    """Run the coroutine that `make` returns and wait for it for `limit_s` seconds at most.
+
+    Timeouts of an HTTP client restart with every byte; this one does not. The coroutine runs in an event loop
+    of its own on a thread of its own, so callers may be inside an event loop themselves. It is cancelled at
+    the limit, and a thread that is stuck in something that cannot be cancelled (such as a name server that
+    does not answer) is left behind one second later.
+
+    Parameters
+    ----------
+    limit_s : float
+        Seconds of wall time.
+    make : callable
+        Called once on the new thread.
+
+    Raises
+    ------
+    TimeoutError
+        If the limit was reached. Whatever the coroutine raises is raised here too.
+    """
+    outcome: Future[T] = Future()
+
+    async def limited() -> T:
+        async with asyncio.timeout(limit_s):
+            return await make()
+
+    def run() -> None:
+        try:
+            result = asyncio.run(limited())
+        except BaseException as error:  # noqa: BLE001 - handed to the caller, who raises it
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(result)
+
+    threading.Thread(target=run, name="bife-model-call", daemon=True).start()
+    return outcome.result(timeout=limit_s + _GRACE_S)

@@ -7,8 +7,10 @@ multiplied by zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 from bife_core.features import FEATURES, SIGNED, Role
@@ -16,8 +18,20 @@ from bife_core.features import FEATURES, SIGNED, Role
 FLOOR: Final = 1e-6
 """Least value of a leaf."""
 
-PairKind = Literal["min", "max", "geometric", "harmonic"]
-SquashKind = Literal["log1p", "tanh", "saturation"]
+Join = Literal["product", "sum"]
+"""How the components of a rule are joined: a product of powers, or a sum with positive weights."""
+
+Kind = Literal["min", "max", "geometric", "harmonic", "blend", "log1p", "tanh", "saturation", "bonus", Join]
+"""What an operation computes of its parts x and y, with its number c:
+
+- of two parts: the smaller, the larger, their geometric or harmonic mean, or the blend c max(x, y) + (1 - c) min(x, y)
+- of one part, a concave function: log(1 + c x), tanh(c x) or the saturation x / (x + c)
+- of one part, a factor that is neutral where it is 0: the bonus 1 + c x
+- of any number of parts, each with a number: a product of powers or a weighted sum; `joined` builds them
+"""
+
+PAIRS: Final[tuple[Kind, ...]] = ("min", "max", "geometric", "harmonic")
+SQUASHES: Final[tuple[Kind, ...]] = ("log1p", "tanh", "saturation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,55 +42,15 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Smaller, larger, geometric or harmonic mean of two parts."""
+class Operation:
+    """What joins or shapes other parts; `numbers` holds its exponents or weights, one number, or none."""
 
-    kind: PairKind
-    left: Node
-    right: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Blend:
-    """`share` x the larger part + (1 - `share`) x the smaller one, a classical way to join two gains."""
-
-    share: float
-    left: Node
-    right: Node
+    kind: Kind
+    parts: tuple[Node, ...]
+    numbers: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Squash:
-    """A concave function: log(1 + scale x part), tanh(scale x part) or part / (part + scale)."""
-
-    kind: SquashKind
-    scale: float
-    part: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Bonus:
-    """1 + `weight` x part: a factor that is neutral where the part is 0."""
-
-    weight: float
-    part: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """Product of powers; build it with `product`."""
-
-    factors: tuple[tuple[Node, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """Weighted sum with positive weights; build it with `weighted_sum`."""
-
-    terms: tuple[tuple[Node, float], ...]
-
-
-Node = Leaf | Pair | Blend | Squash | Bonus | Product | Sum
+Node = Leaf | Operation
 
 
 def signed(feature: int) -> bool:
@@ -98,115 +72,66 @@ def tidy(number: float) -> float:
     return float(f"{number:.2g}")
 
 
-def product(*factors: tuple[Node, float]) -> Node:
-    """Return the product of powers: nested products are opened, equal factors joined, zero exponents dropped.
+def joined(kind: Join, *parts: tuple[Node, float]) -> Node:
+    """Return a product of powers or a weighted sum: nested ones are opened, equal parts joined, zeros dropped.
 
     Raises
     ------
     CancelledError
         If nothing is left.
-    """
-    joined: dict[Node, float] = {}
-    for node, exponent in factors:
-        inner = node.factors if isinstance(node, Product) else ((node, 1.0),)
-        for part, power in inner:
-            joined[part] = joined.get(part, 0.0) + power * exponent
-    kept = tuple((node, tidy(exponent)) for node, exponent in joined.items() if tidy(exponent) != 0.0)
-    if not kept:
-        raise CancelledError("all factors cancel out")
-    if len(kept) == 1 and kept[0][1] == 1.0:
-        return kept[0][0]
-    return Product(kept)
-
-
-def weighted_sum(*terms: tuple[Node, float]) -> Node:
-    """Return the weighted sum: nested sums are opened and equal terms joined.
-
-    Raises
-    ------
     ValueError
         If a weight is not positive.
     """
-    joined: dict[Node, float] = {}
-    for node, weight in terms:
-        inner = node.terms if isinstance(node, Sum) else ((node, 1.0),)
-        for part, share in inner:
-            joined[part] = joined.get(part, 0.0) + share * weight
-    if min(joined.values()) <= 0.0:
-        raise ValueError(f"weights must be positive, found {min(joined.values())}")
-    kept = tuple((node, tidy(weight)) for node, weight in joined.items())
-    return kept[0][0] if len(kept) == 1 else Sum(kept)
+    together: dict[Node, float] = {}
+    for node, number in parts:
+        opened = isinstance(node, Operation) and node.kind == kind
+        for part, own in components(node) if opened else ((node, 1.0),):
+            together[part] = together.get(part, 0.0) + own * number
+    if kind == "sum" and min(together.values(), default=1.0) <= 0.0:
+        raise ValueError(f"weights must be positive, found {min(together.values())}")
+    kept = {node: tidy(number) for node, number in together.items() if tidy(number) != 0.0}
+    if not kept:
+        raise CancelledError("all factors cancel out")
+    if len(kept) == 1 and (kind == "sum" or 1.0 in kept.values()):
+        return next(iter(kept))
+    return Operation(kind, tuple(kept), tuple(kept.values()))
 
 
-def children(node: Node) -> tuple[Node, ...]:
-    """Return the parts of `node` in the order they are written."""
-    match node:
-        case Leaf():
-            return ()
-        case Pair() | Blend():
-            return (node.left, node.right)
-        case Squash() | Bonus():
-            return (node.part,)
-        case Product():
-            return tuple(part for part, _ in node.factors)
-        case Sum():
-            return tuple(part for part, _ in node.terms)
+product = partial(joined, "product")
+weighted_sum = partial(joined, "sum")
 
 
-def numbers(node: Node) -> tuple[float, ...]:
-    """Return the numbers of `node` itself: exponents, weights, a scale or a share; not those of its parts."""
-    match node:
-        case Leaf() | Pair():
-            return ()
-        case Blend():
-            return (node.share,)
-        case Squash():
-            return (node.scale,)
-        case Bonus():
-            return (node.weight,)
-        case Product():
-            return tuple(exponent for _, exponent in node.factors)
-        case Sum():
-            return tuple(weight for _, weight in node.terms)
-
-
-def rebuilt(node: Node, parts: tuple[Node, ...], values: tuple[float, ...]) -> Node:
-    """Return a node of the same kind with other parts and numbers."""
-    match node:
-        case Leaf():
-            return node
-        case Pair():
-            return Pair(node.kind, *parts)
-        case Blend():
-            return Blend(tidy(min(values[0], 0.99)), *parts)
-        case Squash():
-            return Squash(node.kind, tidy(values[0]), *parts)
-        case Bonus():
-            return Bonus(tidy(values[0]), *parts)
-        case Product():
-            return product(*zip(parts, values, strict=True))
-        case Sum():
-            return weighted_sum(*zip(parts, values, strict=True))
+def rebuilt(node: Operation, parts: Iterable[Node], numbers: Iterable[float]) -> Node:
+    """Return an operation of the same kind on other parts and with other numbers."""
+    if node.kind in ("product", "sum"):
+        return joined(node.kind, *zip(parts, numbers, strict=True))
+    most = 0.99 if node.kind == "blend" else math.inf
+    return Operation(node.kind, tuple(parts), tuple(tidy(min(number, most)) for number in numbers))
 
 
 def with_numbers(node: Node, change: Callable[[float], float]) -> Node:
     """Return `node` with `change` applied to all its numbers, from the root down in writing order."""
-    values = tuple(change(value) for value in numbers(node))
-    return rebuilt(node, tuple(with_numbers(part, change) for part in children(node)), values)
+    if isinstance(node, Leaf):
+        return node
+    numbers = [change(number) for number in node.numbers]
+    return rebuilt(node, [with_numbers(part, change) for part in node.parts], numbers)
 
 
 def walk(node: Node) -> Iterator[Node]:
     """Yield `node` and all its parts, each before its own parts."""
     yield node
-    for part in children(node):
-        yield from walk(part)
+    if isinstance(node, Operation):
+        for part in node.parts:
+            yield from walk(part)
 
 
 def replaced(node: Node, old: Node, new: Node) -> Node:
     """Return `node` with every part equal to `old` replaced by `new`."""
     if node == old:
         return new
-    return rebuilt(node, tuple(replaced(part, old, new) for part in children(node)), numbers(node))
+    if isinstance(node, Leaf):
+        return node
+    return rebuilt(node, [replaced(part, old, new) for part in node.parts], node.numbers)
 
 
 def leaves(node: Node) -> tuple[int, ...]:
@@ -216,30 +141,23 @@ def leaves(node: Node) -> tuple[int, ...]:
 
 def skeleton(node: Node) -> Node:
     """Return `node` with its numbers made alike: trees that differ in numbers alone have one skeleton."""
-    match node:
-        case Leaf():
-            return node
-        case Product():
-            return Product(
-                tuple((skeleton(part), 1.0 if exponent > 0 else -1.0) for part, exponent in node.factors)
-            )
-        case Sum():
-            return Sum(tuple((skeleton(part), 1.0) for part, _ in node.terms))
-        case _:
-            return rebuilt(
-                node, tuple(skeleton(part) for part in children(node)), (0.5,) * len(numbers(node))
-            )
+    if isinstance(node, Leaf):
+        return node
+    signs = tuple(math.copysign(1.0, number) for number in node.numbers)
+    return Operation(node.kind, tuple(skeleton(part) for part in node.parts), signs)
+
+
+def join_of(root: Node) -> Join:
+    """Return how the components of a rule are joined; what is one component can be a factor."""
+    return "sum" if isinstance(root, Operation) and root.kind == "sum" else "product"
 
 
 def components(root: Node) -> tuple[tuple[Node, float], ...]:
     """Return the factors or terms of a rule with their exponents or weights; any other is one component."""
     match root:
-        case Product():
-            return root.factors
-        case Sum():
-            return root.terms
-        case _:
-            return ((root, 1.0),)
+        case Operation("product" | "sum"):
+            return tuple(zip(root.parts, root.numbers, strict=True))
+    return ((root, 1.0),)
 
 
 def settled(root: Node) -> Node:
@@ -249,14 +167,10 @@ def settled(root: Node) -> Node:
     first positive exponent and the first weight become 1.
     """
     match root:
-        case Product():
-            lead = next((exponent for _, exponent in root.factors if exponent > 0), 1.0)
-            return product(*((part, exponent / lead) for part, exponent in root.factors))
-        case Sum():
-            lead = root.terms[0][1]
-            return weighted_sum(*((part, weight / lead) for part, weight in root.terms))
-        case _:
-            return root
+        case Operation("product" | "sum"):
+            lead = next((number for number in root.numbers if number > 0), 1.0)
+            return rebuilt(root, root.parts, [number / lead for number in root.numbers])
+    return root
 
 
 def role_of_feature(index: int) -> Role:

@@ -19,7 +19,7 @@ from bife_core.generators.offline.foreign import tune_source
 from bife_core.generators.offline.operators import Proposal
 from bife_core.generators.offline.priors import rule_from_features, sample_rule
 from bife_core.generators.offline.reader import read
-from bife_core.generators.offline.reflection import reflect
+from bife_core.generators.offline.reflection import read_hints, reflect
 from bife_core.generators.offline.syntax import features_read
 from bife_core.generators.offline.writer import write, write_skeleton
 from bife_core.generators.prompting import REFLECTIONS
@@ -59,11 +59,8 @@ class OfflineGenerator:
     model = "offline grammar"
 
     def __init__(self, references: Mapping[str, str] | None = None) -> None:
-        self._references = (
-            {name: rule.source for name, rule in REFERENCE_RULES.items()}
-            if references is None
-            else dict(references)
-        )
+        library = {name: rule.source for name, rule in REFERENCE_RULES.items()}
+        self._references = library if references is None else dict(references)
 
     def generate(self, request: DraftRequest) -> Draft:
         """Write one rule or one reflection; it always succeeds."""
@@ -88,7 +85,7 @@ class OfflineGenerator:
     def _propose(self, rng: np.random.Generator, request: DraftRequest) -> Proposal:
         if request.operator == "reflective_crossover" and len(request.parents) == 2:
             worse, better = (_tree(rng, parent.source) for parent in request.parents)
-            return guided.cross(rng, worse, better, guided.read_hints(request.hints))
+            return guided.cross(rng, worse, better, read_hints(request.hints))
         parents = tuple(dict.fromkeys(_tree(rng, parent.source) for parent in request.parents))
         if request.operator == "i1" or not parents:
             return self._initial(rng)
@@ -102,7 +99,7 @@ class OfflineGenerator:
             case "improve_seed":
                 return operators.recombine(rng, (parents[0], operators.initialise(rng).root))
             case "elitist_mutation":
-                return guided.mutate(rng, parents[0], guided.read_hints(request.hints))
+                return guided.mutate(rng, parents[0], read_hints(request.hints))
             case "skeleton" if len(parents) > 1 and rng.random() < _INSPIRED_SHARE:
                 return operators.recombine(rng, parents[:2])
             case "skeleton":

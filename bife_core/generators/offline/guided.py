@@ -12,20 +12,17 @@ from bife_core.generators.offline.expression import (
     CancelledError,
     Leaf,
     Node,
-    Sum,
     components,
+    join_of,
+    joined,
     leaves,
-    product,
     role,
     role_of_feature,
     settled,
-    weighted_sum,
 )
-from bife_core.generators.offline.operators import MOST_COMPONENTS, Proposal, as_components, tune, vary
-from bife_core.generators.offline.priors import Component, as_factor, as_term, near
-from bife_core.generators.offline.reflection import Hints, read_hints
-
-__all__ = ["Hints", "cross", "mutate", "read_hints"]
+from bife_core.generators.offline.operators import MOST_COMPONENTS, Proposal, components_for, tune, vary
+from bife_core.generators.offline.priors import Component, as_component, near
+from bife_core.generators.offline.reflection import Hints
 
 _TRIES: Final = 12
 _KEPT: Final = 0.85
@@ -38,9 +35,8 @@ def cross(rng: np.random.Generator, worse: Node, better: Node, hints: Hints) -> 
     Parts with a feature the hint speaks for are always kept or taken, those with one it speaks against are not taken
     from the worse rule; numbers move a little.
     """
-    as_sum = isinstance(better, Sum)
-    own = components(better)
-    other = as_components(rng, worse, as_sum=as_sum)
+    join, own = join_of(better), components(better)
+    other = components_for(rng, worse, join)
     roles = {role(node) for node, _ in own}
     for _ in range(_TRIES):
         chosen: list[Component] = [
@@ -55,8 +51,7 @@ def cross(rng: np.random.Generator, worse: Node, better: Node, hints: Hints) -> 
             or (role(part[0]) not in roles and not _avoided(part[0], hints) and rng.random() < _TAKEN)
         ]
         with suppress(CancelledError, ValueError):
-            parts = chosen[:MOST_COMPONENTS]
-            child = settled(weighted_sum(*parts) if as_sum else product(*parts))
+            child = settled(joined(join, *chosen[:MOST_COMPONENTS]))
             if child not in (worse, better):
                 return Proposal(child, f"The better rule joined with the worse one{_because(hints)}")
     changed = vary(rng, better)
@@ -66,22 +61,22 @@ def cross(rng: np.random.Generator, worse: Node, better: Node, hints: Hints) -> 
 def mutate(rng: np.random.Generator, elite: Node, hints: Hints) -> Proposal:
     """Change the best rule: add a part for a feature the lesson speaks for, drop one it speaks against, or vary."""
     wanted = [index for index in hints.favoured if index not in leaves(elite)]
-    parts = components(elite)
+    parts, join = components(elite), join_of(elite)
     unwanted = [node for node, _ in parts if _avoided(node, hints) and not _favoured(node, hints)]
     draw = rng.random()
     with suppress(CancelledError, ValueError):
         if wanted and draw < 0.5 and len(parts) < MOST_COMPONENTS:
             feature = wanted[int(rng.integers(len(wanted)))]
-            make = as_term if isinstance(elite, Sum) else as_factor
-            new = make(rng, role_of_feature(feature), Leaf(feature))
-            root = weighted_sum((elite, 1.0), new) if isinstance(elite, Sum) else product((elite, 1.0), new)
-            if settled(root) != elite:
-                return Proposal(settled(root), f"The best rule with {FEATURES[feature].name} added")
+            new = as_component(rng, join, role_of_feature(feature), Leaf(feature))
+            root = settled(joined(join, (elite, 1.0), new))
+            if root != elite:
+                return Proposal(root, f"The best rule with {FEATURES[feature].name} added")
         if unwanted and len(parts) > 1 and draw < 0.7:
             lost = unwanted[int(rng.integers(len(unwanted)))]
             kept = [part for part in parts if part[0] != lost]
-            root = weighted_sum(*kept) if isinstance(elite, Sum) else product(*kept)
-            return Proposal(settled(root), "The best rule without what the lesson speaks against")
+            return Proposal(
+                settled(joined(join, *kept)), "The best rule without what the lesson speaks against"
+            )
     return tune(rng, elite) if draw < 0.85 else vary(rng, elite)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,17 +12,17 @@ import numpy as np
 
 from bife_core.features import Role
 from bife_core.generators.offline.expression import (
-    Blend,
-    Bonus,
+    PAIRS,
+    SQUASHES,
     CancelledError,
+    Join,
+    Kind,
     Leaf,
     Node,
-    Pair,
-    PairKind,
-    Squash,
-    SquashKind,
-    Sum,
+    Operation,
     components,
+    join_of,
+    joined,
     leaves,
     product,
     replaced,
@@ -34,10 +35,11 @@ from bife_core.generators.offline.expression import (
     with_numbers,
 )
 from bife_core.generators.offline.priors import (
+    EXTRA_ROLES,
     Component,
+    as_component,
     as_factor,
     as_term,
-    extra_role,
     feature_of,
     near,
     part_of,
@@ -50,6 +52,7 @@ _TRIES: Final = 24
 MOST_COMPONENTS: Final = 5
 """Parts of a rule at most."""
 
+_SHAPES: Final[tuple[Kind, ...]] = (*SQUASHES, "bonus")
 _FRESH: Final = 4
 """Rules e1 chooses from: more would be stranger still, and stranger rules are rarely good ones."""
 
@@ -82,12 +85,10 @@ def explore(rng: np.random.Generator, parents: tuple[Node, ...]) -> Proposal:
 def distance(one: Node, other: Node) -> float:
     """Return how unlike two rules are: shares of features and of kinds of parts that they do not share."""
     features = set(leaves(one)), set(leaves(other))
-    kinds = tuple({_kind(part) for part in walk(rule)} for rule in (one, other))
+    kinds = tuple(
+        {"leaf" if isinstance(part, Leaf) else part.kind for part in walk(rule)} for rule in (one, other)
+    )
     return sum(1.0 - len(a & b) / len(a | b) for a, b in (features, kinds))
-
-
-def _kind(node: Node) -> str:
-    return node.kind if isinstance(node, Pair | Squash) else type(node).__name__
 
 
 def recombine(rng: np.random.Generator, parents: tuple[Node, ...]) -> Proposal:
@@ -100,7 +101,7 @@ def recombine(rng: np.random.Generator, parents: tuple[Node, ...]) -> Proposal:
     groups = [_by_role(parent) for parent in parents]
     roles = list(dict.fromkeys(name for group in groups for name in group))
     for _ in range(_TRIES):
-        as_sum = isinstance(parents[int(rng.integers(len(parents)))], Sum)
+        join = join_of(parents[int(rng.integers(len(parents)))])
         chosen: list[Component] = []
         for name in roles:
             having = [i for i, group in enumerate(groups) if name in group]
@@ -108,15 +109,15 @@ def recombine(rng: np.random.Generator, parents: tuple[Node, ...]) -> Proposal:
                 continue
             i = having[int(rng.integers(len(having)))]
             taken = groups[i][name]
-            if isinstance(parents[i], Sum) == as_sum:
+            if join_of(parents[i]) == join:
                 met = [component for j in having for component in groups[j][name]]
                 chosen += [_between(rng, component, met) for component in taken]
             else:
-                chosen += _as_terms(rng, name, taken) if as_sum else _as_factors(rng, name, taken)
+                chosen += _reshaped(rng, join, name, taken)
         chosen = chosen[:MOST_COMPONENTS]
         if len(chosen) >= min(2, len(roles)):
             with suppress(CancelledError):
-                child = settled(weighted_sum(*chosen) if as_sum else product(*chosen))
+                child = settled(joined(join, *chosen))
                 if child not in parents:
                     return Proposal(child, "Parts of the parents joined")
     changed = vary(rng, parents[0])
@@ -142,24 +143,27 @@ def _between(rng: np.random.Generator, component: Component, met: list[Component
     return node, near(rng, low * (high / low) ** float(rng.random()), 0.0)
 
 
-def as_components(rng: np.random.Generator, root: Node, *, as_sum: bool) -> tuple[Component, ...]:
+def components_for(rng: np.random.Generator, root: Node, join: Join) -> tuple[Component, ...]:
     """Return the parts of a rule in shapes that suit a sum or a product."""
-    if isinstance(root, Sum) == as_sum:
+    if join_of(root) == join:
         return components(root)
-    make = _as_terms if as_sum else _as_factors
-    return tuple(part for name, parts in _by_role(root).items() for part in make(rng, name, parts))
+    groups = _by_role(root).items()
+    return tuple(part for name, parts in groups for part in _reshaped(rng, join, name, parts))
 
 
-def _as_terms(rng: np.random.Generator, name: Role, factors: list[Component]) -> list[Component]:
-    """Make terms of the factors of one role: one of all, or of each its part if it is squashed."""
-    if len(factors) == 1 and isinstance(factors[0][0], Squash | Bonus) and factors[0][1] > 0:
-        return [as_term(rng, name, factors[0][0].part)]
-    return [as_term(rng, name, product(*factors))]
+def _reshaped(rng: np.random.Generator, join: Join, name: Role, parts: list[Component]) -> list[Component]:
+    """Make factors of the terms of one role, or one term of its factors; what is squashed is taken bare."""
+    if join == "product":
+        return [as_factor(rng, name, _bare(node, SQUASHES)) for node, _ in parts]
+    node, exponent = parts[0]
+    if len(parts) == 1 and exponent > 0 and _bare(node) != node:
+        return [as_term(rng, name, _bare(node))]
+    return [as_term(rng, name, product(*parts))]
 
 
-def _as_factors(rng: np.random.Generator, name: Role, terms: list[Component]) -> list[Component]:
-    """Make factors of the terms of one role."""
-    return [as_factor(rng, name, node.part if isinstance(node, Squash) else node) for node, _ in terms]
+def _bare(node: Node, kinds: tuple[Kind, ...] = _SHAPES) -> Node:
+    """Return what a node of one of `kinds` shapes, or any other node as it is."""
+    return node.parts[0] if isinstance(node, Operation) and node.kind in kinds else node
 
 
 def vary(rng: np.random.Generator, parent: Node) -> Proposal:
@@ -184,14 +188,12 @@ def _add(rng: np.random.Generator, root: Node) -> Proposal | None:
     present = [role(node) for node, _ in components(root)]
     basic: tuple[Role, ...] = ("fraction", "gain")
     missing = [name for name in basic if name not in present]
-    chosen = missing[0] if missing and rng.random() < 0.5 else extra_role(rng)
+    chosen = missing[0] if missing and rng.random() < 0.5 else pick(rng, EXTRA_ROLES)
     if len(present) >= MOST_COMPONENTS:
         return None
     part = part_of(rng, chosen, frozenset(leaves(root)))
-    if isinstance(root, Sum):
-        new = weighted_sum((root, 1.0), as_term(rng, chosen, part))
-    else:
-        new = product((root, 1.0), as_factor(rng, chosen, part))
+    join = join_of(root)
+    new = joined(join, (root, 1.0), as_component(rng, join, chosen, part))
     return Proposal(settled(new), f"The parent with {describe(part)} added")
 
 
@@ -202,8 +204,7 @@ def _drop(rng: np.random.Generator, root: Node) -> Proposal | None:
     # What a rule knows of the children's gains is worth more than anything else in it.
     lost = pick(rng, [(i, 0.2 if role(node) == "gain" else 1.0) for i, (node, _) in enumerate(parts)])
     kept = [part for i, part in enumerate(parts) if i != lost]
-    new = weighted_sum(*kept) if isinstance(root, Sum) else product(*kept)
-    return Proposal(settled(new), f"The parent without {describe(parts[lost][0])}")
+    return Proposal(settled(joined(join_of(root), *kept)), f"The parent without {describe(parts[lost][0])}")
 
 
 def _exchange_feature(rng: np.random.Generator, root: Node) -> Proposal | None:
@@ -219,22 +220,18 @@ def _exchange_feature(rng: np.random.Generator, root: Node) -> Proposal | None:
 
 
 def _exchange_pair(rng: np.random.Generator, root: Node) -> Proposal | None:
-    options = [part for part in walk(root) if isinstance(part, Pair | Blend)]
+    old: Node
+    new: Node
+    pairs = [part for part in walk(root) if isinstance(part, Operation) and part.kind in (*PAIRS, "blend")]
     gains = [
         part for part in walk(root) if isinstance(part, Leaf) and role_of_feature(part.feature) == "gain"
     ]
-    if options:
-        old: Node = options[int(rng.integers(len(options)))]
-        assert isinstance(old, Pair | Blend)
-        kinds: tuple[PairKind, ...] = ("min", "max", "geometric", "harmonic")
-        others: list[Node] = [
-            Pair(kind, old.left, old.right)
-            for kind in kinds
-            if not (isinstance(old, Pair) and old.kind == kind)
-        ]
-        if isinstance(old, Pair):
-            others.append(Blend(near(rng, 0.17, 0.4), old.left, old.right))
-        new = others[int(rng.integers(len(others)))]
+    if pairs:
+        pair = pairs[int(rng.integers(len(pairs)))]
+        others = [Operation(kind, pair.parts) for kind in PAIRS if kind != pair.kind]
+        if pair.kind != "blend":
+            others.append(Operation("blend", pair.parts, (near(rng, 0.17, 0.4),)))
+        old, new = pair, others[int(rng.integers(len(others)))]
     elif gains:
         old, new = gains[0], part_of(rng, "gain")
         if new == old:
@@ -246,39 +243,38 @@ def _exchange_pair(rng: np.random.Generator, root: Node) -> Proposal | None:
 
 
 def _reshape(rng: np.random.Generator, root: Node) -> Proposal | None:
-    parts = components(root)
+    parts, join = list(components(root)), join_of(root)
     at = int(rng.integers(len(parts)))
     node, number = parts[at]
-    if isinstance(node, Squash | Bonus):
-        new: Component = (
-            (node.part, number) if not isinstance(root, Sum) else _other_squash(rng, node, number)
-        )
-    elif isinstance(root, Sum):
-        new = (Squash("log1p", near(rng, 1.0, 0.5), node), number)
-    else:
+    bare = _bare(node)
+    if join == "product" and bare != node:
+        new = bare
+    elif join == "product":
         scale = near(rng, 1.0, 0.5)
-        kinds: tuple[SquashKind, ...] = ("log1p", "tanh", "saturation")
-        shapes: list[Node] = [Bonus(scale, node), *(Squash(kind, scale, node) for kind in kinds)]
-        new = (pick(rng, list(zip(shapes, (2.0, 1.0, 0.5, 0.5), strict=True))), 1.0 if number > 0 else -1.0)
-    joined = [new if i == at else part for i, part in enumerate(parts)]
-    root = weighted_sum(*joined) if isinstance(root, Sum) else product(*joined)
-    return Proposal(settled(root), f"The parent with {describe(new[0])} for {describe(node)}")
-
-
-def _other_squash(rng: np.random.Generator, node: Squash | Bonus, number: float) -> Component:
-    kinds: list[SquashKind] = ["log1p", "tanh", "saturation"]
-    others = [kind for kind in kinds if not (isinstance(node, Squash) and node.kind == kind)]
-    return Squash(others[int(rng.integers(len(others)))], near(rng, 1.0, 0.5), node.part), number
+        weights: tuple[tuple[Kind, float], ...] = (
+            ("bonus", 2.0),
+            ("log1p", 1.0),
+            ("tanh", 0.5),
+            ("saturation", 0.5),
+        )
+        new, number = Operation(pick(rng, weights), (node,), (scale,)), math.copysign(1.0, number)
+    elif bare != node:
+        others = [kind for kind in SQUASHES if not (isinstance(node, Operation) and node.kind == kind)]
+        kind = others[int(rng.integers(len(others)))]
+        new = Operation(kind, (bare,), (near(rng, 1.0, 0.5),))
+    else:
+        new = Operation("log1p", (node,), (near(rng, 1.0, 0.5),))
+    parts[at] = new, number
+    return Proposal(settled(joined(join, *parts)), f"The parent with {describe(new)} for {describe(node)}")
 
 
 def _turn_over(rng: np.random.Generator, root: Node) -> Proposal | None:
     """Make a sum of a product or a product of a sum."""
-    groups = _by_role(root).items()
-    if isinstance(root, Sum):
-        factors = [factor for name, terms in groups for factor in _as_factors(rng, name, terms)]
+    if join_of(root) == "sum":
+        factors = components_for(rng, root, "product")
         return Proposal(settled(product(*factors)), "The parent's parts multiplied instead of added")
-    if len(groups) > 1:
-        terms = [term for name, factors in groups for term in _as_terms(rng, name, factors)]
+    if len(_by_role(root)) > 1:
+        terms = components_for(rng, root, "sum")
         return Proposal(settled(weighted_sum(*terms)), "The parent's parts added instead of multiplied")
     return None
 

@@ -12,19 +12,16 @@ import numpy as np
 
 from bife_core.features import FEATURES, Role, feature_index
 from bife_core.generators.offline.expression import (
-    Blend,
-    Bonus,
+    Join,
+    Kind,
     Leaf,
     Node,
-    Pair,
-    PairKind,
-    Squash,
-    SquashKind,
+    Operation,
+    joined,
     product,
     role_of_feature,
     settled,
     tidy,
-    weighted_sum,
 )
 
 T = TypeVar("T")
@@ -32,8 +29,7 @@ T = TypeVar("T")
 Component = tuple[Node, float]
 """A part of a rule with its exponent (in a product) or weight (in a sum)."""
 
-_UP: Final = Leaf(feature_index("pseudocost_up"))
-_DOWN: Final = Leaf(feature_index("pseudocost_down"))
+_GAINS: Final = (Leaf(feature_index("pseudocost_up")), Leaf(feature_index("pseudocost_down")))
 _GAIN_SUM: Final = Leaf(feature_index("pseudocost_sum"))
 _GAIN_PRODUCT: Final = Leaf(feature_index("pseudocost_product"))
 
@@ -62,13 +58,14 @@ _PREFERRED: Final[dict[str, float]] = {
 
 _ORDINARY: Final = 0.2
 
-_EXTRA_ROLES: Final[tuple[tuple[Role, float], ...]] = (
+EXTRA_ROLES: Final[tuple[tuple[Role, float], ...]] = (
     ("activity", 3.0),
     ("size", 2.0),
     ("cutoff", 1.5),
     ("objective", 1.5),
     ("share", 1.0),
 )
+"""Roles of what is added to a rule, with their weights."""
 
 
 def pick(rng: np.random.Generator, options: Sequence[tuple[T, float]]) -> T:
@@ -91,32 +88,25 @@ def feature_of(rng: np.random.Generator, role: Role, without: frozenset[int] = f
 
 def gain(rng: np.random.Generator) -> Node:
     """Return a way to join the estimated gains of the two children."""
-    kind = pick(
-        rng,
-        (
-            ("harmonic", 4.0),
-            ("geometric", 3.0),
-            ("product", 2.0),
-            ("min", 2.0),
-            ("damped", 1.5),
-            ("blend", 1.0),
-            ("sum", 0.5),
-        ),
+    ways = (
+        ("harmonic", 4.0),
+        ("geometric", 3.0),
+        ("product", 2.0),
+        ("min", 2.0),
+        ("damped", 1.5),
+        ("blend", 1.0),
+        ("sum", 0.5),
     )
-    match kind:
-        case "geometric":
-            return Pair("geometric", _UP, _DOWN)
-        case "harmonic":
-            return Pair("harmonic", _UP, _DOWN)
+    match pick(rng, ways):
+        case "harmonic" | "geometric" | "min" as kind:
+            return Operation(kind, _GAINS)
         case "product":
             return _GAIN_PRODUCT
-        case "blend":
-            return Blend(near(rng, 0.17, 0.4), _UP, _DOWN)
         case "damped":
-            damping = Bonus(near(rng, 1.0, 0.5), product((_GAIN_SUM, 0.5)))
-            return product((Pair("geometric", _UP, _DOWN), 1.0), (damping, -1.0))
-        case "min":
-            return Pair("min", _UP, _DOWN)
+            damping = Operation("bonus", (product((_GAIN_SUM, 0.5)),), (near(rng, 1.0, 0.5),))
+            return product((Operation("geometric", _GAINS), 1.0), (damping, -1.0))
+        case "blend":
+            return Operation("blend", _GAINS, (near(rng, 0.17, 0.4),))
         case _:
             return _GAIN_SUM
 
@@ -128,62 +118,53 @@ def part_of(rng: np.random.Generator, role: Role, without: frozenset[int] = froz
     first = feature_of(rng, role, without)
     if role in ("activity", "cutoff") and rng.random() < 0.3:
         second = feature_of(rng, role, without | {first})
-        return joined(rng, Leaf(first), Leaf(second))
+        return paired(rng, Leaf(first), Leaf(second))
     return Leaf(first)
 
 
-def joined(rng: np.random.Generator, left: Node, right: Node) -> Node:
+def paired(rng: np.random.Generator, left: Node, right: Node) -> Node:
     """Return two parts as one."""
-    kinds: tuple[tuple[PairKind, float], ...] = (
+    kinds: tuple[tuple[Kind, float], ...] = (
         ("geometric", 2.0),
         ("harmonic", 2.0),
         ("min", 1.0),
         ("max", 1.0),
     )
-    return Pair(pick(rng, kinds), left, right)
+    return Operation(pick(rng, kinds), (left, right))
+
+
+_FACTORS: Final[dict[Role, tuple[tuple[float, Kind | None, float, float], ...]]] = {
+    "fraction": ((0.15, "tanh", 3.0, 0.25), (1.0, None, 1.0, 0.4)),
+    "gain": ((0.1, "log1p", 1.0, 0.5), (1.0, None, 1.0, 0.25)),
+    "activity": ((0.3, "bonus", 0.7, 0.7), (0.4, "log1p", 1.0, 0.5), (1.0, None, 1.0, 0.5)),
+    "cutoff": ((1.0, "bonus", 1.0, 0.7),),
+    "share": ((0.5, "bonus", 1.0, 0.7), (1.0, None, 0.5, 0.5)),
+    "objective": ((0.75, None, 0.5, 0.4), (1.0, None, -0.5, 0.4)),
+    "size": ((0.75, None, 0.5, 0.4), (1.0, None, -0.5, 0.4)),
+}
+"""Shapes of a factor by its role: cumulative probability, operation (None is a power), its number and the spread."""
 
 
 def as_factor(rng: np.random.Generator, role: Role, part: Node) -> Component:
     """Return `part` in a shape that suits a factor of its role."""
     draw = rng.random()
-    match role:
-        case "fraction":
-            if draw < 0.15:
-                return Squash("tanh", near(rng, 3.0), part), 1.0
-            return part, near(rng, 1.0, 0.4)
-        case "gain":
-            return (Squash("log1p", near(rng, 1.0, 0.5), part), 1.0) if draw < 0.1 else (part, near(rng, 1.0))
-        case "activity":
-            if draw < 0.3:
-                return Bonus(near(rng, 0.7, 0.7), part), 1.0
-            if draw < 0.4:
-                return Squash("log1p", near(rng, 1.0, 0.5), part), 1.0
-            return part, near(rng, 1.0, 0.5)
-        case "cutoff":
-            return Bonus(near(rng, 1.0, 0.7), part), 1.0
-        case "share":
-            return (Bonus(near(rng, 1.0, 0.7), part), 1.0) if draw < 0.5 else (part, near(rng, 0.5, 0.5))
-        case "objective" | "size":
-            return part, near(rng, 0.5, 0.4) * (1.0 if draw < 0.75 else -1.0)
+    _, kind, centre, spread = next(shape for shape in _FACTORS[role] if draw < shape[0])
+    number = near(rng, centre, spread)
+    return (part, number) if kind is None else (Operation(kind, (part,), (number,)), 1.0)
 
 
 def as_term(rng: np.random.Generator, role: Role, part: Node) -> Component:
     """Return `part` in a shape that suits a term of its role: squashed, lest its scale drown the others."""
     if role == "fraction":
-        return Squash("tanh", near(rng, 3.0), part), near(rng, 2.0, 0.4)
-    kinds: tuple[tuple[SquashKind, float], ...] = (("log1p", 3.0), ("saturation", 1.0))
-    return Squash(pick(rng, kinds), near(rng, 1.0, 0.5), part), near(rng, 2.0 if role == "gain" else 1.0, 0.5)
+        return Operation("tanh", (part,), (near(rng, 3.0),)), near(rng, 2.0, 0.4)
+    kinds: tuple[tuple[Kind, float], ...] = (("log1p", 3.0), ("saturation", 1.0))
+    squashed = Operation(pick(rng, kinds), (part,), (near(rng, 1.0, 0.5),))
+    return squashed, near(rng, 2.0 if role == "gain" else 1.0, 0.5)
 
 
-def compose(rng: np.random.Generator, roles: Sequence[Role], *, as_sum: bool) -> Node:
-    """Return a rule with one component for each of `roles`, joined by a product or a sum."""
-    used: frozenset[int] = frozenset()
-    chosen: list[Component] = []
-    for role in roles:
-        part = part_of(rng, role, used)
-        chosen.append(as_term(rng, role, part) if as_sum else as_factor(rng, role, part))
-        used |= frozenset(leaf.feature for leaf in (part,) if isinstance(leaf, Leaf))
-    return settled(weighted_sum(*chosen) if as_sum else product(*chosen))
+def as_component(rng: np.random.Generator, join: Join, role: Role, part: Node) -> Component:
+    """Return `part` in a shape that suits its role in a product or a sum."""
+    return as_term(rng, role, part) if join == "sum" else as_factor(rng, role, part)
 
 
 def sample_rule(rng: np.random.Generator) -> Node:
@@ -197,13 +178,16 @@ def sample_rule(rng: np.random.Generator) -> Node:
     elif draw < 0.28:
         roles.remove("activity")
     if rng.random() < 0.4:
-        roles.append(pick(rng, _EXTRA_ROLES))
-    return compose(rng, roles, as_sum=rng.random() < 0.2)
-
-
-def extra_role(rng: np.random.Generator) -> Role:
-    """Return the role of a component to add to a rule."""
-    return pick(rng, _EXTRA_ROLES)
+        roles.append(pick(rng, EXTRA_ROLES))
+    join: Join = "sum" if rng.random() < 0.2 else "product"
+    used: frozenset[int] = frozenset()
+    chosen: list[Component] = []
+    for role in roles:
+        part = part_of(rng, role, used)
+        chosen.append(as_component(rng, join, role, part))
+        if isinstance(part, Leaf):
+            used |= {part.feature}
+    return settled(joined(join, *chosen))
 
 
 def rule_from_features(rng: np.random.Generator, indices: Sequence[int]) -> Node | None:
@@ -218,6 +202,6 @@ def rule_from_features(rng: np.random.Generator, indices: Sequence[int]) -> Node
         else:
             part = Leaf(members[0])
             if len(members) > 1:
-                part = joined(rng, part, Leaf(members[int(rng.integers(1, len(members)))]))
+                part = paired(rng, part, Leaf(members[int(rng.integers(1, len(members)))]))
         chosen.append(as_factor(rng, role, part))
     return settled(product(*chosen)) if chosen else None

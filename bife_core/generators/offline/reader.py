@@ -11,14 +11,9 @@ from typing import Final
 
 from bife_core.features import N_FEATURES
 from bife_core.generators.offline.expression import (
-    Blend,
-    Bonus,
     Leaf,
     Node,
-    Pair,
-    Product,
-    Squash,
-    Sum,
+    Operation,
     centred,
     product,
     weighted_sum,
@@ -167,16 +162,16 @@ class _Reader:
             case ("min", [inner, cap]) if _within(number(cap), _SMALLEST_CAP, float("inf")):
                 return self._scaled(inner)
             case ("min" | "max" as kind, [left, right]):
-                return 1.0, Pair(kind, self._plain(left), self._plain(right))
+                return 1.0, Operation(kind, (self._plain(left), self._plain(right)))
             case ("sqrt", [ast.BinOp(left=a, op=ast.Mult(), right=b)]):
                 (first, one), (second, other) = self._scaled(a), self._scaled(b)
-                return (first * second) ** 0.5, Pair("geometric", one, other)
+                return (first * second) ** 0.5, Operation("geometric", (one, other))
             case ("sqrt", [inner]):
                 factor, node = self._scaled(inner)
                 return factor**0.5, product((node, 0.5))
             case ("log1p" | "tanh" as kind, [inner]):
                 factor, node = self._scaled(inner)
-                return 1.0, Squash(kind, factor, node)
+                return 1.0, Operation(kind, (node,), (factor,))
             case (name, values) if name in self._helpers:
                 return self._helper(self._helpers[name], values)
         raise _Foreign
@@ -238,11 +233,11 @@ class _Reader:
                     right=ast.BinOp(left=ast.Constant(value=1.0), op=ast.Div(), right=other),
                 ),
             ):
-                return 1.0, Pair("harmonic", self._plain(one), self._plain(other))
+                return 1.0, Operation("harmonic", (self._plain(one), self._plain(other)))
             case ast.BinOp(left=part, right=ast.BinOp(left=same, op=ast.Add(), right=half)) if (
                 ast.dump(part) == ast.dump(same) and (number(half) or 0.0) > 0.0
             ):
-                return 1.0, Squash("saturation", number(half) or 0.0, self._plain(part))
+                return 1.0, Operation("saturation", (self._plain(part),), (number(half) or 0.0,))
         dividend = number(expression.left)
         if dividend is not None and dividend > 0.0:
             scale, node = self._scaled(expression.right)
@@ -250,22 +245,21 @@ class _Reader:
         (first, left), (second, right) = self._scaled(expression.left), self._scaled(expression.right)
         match left, right:
             case (
-                Product(factors=((a, 1.0), (b, 1.0))),
-                Sum(terms=((c, weight), (d, same_weight))),
-            ) if (a, b, weight) == (c, d, same_weight):
-                return first / (2.0 * weight * second), Pair("harmonic", a, b)
+                Operation("product", parts, (1.0, 1.0)),
+                Operation("sum", same_parts, (weight, same_weight)),
+            ) if (parts, weight) == (same_parts, same_weight):
+                return first / (2.0 * weight * second), Operation("harmonic", parts)
         return first / second, product((left, 1.0), (right, -1.0))
 
     def _added(self, expression: ast.BinOp) -> Node:
         for literal, other in ((expression.left, expression.right), (expression.right, expression.left)):
             if number(literal) == 1.0:
                 weight, node = self._scaled(other)
-                return Bonus(weight, node)
+                return Operation("bonus", (node,), (weight,))
         (first, left), (second, right) = self._scaled(expression.left), self._scaled(expression.right)
         match left, right:
-            case (
-                Pair(kind="max", left=a, right=b),
-                Pair(kind="min", left=c, right=d),
-            ) if (a, b) == (c, d) and abs(first + second - 1.0) < 1e-9:
-                return Blend(first, a, b)
+            case Operation("max", parts), Operation("min", same_parts) if (
+                parts == same_parts and abs(first + second - 1.0) < 1e-9
+            ):
+                return Operation("blend", parts, (first,))
         return weighted_sum((left, first), (right, second))

@@ -6,7 +6,8 @@ import ast
 from dataclasses import dataclass
 
 from bife_core.features import N_FEATURES
-from bife_core.generators.parsing import FUNCTION_NAME, NOT_PYTHON, parse_python
+from bife_core.generators.parsing import NOT_PYTHON, parse_python
+from bife_core.rules.language import FUNCTION_NAME
 
 
 @dataclass(frozen=True, slots=True)

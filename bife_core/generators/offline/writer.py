@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Container, Iterable
 from typing import Final
 
 from bife_core.features import FEATURES
 from bife_core.generators.offline.expression import (
     FLOOR,
-    Blend,
-    Bonus,
+    Kind,
     Leaf,
     Node,
-    Pair,
-    Product,
-    Squash,
-    Sum,
+    Operation,
     centred,
     leaves,
     role_of_feature,
@@ -24,21 +21,25 @@ from bife_core.generators.offline.expression import (
 )
 
 ARGUMENT: Final = "variable_features"
-_PREFIX: Final = {
-    "min": "smaller",
-    "max": "larger",
-    "geometric": "geometric",
-    "harmonic": "harmonic",
-    "log1p": "log",
-    "tanh": "bounded",
-    "saturation": "saturated",
+
+_SPELLINGS: Final[dict[Kind, tuple[str, str, str]]] = {
+    "min": ("min({0}, {1})", "min({0}, {1})", "smaller_{}"),
+    "max": ("max({0}, {1})", "max({0}, {1})", "larger_{}"),
+    "geometric": ("math.sqrt({0} * {1})", "geometric mean({0}, {1})", "geometric_{}"),
+    "harmonic": ("2.0 / (1.0 / {0} + 1.0 / {1})", "harmonic mean({0}, {1})", "harmonic_{}"),
+    "blend": (
+        "{number} * max({0}, {1}) + {rest} * min({0}, {1})",
+        "({number} max({0}, {1}) + {rest} min({0}, {1}))",
+        "blended_{}",
+    ),
+    "log1p": ("math.log1p({scaled})", "log(1 + {scaled})", "log_{}"),
+    "tanh": ("math.tanh({scaled})", "tanh({scaled})", "bounded_{}"),
+    "saturation": ("{0} / ({0} + {number})", "saturated({0}, {number})", "saturated_{}"),
+    "bonus": ("1.0 + {number} * {0}", "(1 + {scaled})", "{}_bonus"),
 }
+"""How an operation is written in Python and in a formula, and what its variable is called after its parts' role."""
+
 _WIDTH: Final = 98
-
-
-def number(value: float) -> str:
-    """Return the shortest usual spelling of a number that reads back as the same float."""
-    return repr(float(value))
 
 
 def write(root: Node) -> str:
@@ -51,12 +52,7 @@ def write(root: Node) -> str:
     return slack
     """
     writer = _Writer()
-    result = writer.expression(root)
-    docstring = textwrap.wrap(
-        f'"""Score = {describe(root)}."""', _WIDTH, break_long_words=False, break_on_hyphens=False
-    )
-    lines = [*docstring, *writer.reads.values(), *writer.lines, *_fitted("return ", result, root)]
-    body = textwrap.indent("\n".join(lines), "    ")
+    body = writer.body("Score", root)
     head = "import math\n\n\n" if "math." in body else ""
     return f"{head}def candidate_variable_score({ARGUMENT}) -> float:\n{body}\n"
 
@@ -73,26 +69,20 @@ def write_skeleton(root: Node) -> str:
     BOUNDS = {"pseudocost_product_exponent": (0.125, 2.0)}
     """
     writer = _Writer(lifting=True)
-    result = writer.expression(root)
-    docstring = textwrap.wrap(
-        f'"""Score, before any tuning = {describe(root)}."""',
-        _WIDTH,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    lines = [*docstring, *writer.reads.values(), *writer.lines, *_fitted("return ", result, root)]
-    body = textwrap.indent("\n".join(lines), "    ")
-    entries = [f'"{name}": ({number(low)}, {number(high)})' for name, (_, low, high) in writer.lifted.items()]
-    bounds = "BOUNDS = {" + ", ".join(entries) + "}"
-    if len(bounds) > _WIDTH:
-        bounds = "BOUNDS = {\n" + "".join(f"    {entry},\n" for entry in entries) + "}"
-    arguments = [ARGUMENT, *(f"{name}={number(value)}" for name, (value, _, _) in writer.lifted.items())]
+    body = writer.body("Score, before any tuning", root)
+    bounds = [f'"{name}": ({low!r}, {high!r})' for name, (_, low, high) in writer.lifted.items()]
+    arguments = [ARGUMENT, *(f"{name}={value!r}" for name, (value, _, _) in writer.lifted.items())]
     head = "import math\n\n" if "math." in body else ""
-    signature = f"def candidate_variable_score({', '.join(arguments)}) -> float:"
-    if len(signature) > _WIDTH:
-        listed = "".join(f"    {argument},\n" for argument in arguments)
-        signature = f"def candidate_variable_score(\n{listed}) -> float:"
-    return f"{head}{bounds}\n\n\n{signature}\n{body}\n"
+    signature = _listed("def candidate_variable_score(", arguments, ") -> float:")
+    return f"{head}{_listed('BOUNDS = {', bounds, '}')}\n\n\n{signature}\n{body}\n"
+
+
+def _listed(before: str, items: list[str], after: str) -> str:
+    """Return a list on one line, or on one line per item where that would be too long."""
+    line = before + ", ".join(items) + after
+    return (
+        line if len(line) <= _WIDTH else f"{before}\n" + "".join(f"    {item},\n" for item in items) + after
+    )
 
 
 _RANGE: Final = {"exponent": 4.0, "factor": 10.0, "scale": 10.0}
@@ -115,23 +105,13 @@ class _Writer:
         self._lifting = lifting
         self._names: dict[Node, str] = {}
 
-    def _literal(self, value: float, kind: str, owner: str) -> str:
-        """Return how `value` is written: its digits, or the name of the parameter it becomes."""
-        if not self._lifting:
-            return number(value)
-        stem = f"{owner}_{kind}"
-        name = next(n for n in (stem, *(f"{stem}_{i}" for i in range(2, 100))) if n not in self.lifted)
-        low, high = (0.0, 1.0) if kind == "share" else (value / _RANGE[kind], value * _RANGE[kind])
-        self.lifted[name] = (value, float(f"{low:.4g}"), float(f"{high:.4g}"))
-        return name
-
-    def _times(self, weight: float, name: str, kind: str = "factor") -> str:
-        return name if weight == 1.0 else f"{self._literal(weight, kind, name)} * {name}"
-
-    def _power(self, name: str, exponent: float) -> str:
-        if exponent == 1.0 or not self._lifting:
-            return _power(name, exponent)
-        return f"{name} ** {self._literal(exponent, 'exponent', name)}"
+    def body(self, what: str, root: Node) -> str:
+        """Return the lines of the function: what it computes, the features it reads, and the way to its result."""
+        result = self.expression(root)
+        sentence = f'"""{what} = {describe(root)}."""'
+        docstring = textwrap.wrap(sentence, _WIDTH, break_long_words=False, break_on_hyphens=False)
+        lines = [*docstring, *self.reads.values(), *self.lines, *_fitted("return ", result, root)]
+        return textwrap.indent("\n".join(lines), "    ")
 
     def name(self, node: Node) -> str:
         """Return the name of the variable that holds `node`, writing its line first if there is none yet."""
@@ -142,61 +122,86 @@ class _Writer:
             self.reads[node.feature] = f"{name} = {_read(node.feature)}"
         else:
             expression = self.expression(node)
-            stem = _stem(node)
-            taken = set(self._names.values())
-            name = next(n for n in (stem, *(f"{stem}_{i}" for i in range(2, 100))) if n not in taken)
+            name = _free(_stem(node), set(self._names.values()))
             self.lines += _fitted(f"{name} = ", expression, node)
         self._names[node] = name
         return name
 
     def expression(self, node: Node) -> str:
-        match node:
-            case Leaf():
-                return self.name(node)
-            case Pair(kind="min" | "max"):
-                return f"{node.kind}({self.name(node.left)}, {self.name(node.right)})"
-            case Pair(kind="geometric"):
-                return f"math.sqrt({self.name(node.left)} * {self.name(node.right)})"
-            case Pair():
-                left, right = self.name(node.left), self.name(node.right)
-                return f"2.0 / (1.0 / {left} + 1.0 / {right})"
-            case Blend():
-                pair = f"({self.name(node.left)}, {self.name(node.right)})"
-                share = self._literal(node.share, "share", _stem(node))
-                rest = f"(1.0 - {share})" if self._lifting else number(round(1.0 - node.share, 6))
-                return f"{share} * max{pair} + {rest} * min{pair}"
-            case Squash(kind="saturation"):
-                part = self.name(node.part)
-                return f"{part} / ({part} + {self._literal(node.scale, 'scale', part)})"
-            case Squash():
-                return f"math.{node.kind}({self._times(node.scale, self.name(node.part), 'scale')})"
-            case Bonus():
-                part = self.name(node.part)
-                return f"1.0 + {self._literal(node.weight, 'factor', part)} * {part}"
-            case Sum():
-                return " + ".join(self._times(weight, self.name(part)) for part, weight in node.terms)
-            case Product():
-                return self._product(node)
+        if isinstance(node, Leaf):
+            return self.name(node)
+        weighed = zip(node.parts, node.numbers, strict=False)
+        if node.kind == "sum":
+            return " + ".join(self._times(weight, self.name(part)) for part, weight in weighed)
+        if node.kind == "product":
+            # Factors keep their order when read back: division by one factor after another, not by a product.
+            powers = ((self._power(self.name(part), abs(power)), power > 0) for part, power in weighed)
+            return _product(powers, "*", "1.0")
+        names = [self.name(part) for part in node.parts]
+        (code, _, _), (value,) = _SPELLINGS[node.kind], node.numbers or (1.0,)
+        match node.kind:
+            case "blend":
+                share = self._literal(value, "share", _stem(node))
+                rest = f"(1.0 - {share})" if self._lifting else repr(round(1.0 - value, 6))
+                return code.format(*names, number=share, rest=rest)
+            case "log1p" | "tanh":
+                return code.format(scaled=self._times(value, names[0], "scale"))
+            case "saturation":
+                return code.format(*names, number=self._literal(value, "scale", names[0]))
+            case "bonus":
+                return code.format(*names, number=self._literal(value, "factor", names[0]))
+        return code.format(*names)
 
-    def _product(self, node: Product) -> str:
-        # Factors keep their order when read back: division by one factor after another, not by a product.
-        text = ""
-        for part, exponent in node.factors:
-            power = self._power(self.name(part), abs(exponent))
-            if not text:
-                text = power if exponent > 0 else f"1.0 / {power}"
-            else:
-                text += f" {'*' if exponent > 0 else '/'} {power}"
-        return text
+    def _literal(self, value: float, kind: str, owner: str) -> str:
+        """Return how `value` is written: its digits, or the name of the parameter it becomes."""
+        if not self._lifting:
+            return repr(value)
+        name = _free(f"{owner}_{kind}", self.lifted)
+        low, high = (0.0, 1.0) if kind == "share" else (value / _RANGE[kind], value * _RANGE[kind])
+        self.lifted[name] = (value, float(f"{low:.4g}"), float(f"{high:.4g}"))
+        return name
+
+    def _times(self, weight: float, name: str, kind: str = "factor") -> str:
+        return name if weight == 1.0 else f"{self._literal(weight, kind, name)} * {name}"
+
+    def _power(self, name: str, exponent: float) -> str:
+        if exponent == 1.0:
+            return name
+        if self._lifting:
+            return f"{name} ** {self._literal(exponent, 'exponent', name)}"
+        if exponent == 0.5:
+            return f"math.sqrt({name})"
+        return f"{name}**{int(exponent) if exponent.is_integer() else exponent!r}"
+
+
+def _free(stem: str, taken: Container[str]) -> str:
+    """Return a name that is not taken: the stem, or the stem with the first number that makes it one."""
+    return next(name for name in (stem, *(f"{stem}_{i}" for i in range(2, 100))) if name not in taken)
+
+
+def _product(powers: Iterable[tuple[str, bool]], times: str, one: str) -> str:
+    """Return a product of what is multiplied (True) and what is divided by (False)."""
+    text = ""
+    for power, multiplied in powers:
+        if text:
+            text += f" {times if multiplied else '/'} {power}"
+        else:
+            text = power if multiplied else f"{one} / {power}"
+    return text
 
 
 def _fitted(before: str, expression: str, node: Node) -> list[str]:
     """Return a statement on one line, or on one line per operand where that would be too long."""
-    if len(before) + len(expression) <= _WIDTH or not isinstance(node, Product | Sum | Blend):
+    if len(before) + len(expression) <= _WIDTH:
         return [before + expression]
-    operators = r" (?=[*/] )" if isinstance(node, Product) else r" (?=\+ )"
-    operands = re.split(operators, expression)
-    return [f"{before}(", *(f"    {operand}" for operand in operands), ")"]
+    match node:
+        case Operation("product"):
+            operators = r" (?=[*/] )"
+        case Operation("sum" | "blend"):
+            operators = r" (?=\+ )"
+        case _:
+            return [before + expression]
+    return [f"{before}(", *(f"    {operand}" for operand in re.split(operators, expression)), ")"]
 
 
 def _read(feature: int) -> str:
@@ -208,63 +213,34 @@ def _read(feature: int) -> str:
     return f"max({value}, {FLOOR:g})".replace("e-06", "e-6")
 
 
-def _power(name: str, exponent: float) -> str:
-    if exponent == 1.0:
-        return name
-    if exponent == 0.5:
-        return f"math.sqrt({name})"
-    return f"{name}**{int(exponent) if exponent.is_integer() else number(exponent)}"
-
-
-def _stem(node: Node) -> str:
-    roles = list(dict.fromkeys(role_of_feature(index) for index in leaves(node)))
-    noun = roles[0] if len(roles) == 1 else "_and_".join(roles[:2])
-    match node:
-        case Pair() | Squash():
-            return f"{_PREFIX[node.kind]}_{noun}"
-        case Blend():
-            return f"blended_{noun}"
-        case Bonus():
-            return f"{noun}_bonus"
-        case Product():
-            return f"{noun}_product" if len(node.factors) > 1 else f"{noun}_power"
-        case _:
-            return f"{noun}_sum"
+def _stem(node: Operation) -> str:
+    roles = dict.fromkeys(role_of_feature(index) for index in leaves(node))
+    noun = "_and_".join(list(roles)[:2])
+    if node.kind == "sum":
+        return f"{noun}_sum"
+    if node.kind == "product":
+        return f"{noun}_product" if len(node.parts) > 1 else f"{noun}_power"
+    return _SPELLINGS[node.kind][2].format(noun)
 
 
 def describe(node: Node) -> str:
     """Return what `node` computes, as a formula with the features' names; saturated(x, c) is x / (x + c)."""
-    match node:
-        case Leaf():
-            name = FEATURES[node.feature].name
-            return f"|{name}|" if signed(node.feature) else f"(1 + {name})" if centred(node.feature) else name
-        case Pair():
-            kind = node.kind if node.kind in ("min", "max") else f"{node.kind} mean"
-            return f"{kind}({describe(node.left)}, {describe(node.right)})"
-        case Blend():
-            pair = f"({describe(node.left)}, {describe(node.right)})"
-            return f"({node.share:g} max{pair} + {1.0 - node.share:g} min{pair})"
-        case Squash(kind="log1p"):
-            return f"log(1 + {_scaled(node.scale, node.part)})"
-        case Squash(kind="tanh"):
-            return f"tanh({_scaled(node.scale, node.part)})"
-        case Squash():
-            return f"saturated({describe(node.part)}, {node.scale:g})"
-        case Bonus():
-            return f"(1 + {_scaled(node.weight, node.part)})"
-        case Sum():
-            return " + ".join(_scaled(weight, part) for part, weight in node.terms)
-        case Product():
-            text = ""
-            for factor, exponent in node.factors:
-                power = _powered(factor, abs(exponent))
-                sign = "x" if exponent > 0 else "/"
-                text = f"{text} {sign} {power}" if text else power if exponent > 0 else f"1 / {power}"
-            return text
+    if isinstance(node, Leaf):
+        name = FEATURES[node.feature].name
+        return f"|{name}|" if signed(node.feature) else f"(1 + {name})" if centred(node.feature) else name
+    weighed = zip(node.parts, node.numbers, strict=False)
+    if node.kind == "sum":
+        return " + ".join(_scaled(weight, part) for part, weight in weighed)
+    if node.kind == "product":
+        return _product(((_powered(part, abs(power)), power > 0) for part, power in weighed), "x", "1")
+    (_, formula, _), (value,) = _SPELLINGS[node.kind], node.numbers or (1.0,)
+    words = {"number": f"{value:g}", "rest": f"{1.0 - value:g}", "scaled": _scaled(value, node.parts[0])}
+    return formula.format(*map(describe, node.parts), **words)
 
 
 def _nested(node: Node) -> str:
-    return f"({describe(node)})" if isinstance(node, Product | Sum) else describe(node)
+    single = isinstance(node, Leaf) or node.kind not in ("product", "sum")
+    return describe(node) if single else f"({describe(node)})"
 
 
 def _scaled(weight: float, node: Node) -> str:

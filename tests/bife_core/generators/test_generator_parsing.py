@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bife_core.generators.parsing import FUNCTION_NAME, parse_answer
+from bife_core.generators.parsing import parse_answer
+from bife_core.rules.language import FUNCTION_NAME
 
 BODY = """def candidate_variable_score(variable_features) -> float:
     # gains first

@@ -7,7 +7,7 @@ import pytest
 
 from bife_core.features import FEATURES
 from bife_core.generators.base import DraftRequest, Message, Parent
-from bife_core.generators.parsing import FUNCTION_NAME, parse_answer
+from bife_core.generators.parsing import parse_answer
 from bife_core.generators.prompting import (
     OPERATORS,
     REFLECTIONS,
@@ -16,6 +16,7 @@ from bife_core.generators.prompting import (
     prompt_digest,
     prompt_version,
 )
+from bife_core.rules.language import FUNCTION_NAME
 
 PARENTS = (
     Parent(

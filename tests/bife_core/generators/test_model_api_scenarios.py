@@ -17,7 +17,7 @@ from bife_core.generators.calls import Call
 from bife_core.generators.model_api import retry_after_s
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import ModelApiError, OpenAIGenerator
-from tests.support.model_answers import MODEL
+from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
 from tests.support.model_scenes import SCENES
 
@@ -140,6 +140,8 @@ def test_an_answer_without_a_rule_is_a_failed_sample(tmp_path: Path, scene: str,
     assert (len(api.requests), generation.source, generation.unanswered) == (1, None, None)
     assert part in str(generation.failure)
     assert len(str(generation.failure)) < 500
+    (attempt,) = generation.attempts
+    assert (attempt.status, attempt.prompt_tokens) == ("ok", 1000)
 
 
 @pytest.mark.parametrize(("scene", "part"), REFUSED.items())
@@ -158,6 +160,9 @@ def test_unusual_but_good_answers_are_read(tmp_path: Path, scene: str) -> None:
         generation = ask(open_api(api, tmp_path))
     assert generation.failure is None
     assert generation.source is not None
+    if scene in ("unfenced", "two_blocks"):
+        assert generation.source == rule_source(0)
+        assert generation.thought
 
 
 def test_a_name_that_does_not_resolve_stops_with_a_sentence(tmp_path: Path) -> None:
@@ -232,9 +237,9 @@ def test_a_key_is_blotted_out_however_it_is_echoed(tmp_path: Path, echo: str) ->
 
 def test_secrets_in_the_address_are_never_shown() -> None:
     settings = ModelApiSettings.model_validate(
-        {"base_url": "https://me:p%40ssword@host/v1?api-key=secret-value", "model": "m"}
+        {"base_url": "https://me:p%40ssword@host:8443/v1?api-key=secret-value", "model": "m"}
     )
-    assert settings.address == "https://host/v1"
+    assert settings.address == "https://host:8443/v1"
     assert settings.redact("p@ssword p%40ssword secret-value me") == "[key] [key] [key] me"
 
 

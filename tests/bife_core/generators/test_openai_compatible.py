@@ -96,27 +96,6 @@ def test_tokens_and_cost_are_counted(make: Make) -> None:
     assert free.cost_usd is None
 
 
-@pytest.mark.parametrize(
-    ("scene", "part"),
-    [
-        ("rate_limited", "429"),
-        ("rate_limited_silent", "429"),
-        ("server_error", "500"),
-        ("overloaded", "503"),
-        ("reset", "broke off"),
-        ("not_json", "something else"),
-        ("error_inside", "upstream is down"),
-    ],
-)
-def test_what_may_pass_is_tried_again(make: Make, scene: str, part: str) -> None:
-    with ModelApi([scene, scene]) as api:
-        generation = make(api).generate(request())
-    assert generation.source is not None
-    assert [attempt.status for attempt in generation.attempts] == ["error", "error", "ok"]
-    assert part in str(generation.attempts[0].error)
-    assert len(api.requests) == 3
-
-
 def test_tries_are_limited_and_the_failure_tells_the_last_reason(make: Make) -> None:
     with ModelApi(then="overloaded") as api:
         generation = make(api).generate(request())
@@ -216,37 +195,6 @@ def test_a_prompt_that_is_too_long_fails_this_generation_only(make: Make) -> Non
     assert "too many tokens" in str(failed.failure)
 
 
-@pytest.mark.parametrize(
-    ("scene", "part"),
-    [
-        ("empty", "empty"),
-        ("null", "empty"),
-        ("refusal", "I am sorry"),
-        ("no_code", "no function"),
-        ("wrong_name", "`score`"),
-        ("broken_code", "no valid Python"),
-        ("cut_off", "cut off"),
-    ],
-)
-def test_an_answer_without_a_rule_is_paid_for_and_not_asked_again(make: Make, scene: str, part: str) -> None:
-    with ModelApi(then=scene) as api:
-        generation = make(api).generate(request())
-    assert len(api.requests) == 1
-    assert generation.source is None
-    assert part in str(generation.failure)
-    (attempt,) = generation.attempts
-    assert attempt.status == "ok"
-    assert attempt.prompt_tokens == 1000
-
-
-@pytest.mark.parametrize("scene", ["unfenced", "two_blocks"])
-def test_untidy_answers_are_read(make: Make, scene: str) -> None:
-    with ModelApi(then=scene) as api:
-        generation = make(api).generate(request())
-    assert generation.source == rule_source(0)
-    assert generation.thought
-
-
 def test_a_recorded_answer_is_not_paid_again(make: Make) -> None:
     with ModelApi(["server_error"]) as api:
         first = make(api).generate(request())
@@ -312,11 +260,6 @@ def test_the_key_is_nowhere_to_be_read(make: Make, tmp_path: Path) -> None:
     ]
     assert not [text for text in shown if KEY in text]
     assert "[key]" in written
-
-
-def test_a_password_in_the_address_is_not_shown() -> None:
-    settings = ModelApiSettings.model_validate({"base_url": "https://me:secret@host:8443/v1", "model": "m"})
-    assert settings.address == "https://host:8443/v1"
 
 
 def test_threads_may_share_a_generator(make: Make) -> None:

@@ -5,18 +5,11 @@ import pytest
 
 from bife_core.features import FEATURES, feature_index
 from bife_core.generators.offline.expression import (
-    Blend,
-    Bonus,
     Leaf,
     Node,
-    Pair,
-    Product,
-    Squash,
-    Sum,
-    children,
+    Operation,
     components,
     leaves,
-    numbers,
     product,
     rebuilt,
     replaced,
@@ -37,7 +30,7 @@ SAMPLES = [sample_rule(np.random.default_rng(seed)) for seed in range(60)]
 
 def test_products_open_nested_products_and_join_equal_factors() -> None:
     inner = product((SLACK, 2.0), (UP, 1.0))
-    assert product((inner, 0.5), (SLACK, 1.0)) == Product(((SLACK, 2.0), (UP, 0.5)))
+    assert product((inner, 0.5), (SLACK, 1.0)) == Operation("product", (SLACK, UP), (2.0, 0.5))
 
 
 def test_a_product_of_one_plain_factor_is_that_factor() -> None:
@@ -52,26 +45,27 @@ def test_a_product_whose_factors_cancel_is_refused() -> None:
 
 def test_sums_open_nested_sums_and_refuse_weights_that_are_not_positive() -> None:
     inner = weighted_sum((SLACK, 2.0), (UP, 1.0))
-    assert weighted_sum((inner, 0.5), (SLACK, 1.0)) == Sum(((SLACK, 2.0), (UP, 0.5)))
+    assert weighted_sum((inner, 0.5), (SLACK, 1.0)) == Operation("sum", (SLACK, UP), (2.0, 0.5))
     with pytest.raises(ValueError, match="positive"):
         weighted_sum((SLACK, 1.0), (UP, -1.0))
 
 
 @pytest.mark.parametrize("tree", SAMPLES[:20])
 def test_taking_a_tree_apart_and_together_changes_nothing(tree: Node) -> None:
-    assert rebuilt(tree, children(tree), numbers(tree)) == tree
+    assert isinstance(tree, Operation)
+    assert rebuilt(tree, tree.parts, tree.numbers) == tree
     assert with_numbers(tree, lambda value: value) == tree
     assert replaced(tree, Leaf(71), Leaf(70)) == tree or 71 in leaves(tree)
 
 
 def test_a_replaced_part_is_gone() -> None:
-    tree = product((SLACK, 1.0), (Pair("min", UP, DOWN), 1.5))
+    tree = product((SLACK, 1.0), (Operation("min", (UP, DOWN)), 1.5))
     assert leaves(replaced(tree, UP, ACTIVE)) == (18, 48, 21)
     assert tree in list(walk(tree))
 
 
 def test_trees_that_differ_in_numbers_alone_have_one_skeleton() -> None:
-    tree = product((SLACK, 1.0), (Bonus(0.3, Squash("log1p", 2.0, UP)), -1.5))
+    tree = product((SLACK, 1.0), (Operation("bonus", (Operation("log1p", (UP,), (2.0,)),), (0.3,)), -1.5))
     other = with_numbers(tree, lambda value: 1.7 * value)
     assert other != tree
     assert skeleton(other) == skeleton(tree)
@@ -79,26 +73,26 @@ def test_trees_that_differ_in_numbers_alone_have_one_skeleton() -> None:
 
 
 def test_settled_rules_lead_with_one() -> None:
-    assert settled(product((SLACK, -1.0), (UP, 0.5), (DOWN, 1.0))) == Product(
-        ((SLACK, -2.0), (UP, 1.0), (DOWN, 2.0))
+    assert settled(product((SLACK, -1.0), (UP, 0.5), (DOWN, 1.0))) == Operation(
+        "product", (SLACK, UP, DOWN), (-2.0, 1.0, 2.0)
     )
-    assert settled(weighted_sum((SLACK, 4.0), (UP, 1.0))) == Sum(((SLACK, 1.0), (UP, 0.25)))
+    assert settled(weighted_sum((SLACK, 4.0), (UP, 1.0))) == Operation("sum", (SLACK, UP), (1.0, 0.25))
     assert settled(product((SLACK, 2.0))) == SLACK
-    assert settled(Blend(0.2, UP, DOWN)) == Blend(0.2, UP, DOWN)
+    assert settled(Operation("blend", (UP, DOWN), (0.2,))) == Operation("blend", (UP, DOWN), (0.2,))
 
 
 def test_components_are_factors_terms_or_the_rule_itself() -> None:
     assert components(product((SLACK, 1.0), (UP, 2.0))) == ((SLACK, 1.0), (UP, 2.0))
     assert components(weighted_sum((SLACK, 1.0), (UP, 2.0))) == ((SLACK, 1.0), (UP, 2.0))
-    assert components(Pair("min", UP, DOWN)) == ((Pair("min", UP, DOWN), 1.0),)
+    assert components(Operation("min", (UP, DOWN))) == ((Operation("min", (UP, DOWN)), 1.0),)
 
 
 def test_every_feature_has_a_role_and_gains_outrank_the_rest() -> None:
     assert {role_of_feature(feature.index) for feature in FEATURES} == {
         "gain", "fraction", "activity", "objective", "cutoff", "size", "share"
     }  # fmt: skip
-    assert role(Pair("max", ACTIVE, Leaf(feature_index("pseudocost_sum")))) == "gain"
-    assert role(Bonus(1.0, ACTIVE)) == "activity"
+    assert role(Operation("max", (ACTIVE, Leaf(feature_index("pseudocost_sum"))))) == "gain"
+    assert role(Operation("bonus", (ACTIVE,), (1.0,))) == "activity"
 
 
 @pytest.mark.parametrize(

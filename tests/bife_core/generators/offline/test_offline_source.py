@@ -8,12 +8,9 @@ import pytest
 
 from bife_core.features import FEATURES, N_FEATURES
 from bife_core.generators.offline.expression import (
-    Blend,
-    Bonus,
     Leaf,
     Node,
-    Pair,
-    Squash,
+    Operation,
     leaves,
     product,
     weighted_sum,
@@ -31,25 +28,25 @@ ONE_OF_EACH: list[Node] = [
     Leaf(0),
     Leaf(36),
     Leaf(14),
-    Pair("min", UP, DOWN),
-    Pair("max", UP, DOWN),
-    Pair("geometric", UP, DOWN),
-    Pair("harmonic", UP, DOWN),
-    Blend(0.17, UP, DOWN),
-    Squash("log1p", 1.0, UP),
-    Squash("log1p", 0.3, UP),
-    Squash("tanh", 3.0, UP),
-    Squash("saturation", 0.5, UP),
-    Bonus(1.0, UP),
-    Bonus(0.25, Pair("min", UP, DOWN)),
+    Operation("min", (UP, DOWN)),
+    Operation("max", (UP, DOWN)),
+    Operation("geometric", (UP, DOWN)),
+    Operation("harmonic", (UP, DOWN)),
+    Operation("blend", (UP, DOWN), (0.17,)),
+    Operation("log1p", (UP,), (1.0,)),
+    Operation("log1p", (UP,), (0.3,)),
+    Operation("tanh", (UP,), (3.0,)),
+    Operation("saturation", (UP,), (0.5,)),
+    Operation("bonus", (UP,), (1.0,)),
+    Operation("bonus", (Operation("min", (UP, DOWN)),), (0.25,)),
     product((UP, -1.0), (DOWN, 2.0)),
     product((UP, 0.5), (DOWN, -0.33)),
     weighted_sum((UP, 1.0), (DOWN, 0.5), (Leaf(18), 12.0)),
-    product((Bonus(0.1, product((Leaf(23), 0.5))), -1.0), (Leaf(67), 1.0)),
+    product((Operation("bonus", (product((Leaf(23), 0.5)),), (0.1,)), -1.0), (Leaf(67), 1.0)),
     product(*((Leaf(index), 1.5) for index in (48, 54, 60, 66, 67, 68))),
-    Blend(0.17, Pair("harmonic", Leaf(57), Leaf(63)), Leaf(69)),
-    Blend(0.17, Leaf(57), Leaf(69)),
-    weighted_sum(*((Squash("log1p", 1.0, Leaf(index)), 1.5) for index in (48, 54, 60, 66, 67, 68))),
+    Operation("blend", (Operation("harmonic", (Leaf(57), Leaf(63))), Leaf(69)), (0.17,)),
+    Operation("blend", (Leaf(57), Leaf(69)), (0.17,)),
+    weighted_sum(*((Operation("log1p", (Leaf(index),), (1.0,)), 1.5) for index in (48, 54, 60, 66, 67, 68))),
 ]
 SAMPLES = [sample_rule(np.random.default_rng(seed)) for seed in range(200)]
 
@@ -81,7 +78,11 @@ def test_variables_are_named_after_features_and_each_once() -> None:
 
 
 def test_descriptions_name_every_feature_and_number() -> None:
-    tree = product((Leaf(18), 1.0), (Pair("harmonic", UP, DOWN), 1.3), (Bonus(0.7, Leaf(0)), -1.0))
+    tree = product(
+        (Leaf(18), 1.0),
+        (Operation("harmonic", (UP, DOWN)), 1.3),
+        (Operation("bonus", (Leaf(0),), (0.7,)), -1.0),
+    )
     described = describe(tree)
     assert described == "slack x harmonic mean(pseudocost_up, pseudocost_down)^1.3 / (1 + 0.7 |obj_coef|)"
 
@@ -97,13 +98,13 @@ def body(lines: str) -> str:
     [
         ("return f[18] * f[24]", product((Leaf(18), 1.0), (Leaf(24), 1.0))),
         ("v = f; return max(v[18], 1e-10) * 3.0", Leaf(18)),
-        ("return 100 * math.sqrt(f[20] * f[21])", Pair("geometric", UP, DOWN)),
+        ("return 100 * math.sqrt(f[20] * f[21])", Operation("geometric", (UP, DOWN))),
         ("return math.sqrt(f[24]) / 2", product((Leaf(24), 0.5))),
-        ("a = f[20] / (f[20] + 0.5); return 2.0 * a", Squash("saturation", 0.5, UP)),
+        ("a = f[20] / (f[20] + 0.5); return 2.0 * a", Operation("saturation", (UP,), (0.5,))),
         ("a = 0.5 * f[20]; return f[21] + 3 * a", weighted_sum((DOWN, 1.0), (UP, 1.5))),
         ("return max(f[18] * f[24], 0.0)", product((Leaf(18), 1.0), (Leaf(24), 1.0))),
-        ("return f[18] * (1 + 0.5 * f[48])", product((Leaf(18), 1.0), (Bonus(0.5, Leaf(48)), 1.0))),
-        ("a, b = f[20], f[21]; return 2.0 * a * b / (a + b)", Pair("harmonic", UP, DOWN)),
+        ("return f[18] * (1 + 0.5 * f[48])", product((Leaf(18), 1.0), (Operation("bonus", (Leaf(48),), (0.5,)), 1.0))),
+        ("a, b = f[20], f[21]; return 2.0 * a * b / (a + b)", Operation("harmonic", (UP, DOWN))),
         ("n = 18; return f[n]", Leaf(18)),
         ("return min(f[18], 100.0)", Leaf(18)),
         ("return f[20] if f[20] > 0 and f[21] > 1e-9 else 0.0", UP),
@@ -163,14 +164,16 @@ def candidate_variable_score(variable_features):
         return 0.0
     return mean(gain(f), f[DOWN])
 """
-    assert read(source) == Pair("harmonic", UP, DOWN)
+    assert read(source) == Operation("harmonic", (UP, DOWN))
     assert read(source.replace("return max(features[UP], FLOOR)", "return gain(features)")) is None
     assert read(source.replace("UP, DOWN = 20, 21", "UP, DOWN = 20, 21 + x")) is None
 
 
 def test_all_reference_rules_are_read_or_at_least_their_features() -> None:
     trees = {name: read(rule.source) for name, rule in REFERENCE_RULES.items()}
-    assert trees["paper_ca"] == product((Leaf(18), 1.0), (Pair("harmonic", UP, DOWN), 1.0), (Leaf(67), 2.0))
+    assert trees["paper_ca"] == product(
+        (Leaf(18), 1.0), (Operation("harmonic", (UP, DOWN)), 1.0), (Leaf(67), 2.0)
+    )
     for name, rule in REFERENCE_RULES.items():
         assert features_read(rule.source), name
         tree = trees[name]

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from bife_core.generators.deadline import call_within
+from bife_core.generators.wire import call_within
 
 
 async def _value(seconds: float) -> str:
