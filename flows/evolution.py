@@ -11,7 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evolution import Driver, EvolutionState, Journal, Workshop
-from bife_core.search import ReportingSearch, open_search
+from bife_core.search import Search, open_search
 from flows.collection import collection
 from flows.operate.abandoned import name_owner
 from flows.operate.artifacts import EvolutionPage, show_verdict
@@ -91,7 +91,7 @@ def evolution(
 
 def _run(
     config: PipelineConfig,
-    search: ReportingSearch,
+    search: Search,
     journal: Journal,
     workshop: Workshop,
     decisions: CollectionSummary | None,

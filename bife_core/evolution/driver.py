@@ -18,9 +18,9 @@ from bife_core.scip.solving import SolveResult
 from bife_core.search import (
     CostLedger,
     GenerationSummary,
-    ReportingSearch,
     Request,
     Sample,
+    Search,
     SearchCost,
     SolveRequest,
     TrialRequest,
@@ -76,7 +76,7 @@ class Driver:
 
     Parameters
     ----------
-    search : ReportingSearch
+    search : Search
         A new one; what the journal knows is told to it again.
     budget : int
         Rules to be sampled in all, for who watches.
@@ -94,7 +94,7 @@ class Driver:
 
     def __init__(
         self,
-        search: ReportingSearch,
+        search: Search,
         name: str,
         budget: int,
         journal: Journal,

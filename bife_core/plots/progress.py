@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bife_core.plots.style import BLUE, GREY, ORANGE, YELLOW, new_figure, number, tidy
-from bife_core.search.summary import GenerationSummary
+from bife_core.search.types import GenerationSummary
 
 
 def progress(summaries: Sequence[GenerationSummary]) -> Figure:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from bife_core.search.bife import BifeSearch
-from bife_core.search.config import SEARCHES
+from bife_core.search.config import SEARCHES, open_search
 from bife_core.search.cost import PARTS, CostLedger, CostPoint, SearchCost
-from bife_core.search.opening import open_search
 from bife_core.search.sampled import ATTEMPTS_PER_SAMPLE, SampledSearch
 from bife_core.search.seeding import sample_id, sample_seed
-from bife_core.search.summary import GenerationSummary, ReportingSearch, summarise
 from bife_core.search.types import (
     Answer,
+    GenerationSummary,
     ReflectionAnswer,
     ReflectionRequest,
     Request,
@@ -35,7 +34,6 @@ __all__ = [
     "GenerationSummary",
     "ReflectionAnswer",
     "ReflectionRequest",
-    "ReportingSearch",
     "Request",
     "Sample",
     "SampleAnswer",
@@ -50,5 +48,4 @@ __all__ = [
     "open_search",
     "sample_id",
     "sample_seed",
-    "summarise",
 ]

@@ -15,13 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bife_core.generators.base import Operator
 from bife_core.search.answers import solved_sample
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import Population, by_high_fidelity, by_low_fidelity, founders
 from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.summary import GenerationSummary, summarise
-from bife_core.search.types import Request, Sample, SolveAnswer, SolveRequest
+from bife_core.search.types import GenerationSummary, Request, Sample, SolveAnswer, SolveRequest
 
 
 class BifeSearch(SampledSearch):
@@ -71,74 +69,43 @@ class BifeSearch(SampledSearch):
         """F_LF a sample must reach to earn solves; None while there is no elite."""
         return self._population.tau
 
-    @property
-    def best(self) -> Sample | None:
-        """The solved rule of highest F_HF, answers of the generation under way included."""
-        ranked = by_high_fidelity(self._samples.values())
-        return ranked[0] if ranked else None
-
-    @property
-    def done(self) -> bool:
-        """Whether there is nothing left to ask."""
-        return not self._pending and not self._to_solve and self._remaining() <= 0
-
-    def generation_summary(self) -> GenerationSummary:
-        """Return the summary of the generation under way; population and tau are those it started with."""
-        return summarise(
-            self.samples,
-            self.generation,
-            alive=self.population,
-            n_elites=len(self.elites),
-            tau=self.tau,
-        )
+    def _summary(self) -> GenerationSummary:
+        return super()._summary().model_copy(update={"n_elites": len(self.elites), "tau": self.tau})
 
     def _next(self) -> tuple[Request, ...]:
         if self._to_solve:
             return tuple(SolveRequest(id=sample.id, sample=sample) for sample in self._to_solve)
-        remaining = self._remaining()
-        if remaining <= 0:
-            return ()
-        self._begin()
-        initialise: tuple[Operator, ...] = tuple("i1" for _ in range(self.config.initial))
-        operators = self.config.operators if self._population.elites else initialise
-        return tuple(
-            self._sample(position, operator, self._parents(operator))
-            for position, operator in enumerate(operators[:remaining])
-        )
+        return self._samples_by(self.config.operators if self.population else ())
 
     def _take(self, told: Told) -> None:
         if self._to_solve:
-            self._take_solves([answer for _, answer in told if isinstance(answer, SolveAnswer)])
+            answers = [answer for _, answer in told if isinstance(answer, SolveAnswer)]
+            solved = [solved_sample(rule, one) for rule, one in zip(self._to_solve, answers, strict=True)]
+            self._samples.update({sample.id: sample for sample in solved})
+            self._to_solve = () if self.population or by_high_fidelity(solved) else self._call_founders()
         else:
-            self._take_samples(told)
+            newcomers = self._admit(told)
+            self._newcomers = tuple(sample.id for sample in newcomers)
+            self._to_solve = self._earns_solves(newcomers)
+        if not self._to_solve:
+            self._population = self._survivors([self._samples[name] for name in self._newcomers])
+            self._reserve = ()
+            self._close()
 
-    def _take_samples(self, told: Told) -> None:
-        newcomers = self._admit(told)
-        self._newcomers = tuple(sample.id for sample in newcomers)
-        if self._population.elites:
+    def _earns_solves(self, newcomers: Sequence[Sample]) -> tuple[Sample, ...]:
+        """Return which samples of a generation are to be solved with."""
+        if self.elites:
             admission = self.config.admission
-            self._to_solve = tuple(rule for rule in newcomers if self._population.admits(rule, admission))
-        else:
-            self._reserve = by_low_fidelity(newcomers)
-            self._call_founders()
-        if not self._to_solve:
-            self._close_generation()
+            return tuple(rule for rule in newcomers if self._population.admits(rule, admission))
+        self._reserve = by_low_fidelity(newcomers)
+        return self._call_founders()
 
-    def _take_solves(self, answers: Sequence[SolveAnswer]) -> None:
-        solved = [solved_sample(rule, answer) for rule, answer in zip(self._to_solve, answers, strict=True)]
-        self._to_solve = ()
-        self._samples.update({sample.id: sample for sample in solved})
-        if not self._population.elites and not by_high_fidelity(solved):
-            self._call_founders()
-        if not self._to_solve:
-            self._close_generation()
+    def _survivors(self, newcomers: Sequence[Sample]) -> Population:
+        """Return the population after a generation."""
+        return self._population.succeeded_by(newcomers, self.config)
 
-    def _call_founders(self) -> None:
+    def _call_founders(self) -> tuple[Sample, ...]:
+        """Return the next that may found the elite, and take them from the reserve."""
         count = founders(self.config)
-        self._to_solve, self._reserve = self._reserve[:count], self._reserve[count:]
-
-    def _close_generation(self) -> None:
-        newcomers = [self._samples[name] for name in self._newcomers]
-        self._population = self._population.succeeded_by(newcomers, self.config)
-        self._reserve = ()
-        self._close()
+        called, self._reserve = self._reserve[:count], self._reserve[count:]
+        return called

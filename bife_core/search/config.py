@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from bife_core.generators.base import EohOperator
 from bife_core.plugins import Plugins
 from bife_core.scip.cost import Cost
+from bife_core.search.types import Search
 from bife_core.values import Value
 
 SEARCHES: Final[Plugins[Callable[..., Any]]] = Plugins(
@@ -130,3 +131,15 @@ class SearchConfig(Value):
         if self.initial > self.samples:
             raise ValueError(f"initial ({self.initial}) cannot exceed samples ({self.samples})")
         return self
+
+
+def open_search(config: SearchConfig) -> Search:
+    """Return a new search of the configured method.
+
+    Raises
+    ------
+    ConfigError
+        If no search has that name, or the package that offers it is broken.
+    """
+    search: Search = SEARCHES.find(config.method)(config)
+    return search

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from bife_core.generators.base import Operator
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_low_fidelity
 from bife_core.search.sampled import SampledSearch, Told
@@ -49,23 +48,12 @@ class EohSearch(SampledSearch):
         return next(iter(by_low_fidelity(self.samples)), None)
 
     def _next(self) -> tuple[Request, ...]:
-        remaining = self._remaining()
-        if remaining <= 0:
-            return ()
-        self._begin()
         if not self._alive:
-            return tuple(
-                self._sample(position, "i1") for position in range(min(self.config.initial, remaining))
-            )
-        return tuple(
-            self._sample(position, operator, self._parents(operator))
-            for position, operator in enumerate(self._turns(min(self.config.population, remaining)))
-        )
-
-    def _turns(self, count: int) -> tuple[Operator, ...]:
-        operators = self.config.operators
-        begun, self._turn = self._turn, self._turn + count
-        return tuple(operators[turn % len(operators)] for turn in range(begun, begun + count))
+            return self._samples_by(())
+        operators, end = self.config.operators, self._turn + self.config.population
+        requests = self._samples_by([operators[turn % len(operators)] for turn in range(self._turn, end)])
+        self._turn += len(requests)
+        return requests
 
     def _take(self, told: Told) -> None:
         newcomers = self._admit(told)

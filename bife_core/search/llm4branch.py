@@ -26,7 +26,6 @@ from bife_core.rules.skeletons import Skeleton, parse_skeleton
 from bife_core.search.answers import solved_sample, trial_costs
 from bife_core.search.config import SearchConfig
 from bife_core.search.islands import Islands
-from bife_core.search.population import by_high_fidelity
 from bife_core.search.sampled import SampledSearch, Told
 from bife_core.search.seeding import sample_seed
 from bife_core.search.tuning import Tuner
@@ -78,11 +77,6 @@ class Llm4BranchSearch(SampledSearch):
     def population(self) -> tuple[Sample, ...]:
         """The programs on all islands after the last completed generation, highest F_HF first."""
         return self.islands.programs
-
-    @property
-    def best(self) -> Sample | None:
-        """The tuned program of highest F_HF."""
-        return next(iter(by_high_fidelity(self.samples)), None)
 
     def _next(self) -> tuple[Request, ...]:
         if self._programs:

@@ -61,11 +61,6 @@ class ReevoSearch(SampledSearch):
         """The valid rule of highest F_LF: ReEvo's elitist."""
         return next(iter(by_low_fidelity(self.samples)), None)
 
-    @property
-    def lesson(self) -> str | None:
-        """The long-term reflection so far."""
-        return self._lesson
-
     def _remaining(self) -> int:
         return super()._remaining() - (self._reflections if self.config.reevo.count_reflections else 0)
 

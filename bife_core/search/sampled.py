@@ -11,13 +11,10 @@ import numpy as np
 from bife_core.generators.base import Operator
 from bife_core.search.answers import answered_sample, check_answers
 from bife_core.search.config import SearchConfig
+from bife_core.search.population import by_high_fidelity, by_low_fidelity
 from bife_core.search.seeding import sample_id, sample_seed
 from bife_core.search.selection import draw_parents
-from bife_core.search.summary import GenerationSummary, summarise
-from bife_core.search.types import Answer, Request, Sample, SampleAnswer, SampleRequest
-
-CROSSOVERS: Final[frozenset[Operator]] = frozenset({"e1", "e2"})
-"""EoH's operators that read several parents."""
+from bife_core.search.types import Answer, GenerationSummary, Request, Sample, SampleAnswer, SampleRequest
 
 ATTEMPTS_PER_SAMPLE: Final = 10
 """Samples asked for at most, per sample of the budget, when failures do not count."""
@@ -27,7 +24,7 @@ Told = Sequence[tuple[Request, Answer]]
 
 
 class SampledSearch(ABC):
-    """Base of searches: write `_next` (what to ask), `_take` (what the answers change) and `best`.
+    """Base of searches: write `_next` (what to ask) and `_take` (what the answers change).
 
     A rule whose hash was seen before becomes a failure, `duplicate of <first id>`. `ask` gives the same requests
     again until they are answered.
@@ -66,9 +63,9 @@ class SampledSearch(ABC):
         return tuple(self._samples.values())
 
     @property
-    @abstractmethod
     def best(self) -> Sample | None:
-        """The rule the search would return now, answers of the generation under way included."""
+        """The rule the search would return now, answers of the generation under way included: that of highest F_HF."""
+        return next(iter(by_high_fidelity(self.samples)), None)
 
     @property
     def population(self) -> tuple[Sample, ...]:
@@ -89,10 +86,6 @@ class SampledSearch(ABC):
     def summaries(self) -> tuple[GenerationSummary, ...]:
         """One summary per completed generation."""
         return tuple(self._summaries)
-
-    def generation_summary(self) -> GenerationSummary:
-        """Return the summary of the generation under way; its population is the one it started with."""
-        return summarise(self.samples, self.generation, alive=self.population)
 
     def ask(self) -> tuple[Request, ...]:
         """Return the next requests, independent of one another; empty when the search is over."""
@@ -127,14 +120,47 @@ class SampledSearch(ABC):
             return left
         return min(left, ATTEMPTS_PER_SAMPLE * self.config.samples - len(self._samples))
 
-    def _begin(self) -> int:
-        """Begin a generation and return its number."""
+    def _begin(self) -> None:
+        """Begin a generation."""
         self._begun += 1
-        return self.generation
 
     def _close(self) -> None:
         """End the generation under way."""
-        self._summaries.append(self.generation_summary())
+        self._summaries.append(self._summary())
+
+    def _summary(self) -> GenerationSummary:
+        """Return the summary of the generation that ends."""
+        samples, alive = self.samples, self.population
+        own = [sample for sample in samples if sample.generation == self.generation]
+        best_low, best_high = by_low_fidelity(samples)[:1], by_high_fidelity(samples)[:1]
+        f_lf = [sample.f_lf for sample in alive if sample.f_lf is not None]
+        return GenerationSummary(
+            generation=self.generation,
+            samples=len(own),
+            failures=sum(not sample.valid for sample in own),
+            solved=sum(sample.f_hf is not None for sample in own),
+            samples_total=len(samples),
+            failures_total=sum(not sample.valid for sample in samples),
+            best_f_lf=best_low[0].f_lf if best_low else None,
+            mean_f_lf=sum(f_lf) / len(f_lf) if f_lf else None,
+            best_f_hf=best_high[0].f_hf if best_high else None,
+            n_alive=len(alive),
+        )
+
+    def _samples_by(self, operators: Sequence[Operator]) -> tuple[Request, ...]:
+        """Begin a generation with a sample by each of EoH's operators, as many as the budget allows.
+
+        Without operators it is an initialisation.
+        """
+        remaining = self._remaining()
+        if remaining <= 0:
+            return ()
+        self._begin()
+        first: Operator = "i1"
+        return tuple(
+            self._sample(position, operator, self._parents(operator))
+            for position, operator in enumerate((operators or [first] * self.config.initial)[:remaining])
+        )
 
     def _sample(
         self,
@@ -163,7 +189,7 @@ class SampledSearch(ABC):
             return ()
         return draw_parents(
             self.population,
-            self.config.crossover_parents if operator in CROSSOVERS else 1,
+            self.config.crossover_parents if operator in ("e1", "e2") else 1,
             population=self.config.population,
             rank_base=self.config.rank_base,
             rng=self._rng,

@@ -163,6 +163,41 @@ class SolveAnswer(Value):
 Answer = SampleAnswer | ReflectionAnswer | TrialAnswer | SolveAnswer
 
 
+class GenerationSummary(Value):
+    """The state of a search after, or within, one generation.
+
+    Attributes
+    ----------
+    generation : int
+        0 for the initial population.
+    samples, failures, solved : int
+        Of this generation: rules sampled, those of them that are out, those of them with an F_HF.
+    samples_total, failures_total : int
+        The same over all generations so far.
+    best_f_lf, best_f_hf : float or None
+        Highest fidelity of any valid rule so far; None while there is none.
+    mean_f_lf : float or None
+        Mean F_LF over the rules alive; None while there is none.
+    n_alive, n_elites : int
+        Size of the population, and of the elite set within it.
+    tau : float or None
+        F_LF that the next samples must reach to earn solves; None without elites.
+    """
+
+    generation: int
+    samples: int
+    failures: int
+    solved: int
+    samples_total: int
+    failures_total: int
+    best_f_lf: float | None = None
+    mean_f_lf: float | None = None
+    best_f_hf: float | None = None
+    n_alive: int = 0
+    n_elites: int = 0
+    tau: float | None = None
+
+
 @runtime_checkable
 class Search(Protocol):
     """A search is a value: no I/O, no clock, its own random generator.
@@ -187,4 +222,19 @@ class Search(Protocol):
     @property
     def best(self) -> Sample | None:
         """The rule the search would return now, by the fidelity it goes by; None while there is none."""
+        ...
+
+    @property
+    def summaries(self) -> tuple[GenerationSummary, ...]:
+        """One summary per completed generation."""
+        ...
+
+    @property
+    def low_fidelity(self) -> bool:
+        """Whether it asks for F_LF, so that decisions have to be recorded."""
+        ...
+
+    @property
+    def training_instances(self) -> int:
+        """Number of training instances that its trials speak of."""
         ...

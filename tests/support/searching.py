@@ -16,7 +16,6 @@ from bife_core.search import (
     BifeSearch,
     ReflectionAnswer,
     ReflectionRequest,
-    ReportingSearch,
     Request,
     Sample,
     SampleAnswer,
@@ -112,7 +111,7 @@ class World:
         return SolveAnswer(id=request.id, f_hf=-10 * value)
 
 
-def rebuilt(config: SearchConfig, told: Sequence[tuple[Answer, ...]]) -> ReportingSearch:
+def rebuilt(config: SearchConfig, told: Sequence[tuple[Answer, ...]]) -> Search:
     """Return the search that was told these answers, by way of JSON."""
     search = open_search(config)
     for answers in told:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bife_core.config import SearchConfig
-from bife_core.search import SEARCHES, ReportingSearch, Search, open_search
+from bife_core.search import SEARCHES, Search, open_search
 from tests.support.searching import World, drive, rebuilt
 
 PAGE = Path(__file__).parents[3] / "docs" / "adding-a-search.md"
@@ -33,7 +33,7 @@ def namespace(blocks: list[str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def registered(namespace: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Callable[[], ReportingSearch]:
+def registered(namespace: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Callable[[], Search]:
     monkeypatch.setitem(SEARCHES, "random", namespace["RandomSearch"])
     return lambda: open_search(config())
 
@@ -48,7 +48,7 @@ def test_the_example_prints_what_the_page_says(
 
 
 @pytest.mark.parametrize("failing", [0.0, 0.4, 1.0])
-def test_the_example_keeps_to_the_contract(registered: Callable[[], ReportingSearch], failing: float) -> None:
+def test_the_example_keeps_to_the_contract(registered: Callable[[], Search], failing: float) -> None:
     world = World(seed=1, failing=failing, repeating=0.3)
     search = registered()
     assert isinstance(search, Search)

@@ -122,11 +122,9 @@ def test_a_run_worked_by_hand() -> None:
         sample("g02-c02", math.nan, sha="j"),
     )
     assert wishes(search) == [("solve", "g02-c01", "", ())]
-    assert not search.done
     told(search, solve("g02-c01", -0.5))
 
     assert search.ask() == ()
-    assert search.done
     assert ids(search.population) == ["g02-c01", "g00-c04", "g00-c02", "g01-c00"]
     assert search.tau == 0.70
     assert search.best is not None
@@ -172,7 +170,7 @@ def test_answers_that_do_not_fit_are_refused_and_change_nothing(
     assert search.ask() == requests
     assert search.samples == ()
     drive(search, World(seed=1))
-    assert search.done
+    assert search.ask() == ()
 
 
 @pytest.mark.parametrize(
@@ -234,7 +232,7 @@ def test_generators_that_only_fail_end_with_the_budget_used(count_failures: bool
     assert search.samples_used == (10 if count_failures else 0)
     assert [len(requests) for requests in asked] == [4] * (attempts // 4) + [2] * (attempts % 4 != 0)
     assert all(r.operator == "i1" for requests in asked for r in requests if isinstance(r, SampleRequest))
-    assert (search.best, search.tau, search.done) == (None, None, True)
+    assert (search.best, search.tau, search.ask()) == (None, None, ())
 
 
 def test_failed_samples_may_be_free() -> None:
@@ -392,7 +390,6 @@ def test_what_holds_at_every_step(config: SearchConfig, world: World) -> None:
             assert len(set(ids(search.population))) == len(search.population)
 
     samples = search.samples
-    assert search.done
     assert search.generation == generations - 1
     if config.count_failures:
         assert len(samples) == search.samples_used == config.samples

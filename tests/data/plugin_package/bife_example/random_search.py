@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bife_core.config import SearchConfig
 from bife_core.search.answers import solved_sample
-from bife_core.search.population import by_high_fidelity, by_low_fidelity
+from bife_core.search.population import by_low_fidelity
 from bife_core.search.sampled import SampledSearch, Told
 from bife_core.search.types import (
     Request,
@@ -18,10 +18,6 @@ class RandomSearch(SampledSearch):
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
         self._chosen: tuple[Sample, ...] = ()
-
-    @property
-    def best(self) -> Sample | None:
-        return next(iter(by_high_fidelity(self.samples)), None)
 
     def _next(self) -> tuple[Request, ...]:
         if self._chosen:
