@@ -53,11 +53,6 @@ class Home:
         return self._directory("runs")
 
     @property
-    def spool(self) -> Path:
-        """Records MLflow has not taken yet."""
-        return self._directory("spool")
-
-    @property
     def locks(self) -> Path:
         """Files that keep two processes from doing the same thing at once."""
         return self._directory("locks")

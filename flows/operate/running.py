@@ -21,8 +21,7 @@ from flows.operate.observer import Observer, SilentObserver, observing
 from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.storage import require_storage
-from tasks.tracking import deliver_waiting, require_store
-from tasks.tracking.evolution import mark_interrupted
+from tasks.tracking import deliver_waiting, mark_interrupted, require_store
 
 P = ParamSpec("P")
 R = TypeVar("R")
