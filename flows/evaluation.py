@@ -30,8 +30,8 @@ from tasks.evaluation import (
     track_evaluation,
 )
 from tasks.evaluation_files import search_behind
-from tasks.origin import origin_of
 from tasks.records import InstanceSet
+from tasks.registry import origin_of
 from tasks.states import in_plain_words, told
 from tasks.tracking import EVALUATION
 

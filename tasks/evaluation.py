@@ -17,7 +17,7 @@ from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evaluation.summary import evaluate as _evaluate
 from bife_core.methods.base import Method
 from bife_core.report import Story
-from tasks import evaluation_files, run_rules
+from tasks import evaluation_files
 from tasks.collection import instances_dataset
 from tasks.home import project_home
 from tasks.locks import alone_at
@@ -29,8 +29,6 @@ from tasks.storage import recall
 from tasks.tracking import store
 from tasks.tracking.stages import Stage, flat, track_stage
 from tasks.workers import worker_pool
-
-run_rules.register()
 
 
 def evaluation_key(

@@ -17,16 +17,9 @@ from bife_core.features import FEATURES
 from bife_core.methods.loading import load_method
 from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.rules import rule_sha
-from tasks.champions import crown
-from tasks.promotion import model_card
-from tasks.registry import (
-    FEWEST_INSTANCES,
-    Evidence,
-    list_rules,
-    load_registered_rule,
-    register_rule,
-    registered_name,
-)
+from tasks.registry import FEWEST_INSTANCES, Evidence, list_rules, load_registered_rule, registered_name
+from tasks.registry.champions import crown
+from tasks.registry.registering import register_rule
 from tasks.tracking import store
 
 SOURCE = """def candidate_variable_score(variable_features) -> float:
@@ -65,7 +58,7 @@ def evidence(number=0, **known):
 
 def register(name, number=0, **known):
     source, given = SOURCE.format(number), evidence(number, **known)
-    return crown(register_rule(name, source, given, model_card(name, source, given)), given)
+    return crown(register_rule(name, source, given), given)
 
 
 def test_names_are_clean_and_sizes_kept_apart():
@@ -110,7 +103,7 @@ def test_a_scorer_is_registered_and_loaded_like_a_rule(name):
     names = (FEATURES[24].name, FEATURES[3].name)
     scorer = MlpMethod(name="linear", inputs=names, layers=(layer,))
     given = evidence(sha=scorer.identity)
-    registered = register_rule(name, scorer.text, given, model_card(name, scorer.text, given))
+    registered = register_rule(name, scorer.text, given)
     assert load_method(registered.reference) == scorer
     with pytest.raises(RuleError, match="is not a usable rule"):
         bife_core.rules.load_rule(registered.reference)
