@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache, partial
 from pathlib import Path
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 from bife_core.errors import ConfigError
@@ -21,6 +20,7 @@ from bife_core.sandbox.environment import usable_cores
 from bife_core.sandbox.failure import WorkerFailure
 from bife_core.sandbox.limits import MEASURES, Confinement, directories_of, memory_share_mb
 from bife_core.sandbox.process import WorkerProcess
+from bife_core.sandbox.workers import Workers
 
 START_LIMIT_S: Final = 120.0
 """Wall seconds a worker may take to start; a slow disk under load needs many."""
@@ -36,7 +36,7 @@ class _Task(NamedTuple):
     writes: frozenset[Path]
 
 
-class WorkerPool:
+class WorkerPool(Workers):
     """Runs functions of `bife_core` in child processes with a hard limit on wall time.
 
     They stand behind the walls of `bife_core.sandbox.confinement`. Processes start when first needed and serve
@@ -75,57 +75,20 @@ class WorkerPool:
         cores = usable_cores()
         if workers is not None and workers < 1:
             raise ConfigError(f"A worker pool needs at least 1 worker, not {workers}.")
-        self.workers = len(cores) if workers is None else workers
+        self._workers = len(cores) if workers is None else workers
         self._start_limit_s = start_limit_s
         self._slots = slots
         self._queue: SimpleQueue[tuple[_Task, ...] | None] = SimpleQueue()
-        self._state = _State(measures, memory_share_mb(self.workers))
-        self._cores = [cores[i % len(cores)] if pin else None for i in range(self.workers)]
+        self._state = _State(measures, memory_share_mb(self._workers))
+        self._cores = [cores[i % len(cores)] if pin else None for i in range(self._workers)]
         self._threads: list[threading.Thread] = []
         # Holds only the state: a pool that is dropped or still open at exit must not leave processes behind.
-        self._finalizer = weakref.finalize(self, _shut, self._state, self._queue, self.workers)
+        self._finalizer = weakref.finalize(self, _shut, self._state, self._queue, self._workers)
 
-    def submit(
-        self,
-        call: str,
-        arguments: dict[str, Any],
-        *,
-        limit_s: float,
-        memory_mb: float | None = None,
-        reads: Iterable[Path] = (),
-        writes: Iterable[Path] = (),
-    ) -> Future[Any]:
-        """Queue one call and return the future of its result.
-
-        A worker can read and write only where the calls it serves need it; one that may write more than a call
-        needs is replaced before that call.
-
-        Parameters
-        ----------
-        call : str
-            ``"bife_core.module:function"``, a public function of this package.
-        arguments : dict
-            Keyword arguments; JSON must hold them. NaN and infinities pass.
-        limit_s : float
-            Wall seconds from the moment a worker takes up the call; waiting in the queue does not count.
-        memory_mb : float or None
-            Address space the call may take; None allows a worker's share of the machine's memory.
-        reads, writes : iterable of Path
-            Files or directories the call names. Reading a file or writing to it takes in its directory.
-
-        Returns
-        -------
-        Future
-            Its result is the function's result after a round trip through JSON; its exception is a
-            `WorkerFailure`.
-
-        Raises
-        ------
-        WorkerFailure
-            If the pool is closed, or the call could not be sent at all.
-        """
-        allowed: dict[str, Any] = {"memory_mb": memory_mb, "reads": reads, "writes": writes}
-        return self.submit_in_turn(call, [arguments], limit_s=limit_s, **allowed)[0]
+    @property
+    def workers(self) -> int:
+        """Processes at most."""
+        return self._workers
 
     def submit_in_turn(
         self,
@@ -137,26 +100,7 @@ class WorkerPool:
         reads: Iterable[Path] = (),
         writes: Iterable[Path] = (),
     ) -> list[Future[Any]]:
-        """Queue calls that one worker, on one core, makes one right after the other.
-
-        Each has a future and a limit of its own; one that fails does not keep the next from being made.
-
-        Parameters
-        ----------
-        call : str
-            As in `submit`.
-        arguments : sequence of dict
-            Keyword arguments of each call, in order.
-        limit_s : float
-            Wall seconds of each call.
-        memory_mb, reads, writes
-            As in `submit`, for each call.
-
-        Raises
-        ------
-        WorkerFailure
-            If the pool is closed, or the calls could not be sent at all.
-        """
+        """Queue calls; see `Workers`. A worker that may write more than they need is replaced before them."""
         if not well_formed(call):
             raise WorkerFailure("error", f"A worker runs only 'bife_core.module:function', not {call!r}.")
         if not limit_s > 0:
@@ -172,24 +116,16 @@ class WorkerPool:
                 raise WorkerFailure("closed", f"{call} cannot run because its worker pool is closed.")
             self._queue.put(tasks)
             self._state.unfinished += 1
-            if len(self._threads) < min(self.workers, self._state.unfinished):
+            if len(self._threads) < min(self._workers, self._state.unfinished):
                 self._add_thread()
         return [task.future for task in tasks]
 
     def close(self) -> None:
-        """Stop at once: queued calls are cancelled, running ones are killed, no process stays behind."""
+        """Stop at once; see `Workers`."""
         self._finalizer()
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join()
-
-    def __enter__(self) -> WorkerPool:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _add_thread(self) -> None:
         core = self._cores[len(self._threads)]
@@ -245,7 +181,8 @@ def _serve(
                     process, answer, failure = _ask(state, process, task, hold, start_limit_s)
                 if task is tasks[-1]:
                     turn.close()
-                    _count_down(state)
+                    with state.lock:
+                        state.unfinished -= 1
                 if not wanted:
                     task.future.cancel()
                 elif failure is None:
@@ -327,8 +264,3 @@ def _release(state: _State, process: WorkerProcess) -> None:
     with state.lock:
         state.processes.discard(process)
     process.close()
-
-
-def _count_down(state: _State) -> None:
-    with state.lock:
-        state.unfinished -= 1

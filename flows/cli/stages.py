@@ -176,8 +176,8 @@ def run_flow(
 
     from flows.cli.watching import watching
     from flows.operate.running import report_interruption, run
-    from tasks.collection import benchmark
     from tasks.home import project_home
+    from tasks.instances import benchmark
 
     try:
         # Opened before Prefect starts, so that a folder that cannot be used is reported at once.
