@@ -13,6 +13,7 @@ from typing import Any
 
 from bife_core.rules import rule_sha
 from tasks.registry import Evidence, RegisteredRule
+from tasks.registry.champions import crown
 from tasks.registry.registering import register_rule
 from tasks.tracking import store
 
@@ -59,6 +60,12 @@ def evidence(number: int, **known: Any) -> Evidence:
 def challenge(name: str, number: int, **known: Any) -> RegisteredRule:
     """Register a rule as an evaluation would."""
     return register_rule(name, source(number), evidence(number, **known))
+
+
+def crowned(name: str, number: int, **known: Any) -> RegisteredRule:
+    """Register a rule and let the gate decide, as a pipeline does."""
+    given = evidence(number, **known)
+    return crown(register_rule(name, source(number), given), given)
 
 
 def main() -> None:

@@ -7,22 +7,15 @@ import uuid
 import pytest
 
 from tasks.registry import CHALLENGER, CHAMPION, by_alias
-from tasks.registry.champions import crown, open_case, refuse, roll_back
+from tasks.registry.champions import open_case, refuse, roll_back
 from tasks.registry.refusals import refusal
-from tasks.registry.registering import register_rule
 from tasks.tracking import store
-from tests.support.challenging import beside, challenge, evidence, source
+from tests.support.challenging import beside, challenge, crowned
 
 
 @pytest.fixture
 def name() -> str:
     return f"bife-test-{uuid.uuid4().hex[:8]}"
-
-
-def crowned(name: str, number: int, **known):
-    """Register a rule and let the gate decide, as a pipeline does."""
-    given = evidence(number, **known)
-    return crown(register_rule(name, source(number), given), given)
 
 
 def said(word: str, at: str, digest: str = "digest") -> dict[str, str]:

@@ -13,7 +13,7 @@ from bife_core.errors import ConfigError
 from bife_core.solves import SolveOutcome
 from tasks import storage
 from tasks.collection import collect, decisions_dataset
-from tasks.evolution import alone_in_evolution, evolution_directory
+from tasks.evolution import alone_in_evolution
 from tasks.progress import listening
 from tasks.solves import SharedSolves, solve_store
 from tasks.storage import address_of, fetch, publish, recall, require_storage, share, storage_root
@@ -99,12 +99,13 @@ def test_what_never_changes_is_left_as_it_is(root, homes):
 
 def test_another_machine_goes_on_with_an_evolution_even_if_it_failed_here(root, homes):
     homes("here")
-    with pytest.raises(ZeroDivisionError), alone_in_evolution("key"):  # noqa: PT012
-        (evolution_directory("key") / "calls.json").write_text("paid")
+    with pytest.raises(ZeroDivisionError), alone_in_evolution("key") as folder:  # noqa: PT012
+        folder.mkdir(parents=True)
+        (folder / "calls.json").write_text("paid")
         raise ZeroDivisionError
     homes("there")
-    with alone_in_evolution("key"):
-        assert (evolution_directory("key") / "calls.json").read_text() == "paid"
+    with alone_in_evolution("key") as folder:
+        assert (folder / "calls.json").read_text() == "paid"
 
 
 def test_solves_are_paid_for_once_on_all_machines(root, homes):
