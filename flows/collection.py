@@ -5,7 +5,6 @@ from __future__ import annotations
 from prefect import flow
 
 from bife_core.config import PipelineConfig
-from bife_core.decisions.collecting import CollectionSummary
 from flows.operate.abandoned import name_owner
 from flows.operate.observer import noted, observer
 from flows.results import CollectionResult, TrackedRun
@@ -30,8 +29,7 @@ def collection(config: PipelineConfig) -> CollectionResult:
         If the instances cannot be used or gave no decision.
     """
     observer().stage("collection", f"{config.collection.decisions} decisions on {config.instances.label}")
-    collected = collect(config.instances, config.collection, config.runner)
-    summary = CollectionSummary.model_validate(collected)
+    summary = collect(config.instances, config.collection, config.runner)
     run_id = track_collection(config.instances, config.collection, summary)
     wanted, count = config.collection.decisions, f"{len(summary.instances)} instances."
     few = f"{summary.decisions} of {wanted} decisions could be recorded on {count}"

@@ -11,7 +11,6 @@ from prefect import flow
 from pydantic import Field
 
 from bife_core.config import InstancesConfig, PipelineConfig, protocol
-from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.methods.loading import load_method
 from bife_core.report import Story
 from bife_core.scip.builtin import BUILTIN_BRANCHERS
@@ -21,7 +20,6 @@ from flows.operate.observer import noted, observer
 from flows.registration import present_champion, refusal_notes, register_rule
 from flows.results import EvaluationResult, TrackedRun
 from flows.verdicts import comparison, evaluation_verdict
-from tasks.collection import prepare_instances
 from tasks.evaluation import (
     evaluate,
     evaluation_directory,
@@ -30,8 +28,8 @@ from tasks.evaluation import (
     track_evaluation,
 )
 from tasks.evaluation_files import search_behind
-from tasks.origin import origin_of
-from tasks.records import InstanceSet
+from tasks.instances import InstanceSet, prepare_instances
+from tasks.registry import origin_of
 from tasks.states import in_plain_words, told
 from tasks.tracking import EVALUATION
 
@@ -86,12 +84,12 @@ def evaluation(
         instances = config.instances.model_copy(update={"size": size}) if _sized(config) else config.instances
         groups.setdefault(
             setting_name(instances),
-            InstanceSet.model_validate(prepare_instances(instances, "test", settings.instances)),
+            prepare_instances(instances, "test", settings.instances),
         )
     count = sum(len(group.instances) for group in groups.values())
     seeds = "1 seed" if len(settings.seeds) == 1 else f"{len(settings.seeds)} seeds"
     observer().stage("evaluation", f"{count} held-out instances, {seeds}")
-    summary = EvaluationSummary.model_validate(evaluate(methods, groups, settings, config.runner))
+    summary = evaluate(methods, groups, settings, config.runner)
     every = tuple(groups.values())
     notes = tuple(dict.fromkeys(note for group in every for note in group.notes))
     story = Story(

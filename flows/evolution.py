@@ -20,7 +20,6 @@ from flows.operate.model_key import model_key
 from flows.operate.observer import observer
 from flows.results import EvolutionResult, TrackedRun
 from flows.verdicts import evolution_verdict, links
-from tasks.collection import prepare_instances
 from tasks.evolution import (
     alone_in_evolution,
     describe_evolution,
@@ -28,7 +27,7 @@ from tasks.evolution import (
     require_generator,
     share_evolution,
 )
-from tasks.records import InstanceSet
+from tasks.instances import InstanceSet, prepare_instances
 from tasks.searching import TaskExecutor
 from tasks.states import in_plain_words, told
 from tasks.tracking import EVOLUTION, run_url
@@ -75,7 +74,7 @@ def evolution(
         "evolution",
         f"{config.search.method}, {config.search.samples} samples by {config.generator.kind}",
     )
-    design = InstanceSet.model_validate(prepare_instances(config.instances, "design", config.high.instances))
+    design = prepare_instances(config.instances, "design", config.high.instances)
     training = _training(config, design, search.training_instances) if search.training_instances else None
     opened = describe_evolution(config, decisions, design, training)
     with model_key(config.generator), alone_in_evolution(opened.key) as folder:
@@ -161,9 +160,7 @@ def _addresses(run_id: str) -> tuple[str, str, str]:
 
 def _training(config: PipelineConfig, design: InstanceSet, count: int) -> InstanceSet:
     """Return instances for trials: further design instances, so that F_HF is measured on others."""
-    wider = InstanceSet.model_validate(
-        prepare_instances(config.instances, "design", len(design.instances) + count)
-    )
+    wider = prepare_instances(config.instances, "design", len(design.instances) + count)
     others = [instance for instance in wider.instances if instance not in design.instances]
     pool = [*others, *design.instances]
     chosen = tuple(pool[position % len(pool)] for position in range(count))

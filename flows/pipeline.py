@@ -17,8 +17,7 @@ from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 from flows.validation import choose_final
 from flows.verdicts import comparison, pipeline_verdict
 from tasks.evolution import require_generator
-from tasks.origin import Origin, lineage
-from tasks.registry import FEWEST_INSTANCES, RegisteredRule
+from tasks.registry import FEWEST_INSTANCES, Origin, RegisteredRule, lineage
 from tasks.states import in_plain_words, told
 from tasks.tracking import TrackingError
 

@@ -17,7 +17,7 @@ from flows.operate.artifacts import show_verdict
 from flows.operate.events import present_run
 from flows.operate.observer import observer
 from flows.verdicts import link
-from tasks.champions import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
+from tasks.registry.champions import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
 from tasks.states import in_plain_words, told
 
 _POLL_S = 3
@@ -78,21 +78,21 @@ def promotion(
             "`bife up`, set PREFECT_API_URL, or promote with approval='gate'."
         )
     observer().stage("promotion", f"the challenger of {name}")
-    case = Case.model_validate(open_case(name))
+    case = open_case(name)
     show_verdict(name, "promotion", summary(case))
     if not case.weighing.promote:
         return _stays(case, GATE, case.weighing.reason)
     if approval == "gate":
-        change = ChampionChange.model_validate(promote(name, case.version, GATE, case.weighing.reason))
+        change = promote(name, case.version, GATE, case.weighing.reason)
         return told(change, f"Version {case.version} is champion: {case.weighing.reason}")
     try:
         answer = _ask(case, int(wait_hours * 3600))
     except FlowPauseTimeout:
         return _stays(case, "nobody", f"Nobody answered within {wait_hours:g} hours.")
     if answer.decision == "reject":
-        refused = ChampionChange.model_validate(refuse(name, case.version, answer.who, answer.reason))
+        refused = refuse(name, case.version, answer.who, answer.reason)
         return told(refused, f"Version {case.version} was refused by {answer.who}: {answer.reason}")
-    approved = ChampionChange.model_validate(promote(name, case.version, answer.who, answer.reason))
+    approved = promote(name, case.version, answer.who, answer.reason)
     return told(approved, f"Version {case.version} is champion, approved by {answer.who}: {answer.reason}")
 
 
@@ -115,7 +115,7 @@ def rollback(name: RuleName, reason: Text, who: Text) -> ChampionChange:
     TrackingError
         If the registry cannot be reached.
     """
-    change = ChampionChange.model_validate(roll_back(name, who, reason))
+    change = roll_back(name, who, reason)
     return told(change, f"Version {change.version} of {name} is champion again, by {who}: {reason}")
 
 

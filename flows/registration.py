@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bife_core.config import PipelineConfig
 from flows.operate.events import CHALLENGER_REGISTERED, announce
 from flows.operate.observer import noted, observer
 from flows.results import EvaluationResult
-from tasks.origin import Origin
-from tasks.promotion import register
-from tasks.registry import CHALLENGER, CHAMPION, Evidence, RegisteredRule, champion_of, registered_name
+from tasks.registry import (
+    CHALLENGER,
+    CHAMPION,
+    Evidence,
+    Origin,
+    RegisteredRule,
+    by_alias,
+    register,
+    registered_name,
+)
 from tasks.tracking import TrackingError
 
 
@@ -23,15 +32,8 @@ def register_rule(config: PipelineConfig, evaluated: EvaluationResult, origin: O
         If the registry cannot be reached.
     """
     observer().stage("registration", "the best rule")
-    registered = RegisteredRule.model_validate(
-        register(
-            config.instances,
-            evaluated.source,
-            evidence(config, evaluated, origin),
-            origin.lineage,
-            by_gate=config.approval == "gate",
-        )
-    )
+    known = evidence(config, evaluated, origin)
+    registered = register(config.instances, evaluated.source, known, by_gate=config.approval == "gate")
     if CHALLENGER in registered.aliases and CHAMPION not in registered.aliases:
         payload = {"name": registered.name, "approval": config.approval}
         announce(CHALLENGER_REGISTERED, registered.name, payload)
@@ -53,23 +55,34 @@ def refusal_notes(registered: RegisteredRule) -> tuple[str, ...]:
 def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> Evidence:
     """Return what is known of a rule after its evaluation."""
     summary = evaluated.summary
-    champion = champion_of(registered_name(config.instances))
+    champion = by_alias(registered_name(config.instances), CHAMPION)
     champion_sha = "" if champion is None else champion.tags.get("sha", "")
     label = summary.label_of(champion_sha)
     beside = summary.versus(label) if label is not None and label != summary.rule else None
-    compared = {} if beside is None else beside.model_dump(include={"ratio", "ci_low", "ci_high"})
+    measured_beside: dict[str, Any] = {}
+    if beside is not None:
+        measured_beside = {
+            "champion_sha": champion_sha,
+            "champion_ratio": beside.ratio,
+            "champion_ci_low": beside.ci_low,
+            "champion_ci_high": beside.ci_high,
+        }
     return Evidence(
-        **summary.model_dump(include={"ratio", "ci_low", "ci_high", "confidence", "baseline", "instances"}),
-        **origin.model_dump(exclude={"lineage"}),
+        **origin.model_dump(),
         sha=evaluated.sha,
         benchmark=config.instances.label,
         size=config.instances.size,
+        ratio=summary.ratio,
+        ci_low=summary.ci_low,
+        ci_high=summary.ci_high,
+        confidence=summary.confidence,
+        baseline=summary.baseline,
+        instances=summary.instances,
         seeds=len(summary.seeds),
         mismatches=len(summary.mismatches),
         evaluation_run=evaluated.run.run_id,
         test_digest=evaluated.test_digest,
-        champion_sha=champion_sha if beside is not None else "",
-        **{f"champion_{name}": value for name, value in compared.items()},
+        **measured_beside,
     )
 
 
@@ -80,7 +93,7 @@ def present_champion(config: PipelineConfig) -> tuple[str, ...]:
     registry to ask there is none, and a rule measured without it is not promoted later by mistake.
     """
     try:
-        champion = champion_of(registered_name(config.instances))
+        champion = by_alias(registered_name(config.instances), CHAMPION)
     except TrackingError as error:
         observer().note(f"The rule is not measured beside the champion. {error}")
         return ()

@@ -9,9 +9,8 @@ from bife_core.evaluation.choosing import Choice
 from bife_core.search import Sample
 from flows.operate.observer import observer
 from flows.results import EvolutionResult
-from tasks.collection import prepare_instances
 from tasks.evaluation_files import search_record
-from tasks.records import InstanceSet
+from tasks.instances import prepare_instances
 from tasks.validation import finalists, validate
 
 
@@ -35,18 +34,14 @@ def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Samp
     few = finalists(record.samples if record is not None else (), config.validation.finalists)
     if best.f_hf is None or len(few) < 2:
         return best, _file(evolved, best), None
-    instances = InstanceSet.model_validate(
-        prepare_instances(config.instances, "validation", config.validation.instances)
-    )
-    design = InstanceSet.model_validate(prepare_instances(config.instances, "design", config.high.instances))
-    known = {instance.content for instance in design.instances}
-    if all(instance.content in known for instance in instances.instances):
+    instances = prepare_instances(config.instances, "validation", config.validation.instances)
+    design = prepare_instances(config.instances, "design", config.high.instances)
+    known = {instance.digest for instance in design.instances}
+    if all(instance.digest in known for instance in instances.instances):
         return best, _file(evolved, best), None
     observer().stage("validation", f"{len(few)} rules on {len(instances.instances)} instances of their own")
     sources = {sample.id: sample.source or "" for sample in few}
-    choice = Choice.model_validate(
-        validate(sources, instances, config.validation, config.high, config.runner)
-    )
+    choice = validate(sources, instances, config.validation, config.high, config.runner)
     chosen = next(sample for sample in few if sample.id == choice.chosen)
     return chosen, _file(evolved, chosen), choice
 

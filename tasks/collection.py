@@ -1,49 +1,24 @@
-"""Tasks that make the data of an evolution: instances, and strong-branching decisions on them."""
+"""Tasks that record strong-branching decisions and write that to MLflow."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from functools import lru_cache
 from typing import Any
 
 from prefect import task
 
-from bife_core.benchmarks.base import Benchmark, Split
-from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig, RunnerConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
 from tasks.home import project_home
+from tasks.instances import benchmark
 from tasks.locks import alone_at
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
-from tasks.records import InstanceRef, InstanceSet
 from tasks.storage import address_of, recall, share
 from tasks.tracking import store
 from tasks.tracking.stages import Stage, flat, track_stage
 from tasks.workers import worker_pool
-
-
-@lru_cache(maxsize=8)
-def benchmark(config: InstancesConfig) -> Benchmark:
-    """Return the benchmark a configuration names; a folder is screened once per process."""
-    return open_benchmark(config, project_home().instances)
-
-
-@task(name="instances", task_run_name="instances {split}")
-def prepare_instances(config: InstancesConfig, split: Split, count: int) -> dict[str, Any]:
-    """Generate or find the instances of a split and return an `InstanceSet` as JSON.
-
-    Raises
-    ------
-    ConfigError, InstanceError
-        If there is no such benchmark, or it has no usable model.
-    """
-    opened = benchmark(config)
-    chosen = tuple(InstanceRef.of(instance) for instance in opened.instances(split, count))
-    return InstanceSet(label=opened.name, split=split, instances=chosen, notes=opened.notes).model_dump(
-        mode="json"
-    )
 
 
 @task(
@@ -55,8 +30,8 @@ def collect(
     instances: InstancesConfig,
     config: CollectionConfig,
     runner: RunnerConfig,
-) -> dict[str, Any]:
-    """Record strong-branching decisions and return a `CollectionSummary` as JSON.
+) -> CollectionSummary:
+    """Record strong-branching decisions.
 
     What an instance gave is on disk before it is used, so running this again solves only what is missing.
 
@@ -79,7 +54,7 @@ def collect(
             note_listener(),
         )
         share(directory)
-    return summary.model_dump(mode="json")
+    return summary
 
 
 @task(
@@ -119,15 +94,4 @@ def decisions_dataset(instances: InstancesConfig, summary: CollectionSummary) ->
         "source": address_of(summary.path),
         "profile": {"decisions": summary.decisions, "candidates": summary.candidates},
         "context": "collection",
-    }
-
-
-def instances_dataset(chosen: InstanceSet) -> dict[str, Any]:
-    """Describe a set of instances as an MLflow dataset."""
-    return {
-        "name": f"{chosen.label}-{chosen.split}",
-        "digest": chosen.content,
-        "source": str(chosen.instances[0].path.parent),
-        "profile": {"instances": len(chosen.instances)},
-        "context": chosen.split,
     }

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from prefect import task
 
@@ -17,20 +17,23 @@ from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evaluation.summary import evaluate as _evaluate
 from bife_core.methods.base import Method
 from bife_core.report import Story
-from tasks import evaluation_files, run_rules
-from tasks.collection import instances_dataset
+from tasks import evaluation_files
 from tasks.home import project_home
+from tasks.instances import InstanceSet
 from tasks.locks import alone_at
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
-from tasks.records import InstanceSet
 from tasks.solves import solve_store
 from tasks.storage import recall
 from tasks.tracking import store
 from tasks.tracking.stages import Stage, flat, track_stage
 from tasks.workers import worker_pool
 
-run_rules.register()
+SOLVE_COLUMNS: Final = (
+    "setting", "instance", "seed", "brancher", "status", "cpu_s", "nodes", "fair_nodes", "lp_iterations",
+    "primal_bound", "gap",
+)  # fmt: skip
+"""What a reader looks at first of a solve."""
 
 
 def evaluation_key(
@@ -75,8 +78,8 @@ def evaluate(
     settings: dict[str, InstanceSet],
     config: EvaluationConfig,
     runner: RunnerConfig,
-) -> dict[str, Any]:
-    """Solve the instances of all settings with all methods and return an `EvaluationSummary` as JSON.
+) -> EvaluationSummary:
+    """Solve the instances of all settings with all methods.
 
     Solves done before by the same evaluation are reused.
 
@@ -96,7 +99,7 @@ def evaluate(
     with alone_at(lock, f"the evaluation of {methods[0].name}", note_listener()):
         summary = _evaluate(
             methods,
-            [Setting(name, chosen.members) for name, chosen in settings.items()],
+            [Setting(name, chosen.instances) for name, chosen in settings.items()],
             config,
             worker_pool(runner),
             solve_store(),
@@ -105,7 +108,7 @@ def evaluate(
         )
     directory = evaluation_directory(evaluation_key(methods, list(settings.values()), config, summary))
     recall(directory)
-    return evaluation_files.as_first_measured(directory, summary).model_dump(mode="json")
+    return evaluation_files.as_first_measured(directory, summary)
 
 
 @task(
@@ -160,9 +163,11 @@ def track_evaluation(
             "verdict": summary.leading[0].finding if summary.leading else "undecided",
             "mlflow.note.content": evaluation_files.abstract(summary),
         },
-        datasets=tuple(instances_dataset(chosen) for chosen in instances),
+        datasets=tuple(chosen.dataset for chosen in instances),
         tables={
-            "solves_table.json": tuple(solve_row(row) for row in summary.rows),
+            "solves_table.json": tuple(
+                {column: row.get(column) for column in SOLVE_COLUMNS} for row in summary.rows
+            ),
             "comparisons_table.json": tuple(comparison.model_dump() for comparison in summary.comparisons),
         },
         files=tuple(path.name for path in files),
@@ -173,21 +178,3 @@ def track_evaluation(
 def evaluation_directory(key: str) -> Path:
     """Return where the files of an evaluation lie."""
     return project_home().runs / f"evaluation-{key}"
-
-
-def solve_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns of one solve that a reader looks at first."""
-    columns = (
-        "setting",
-        "instance",
-        "seed",
-        "brancher",
-        "status",
-        "cpu_s",
-        "nodes",
-        "fair_nodes",
-        "lp_iterations",
-        "primal_bound",
-        "gap",
-    )
-    return {column: row.get(column) for column in columns}

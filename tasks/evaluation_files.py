@@ -31,6 +31,7 @@ from bife_core.report.figures import ReportFigure
 from bife_core.report.tables import comparison_latex
 from bife_core.search import Sample
 from tasks.home import project_home
+from tasks.registry import registered, tag_of_run
 from tasks.storage import recall
 from tasks.tracking import store
 
@@ -137,10 +138,8 @@ def search_behind(reference: str) -> SearchRecord | None:
         If MLflow cannot be asked about a reference it holds.
     """
     if reference.startswith("runs:/"):
-        return _evolution(_tag_of_run(reference.removeprefix("runs:/").partition("/")[0], "evolution_key"))
+        return _evolution(tag_of_run(reference.removeprefix("runs:/").partition("/")[0], "evolution_key"))
     if reference.startswith("models:/"):
-        from tasks.registry import registered
-
         return _evolution(registered(reference).tags.get("evolution_key", ""))
     path = Path(reference)
     record = search_record(path.parent) if path.suffix == ".py" else None
@@ -195,7 +194,7 @@ def _directory(reference: str) -> Path:
     if match is None:
         path = Path(reference)
         return path.parent if path.is_file() else path
-    key = _tag_of_run(match[1], "bife.key")
+    key = tag_of_run(match[1], "bife.key")
     local = project_home().runs / f"evaluation-{key}"
     if (local / RECORD).is_file():
         return local
@@ -214,17 +213,6 @@ def _newest() -> Path:
     if not found:
         raise BifeError("No evaluation has been made yet; `bife evaluate --rule REF` makes one.")
     return found[-1].parent
-
-
-def _tag_of_run(run_id: str, tag: str) -> str:
-    try:
-        return str(store.client().get_run(run_id).data.tags.get(tag, ""))
-    except MlflowException as error:
-        if error.error_code == "RESOURCE_DOES_NOT_EXIST":
-            raise BifeError(f"MLflow at {store.tracking_uri()} holds no run {run_id}.") from error
-        raise store.TrackingError(
-            f"MLflow at {store.tracking_uri()} cannot be asked for run {run_id} ({store.first_line(error)})."
-        ) from error
 
 
 def _write(path: Path, text: str) -> Path:

@@ -11,11 +11,11 @@ from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evolution import Journal, Opened, Workshop, evolution_facts, evolution_key, generator_identity
 from bife_core.generators import Account, open_generator
-from tasks.collection import decisions_dataset, instances_dataset
+from tasks.collection import decisions_dataset
 from tasks.home import project_home
+from tasks.instances import InstanceSet
 from tasks.locks import alone_at, process_lock
 from tasks.progress import note_listener
-from tasks.records import InstanceSet
 from tasks.solves import solve_store
 from tasks.storage import recall, share
 from tasks.tracking.stages import flat
@@ -53,11 +53,11 @@ def describe_evolution(
         config.instances.label,
         generator_identity(config.generator),
         decisions.digest if decisions is not None else None,
-        design.members,
-        training.members if training is not None else (),
+        design.instances,
+        training.instances if training is not None else (),
     )
     read = [decisions_dataset(config.instances, decisions)] if decisions is not None else []
-    read += [instances_dataset(chosen) for chosen in (design, training) if chosen is not None]
+    read += [chosen.dataset for chosen in (design, training) if chosen is not None]
     search, label = config.search, config.instances.label
     return Opened(
         key=evolution_key(facts),
@@ -121,7 +121,7 @@ def open_workshop(
         low=config.low,
         high=config.high,
         decisions=decisions.path if decisions is not None else None,
-        design=design.members,
-        training=training.members if training is not None else (),
+        design=design.instances,
+        training=training.instances if training is not None else (),
         note=note_listener(),
     )

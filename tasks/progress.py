@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from bife_core.sandbox import Note
+
 Progress = Callable[[int, int], None]
 """Called with (done, of how many)."""
-
-Note = Callable[[str], None]
-"""Called with a sentence a person should read."""
 
 _note_listener: ContextVar[Note | None] = ContextVar("bife_note", default=None)
 _listener: ContextVar[Progress | None] = ContextVar("bife_progress", default=None)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from prefect import task
 
 from bife_core.config import HighFidelityConfig, RunnerConfig, ValidationConfig
-from bife_core.evaluation.choosing import choose
+from bife_core.evaluation.choosing import Choice, choose
 from bife_core.evaluation.measuring import Setting
 from bife_core.methods.rule import RuleMethod
 from bife_core.search import Sample
+from tasks.instances import InstanceSet
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
-from tasks.records import InstanceSet
 from tasks.solves import solve_store
 from tasks.workers import worker_pool
 
@@ -38,8 +37,8 @@ def validate(
     config: ValidationConfig,
     high: HighFidelityConfig,
     runner: RunnerConfig,
-) -> dict[str, Any]:
-    """Solve validation instances with each sample and return a `Choice` as JSON.
+) -> Choice:
+    """Solve validation instances with each sample, and choose.
 
     Parameters
     ----------
@@ -52,10 +51,9 @@ def validate(
         If every sample failed on some instance.
     """
     rules = [RuleMethod(name=name, source=source) for name, source in samples.items()]
-    setting = Setting("validation", instances.members)
-    choice = choose(
+    return choose(
         rules,
-        setting,
+        Setting("validation", instances.instances),
         config,
         high,
         worker_pool(runner),
@@ -63,4 +61,3 @@ def validate(
         progress_listener(),
         note_listener(),
     )
-    return choice.model_dump(mode="json")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from bife_core.benchmarks.base import Instance
@@ -81,7 +81,6 @@ def score_high(
     config: HighFidelityConfig,
     pool: Workers,
     solves: SolveStore,
-    progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
     *,
     until_unix_s: float | None = None,
@@ -102,12 +101,9 @@ def score_high(
     """
     method = RuleMethod(name=name, source=source)
     try:
-        method.identity  # noqa: B018 - a source that is no Python has none
+        solved = solve_each(method, instances, config, pool, solves, note=note, until_unix_s=until_unix_s)
     except RuleError as error:
         return HighScore(failure=str(error))
-    solved = solve_each(
-        method, instances, config, pool, solves, progress=progress, note=note, until_unix_s=until_unix_s
-    )
     results = tuple(one.outcome.result for one in solved if one.outcome.result is not None)
     so_far = HighScore(results=results, cpu_s=math.fsum(result.cpu_s for result in results))
     notes = tuple(
@@ -136,14 +132,21 @@ def solve_each(
     pool: Workers,
     solves: SolveStore,
     *,
-    progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
     until_unix_s: float | None = None,
 ) -> list[Solved]:
-    """Solve each instance once with a method, under the limits of F_HF; see `run_solves` for what is raised."""
+    """Solve each instance once with a method, under the limits of F_HF.
+
+    Raises
+    ------
+    RuleError
+        If the method is a source that is no Python.
+    WorkerFailure, OutOfTimeError, OSError
+        As `run_solves`.
+    """
     settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
     groups = [[Solve.of(SolveJob.of(instance, method, settings))] for instance in instances]
-    return run_solves(groups, solves, pool, progress=progress, note=note, until_unix_s=until_unix_s)
+    return run_solves(groups, solves, pool, note=note, until_unix_s=until_unix_s)
 
 
 def misbehaviour(results: Sequence[SolveResult]) -> str | None:

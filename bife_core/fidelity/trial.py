@@ -55,11 +55,10 @@ def score_trial(
     method: Method = ScipMethod(name=RPB)
     if source is not None:
         method = RuleMethod(name=name, source=source)
-        try:
-            method.identity  # noqa: B018 - a source that is no Python has none
-        except RuleError as error:
-            return TrialScore(failure=str(error))
-    solved = solve_each(method, instances, config, pool, solves, note=note)
+    try:
+        solved = solve_each(method, instances, config, pool, solves, note=note)
+    except RuleError as error:
+        return TrialScore(failure=str(error))
     results = tuple(one.outcome.result for one in solved if one.outcome.result is not None)
     cpu_s = math.fsum(result.cpu_s for result in results)
     for one in solved:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import fcntl
 import math
 import os
+import resource
 import signal
 import sys
 import sysconfig
@@ -23,11 +25,8 @@ from pathlib import Path
 from typing import Final
 
 from bife_core.places import compiled_code
+from bife_core.sandbox import linux
 from bife_core.sandbox.limits import Confinement
-
-if sys.platform != "win32":
-    import fcntl
-    import resource
 
 _SYSTEM: Final = (
     "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc", "/dev", "/sys", "/nix/store", "/gnu/store",
@@ -83,6 +82,9 @@ def confine(core: int | None, lifeline: int, parent: int, confinement: Confineme
     for name, measure in measures.items():
         if name not in confinement.measures:
             _in_force[name] = "no: not asked for"
+            continue
+        if name != "limits" and sys.platform != "linux":
+            _in_force[name] = f"no: {sys.platform} has nothing of the kind"
             continue
         try:
             _in_force[name] = measure(confinement)
@@ -156,8 +158,6 @@ def _die_with_parent(lifeline: int, parent: int) -> None:
     # PR_SET_PDEATHSIG this does not depend on the thread that started the worker; that one is for calls that
     # close descriptors they do not know.
     if sys.platform == "linux":
-        from bife_core.sandbox import linux
-
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgid(0))
         fcntl.fcntl(lifeline, fcntl.F_SETSIG, int(signal.SIGKILL))
         flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
@@ -185,10 +185,6 @@ def _limit_resources(confinement: Confinement) -> str:
 
 
 def _leave_network(confinement: Confinement) -> str:
-    if sys.platform != "linux":
-        raise OSError(f"{sys.platform} has no namespaces")
-    from bife_core.sandbox import linux
-
     linux.leave_network()
     if "limits" in confinement.measures:
         # In a user namespace of its own the process is counted apart from the user's others.
@@ -197,10 +193,6 @@ def _leave_network(confinement: Confinement) -> str:
 
 
 def _restrict_files(confinement: Confinement) -> str:
-    if sys.platform != "linux":
-        raise OSError(f"{sys.platform} has no Landlock")
-    from bife_core.sandbox import linux
-
     own = Path(tempfile.gettempdir())
     readable = [*map(Path, _SYSTEM), *_installation(), *confinement.readable]
     version = linux.restrict_files(readable, [own, Path("/dev/null"), *confinement.writable])
@@ -216,10 +208,6 @@ def _installation() -> list[Path]:
 
 
 def _filter_system_calls(confinement: Confinement) -> str:
-    if sys.platform != "linux":
-        raise OSError(f"{sys.platform} has no seccomp")
-    from bife_core.sandbox import linux
-
     linux.gain_no_privileges()
     linux.filter_system_calls()
     return "no sockets, no new processes or programs, no hand on other processes (seccomp)"

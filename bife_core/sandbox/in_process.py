@@ -3,43 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from bife_core.errors import BifeError
 from bife_core.sandbox.calls import describe_exception, resolve
 from bife_core.sandbox.failure import WorkerFailure
+from bife_core.sandbox.workers import Workers
 
 
-class InProcess:
+class InProcess(Workers):
     """Takes the place of a `WorkerPool`: one call at a time, here.
 
     Nothing can be killed at its limit, and nothing is confined: for rules one has read.
     """
 
-    workers = 1
-
     def __init__(self) -> None:
         self._one_at_a_time = Lock()
         self._closed = False
 
-    def submit(
-        self,
-        call: str,
-        arguments: dict[str, Any],
-        *,
-        limit_s: float,
-        memory_mb: float | None = None,
-        reads: Iterable[Path] = (),
-        writes: Iterable[Path] = (),
-    ) -> Future[Any]:
-        """Make one call and return the future of its result, which is there."""
-        promised: Future[Any] = Future()
+    @property
+    def workers(self) -> int:
+        """One."""
+        return 1
+
+    def submit_in_turn(
+        self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Any
+    ) -> list[Future[Any]]:
+        """Make calls one right after the other; their results are there."""
         if self._closed:
             raise WorkerFailure("closed", "These workers were closed; open others.")
+        return [self._made(call, given) for given in arguments]
+
+    def close(self) -> None:
+        """Make no more calls."""
+        self._closed = True
+
+    def _made(self, call: str, arguments: dict[str, Any]) -> Future[Any]:
+        promised: Future[Any] = Future()
         try:
             with self._one_at_a_time:
                 # By way of JSON, as to another process: what works here works there.
@@ -53,13 +56,3 @@ class InProcess:
         else:
             promised.set_result(result)
         return promised
-
-    def submit_in_turn(
-        self, call: str, arguments: Sequence[dict[str, Any]], *, limit_s: float, **allowed: Any
-    ) -> list[Future[Any]]:
-        """Make calls one right after the other."""
-        return [self.submit(call, given, limit_s=limit_s, **allowed) for given in arguments]
-
-    def close(self) -> None:
-        """Make no more calls."""
-        self._closed = True

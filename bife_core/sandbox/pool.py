@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache, partial
 from pathlib import Path
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 from bife_core.errors import ConfigError
@@ -21,6 +20,7 @@ from bife_core.sandbox.environment import usable_cores
 from bife_core.sandbox.failure import WorkerFailure
 from bife_core.sandbox.limits import MEASURES, Confinement, directories_of, memory_share_mb
 from bife_core.sandbox.process import WorkerProcess
+from bife_core.sandbox.workers import Workers
 
 START_LIMIT_S: Final = 120.0
 """Wall seconds a worker may take to start; a slow disk under load needs many."""
@@ -36,7 +36,7 @@ class _Task(NamedTuple):
     writes: frozenset[Path]
 
 
-class WorkerPool:
+class WorkerPool(Workers):
     """Runs functions of `bife_core` in child processes with a hard limit on wall time.
 
     They stand behind the walls of `bife_core.sandbox.confinement`. Processes start when first needed and serve
@@ -75,57 +75,17 @@ class WorkerPool:
         cores = usable_cores()
         if workers is not None and workers < 1:
             raise ConfigError(f"A worker pool needs at least 1 worker, not {workers}.")
-        self.workers = len(cores) if workers is None else workers
-        self._start_limit_s = start_limit_s
-        self._slots = slots
-        self._queue: SimpleQueue[tuple[_Task, ...] | None] = SimpleQueue()
-        self._state = _State(measures, memory_share_mb(self.workers))
-        self._cores = [cores[i % len(cores)] if pin else None for i in range(self.workers)]
+        self._workers = len(cores) if workers is None else workers
+        self._state = _State(measures, memory_share_mb(self._workers), start_limit_s, slots)
+        self._cores = [cores[i % len(cores)] if pin else None for i in range(self._workers)]
         self._threads: list[threading.Thread] = []
         # Holds only the state: a pool that is dropped or still open at exit must not leave processes behind.
-        self._finalizer = weakref.finalize(self, _shut, self._state, self._queue, self.workers)
+        self._finalizer = weakref.finalize(self, self._state.shut, self._workers)
 
-    def submit(
-        self,
-        call: str,
-        arguments: dict[str, Any],
-        *,
-        limit_s: float,
-        memory_mb: float | None = None,
-        reads: Iterable[Path] = (),
-        writes: Iterable[Path] = (),
-    ) -> Future[Any]:
-        """Queue one call and return the future of its result.
-
-        A worker can read and write only where the calls it serves need it; one that may write more than a call
-        needs is replaced before that call.
-
-        Parameters
-        ----------
-        call : str
-            ``"bife_core.module:function"``, a public function of this package.
-        arguments : dict
-            Keyword arguments; JSON must hold them. NaN and infinities pass.
-        limit_s : float
-            Wall seconds from the moment a worker takes up the call; waiting in the queue does not count.
-        memory_mb : float or None
-            Address space the call may take; None allows a worker's share of the machine's memory.
-        reads, writes : iterable of Path
-            Files or directories the call names. Reading a file or writing to it takes in its directory.
-
-        Returns
-        -------
-        Future
-            Its result is the function's result after a round trip through JSON; its exception is a
-            `WorkerFailure`.
-
-        Raises
-        ------
-        WorkerFailure
-            If the pool is closed, or the call could not be sent at all.
-        """
-        allowed: dict[str, Any] = {"memory_mb": memory_mb, "reads": reads, "writes": writes}
-        return self.submit_in_turn(call, [arguments], limit_s=limit_s, **allowed)[0]
+    @property
+    def workers(self) -> int:
+        """Processes at most."""
+        return self._workers
 
     def submit_in_turn(
         self,
@@ -137,26 +97,7 @@ class WorkerPool:
         reads: Iterable[Path] = (),
         writes: Iterable[Path] = (),
     ) -> list[Future[Any]]:
-        """Queue calls that one worker, on one core, makes one right after the other.
-
-        Each has a future and a limit of its own; one that fails does not keep the next from being made.
-
-        Parameters
-        ----------
-        call : str
-            As in `submit`.
-        arguments : sequence of dict
-            Keyword arguments of each call, in order.
-        limit_s : float
-            Wall seconds of each call.
-        memory_mb, reads, writes
-            As in `submit`, for each call.
-
-        Raises
-        ------
-        WorkerFailure
-            If the pool is closed, or the calls could not be sent at all.
-        """
+        """Queue calls; see `Workers`. A worker that may write more than they need is replaced before them."""
         if not well_formed(call):
             raise WorkerFailure("error", f"A worker runs only 'bife_core.module:function', not {call!r}.")
         if not limit_s > 0:
@@ -170,32 +111,23 @@ class WorkerPool:
         with self._state.lock:
             if self._state.closed:
                 raise WorkerFailure("closed", f"{call} cannot run because its worker pool is closed.")
-            self._queue.put(tasks)
+            self._state.queue.put(tasks)
             self._state.unfinished += 1
-            if len(self._threads) < min(self.workers, self._state.unfinished):
+            if len(self._threads) < min(self._workers, self._state.unfinished):
                 self._add_thread()
         return [task.future for task in tasks]
 
     def close(self) -> None:
-        """Stop at once: queued calls are cancelled, running ones are killed, no process stays behind."""
+        """Stop at once; see `Workers`."""
         self._finalizer()
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join()
 
-    def __enter__(self) -> WorkerPool:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _add_thread(self) -> None:
         core = self._cores[len(self._threads)]
-        arguments = (self._state, self._queue, core, self._start_limit_s, self._slots)
         name = f"bife-worker-{len(self._threads)}"
-        thread = threading.Thread(target=_serve, args=arguments, name=name, daemon=True)
+        thread = threading.Thread(target=self._state.serve, args=(core,), name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
 
@@ -203,132 +135,118 @@ class WorkerPool:
 class _State:
     """What the threads of a pool share; it must not refer to the pool, which may be collected."""
 
-    def __init__(self, measures: tuple[str, ...], memory_mb: float) -> None:
+    def __init__(
+        self, measures: tuple[str, ...], memory_mb: float, start_limit_s: float, slots: CoreSlots | None
+    ) -> None:
         self.measures = measures
         self.memory_mb = memory_mb
+        self.start_limit_s = start_limit_s
+        self.slots = slots
+        self.queue: SimpleQueue[tuple[_Task, ...] | None] = SimpleQueue()
         self.readable: frozenset[Path] = frozenset()
         self.lock = threading.Lock()
         self.closed = False
         self.unfinished = 0
         self.processes: set[WorkerProcess] = set()
 
+    def shut(self, workers: int) -> None:
+        """Cancel what waits, kill what runs, and have `workers` threads end."""
+        with self.lock:
+            self.closed = True
+            running = list(self.processes)
+        while not self.queue.empty():
+            for task in self.queue.get() or ():
+                task.future.cancel()
+        for _ in range(workers):
+            self.queue.put(None)
+        for process in running:
+            process.kill()
 
-def _shut(state: _State, queue: SimpleQueue[tuple[_Task, ...] | None], workers: int) -> None:
-    with state.lock:
-        state.closed = True
-        running = list(state.processes)
-    while not queue.empty():
-        for task in queue.get() or ():
-            task.future.cancel()
-    for _ in range(workers):
-        queue.put(None)
-    for process in running:
-        process.kill()
+    def serve(self, core: int | None) -> None:
+        """Make the calls of the queue, one thread a worker."""
+        process: WorkerProcess | None = None
+        while (tasks := self.queue.get()) is not None:
+            # Calls in turn are compared with one another, so the core is held over all of them.
+            with ExitStack() as turn:
+                hold = cache(partial(turn.enter_context, self._core(core)))
+                for task in tasks:
+                    wanted = not self.closed and task.future.set_running_or_notify_cancel()
+                    answer, failure = None, None
+                    if wanted:
+                        process, answer, failure = self._ask(process, task, hold)
+                    if task is tasks[-1]:
+                        turn.close()
+                        with self.lock:
+                            self.unfinished -= 1
+                    if not wanted:
+                        task.future.cancel()
+                    elif failure is None:
+                        task.future.set_result(answer)
+                    else:
+                        task.future.set_exception(failure)
+        if process is not None:
+            self._release(process)
 
-
-def _serve(
-    state: _State,
-    queue: SimpleQueue[tuple[_Task, ...] | None],
-    core: int | None,
-    start_limit_s: float,
-    slots: CoreSlots | None,
-) -> None:
-    process: WorkerProcess | None = None
-    while (tasks := queue.get()) is not None:
-        # Calls in turn are compared with one another, so the core is held over all of them.
-        with ExitStack() as turn:
-            hold = cache(partial(turn.enter_context, _core(slots, core, state)))
-            for task in tasks:
-                wanted = not state.closed and task.future.set_running_or_notify_cancel()
-                answer, failure = None, None
-                if wanted:
-                    process, answer, failure = _ask(state, process, task, hold, start_limit_s)
-                if task is tasks[-1]:
-                    turn.close()
-                    _count_down(state)
-                if not wanted:
-                    task.future.cancel()
-                elif failure is None:
-                    task.future.set_result(answer)
-                else:
-                    task.future.set_exception(failure)
-    if process is not None:
-        _release(state, process)
-
-
-def _ask(
-    state: _State,
-    process: WorkerProcess | None,
-    task: _Task,
-    hold: Callable[[], int | None],
-    start_limit_s: float,
-) -> tuple[WorkerProcess | None, Any, WorkerFailure | None]:
-    """Make one call, in a new process if there is none; return the process for the next call, or None."""
-    try:
-        core = hold()
-        if process is not None and not _fits(process, task):
-            _release(state, process)
+    def _ask(
+        self, process: WorkerProcess | None, task: _Task, hold: Callable[[], int | None]
+    ) -> tuple[WorkerProcess | None, Any, WorkerFailure | None]:
+        """Make one call, in a new process if there is none; return the process for the next call, or None."""
+        try:
+            core = hold()
+            if process is not None and not _fits(process, task):
+                self._release(process)
+                process = None
+            if process is None:
+                process = WorkerProcess(core, self._confinement(task))
+                self._register(process)
+                process.wait_ready(self.start_limit_s)
+            elif core is not None:
+                process.move(core)
+            answer, failure = process.ask(task.call, task.arguments, task.limit_s, task.memory_mb), None
+        except WorkerFailure as error:
+            answer, failure = None, error
+        except Exception as error:  # noqa: BLE001 - no disk left, say; the caller must hear of it, whatever it is
+            reason = f"The worker process for {task.call} failed: {error}."
+            answer, failure = None, WorkerFailure("died", reason, by_machine=True)
+        if process is not None and not process.clean:
+            self._release(process)
             process = None
-        if process is None:
-            process = WorkerProcess(core, _confinement(state, task))
-            _register(state, process)
-            process.wait_ready(start_limit_s)
-        elif core is not None:
-            process.move(core)
-        answer, failure = process.ask(task.call, task.arguments, task.limit_s, task.memory_mb), None
-    except WorkerFailure as error:
-        answer, failure = None, error
-    except Exception as error:  # noqa: BLE001 - no disk left, say; the caller must hear of it, whatever it is
-        reason = f"The worker process for {task.call} failed: {error}."
-        answer, failure = None, WorkerFailure("died", reason, by_machine=True)
-    if process is not None and not process.clean:
-        _release(state, process)
-        process = None
-    if state.closed and failure is not None and failure.kind != "error":
-        failure = WorkerFailure("closed", failure.reason, failure.detail)
-    return process, answer, failure
+        if self.closed and failure is not None and failure.kind != "error":
+            failure = WorkerFailure("closed", failure.reason, failure.detail)
+        return process, answer, failure
 
+    def _core(self, core: int | None) -> AbstractContextManager[int | None]:
+        """Return what calls are made within, which gives the core to make them on."""
+        if self.slots is None or core is None:
+            return nullcontext(core)
+        return self.slots.hold(core, lambda: self.closed)
 
-def _core(slots: CoreSlots | None, core: int | None, state: _State) -> AbstractContextManager[int | None]:
-    """Return what calls are made within, which gives the core to make them on."""
-    if slots is None or core is None:
-        return nullcontext(core)
-    return slots.hold(core, lambda: state.closed)
+    def _confinement(self, task: _Task) -> Confinement:
+        # What one call reads others will too, so a worker started now need not be replaced for those.
+        with self.lock:
+            self.readable |= task.reads
+            readable = self.readable
+        return Confinement(
+            measures=self.measures,
+            memory_mb=self.memory_mb,
+            readable=tuple(sorted(readable)),
+            writable=tuple(sorted(task.writes)),
+        )
+
+    def _register(self, process: WorkerProcess) -> None:
+        with self.lock:
+            self.processes.add(process)
+            closed = self.closed
+        if closed:  # the pool was closed while the process was starting and could not reach it
+            process.kill()
+
+    def _release(self, process: WorkerProcess) -> None:
+        with self.lock:
+            self.processes.discard(process)
+        process.close()
 
 
 def _fits(process: WorkerProcess, task: _Task) -> bool:
     """Tell whether a worker can take a call: it may read what the call does, and write nothing else."""
     may = process.confinement
     return task.reads <= set(may.readable) and task.writes == set(may.writable) and not process.has_spoken()
-
-
-def _confinement(state: _State, task: _Task) -> Confinement:
-    # What one call reads others will too, so a worker started now need not be replaced for those.
-    with state.lock:
-        state.readable |= task.reads
-        readable = state.readable
-    return Confinement(
-        measures=state.measures,
-        memory_mb=state.memory_mb,
-        readable=tuple(sorted(readable)),
-        writable=tuple(sorted(task.writes)),
-    )
-
-
-def _register(state: _State, process: WorkerProcess) -> None:
-    with state.lock:
-        state.processes.add(process)
-        closed = state.closed
-    if closed:  # the pool was closed while the process was starting and could not reach it
-        process.kill()
-
-
-def _release(state: _State, process: WorkerProcess) -> None:
-    with state.lock:
-        state.processes.discard(process)
-    process.close()
-
-
-def _count_down(state: _State) -> None:
-    with state.lock:
-        state.unfinished -= 1

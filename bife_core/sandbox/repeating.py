@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from bife_core.sandbox.failure import WorkerFailure
@@ -23,29 +22,25 @@ def submit_repeated(
     call: str,
     arguments: dict[str, Any],
     *,
-    limit_s: float,
-    memory_mb: float | None = None,
-    reads: Sequence[Path] = (),
-    writes: Sequence[Path] = (),
     note: Note | None = None,
+    **allowed: Any,
 ) -> Future[Any]:
-    """Queue a call like `WorkerPool.submit`, and once more if its process is lost without an answer.
+    """Queue a call like `Workers.submit`, and once more if its process is lost without an answer.
 
     The system kills processes when memory is short, and an operator may kill the wrong one: neither should count
     against the call. A call that was stopped at its limit, or raised, is not repeated.
 
     Parameters
     ----------
-    memory_mb, reads, writes
-        As in `WorkerPool.submit`.
     note : callable, optional
         Told of each repetition.
+    **allowed
+        Limits and files, as `Workers.submit` takes them.
     """
     promised: Future[Any] = Future()
 
     def send(repeats: int) -> None:
-        allowed: dict[str, Any] = {"memory_mb": memory_mb, "reads": reads, "writes": writes}
-        answer = pool.submit(call, arguments, limit_s=limit_s, **allowed)
+        answer = pool.submit(call, arguments, **allowed)
         promised.add_done_callback(lambda _: answer.cancel() if promised.cancelled() else None)
         answer.add_done_callback(partial(arrived, repeats))
 

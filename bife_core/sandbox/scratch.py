@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Final
-
-if sys.platform != "win32":
-    import fcntl
 
 _PREFIX: Final = "bife-worker-"
 _YOUNG_S: Final = 10.0

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Self
 
 
-class Workers(Protocol):
-    """Runs functions of `bife_core` elsewhere; `WorkerPool` says what each method promises.
-
-    Attributes
-    ----------
-    workers : int
-        Calls that run at once.
-    """
+class Workers(ABC):
+    """Runs functions of `bife_core` elsewhere; used in a ``with`` statement, it is closed at its end."""
 
     @property
-    def workers(self) -> int: ...  # noqa: D102
+    @abstractmethod
+    def workers(self) -> int:
+        """Calls that run at once."""
 
-    def submit(
-        self,
-        call: str,
-        arguments: dict[str, Any],
-        *,
-        limit_s: float,
-        memory_mb: float | None = None,
-        reads: Iterable[Path] = (),
-        writes: Iterable[Path] = (),
-    ) -> Future[Any]:
-        """Queue one call and return the future of its result."""
-        ...
-
+    @abstractmethod
     def submit_in_turn(
         self,
         call: str,
@@ -43,9 +28,46 @@ class Workers(Protocol):
         reads: Iterable[Path] = (),
         writes: Iterable[Path] = (),
     ) -> list[Future[Any]]:
-        """Queue calls that are made one right after the other on one core."""
-        ...
+        """Queue calls that one worker, on one core, makes one right after the other.
 
+        Each has a future and a limit of its own; one that fails does not keep the next from being made. A worker can
+        read and write only where the calls it serves need it.
+
+        Parameters
+        ----------
+        call : str
+            ``"bife_core.module:function"``, a public function of this package.
+        arguments : sequence of dict
+            Keyword arguments of each call, in order; JSON must hold them. NaN and infinities pass.
+        limit_s : float
+            Wall seconds of each call, from the moment a worker takes it up; waiting in the queue does not count.
+        memory_mb : float or None
+            Address space each call may take; None allows a worker's share of the machine's memory.
+        reads, writes : iterable of Path
+            Files or directories the calls name. Reading a file or writing to it takes in its directory.
+
+        Returns
+        -------
+        list of Future
+            The result of each is the function's result after a round trip through JSON; its exception is a
+            `WorkerFailure`.
+
+        Raises
+        ------
+        WorkerFailure
+            If the workers are closed, or the calls could not be sent at all.
+        """
+
+    def submit(self, call: str, arguments: dict[str, Any], *, limit_s: float, **allowed: Any) -> Future[Any]:
+        """Queue one call and return the future of its result; see `submit_in_turn`."""
+        return self.submit_in_turn(call, [arguments], limit_s=limit_s, **allowed)[0]
+
+    @abstractmethod
     def close(self) -> None:
-        """Stop at once."""
-        ...
+        """Stop at once: queued calls are cancelled, running ones are killed, no process stays behind."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -13,8 +13,6 @@ from flows.cli.completion import rule_references
 from flows.cli.consoles import number, say, show_code, show_facts, show_heading, show_table, standard_output
 
 if TYPE_CHECKING:
-    from bife_core.methods.base import Method
-    from bife_core.rules import CompiledRule
     from tasks.registry import RegisteredRule
 
 app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
@@ -58,9 +56,9 @@ def show(
 ) -> None:
     """Show a rule: source, features it reads, size, origin and hash."""
     from bife_core.features import FEATURES
-    from bife_core.rules import REFERENCE_RULES, complexity
+    from bife_core.rules import REFERENCE_RULES, complexity, load_rule
 
-    rule = load(reference)
+    rule = load_rule(reference)
     if source:
         typer.echo(rule.source.rstrip("\n"))
         return
@@ -101,48 +99,10 @@ def rollback(
     """Make the former champion of a registered model champion again."""
     console = standard_output()
     with console.status("Starting ..."):
-        from tasks.champions import ChampionChange, roll_back
+        from tasks.registry.champions import roll_back
 
-    change = ChampionChange.model_validate(roll_back.fn(name, who or getpass.getuser(), reason))
+    change = roll_back.fn(name, who or getpass.getuser(), reason)
     say(console, f"Version {change.version} of {name} is champion again.")
-
-
-def load(reference: str) -> CompiledRule:
-    """Load a rule, from the registry too, whether or not BiFE is installed as a package.
-
-    Raises
-    ------
-    RuleError
-        If there is no such rule.
-    """
-    from bife_core.rules import load_rule
-
-    resolvable(reference)
-    return load_rule(reference)
-
-
-def method(reference: str) -> Method:
-    """Return the method a reference names, from the registry too.
-
-    Raises
-    ------
-    RuleError
-        If there is no such method.
-    """
-    from bife_core.methods.loading import load_method
-
-    resolvable(reference)
-    return load_method(reference)
-
-
-def resolvable(reference: str) -> None:
-    """See to it that a reference to the registry or to a run is understood."""
-    if reference.startswith("models:"):
-        import tasks.registry  # noqa: F401  (registers the resolver; MLflow is slow to import)
-    elif reference.startswith("runs:"):
-        from tasks import run_rules
-
-        run_rules.register()
 
 
 def registered_rules() -> list[RegisteredRule]:

@@ -71,12 +71,12 @@ def solve(
 ) -> None:
     """Solve a model with a rule in charge of branching; prints SCIP's log, then a summary."""
     from bife_core.benchmarks.screening import screen
+    from bife_core.methods.loading import load_method
     from bife_core.methods.scorer import Scorer
-    from flows.cli.rules import method
 
     settings = solve_settings(time_limit, seed, cuts, set_param or [], guard=guard)
     facts = screen(model)
-    first, other = method(rule), None if versus is None else method(versus)
+    first, other = load_method(rule), None if versus is None else load_method(versus)
     console = standard_output()
     if isinstance(first, Scorer) and not first.address:
         say(console, f"note: {first.name} is not compiled: it is called from Python, which is slow.")

@@ -97,12 +97,12 @@ def evaluate(
         config = config.model_copy(update={"evaluation": settings})
     console = standard_output()
     with console.status(STARTING):
+        from bife_core.methods.loading import load_method
         from flows.cli import summary
-        from flows.cli.rules import method as known_method
         from flows.evaluation import evaluation
 
         for reference in (*references, config.evaluation.baseline):
-            known_method(reference)
+            load_method(reference)
     lead, *others = references
     result = run_flow(console, config, evaluation, config, lead, others=tuple(others))
     summary.show_comparison(console, result)
@@ -127,14 +127,14 @@ def discover(console: Console, config: PipelineConfig) -> PipelineResult:
         If no rule came out.
     """
     with console.status(STARTING):
+        from bife_core.methods.loading import load_method
         from flows.cli import summary
-        from flows.cli.rules import method as known_method
         from flows.pipeline import pipeline
         from tasks.evolution import require_generator
 
         # What would stop the run late is found out before anything is spent.
         require_generator(config)
-        known_method(config.evaluation.baseline)
+        load_method(config.evaluation.baseline)
     result = run_flow(console, config, pipeline, config)
     required(result.evolution)
     summary.show_discovery(console, config, result)
@@ -176,8 +176,8 @@ def run_flow(
 
     from flows.cli.watching import watching
     from flows.operate.running import report_interruption, run
-    from tasks.collection import benchmark
     from tasks.home import project_home
+    from tasks.instances import benchmark
 
     try:
         # Opened before Prefect starts, so that a folder that cannot be used is reported at once.

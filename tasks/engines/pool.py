@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bife_core.sandbox import FailureKind, WorkerFailure
+from bife_core.sandbox import FailureKind, WorkerFailure, Workers
 from tasks.engines.base import Engine
 from tasks.engines.packing import bring_back, pack, pack_allowed
 from tasks.engines.remote import perform
 from tasks.storage import storage_root
 
 
-class EnginePool:
+class EnginePool(Workers):
     """Sends calls to an engine; files travel through the storage root if there is one.
 
     Parameters
@@ -34,20 +34,6 @@ class EnginePool:
         """Calls that run at once."""
         return self._engine.slots
 
-    def submit(
-        self,
-        call: str,
-        arguments: dict[str, Any],
-        *,
-        limit_s: float,
-        memory_mb: float | None = None,
-        reads: Iterable[Path] = (),
-        writes: Iterable[Path] = (),
-    ) -> Future[Any]:
-        """Queue one call and return the future of its result; see `WorkerPool.submit`."""
-        allowed: dict[str, Any] = {"memory_mb": memory_mb, "reads": reads, "writes": writes}
-        return self.submit_in_turn(call, [arguments], limit_s=limit_s, **allowed)[0]
-
     def submit_in_turn(
         self,
         call: str,
@@ -58,10 +44,7 @@ class EnginePool:
         reads: Iterable[Path] = (),
         writes: Iterable[Path] = (),
     ) -> list[Future[Any]]:
-        """Queue calls that one worker makes one right after the other; see `WorkerPool.submit_in_turn`.
-
-        Their results come together, when the last call is done.
-        """
+        """Queue calls; see `Workers`. Their results come together, when the last is done."""
         if self._closed:
             raise WorkerFailure("closed", f"{call} cannot run because its worker pool is closed.")
         root = storage_root()

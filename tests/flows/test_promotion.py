@@ -13,8 +13,9 @@ from prefect.client.orchestration import get_client
 
 from bife_core.errors import BifeError, ConfigError
 from flows.promotion import promotion, rollback
-from tasks.champions import GATE, ChampionChange, PromotionError, weigh
 from tasks.registry import CHALLENGER, CHAMPION, by_alias, load_registered_rule
+from tasks.registry.champions import GATE, ChampionChange, PromotionError
+from tasks.registry.evidence import weigh
 from tasks.tracking import store
 from tests.support.challenging import beside, challenge, evidence, source
 
@@ -77,7 +78,7 @@ def test_an_approved_challenger_becomes_champion_and_goes_back(name, asking):
     second = challenge(name, 1, ratio=0.6, **BESIDE).version
     outcome = asking(name)
     run_id = paused(name)
-    assert int(by_alias(name, CHAMPION).version) == first
+    assert by_alias(name, CHAMPION).version == first
     refused = answer(run_id, {"decision": "perhaps", "reason": "?", "who": "Ada"})
     assert refused["status"] == "REJECT"
     answer(run_id, {"decision": "approve", "reason": "faster on our models", "who": "Ada"})
@@ -102,7 +103,7 @@ def test_a_rejected_challenger_leaves_the_champion_alone(name, asking):
     outcome = asking(name)
     answer(paused(name), {"decision": "reject", "reason": "reads too many features", "who": "Ada"})
     assert not outcome.result(LIMIT_S).champion
-    assert int(by_alias(name, CHAMPION).version) == first
+    assert by_alias(name, CHAMPION).version == first
     assert by_alias(name, CHALLENGER) is None
     assert tags(name, second)["rejected_reason"] == "reads too many features"
 

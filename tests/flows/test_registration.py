@@ -7,9 +7,8 @@ import pytest
 from bife_core.presets import with_overrides
 from flows.operate.observer import observing
 from flows.registration import refusal_notes, register_rule
-from tasks.champions import refuse
-from tasks.origin import Origin
-from tasks.registry import CHALLENGER, by_alias
+from tasks.registry import CHALLENGER, Origin, by_alias
+from tasks.registry.champions import refuse
 from tests.flows.conftest import Diary
 
 

@@ -12,8 +12,9 @@ import uuid
 from typing import Any
 
 from bife_core.rules import rule_sha
-from tasks.promotion import model_card
-from tasks.registry import Evidence, RegisteredRule, register_rule
+from tasks.registry import Evidence, RegisteredRule
+from tasks.registry.champions import crown
+from tasks.registry.registering import register_rule
 from tasks.tracking import store
 
 _SOURCE = """def candidate_variable_score(variable_features) -> float:
@@ -58,8 +59,13 @@ def evidence(number: int, **known: Any) -> Evidence:
 
 def challenge(name: str, number: int, **known: Any) -> RegisteredRule:
     """Register a rule as an evaluation would."""
+    return register_rule(name, source(number), evidence(number, **known))
+
+
+def crowned(name: str, number: int, **known: Any) -> RegisteredRule:
+    """Register a rule and let the gate decide, as a pipeline does."""
     given = evidence(number, **known)
-    return register_rule(name, source(number), given, model_card(name, source(number), given))
+    return crown(register_rule(name, source(number), given), given)
 
 
 def main() -> None:

@@ -6,22 +6,16 @@ import uuid
 
 import pytest
 
-from tasks.champions import Case, crown, open_case, refuse, roll_back
-from tasks.refusals import refusal
-from tasks.registry import CHALLENGER, CHAMPION, by_alias, register_rule
+from tasks.registry import CHALLENGER, CHAMPION, by_alias
+from tasks.registry.champions import open_case, refuse, roll_back
+from tasks.registry.refusals import refusal
 from tasks.tracking import store
-from tests.support.challenging import beside, challenge, evidence, source
+from tests.support.challenging import beside, challenge, crowned
 
 
 @pytest.fixture
 def name() -> str:
     return f"bife-test-{uuid.uuid4().hex[:8]}"
-
-
-def crowned(name: str, number: int, **known):
-    """Register a rule and let the gate decide, as a pipeline does."""
-    given = evidence(number, **known)
-    return crown(register_rule(name, source(number), given, "a card"), given)
 
 
 def said(word: str, at: str, digest: str = "digest") -> dict[str, str]:
@@ -53,7 +47,7 @@ def test_measured_on_other_instances_it_is_a_challenger_again_and_the_refusal_is
     refuse.fn(name, first.version, "Ada", "no gain on our models")
     again = challenge(name, 0, test_digest="our models")
     assert (again.version, again.aliases, again.refusal) == (first.version, (CHALLENGER,), None)
-    case = Case.model_validate(open_case.fn(name))
+    case = open_case.fn(name)
     assert case.refused.endswith("(no gain on our models)")
     # Back on the first instances, the word of then still holds.
     assert challenge(name, 0).refusal is not None
@@ -75,14 +69,14 @@ def test_a_champion_that_was_rolled_back_does_not_come_back_by_itself(name):
     again = crowned(name, 1, **beside(0))
     assert (again.version, again.aliases) == (second.version, ())
     assert "Grace took it out of use on" in again.refusal.sentence
-    assert int(by_alias(name, CHAMPION).version) == first.version
+    assert by_alias(name, CHAMPION).version == first.version
 
 
 def test_a_person_may_weigh_it_again(name):
     first = challenge(name, 0)
     refuse.fn(name, first.version, "Ada", "too early")
     store.client().set_registered_model_alias(name, CHALLENGER, str(first.version))
-    case = Case.model_validate(open_case.fn(name))
+    case = open_case.fn(name)
     assert case.weighing.promote
     assert case.refused.endswith("(too early)")
     assert challenge(name, 0).aliases == (CHALLENGER,), "registering leaves an alias alone that a person set"

@@ -17,55 +17,15 @@ from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.loading import load_method
 from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.rules import rule_sha
-from tasks.champions import crown
-from tasks.promotion import model_card
-from tasks.registry import (
-    FEWEST_INSTANCES,
-    Evidence,
-    list_rules,
-    load_registered_rule,
-    register_rule,
-    registered_name,
-)
+from tasks.registry import FEWEST_INSTANCES, list_rules, load_registered_rule, registered_name
+from tasks.registry.registering import register_rule
 from tasks.tracking import store
-
-SOURCE = """def candidate_variable_score(variable_features) -> float:
-    return variable_features[20] * variable_features[21] + {}
-"""
+from tests.support.challenging import crowned, evidence, source
 
 
 @pytest.fixture
 def name():
     return f"bife-test-{uuid.uuid4().hex[:8]}"
-
-
-def evidence(number=0, **known):
-    run_id, _ = store.open_run(store.EVALUATION, uuid.uuid4().hex[:16], "an evaluation", {})
-    known = {
-        "sha": rule_sha(SOURCE.format(number)),
-        "benchmark": "toys",
-        "size": "test",
-        "f_lf": 0.5,
-        "f_hf": -2.0,
-        "cost": "time",
-        "ratio": 0.8,
-        "ci_low": 0.7,
-        "ci_high": 0.9,
-        "confidence": 0.95,
-        "baseline": "relpscost",
-        "instances": 20,
-        "seeds": 1,
-        "evolution_key": "key",
-        "evolution_run": "run",
-        "evaluation_run": run_id,
-        "test_digest": "digest",
-    } | known
-    return Evidence(**known)
-
-
-def register(name, number=0, **known):
-    source, given = SOURCE.format(number), evidence(number, **known)
-    return crown(register_rule(name, source, given, model_card(name, source, given)), given)
 
 
 def test_names_are_clean_and_sizes_kept_apart():
@@ -77,21 +37,21 @@ def test_names_are_clean_and_sizes_kept_apart():
 
 
 def test_the_source_comes_back_by_alias_and_by_version(name):
-    registered = register(name)
+    registered = crowned(name, 0)
     assert registered.aliases == ("challenger", "champion")
-    assert load_registered_rule(f"models:/{name}@champion") == SOURCE.format(0)
-    assert load_registered_rule(registered.reference) == SOURCE.format(0)
+    assert load_registered_rule(f"models:/{name}@champion") == source(0)
+    assert load_registered_rule(registered.reference) == source(0)
 
 
 def test_load_rule_knows_the_scheme(name):
-    registered = register(name)
+    registered = crowned(name, 0)
     rule = bife_core.rules.load_rule(registered.reference)
     features = np.ones((3, N_FEATURES))
     assert rule.score(features) == pytest.approx([1.0, 1.0, 1.0])
 
 
 def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
-    registered = register(name)
+    registered = crowned(name, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         model = mlflow.pyfunc.load_model(f"models:/{name}@challenger")
@@ -102,15 +62,15 @@ def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
     version = store.client().get_model_version(name, str(registered.version))
     folder = Path(mlflow.artifacts.download_artifacts(version.source))
     assert [path.name for path in folder.rglob("*.pkl")] == []
-    assert (folder / "artifacts" / "rule.py").read_text() == SOURCE.format(0)
+    assert (folder / "artifacts" / "rule.py").read_text() == source(0)
 
 
 def test_a_scorer_is_registered_and_loaded_like_a_rule(name):
     layer = Layer(weights=((1.0, -2.0),), bias=(0.5,))
     names = (FEATURES[24].name, FEATURES[3].name)
     scorer = MlpMethod(name="linear", inputs=names, layers=(layer,))
-    given = evidence(sha=scorer.identity)
-    registered = register_rule(name, scorer.text, given, model_card(name, scorer.text, given))
+    given = evidence(0, sha=scorer.identity)
+    registered = register_rule(name, scorer.text, given)
     assert load_method(registered.reference) == scorer
     with pytest.raises(RuleError, match="is not a usable rule"):
         bife_core.rules.load_rule(registered.reference)
@@ -126,20 +86,20 @@ def test_a_scorer_is_registered_and_loaded_like_a_rule(name):
 
 
 def test_the_evidence_stands_in_tags_and_card(name):
-    registered = register(name)
+    registered = crowned(name, 0, evolution_key="key")
     assert registered.tags["ratio"] == "0.8"
     assert registered.tags["evolution_key"] == "key"
     version = store.client().get_model_version(name, str(registered.version))
     assert "0.800 (0.700 to 0.900 at 95%" in version.description
-    assert SOURCE.format(0).rstrip() in version.description
+    assert source(0).rstrip() in version.description
 
 
 def test_the_same_rule_of_the_same_evolution_is_registered_once(name):
-    first = register(name)
-    again = register(name, ratio=0.75)
+    first = crowned(name, 0)
+    again = crowned(name, 0, ratio=0.75)
     assert again.version == first.version
     assert again.tags["ratio"] == "0.75"
-    assert register(name, evolution_key="another").version == first.version + 1
+    assert crowned(name, 0, evolution_key="another").version == first.version + 1
 
 
 @pytest.mark.parametrize(
@@ -153,23 +113,23 @@ def test_the_same_rule_of_the_same_evolution_is_registered_once(name):
     ],
 )
 def test_what_is_not_proven_faster_than_rpb_is_a_challenger_only(name, known):
-    assert register(name, **known).aliases == ("challenger",)
+    assert crowned(name, **known).aliases == ("challenger",)
 
 
 def test_a_champion_falls_only_to_a_better_one(name):
-    assert "champion" in register(name, 0, ratio=0.8).aliases
-    beside = {"champion_sha": rule_sha(SOURCE.format(0)), "champion_ratio": 0.9, "champion_ci_low": 0.8}
-    assert register(name, 1, ratio=0.7).aliases == ("challenger",)
-    assert register(name, 1, ratio=0.7, **beside, champion_ci_high=1.0).aliases == ("challenger",)
-    assert register(name, 2, ratio=0.7, **beside, champion_ci_high=0.99).aliases == ("challenger", "champion")
-    assert load_registered_rule(f"models:/{name}@champion") == SOURCE.format(2)
+    assert "champion" in crowned(name, 0, ratio=0.8).aliases
+    beside = {"champion_sha": rule_sha(source(0)), "champion_ratio": 0.9, "champion_ci_low": 0.8}
+    assert crowned(name, 1, ratio=0.7).aliases == ("challenger",)
+    assert crowned(name, 1, ratio=0.7, **beside, champion_ci_high=1.0).aliases == ("challenger",)
+    assert crowned(name, 2, ratio=0.7, **beside, champion_ci_high=0.99).aliases == ("challenger", "champion")
+    assert load_registered_rule(f"models:/{name}@champion") == source(2)
 
 
 def test_an_altered_rule_is_refused(name):
-    registered = register(name)
+    registered = crowned(name, 0)
     version = store.client().get_model_version(name, str(registered.version))
     folder = Path(mlflow.artifacts.download_artifacts(version.source))
-    (folder / "artifacts" / "rule.py").write_text(SOURCE.format(9))
+    (folder / "artifacts" / "rule.py").write_text(source(9))
     with pytest.raises(RuleError, match="it has been altered"):
         load_registered_rule(registered.reference)
     with pytest.raises(RuleError, match="it has been altered"):
@@ -177,10 +137,10 @@ def test_an_altered_rule_is_refused(name):
 
 
 def test_a_hostile_text_is_refused_even_where_every_hash_was_changed_with_it(name):
-    registered = register(name)
+    registered = crowned(name, 0)
     version = store.client().get_model_version(name, str(registered.version))
     folder = Path(mlflow.artifacts.download_artifacts(version.source))
-    hostile = "import os\n" + SOURCE.format(9)
+    hostile = "import os\n" + source(9)
     (folder / "artifacts" / "rule.py").write_text(hostile)
     described = folder / "MLmodel"
     sha = hashlib.sha256(hostile.encode()).hexdigest()
@@ -197,12 +157,12 @@ class _Trap:
 
 
 def test_a_pickle_beside_the_rule_is_never_read(name, home):
-    registered = register(name)
+    registered = crowned(name, 0)
     version = store.client().get_model_version(name, str(registered.version))
     folder = Path(mlflow.artifacts.download_artifacts(version.source))
     for place in ("python_model.pkl", "model.pkl", "artifacts/rule.pkl", "artifacts/rule.py.pkl"):
         (folder / place).write_bytes(pickle.dumps(_Trap()))
-    assert load_registered_rule(registered.reference) == SOURCE.format(0)
+    assert load_registered_rule(registered.reference) == source(0)
     mlflow.pyfunc.load_model(registered.reference)
     assert not (home / "unpickled").exists()
 
@@ -223,7 +183,7 @@ def test_references_that_lead_nowhere_give_a_sentence(reference, sentence):
 
 
 def test_all_rules_are_listed_with_their_aliases(name):
-    register(name, 0)
-    register(name, 1, ratio=0.9)
+    crowned(name, 0)
+    crowned(name, 1, ratio=0.9)
     found = [(rule.version, rule.aliases) for rule in list_rules() if rule.name == name]
     assert found == [(2, ("challenger",)), (1, ("champion",))]

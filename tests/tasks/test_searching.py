@@ -1,5 +1,8 @@
 """What Prefect's pages say of a search's work, and that its instances are known by content."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from bife_core.benchmarks.opening import open_benchmark
@@ -9,8 +12,7 @@ from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
 from bife_core.search import Sample, SampleRequest, SolveRequest
 from tasks import searching
-from tasks.collection import benchmark, prepare_instances
-from tasks.records import InstanceSet
+from tasks.instances import benchmark, prepare_instances
 from tasks.workers import close_workers, worker_pool
 
 TINY = InstancesConfig(size="tiny")
@@ -53,12 +55,11 @@ def test_scores_are_told_with_their_numbers_or_reasons(said):
 
 
 def test_a_set_of_instances_is_known_by_its_content():
-    design = InstanceSet.model_validate(prepare_instances.fn(TINY, "design", 1))
-    moved = design.model_copy(
-        update={"instances": tuple(i.model_copy(update={"path": "/elsewhere"}) for i in design.instances)}
-    )
+    design = prepare_instances.fn(TINY, "design", 1)
+    elsewhere = tuple(replace(instance, path=Path("/elsewhere")) for instance in design.instances)
+    moved = design.model_copy(update={"instances": elsewhere})
     assert moved.content == design.content
-    more = InstanceSet.model_validate(prepare_instances.fn(TINY, "design", 2))
+    more = prepare_instances.fn(TINY, "design", 2)
     assert more.content != design.content
 
 

@@ -9,12 +9,11 @@ import fsspec
 import pytest
 
 from bife_core.config import CollectionConfig, InstancesConfig, RunnerConfig
-from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import ConfigError
 from bife_core.solves import SolveOutcome
 from tasks import storage
 from tasks.collection import collect, decisions_dataset
-from tasks.evolution import alone_in_evolution, evolution_directory
+from tasks.evolution import alone_in_evolution
 from tasks.progress import listening
 from tasks.solves import SharedSolves, solve_store
 from tasks.storage import address_of, fetch, publish, recall, require_storage, share, storage_root
@@ -100,12 +99,13 @@ def test_what_never_changes_is_left_as_it_is(root, homes):
 
 def test_another_machine_goes_on_with_an_evolution_even_if_it_failed_here(root, homes):
     homes("here")
-    with pytest.raises(ZeroDivisionError), alone_in_evolution("key"):  # noqa: PT012
-        (evolution_directory("key") / "calls.json").write_text("paid")
+    with pytest.raises(ZeroDivisionError), alone_in_evolution("key") as folder:  # noqa: PT012
+        folder.mkdir(parents=True)
+        (folder / "calls.json").write_text("paid")
         raise ZeroDivisionError
     homes("there")
-    with alone_in_evolution("key"):
-        assert (evolution_directory("key") / "calls.json").read_text() == "paid"
+    with alone_in_evolution("key") as folder:
+        assert (folder / "calls.json").read_text() == "paid"
 
 
 def test_solves_are_paid_for_once_on_all_machines(root, homes):
@@ -124,11 +124,11 @@ def test_decisions_are_recorded_once_on_all_machines(homes, tmp_path, monkeypatc
     monkeypatch.setenv("BIFE_STORAGE", f"file://{tmp_path / 'root'}")
     config = CollectionConfig(decisions=5, time_limit_s=20)
     homes("here")
-    first = CollectionSummary.model_validate(collect.fn(TINY, config, ONE))
+    first = collect.fn(TINY, config, ONE)
     close_workers()
     homes("there")
     monkeypatch.setattr("bife_core.decisions.collecting.submit_repeated", None)  # nothing is to be solved
-    second = CollectionSummary.model_validate(collect.fn(TINY, config, ONE))
+    second = collect.fn(TINY, config, ONE)
     close_workers()
     assert (second.digest, second.cpu_s) == (first.digest, first.cpu_s)
     assert second.path != first.path

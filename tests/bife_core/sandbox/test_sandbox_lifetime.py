@@ -8,18 +8,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.support.misbehaving import RUN, hold_lock, text_of
+
 ROOT = Path(__file__).resolve().parents[3]
+PAUSE = "bife_core.sandbox.selftest:pause"
 
 PARENT = """
 import sys, time, threading
 from bife_core.sandbox import WorkerPool
 pool = WorkerPool(2)
-call = "bife_core.sandbox.selftest:"
-idle = pool.submit(call + "describe", {}, limit_s=60).result()["pid"]
-future = pool.submit(call + BUSY, ARGUMENTS, limit_s=600)
+idle = pool.submit("bife_core.sandbox.selftest:describe", {}, limit_s=60).result()["pid"]
+future = pool.submit(CALL, ARGUMENTS, limit_s=600)
 pids = set()
 while len(pids) < 1:
     pids = {process.pid for process in pool._state.processes}
@@ -30,10 +33,10 @@ ENDING
 
 
 def start(
-    temporary: Path, busy: str, arguments: dict[str, object], ending: str
+    temporary: Path, call: str, arguments: dict[str, Any], ending: str
 ) -> tuple[subprocess.Popen[str], list[int]]:
     script = (
-        PARENT.replace("BUSY", repr(busy)).replace("ARGUMENTS", repr(arguments)).replace("ENDING", ending)
+        PARENT.replace("CALL", repr(call)).replace("ARGUMENTS", repr(arguments)).replace("ENDING", ending)
     )
     parent = subprocess.Popen(
         [sys.executable, "-c", script],
@@ -59,9 +62,9 @@ def gone(pid: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("busy", ["pause", "hold_lock"])
+@pytest.mark.parametrize("busy", [(PAUSE, {"seconds": 600}), (RUN, text_of(hold_lock, seconds=600))])
 def test_workers_die_when_the_parent_is_killed(tmp_path, busy):
-    parent, pids = start(tmp_path, busy, {"seconds": 600}, "time.sleep(600)")
+    parent, pids = start(tmp_path, *busy, "time.sleep(600)")
     parent.kill()
     parent.wait()
     assert pids
@@ -69,7 +72,7 @@ def test_workers_die_when_the_parent_is_killed(tmp_path, busy):
 
 
 def test_workers_die_when_the_parent_ends_without_closing_the_pool(tmp_path):
-    parent, pids = start(tmp_path, "pause", {"seconds": 600}, "sys.exit(0)")
+    parent, pids = start(tmp_path, PAUSE, {"seconds": 600}, "sys.exit(0)")
     assert parent.wait(timeout=20) == 0
     assert pids
     assert list(tmp_path.iterdir()) == []
@@ -78,7 +81,7 @@ def test_workers_die_when_the_parent_ends_without_closing_the_pool(tmp_path):
 
 def test_an_interrupted_parent_does_not_hang(tmp_path):
     ending = "\ntry:\n    with pool:\n        future.result()\nexcept KeyboardInterrupt:\n    sys.exit(7)"
-    parent, pids = start(tmp_path, "pause", {"seconds": 600}, ending)
+    parent, pids = start(tmp_path, PAUSE, {"seconds": 600}, ending)
     time.sleep(0.3)
     parent.send_signal(signal.SIGINT)
     assert parent.wait(timeout=20) == 7
@@ -87,7 +90,7 @@ def test_an_interrupted_parent_does_not_hang(tmp_path):
 
 def test_a_pool_nobody_holds_any_more_leaves_no_process(tmp_path):
     parent, pids = start(
-        tmp_path, "pause", {"seconds": 600}, "del pool\nimport gc\ngc.collect()\ntime.sleep(600)"
+        tmp_path, PAUSE, {"seconds": 600}, "del pool\nimport gc\ngc.collect()\ntime.sleep(600)"
     )
     try:
         assert all(gone(pid) for pid in pids)

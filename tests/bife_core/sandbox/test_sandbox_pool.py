@@ -13,6 +13,18 @@ import pytest
 
 from bife_core.errors import BifeError, ConfigError
 from bife_core.sandbox import WorkerFailure, WorkerPool, usable_cores
+from tests.support.misbehaving import (
+    RUN,
+    burn,
+    die,
+    fail,
+    hold_lock,
+    leave,
+    shout,
+    spawn_and_hang,
+    text_of,
+    unserialisable,
+)
 
 CALL = "bife_core.sandbox.selftest:"
 
@@ -35,9 +47,12 @@ def wait_until_gone(pid: int, seconds: float = 5.0) -> bool:
     return True
 
 
-def failure_of(pool: WorkerPool, name: str, limit_s: float = 20.0, **arguments: object) -> WorkerFailure:
+def failure_of(pool: WorkerPool, what, limit_s: float = 20.0, **arguments: object) -> WorkerFailure:
+    """Return how a call ends: of a function of the self-test by its name, or of one that misbehaves."""
+    known = isinstance(what, str)
+    call, given = (CALL + what, arguments) if known else (RUN, text_of(what, **arguments))
     with pytest.raises(WorkerFailure) as caught:
-        pool.submit(CALL + name, arguments, limit_s=limit_s).result()
+        pool.submit(call, given, limit_s=limit_s).result()
     return caught.value
 
 
@@ -111,7 +126,7 @@ def test_a_call_that_hangs_is_killed_at_its_limit_and_the_worker_replaced(pool):
 
 
 def test_a_call_that_holds_pythons_lock_is_killed_too(pool):
-    assert failure_of(pool, "hold_lock", limit_s=0.3, seconds=600).kind == "timeout"
+    assert failure_of(pool, hold_lock, limit_s=0.3, seconds=600).kind == "timeout"
     assert pool.submit(CALL + "echo", {"value": 1}, limit_s=20).result() == 1
 
 
@@ -121,7 +136,7 @@ def test_waiting_in_the_queue_does_not_count(pool):
 
 
 def test_an_early_exit_is_reported_with_the_last_output(pool):
-    failure = failure_of(pool, "leave", code=3)
+    failure = failure_of(pool, leave, code=3)
     assert failure.kind == "died"
     assert "ended with exit code 3" in str(failure)
     assert not failure.by_machine
@@ -130,21 +145,21 @@ def test_an_early_exit_is_reported_with_the_last_output(pool):
 
 
 def test_a_signal_is_named(pool):
-    failure = failure_of(pool, "die")
+    failure = failure_of(pool, die)
     assert failure.kind == "died"
     assert "SIGKILL" in str(failure)
     assert failure.by_machine
 
 
 def test_a_call_that_reaches_its_workers_own_limit_first_is_overdue_too(pool):
-    failure = failure_of(pool, "die", by="SIGXCPU", limit_s=20)
+    failure = failure_of(pool, die, by="SIGXCPU", limit_s=20)
     assert failure.kind == "timeout"
-    assert str(failure) == "bife_core.sandbox.selftest:die was stopped at its limit of 20 s."
+    assert str(failure) == f"{RUN} was stopped at its limit of 20 s."
 
 
 def test_output_of_any_size_disturbs_nothing(pool):
-    assert pool.submit(CALL + "shout", {"megabytes": 8}, limit_s=60).result() == 8
-    failure = failure_of(pool, "leave", code=1)
+    assert pool.submit(RUN, text_of(shout, megabytes=8), limit_s=60).result() == 8
+    failure = failure_of(pool, leave, code=1)
     assert len(failure.detail) <= 4000
     assert failure.detail.endswith("leaving early")
 
@@ -155,24 +170,24 @@ def test_processes_a_call_started_die_with_it(tmp_path, own_session):
     # Where the kernel filters system calls there is nothing to kill: no process can be started at all.
     with WorkerPool(1, measures=("limits", "network")) as pool:
         arguments = {"pid_file": str(note), "own_session": own_session}
-        assert failure_of(pool, "spawn_and_hang", limit_s=2.5, **arguments).kind == "timeout"
+        assert failure_of(pool, spawn_and_hang, limit_s=2.5, **arguments).kind == "timeout"
         assert wait_until_gone(int(note.read_text()))
 
 
 def test_an_exception_becomes_a_sentence_and_the_worker_lives_on(pool):
     before = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
-    failure = failure_of(pool, "fail", message="two\nlines")
+    failure = failure_of(pool, fail, message="two\nlines")
     assert (failure.kind, str(failure), failure.error_type) == (
         "error",
         "ValueError: two lines",
         "ValueError",
     )
-    assert "selftest.py" in failure.detail
+    assert "<unchecked>" in failure.detail
     assert pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"] == before
 
 
 def test_an_error_of_ours_keeps_its_own_sentence(pool):
-    failure = failure_of(pool, "fail", message="Give a better rule.", known=True)
+    failure = failure_of(pool, fail, message="Give a better rule.", known=True)
     assert (str(failure), failure.error_type) == ("Give a better rule.", "RuleError")
 
 
@@ -182,7 +197,7 @@ def test_arguments_that_do_not_fit_are_an_error(pool):
 
 
 def test_a_result_json_cannot_hold_is_an_error(pool):
-    assert "JSON" in str(failure_of(pool, "unserialisable"))
+    assert "JSON" in str(failure_of(pool, unserialisable))
 
 
 @pytest.mark.parametrize(
@@ -265,17 +280,17 @@ def test_no_descriptor_leaks_over_many_workers():
     if not folder.exists():
         folder = Path("/dev/fd")
     with WorkerPool(1) as pool:
-        failure_of(pool, "die")
+        failure_of(pool, die)
         before = len(list(folder.iterdir()))
         for _ in range(5):
-            failure_of(pool, "die")
+            failure_of(pool, die)
         assert len(list(folder.iterdir())) <= before + 1
 
 
 def test_workers_are_pinned_round_robin_to_the_cores_of_the_parent():
     cores = usable_cores()
     with WorkerPool(2) as pool:
-        calls = [pool.submit(CALL + "burn", {"seconds": 0.2}, limit_s=20) for _ in range(2)]
+        calls = [pool.submit(RUN, text_of(burn, seconds=0.2), limit_s=20) for _ in range(2)]
         calls += [pool.submit(CALL + "describe", {}, limit_s=20) for _ in range(6)]
         seen = {tuple(call.result()["cores"]) for call in calls[2:]}
     if hasattr(os, "sched_getaffinity"):
@@ -323,7 +338,7 @@ def test_calls_in_turn_are_made_by_one_worker_in_order_whatever_becomes_of_them(
         for group in groups:
             assert len({future.result()["pid"] for future in group}) == 1
         first, second, third = pool.submit_in_turn(
-            CALL + "fail", [{"message": "one"}, {"nonsense": 1}, {"message": "three"}], limit_s=20
+            RUN, [text_of(fail, message="one"), {"nonsense": 1}, text_of(fail, message="three")], limit_s=20
         )
         assert "one" in str(first.exception())
         assert second.exception().kind == "error"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from bife_core.sandbox import WorkerFailure, WorkerPool, submit_repeated
+from tests.support.misbehaving import RUN, die, fail, hoard, text_of
 
 CALL = "bife_core.sandbox.selftest:"
 
@@ -35,7 +36,7 @@ def test_a_call_whose_worker_is_killed_is_repeated_and_that_is_noted(alone: Work
 
 def test_a_call_that_takes_its_worker_twice_fails(alone: WorkerPool) -> None:
     notes: list[str] = []
-    future = submit_repeated(alone, CALL + "die", {}, limit_s=60, note=notes.append)
+    future = submit_repeated(alone, RUN, text_of(die), limit_s=60, note=notes.append)
     with pytest.raises(WorkerFailure, match="SIGKILL") as failure:
         future.result(timeout=60)
     assert failure.value.kind == "died"
@@ -43,14 +44,14 @@ def test_a_call_that_takes_its_worker_twice_fails(alone: WorkerPool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "limit_s", "kind"),
-    [("fail", {"message": "no"}, 60.0, "error"), ("pause", {"seconds": 60}, 0.3, "timeout")],
+    ("call", "arguments", "limit_s", "kind"),
+    [(RUN, text_of(fail, message="no"), 60.0, "error"), (CALL + "pause", {"seconds": 60}, 0.3, "timeout")],
 )
 def test_what_a_call_does_by_itself_is_not_repeated(
-    alone: WorkerPool, name: str, arguments: dict[str, object], limit_s: float, kind: str
+    alone: WorkerPool, call: str, arguments: dict[str, object], limit_s: float, kind: str
 ) -> None:
     notes: list[str] = []
-    future = submit_repeated(alone, CALL + name, arguments, limit_s=limit_s, note=notes.append)
+    future = submit_repeated(alone, call, arguments, limit_s=limit_s, note=notes.append)
     with pytest.raises(WorkerFailure) as failure:
         future.result(timeout=60)
     assert failure.value.kind == kind
@@ -86,7 +87,7 @@ def test_a_worker_that_has_grown_fat_is_replaced_between_calls(alone: WorkerPool
         return int(alone.submit(CALL + "describe", {}, limit_s=60).result()["pid"])
 
     first = pid()
-    assert alone.submit(CALL + "hoard", {"megabytes": 100}, limit_s=60).result() == 100
+    assert alone.submit(RUN, text_of(hoard, megabytes=100), limit_s=60).result() == 100
     assert pid() == first
-    assert alone.submit(CALL + "hoard", {"megabytes": 1000}, limit_s=60).result() == 1000
+    assert alone.submit(RUN, text_of(hoard, megabytes=1000), limit_s=60).result() == 1000
     assert pid() != first

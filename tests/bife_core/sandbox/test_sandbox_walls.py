@@ -18,8 +18,8 @@ import pytest
 
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.sandbox.limits import MEASURES, usable_memory_mb
+from tests.support.misbehaving import RUN
 
-RUN = "bife_core.sandbox.selftest:run_unchecked"
 DESCRIBE = "bife_core.sandbox.selftest:describe"
 ECHO = "bife_core.sandbox.selftest:echo"
 

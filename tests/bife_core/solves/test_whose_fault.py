@@ -18,34 +18,38 @@ from bife_core.fidelity.low import score_low
 from bife_core.fidelity.trial import score_trial
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
-from bife_core.sandbox import WorkerFailure, WorkerPool
+from bife_core.sandbox import WorkerFailure, WorkerPool, Workers
 from bife_core.solves import SolveStore
+from tests.support.misbehaving import RUN, die, text_of
 
 RULE = "def candidate_variable_score(variable_features):\n    return variable_features[20]\n"
 NODES = HighFidelityConfig(instances=1, cost="nodes", time_limit_s=30)
 
 
-class Struck:
+class Struck(Workers):
     """A pool on whose machine workers that run one rule, or any, are killed from outside so many times."""
 
     def __init__(self, pool: WorkerPool, times: int, source: str | None = RULE) -> None:
         self.pool, self.left, self.source = pool, times, source
-        self.workers = pool.workers
 
-    def submit(self, call: str, arguments: dict[str, Any], **limits: Any) -> Future[Any]:
+    @property
+    def workers(self) -> int:
+        return self.pool.workers
+
+    def _sent(self, call: str, arguments: dict[str, Any], **limits: Any) -> Future[Any]:
         sources = [
             arguments.get("source"),
             arguments.get("method", {}).get("source"),
         ]
         if self.left and (self.source is None or self.source in sources):
             self.left -= 1
-            return self.pool.submit("bife_core.sandbox.selftest:die", {}, limit_s=30)
+            return self.pool.submit(RUN, text_of(die), limit_s=30)
         return self.pool.submit(call, arguments, **limits)
 
     def submit_in_turn(
         self, call: str, arguments: Sequence[dict[str, Any]], **limits: Any
     ) -> list[Future[Any]]:
-        return [self.submit(call, each, **limits) for each in arguments]
+        return [self._sent(call, each, **limits) for each in arguments]
 
     def close(self) -> None:
         """Leave the pool to who opened it."""

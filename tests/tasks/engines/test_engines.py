@@ -18,6 +18,7 @@ from bife_core.solves import SolveStore
 from tasks.engines import ENGINES, EnginePool, open_engine
 from tasks.engines.processes import ProcessEngine
 from tasks.workers import worker_pool
+from tests.support.misbehaving import RUN, fail, text_of
 
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[24]\n"
 SELFTEST = "bife_core.sandbox.selftest:{}"
@@ -38,7 +39,7 @@ def test_a_call_comes_back_as_from_the_pool_of_this_machine(engines):
 
 
 def test_a_failure_keeps_its_kind_and_reason(engines):
-    raised = engines.submit(SELFTEST.format("fail"), {"message": "no such row"}, limit_s=60).exception(120)
+    raised = engines.submit(RUN, text_of(fail, message="no such row"), limit_s=60).exception(120)
     assert isinstance(raised, WorkerFailure)
     assert (raised.kind, raised.error_type) == ("error", "ValueError")
     assert "no such row" in raised.reason

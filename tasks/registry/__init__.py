@@ -1,0 +1,34 @@
+"""Registered rules: versions with their evidence, who is champion and why, and what MLflow's runs hold of rules."""
+
+from tasks.registry.evidence import FEWEST_INSTANCES, Evidence, Origin, lineage
+from tasks.registry.registering import register
+from tasks.registry.runs import load_run_rule, origin_of, tag_of_run
+from tasks.registry.versions import (
+    CHALLENGER,
+    CHAMPION,
+    RegisteredRule,
+    by_alias,
+    list_rules,
+    load_registered_rule,
+    registered,
+    registered_name,
+)
+
+__all__ = [
+    "CHALLENGER",
+    "CHAMPION",
+    "FEWEST_INSTANCES",
+    "Evidence",
+    "Origin",
+    "RegisteredRule",
+    "by_alias",
+    "lineage",
+    "list_rules",
+    "load_registered_rule",
+    "load_run_rule",
+    "origin_of",
+    "register",
+    "registered",
+    "registered_name",
+    "tag_of_run",
+]

@@ -1,0 +1,107 @@
+"""What MLflow's runs hold of rules: ``runs:/RUN_ID`` is an evolution's best rule, or a sample's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import mlflow
+from mlflow.exceptions import MlflowException
+
+from bife_core.errors import BifeError, RuleError
+from tasks.registry.evidence import Origin
+from tasks.tracking import store
+
+_REFERENCE: Final = re.compile(r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.(?:py|json)))?")
+_FILES: Final = ("best_rule.py", "rule.py", "method.json")
+"""Artifacts that hold a rule or another method: of an evolution, and of a sample or an evaluation."""
+
+
+def load_run_rule(reference: str) -> str:
+    """Return the source of the rule a run holds.
+
+    Parameters
+    ----------
+    reference : str
+        ``runs:/RUN_ID``, or ``runs:/RUN_ID/FILE.py`` for one of several.
+
+    Raises
+    ------
+    BifeError
+        If there is no such run, it holds no rule, or the store cannot be reached.
+    """
+    match = _REFERENCE.fullmatch(reference)
+    if match is None:
+        raise RuleError(
+            f"{reference!r} names no rule of a run; expected runs:/RUN_ID or runs:/RUN_ID/FILE.py."
+        )
+    run_id = match["run"]
+    wanted = (match["file"],) if match["file"] else _FILES
+    with _asking_for(run_id):
+        held = {entry.path for entry in mlflow.artifacts.list_artifacts(run_id=run_id)}
+        for name in wanted:
+            if name in held:
+                return str(mlflow.artifacts.load_text(f"runs:/{run_id}/{name}"))
+    raise RuleError(f"The run {run_id} holds no {' or '.join(wanted)}; give an evolution or a sample.")
+
+
+def origin_of(reference: str) -> Origin:
+    """Return what MLflow knows of the evolution a reference ``runs:/RUN_ID`` names; nothing for any other.
+
+    Raises
+    ------
+    BifeError
+        If the run cannot be read.
+    """
+    match = _REFERENCE.fullmatch(reference)
+    if match is None:
+        return Origin()
+    run_id = match["run"]
+    with _asking_for(run_id):
+        data = store.client().get_run(run_id).data
+        if data.tags.get("kind") != "evolution":
+            return Origin()
+        best = data.tags.get("best_sample", "")
+        children = store.children(store.EVOLUTION, run_id)
+    child = next((found for found in children if found.data.tags.get("sample_id") == best), None)
+    by = ""
+    if child is not None:
+        parents = ", ".join(child.data.tags.get("parents", "").split())
+        by = f" by {child.data.params.get('operator', '?')}" + (f" from {parents}" if parents else "")
+    return Origin(
+        evolution_key=data.tags.get("evolution_key", ""),
+        evolution_run=run_id,
+        f_lf=data.metrics.get("final_f_lf"),
+        f_hf=data.metrics.get("final_f_hf"),
+        cost=data.params.get("high.cost", ""),
+        decisions_digest=data.params.get("decisions", ""),
+        lineage=f"{best}{by}",
+    )
+
+
+def tag_of_run(run_id: str, tag: str) -> str:
+    """Return a tag of a run, or nothing where the run has no such tag.
+
+    Raises
+    ------
+    BifeError
+        If there is no such run, or the store cannot be reached.
+    """
+    with _asking_for(run_id):
+        return str(store.client().get_run(run_id).data.tags.get(tag, ""))
+
+
+@contextmanager
+def _asking_for(run_id: str) -> Iterator[None]:
+    """Say in a sentence why a run cannot be had."""
+    try:
+        store.client()
+        yield
+    except MlflowException as error:
+        if error.error_code == "RESOURCE_DOES_NOT_EXIST":
+            raise BifeError(f"MLflow at {store.tracking_uri()} holds no run {run_id}.") from error
+        raise store.TrackingError(
+            f"MLflow at {store.tracking_uri()} cannot be asked for run {run_id} ({store.first_line(error)})."
+        ) from error

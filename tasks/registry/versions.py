@@ -1,0 +1,227 @@
+"""Versions of registered rules: MLflow models without pickle, found by name, alias or number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+import mlflow
+from mlflow import MlflowClient
+from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException
+from pydantic import Field
+
+from bife_core.config import InstancesConfig
+from bife_core.errors import RuleError
+from bife_core.methods.loading import method_of
+from bife_core.values import Value
+from tasks.home import project_home
+from tasks.locks import process_lock
+from tasks.registry.evidence import Evidence
+from tasks.registry.refusals import Refusal, refusal
+from tasks.tracking import store
+
+CHALLENGER: Final = "challenger"
+CHAMPION: Final = "champion"
+
+_PREFIX: Final = "bife-"
+_REFERENCE: Final = re.compile(r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@]+)|/(?P<version>\d+))")
+
+
+class RegisteredRule(Value):
+    """One version in the registry.
+
+    Attributes
+    ----------
+    card : str
+        Its description in Markdown.
+    """
+
+    name: str
+    version: int
+    aliases: tuple[str, ...]
+    tags: dict[str, str]
+    card: str = Field("", repr=False)
+
+    @property
+    def reference(self) -> str:
+        """What `load_rule` takes."""
+        return f"models:/{self.name}/{self.version}"
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """The word of a person that keeps this version from being challenger, or None."""
+        return refusal([self.tags], self.tags.get("test_digest"))
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What the tags say; None for a version that was registered by other means."""
+        if "ratio" not in self.tags:
+            return None
+        return Evidence.model_validate({k: v for k, v in self.tags.items() if k in Evidence.model_fields})
+
+
+def registered_name(instances: InstancesConfig) -> str:
+    """Return the name rules of a benchmark are registered under.
+
+    Sizes other than a family's test size get a name of their own: a champion on toys is no champion.
+
+    Examples
+    --------
+    >>> registered_name(InstancesConfig()), registered_name(InstancesConfig(size="tiny"))
+    ('bife-combinatorial_auction', 'bife-combinatorial_auction-tiny')
+    """
+    label = instances.label
+    if instances.folder is None and instances.size != "test":
+        label = f"{label}-{instances.size}"
+    return _PREFIX + (re.sub(r"[^A-Za-z0-9_-]+", "_", label).strip("_") or "rules")
+
+
+@contextmanager
+def registry(held: str | None = None) -> Iterator[MlflowClient]:
+    """Yield MLflow's client; what the registry cannot do inside becomes a `TrackingError`.
+
+    Parameters
+    ----------
+    held : str, optional
+        Name no other process may change anything of meanwhile.
+    """
+    client = store.client()
+    try:
+        with ExitStack() as locks:
+            if held is not None:
+                locks.enter_context(process_lock(project_home().locks / f"registry-{held}.lock"))
+            yield client
+    except store.TRACKING_TROUBLE as error:
+        raise store.TrackingError(
+            f"MLflow's registry at {mlflow.get_registry_uri()} cannot be used ({store.first_line(error)}); "
+            "check MLFLOW_TRACKING_URI and MLFLOW_REGISTRY_URI."
+        ) from error
+
+
+def by_alias(name: str, alias: str) -> RegisteredRule | None:
+    """Return the version that holds an alias, or None.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    return _if_there_is_one(lambda client: client.get_model_version_by_alias(name, alias))
+
+
+def by_number(name: str, number: int) -> RegisteredRule | None:
+    """Return a version by its number, or None.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    return _if_there_is_one(lambda client: client.get_model_version(name, str(number)))
+
+
+def by_hash(name: str, sha: str) -> list[RegisteredRule]:
+    """Return all versions that hold the rule of that hash, newest first; MLflow leaves their aliases out.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    with registry() as client:
+        found = client.search_model_versions(f"name = '{name}' and tags.sha = '{sha}'")
+        return [registered_rule(version) for version in found]
+
+
+def registered(reference: str) -> RegisteredRule:
+    """Return the version a reference ``models:/<name>@<alias>`` or ``models:/<name>/<version>`` means.
+
+    Raises
+    ------
+    RuleError
+        If there is no such version.
+    TrackingError
+        If the registry cannot be reached.
+    """
+    match = _REFERENCE.fullmatch(reference)
+    if match is None:
+        raise RuleError(
+            f"{reference!r} names no registered rule; expected models:/<name>@<alias> or "
+            "models:/<name>/<version>."
+        )
+    name, alias = match["name"], match["alias"]
+    found = by_alias(name, alias) if alias else by_number(name, int(match["version"]))
+    if found is None:
+        raise RuleError(f"The registry holds no {reference}; `bife rules list` shows what it holds.")
+    return found
+
+
+def load_registered_rule(reference: str) -> str:
+    """Return the text of a registered rule or scorer; only text is read, and its hash must be the registered one.
+
+    Parameters
+    ----------
+    reference : str
+        See `registered`.
+
+    Raises
+    ------
+    RuleError
+        If there is no such rule, or its text has been altered.
+    TrackingError
+        If the registry cannot be reached.
+    """
+    found = registered(reference)
+    file = found.tags.get("file", "rule.py")
+    with registry():
+        source = mlflow.artifacts.load_text(f"{found.reference}/artifacts/{file}")
+    sha, expected = method_of(source).identity, found.tags.get("sha")
+    if sha != expected:
+        raise RuleError(
+            f"{reference} has the hash {sha} but was registered with {expected}: it has been altered."
+        )
+    return source
+
+
+def list_rules() -> list[RegisteredRule]:
+    """Return all versions of all registered rules, newest first within a name.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    found: list[RegisteredRule] = []
+    token: str | None = None
+    with registry() as client:
+        while token != "":
+            page = client.search_model_versions(f"name LIKE '{_PREFIX}%'", max_results=500, page_token=token)
+            # Searches leave the aliases out.
+            found += [registered_rule(client.get_model_version(one.name, one.version)) for one in page]
+            token = page.token or ""
+    return sorted(found, key=lambda rule: (rule.name, -rule.version))
+
+
+def registered_rule(version: ModelVersion) -> RegisteredRule:
+    """Return what is known of a version of MLflow's."""
+    return RegisteredRule(
+        name=version.name,
+        version=int(version.version),  # some of MLflow's stores give it as text
+        aliases=tuple(sorted(version.aliases)),
+        tags=dict(version.tags),
+        card=version.description or "",
+    )
+
+
+def _if_there_is_one(find: Callable[[MlflowClient], ModelVersion]) -> RegisteredRule | None:
+    """Tell "there is none" from all other trouble."""
+    with registry() as client:
+        try:
+            return registered_rule(find(client))
+        except MlflowException as error:
+            if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+                return None
+            raise

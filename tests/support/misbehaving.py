@@ -1,0 +1,93 @@
+"""What a generated rule or a solver can do to a worker, as functions whose text is sent there and run unchecked.
+
+A worker runs functions of `bife_core` only; `bife_core.sandbox.selftest:run_unchecked` is the tests' way in.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from bife_core.errors import RuleError
+
+RUN = "bife_core.sandbox.selftest:run_unchecked"
+
+_HEAD = """
+import ctypes, os, signal, subprocess, sys, time
+from bife_core.errors import RuleError
+"""
+
+
+def text_of(function: Callable[..., Any], **arguments: Any) -> dict[str, str]:
+    """Return the arguments of `RUN` that have a function of this module called in a worker."""
+    call = f"result = {function.__name__}(**{arguments!r})"
+    return {"source": f"{_HEAD}\n{inspect.getsource(function)}\n{call}\n"}
+
+
+def burn(seconds: float) -> float:
+    """Keep one core busy and return the CPU seconds used."""
+    start = time.process_time()
+    while time.process_time() - start < seconds:
+        pass
+    return time.process_time() - start
+
+
+def hold_lock(seconds: float) -> int:
+    """Sleep without letting any other thread of the worker run, as a stuck native call can."""
+    return int(ctypes.PyDLL(None).usleep(int(min(seconds, 4000.0) * 1e6)))
+
+
+def shout(megabytes: int) -> int:
+    """Print much to both streams, past Python's own buffers too."""
+    line = b"x" * 1023 + b"\n"
+    for _ in range(megabytes * 512):
+        os.write(1, line)
+        os.write(2, line)
+    print("done shouting")
+    return megabytes
+
+
+def hoard(megabytes: int) -> int:
+    """Keep memory after the call, as compiled rules and a heap in pieces do."""
+    sys.modules[f"hoard {time.monotonic_ns()}"] = bytearray(b"x") * (megabytes << 20)  # type: ignore[assignment]
+    return megabytes
+
+
+def fail(message: str, known: bool = False) -> None:
+    """Raise a `RuleError` (known) or a ValueError with the message."""
+    if known:
+        raise RuleError(message)
+    raise ValueError(message)
+
+
+def leave(code: int) -> None:
+    """End the process without an answer."""
+    print("leaving early", file=sys.stderr)
+    os._exit(code)
+
+
+def die(by: str = "SIGKILL") -> None:
+    """End at once by a signal, as the out-of-memory killer or a limit on CPU time would have it."""
+    os.kill(os.getpid(), signal.Signals[by])
+
+
+def spawn_and_hang(pid_file: str, own_session: bool = False) -> None:
+    """Start a process that sleeps, perhaps outside this one's group, note its id, then never return."""
+    sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+    child = subprocess.Popen(sleep, start_new_session=own_session)
+    with open(pid_file, "w", encoding="utf-8") as file:  # noqa: PTH123 - runs without this module's imports
+        file.write(str(child.pid))
+    while True:
+        time.sleep(60)
+
+
+def unserialisable() -> Any:
+    """Return what JSON cannot hold."""
+    return {1, 2, 3}
