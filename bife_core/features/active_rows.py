@@ -16,10 +16,9 @@ DUAL: Final = Group("active_dual", cost="row", role="activity")
 def _weighting(first: int, group: Group, number: int, weight: str) -> Iterator[Feature]:
     prefix = f"active_coef_weight{number}"
     about = f"its active (tight) rows; weight = {weight}"
-    yield Feature(first, f"{prefix}_count", group, f"sum of weights of {about}")
-    yield from statistics(
-        first + 1, group, prefix, f"weight x |its coefficient| over {about}", ("sum", *SPREAD)
-    )
+    yield from group.features((first, f"{prefix}_count", f"sum of weights of {about}"))
+    what = f"weight x |its coefficient| over {about}"
+    yield from statistics(first + 1, group, prefix, what, ("sum", *SPREAD))
 
 
 FEATURES: Final = (
@@ -29,15 +28,15 @@ FEATURES: Final = (
     *_weighting(66, DUAL, 4, "|dual value of the row|"),
 )
 
-SUMS: Final = frozenset(feature for feature in FEATURES if feature.name.endswith(("_count", "_sum")))
-"""The features of a weighting that are sums, which cost less than its spread."""
+COSTLY: Final = tuple(feature for feature in FEATURES if not feature.name.endswith(("_count", "_sum")))
+"""What is no sum of a weighting, and costs more."""
 
 Sums = tuple[float, float]
 NO_SUMS: Final[Sums] = (0.0, 0.0)
 
 
 def add_active(sums: Sums, weight: float, magnitude: float) -> Sums:
-    """Take one active row into `SUMS`: its weight, and the |coefficient| of the candidate."""
+    """Take one active row into count and sum: its weight, and the |coefficient| of the candidate."""
     return sums[0] + weight, sums[1] + weight * magnitude
 
 

@@ -4,40 +4,29 @@ from __future__ import annotations
 
 from typing import Final
 
-from bife_core.features.feature import Feature, Group
+from bife_core.features.feature import Group
 
 FRACTIONALITY: Final = Group("fractionality", cost="candidate", role="fraction")
 PSEUDOCOST: Final = Group("pseudocost", cost="candidate", role="gain")
 CUTOFF: Final = Group("cutoff", cost="candidate", role="cutoff")
 
 FEATURES: Final = (
-    Feature(18, "slack", FRACTIONALITY, "distance of the LP value to the nearest integer: min(f, 1 - f)"),
-    Feature(19, "ceil_dist", FRACTIONALITY, "distance of the LP value to the next integer above: 1 - f"),
-    Feature(
-        20,
-        "pseudocost_up",
-        PSEUDOCOST,
-        "estimated dual bound gain of the up branch: (1 - f) x up pseudocost",
+    *FRACTIONALITY.features(
+        (18, "slack", "distance of the LP value to the nearest integer: min(f, 1 - f)"),
+        (19, "ceil_dist", "distance of the LP value to the next integer above: 1 - f"),
     ),
-    Feature(
-        21,
-        "pseudocost_down",
-        PSEUDOCOST,
-        "estimated dual bound gain of the down branch: f x down pseudocost",
+    *PSEUDOCOST.features(
+        (20, "pseudocost_up", "estimated dual bound gain of the up branch: (1 - f) x up pseudocost"),
+        (21, "pseudocost_down", "estimated dual bound gain of the down branch: f x down pseudocost"),
+        (22, "pseudocost_ratio", "smaller over larger of the two estimated gains, between 0 and 1"),
+        (23, "pseudocost_sum", "sum of the two estimated gains"),
+        (24, "pseudocost_product", "product of the two estimated gains"),
     ),
-    Feature(
-        22,
-        "pseudocost_ratio",
-        PSEUDOCOST,
-        "smaller over larger of the two estimated gains, between 0 and 1",
-    ),
-    Feature(23, "pseudocost_sum", PSEUDOCOST, "sum of the two estimated gains"),
-    Feature(24, "pseudocost_product", PSEUDOCOST, "product of the two estimated gains"),
-    Feature(25, "n_cutoff_up", CUTOFF, "cutoffs seen so far after branching up on the variable"),
-    Feature(26, "n_cutoff_down", CUTOFF, "cutoffs seen so far after branching down on the variable"),
-    Feature(27, "n_cutoff_up_ratio", CUTOFF, "cutoffs per up branching of the variable (0 before the first)"),
-    Feature(
-        28, "n_cutoff_down_ratio", CUTOFF, "cutoffs per down branching of the variable (0 before the first)"
+    *CUTOFF.features(
+        (25, "n_cutoff_up", "cutoffs seen so far after branching up on the variable"),
+        (26, "n_cutoff_down", "cutoffs seen so far after branching down on the variable"),
+        (27, "n_cutoff_up_ratio", "cutoffs per up branching of the variable (0 before the first)"),
+        (28, "n_cutoff_down_ratio", "cutoffs per down branching of the variable (0 before the first)"),
     ),
 )
 

@@ -6,18 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from bife_core.features.feature import SIGNED, SPREAD, Feature, Group, statistics
+from bife_core.features.feature import SIGNED, SPREAD, Group, statistics
 
 OBJECTIVE: Final = Group("objective", cost="solve", role="objective")
 STRUCTURE: Final = Group("structure", cost="solve", role="size")
 
 FEATURES: Final = (
-    Feature(
-        0, "obj_coef", OBJECTIVE, "objective coefficient of the variable (the solver minimises)", low=SIGNED
+    *OBJECTIVE.features(
+        (0, "obj_coef", "objective coefficient of the variable (the solver minimises)"), low=SIGNED
     ),
-    Feature(1, "obj_coef_pos_part", OBJECTIVE, "objective coefficient if positive, else 0"),
-    Feature(2, "obj_coef_neg_part", OBJECTIVE, "objective coefficient if negative, else 0", low=SIGNED),
-    Feature(3, "n_rows", STRUCTURE, "number of LP rows the variable appears in"),
+    *OBJECTIVE.features((1, "obj_coef_pos_part", "objective coefficient if positive, else 0")),
+    *OBJECTIVE.features((2, "obj_coef_neg_part", "objective coefficient if negative, else 0"), low=SIGNED),
+    *STRUCTURE.features((3, "n_rows", "number of LP rows the variable appears in")),
     *statistics(4, STRUCTURE, "rows_deg", "the root-LP lengths of its rows"),
     *statistics(8, STRUCTURE, "rows_pos_coefs", "its positive coefficients", ("count", *SPREAD)),
     *statistics(13, STRUCTURE, "rows_neg_coefs", "its negative coefficients", ("count", *SPREAD), SIGNED),

@@ -36,6 +36,10 @@ class Group:
     cost: Cost
     role: Role
 
+    def features(self, *rows: tuple[int, str, str], low: float = 0.0) -> tuple[Feature, ...]:
+        """Return members of this group from their index, name and meaning; none takes a value below `low`."""
+        return tuple(Feature(index, name, self, meaning, low) for index, name, meaning in rows)
+
 
 @dataclass(frozen=True, slots=True)
 class Feature:

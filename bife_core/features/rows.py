@@ -8,39 +8,39 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from bife_core.features.feature import Feature, Group, statistics
+from bife_core.features.feature import Group, statistics
 
 DEGREE: Final = Group("degree", cost="row", role="size")
 RHS_RATIO: Final = Group("rhs_ratio", cost="row", role="share")
 ONE_TO_ALL: Final = Group("one_to_all", cost="entry", role="share")
 
-_RHS_MEANING: Final = "{} of coefficient / (|coefficient| + |rhs|) over rows with {} right-hand side"
-_SHARE_MEANING: Final = "{} share of its {}. coefficient against the row's {}. coefficients"
+_RHS: Final = "{} of coefficient / (|coefficient| + |rhs|) over rows with {} right-hand side"
+_SHARE: Final = "{} share of its {}. coefficient against the row's {}. coefficients"
 
 FEATURES: Final = (
     *statistics(29, DEGREE, "rows_dynamic_deg", "the current-LP lengths of its rows"),
-    Feature(33, "rows_dynamic_deg_mean_ratio", DEGREE, "current mean length / (root mean length + current)"),
-    Feature(
-        34,
-        "rows_dynamic_deg_min_ratio",
-        DEGREE,
-        "current smallest length / (root smallest length + current)",
+    *DEGREE.features(
+        (33, "rows_dynamic_deg_mean_ratio", "current mean length / (root mean length + current)"),
+        (34, "rows_dynamic_deg_min_ratio", "current smallest length / (root smallest length + current)"),
+        (35, "rows_dynamic_deg_max_ratio", "current largest length / (root largest length + current)"),
     ),
-    Feature(
-        35, "rows_dynamic_deg_max_ratio", DEGREE, "current largest length / (root largest length + current)"
+    *RHS_RATIO.features(
+        (36, "coef_pos_rhs_ratio_min", _RHS.format("smallest", "nonnegative")),
+        (37, "coef_pos_rhs_ratio_max", _RHS.format("largest", "nonnegative")),
+        (38, "coef_neg_rhs_ratio_min", _RHS.format("smallest", "negative")),
+        (39, "coef_neg_rhs_ratio_max", _RHS.format("largest", "negative")),
+        low=-1.0,
     ),
-    Feature(36, "coef_pos_rhs_ratio_min", RHS_RATIO, _RHS_MEANING.format("smallest", "nonnegative"), -1.0),
-    Feature(37, "coef_pos_rhs_ratio_max", RHS_RATIO, _RHS_MEANING.format("largest", "nonnegative"), -1.0),
-    Feature(38, "coef_neg_rhs_ratio_min", RHS_RATIO, _RHS_MEANING.format("smallest", "negative"), -1.0),
-    Feature(39, "coef_neg_rhs_ratio_max", RHS_RATIO, _RHS_MEANING.format("largest", "negative"), -1.0),
-    Feature(40, "pos_coef_pos_coef_ratio_min", ONE_TO_ALL, _SHARE_MEANING.format("smallest", "pos", "pos")),
-    Feature(41, "pos_coef_pos_coef_ratio_max", ONE_TO_ALL, _SHARE_MEANING.format("largest", "pos", "pos")),
-    Feature(42, "pos_coef_neg_coef_ratio_min", ONE_TO_ALL, _SHARE_MEANING.format("smallest", "pos", "neg")),
-    Feature(43, "pos_coef_neg_coef_ratio_max", ONE_TO_ALL, _SHARE_MEANING.format("largest", "pos", "neg")),
-    Feature(44, "neg_coef_pos_coef_ratio_min", ONE_TO_ALL, _SHARE_MEANING.format("smallest", "neg", "pos")),
-    Feature(45, "neg_coef_pos_coef_ratio_max", ONE_TO_ALL, _SHARE_MEANING.format("largest", "neg", "pos")),
-    Feature(46, "neg_coef_neg_coef_ratio_min", ONE_TO_ALL, _SHARE_MEANING.format("smallest", "neg", "neg")),
-    Feature(47, "neg_coef_neg_coef_ratio_max", ONE_TO_ALL, _SHARE_MEANING.format("largest", "neg", "neg")),
+    *ONE_TO_ALL.features(
+        (40, "pos_coef_pos_coef_ratio_min", _SHARE.format("smallest", "pos", "pos")),
+        (41, "pos_coef_pos_coef_ratio_max", _SHARE.format("largest", "pos", "pos")),
+        (42, "pos_coef_neg_coef_ratio_min", _SHARE.format("smallest", "pos", "neg")),
+        (43, "pos_coef_neg_coef_ratio_max", _SHARE.format("largest", "pos", "neg")),
+        (44, "neg_coef_pos_coef_ratio_min", _SHARE.format("smallest", "neg", "pos")),
+        (45, "neg_coef_pos_coef_ratio_max", _SHARE.format("largest", "neg", "pos")),
+        (46, "neg_coef_neg_coef_ratio_min", _SHARE.format("smallest", "neg", "neg")),
+        (47, "neg_coef_neg_coef_ratio_max", _SHARE.format("largest", "neg", "neg")),
+    ),
 )
 
 Values = tuple[float, float, float, float, float, float]

@@ -1,1 +1,1 @@
-"""SCIP from the inside: its library, features at native speed, branching, the expert, and one solve."""
+"""SCIP from the inside: find its library, read a model, solve it, let a rule branch, ask strong branching."""

@@ -98,30 +98,9 @@ N_KNOWN_ROWS: Final = 78
 """Rows in `ROW_IDENTITY`; -1 if they are not those of the last call."""
 STATE_WORDS: Final = 80
 
-BUFFERS: Final = (
-    COL_STATIC,
-    COL_STAMP,
-    COL_PSEUDO,
-    ROW_TAG,
-    ROW_KEPT,
-    ROW_SUMS,
-    ARENA_COLS,
-    ARENA_VALS,
-    MATRIX,
-    SCORES,
-    TIGHT_ROWS,
-    TIGHT_VALS,
-    ROW_LENGTH,
-    ROW_LHS,
-    ROW_RHS,
-    ROW_W2,
-    ROW_W3,
-    ROW_W4,
-    PLACES,
-    COEFS,
-    ENTRIES,
-    ROW_IDENTITY,
-)
+BUFFERS: Final = (*range(COL_STATIC, ARENA_DEAD, 2), PLACES, COEFS, ENTRIES, ROW_IDENTITY)
+"""Slots that hold the address of a buffer: all from `COL_STATIC` to `ROW_W4`, and the later ones."""
+
 BY_POSITION: Final = (ROW_TAG, ROW_LENGTH, ROW_LHS, ROW_RHS, ROW_W2, ROW_W3, ROW_W4)
 """Buffers with one item per LP row: apart from one another, so that a pass touches only what it reads."""
 

@@ -44,20 +44,19 @@ N_STATIC: Final = len(STATIC_COLUMNS)
 
 def mask_of(features: frozenset[int] | None) -> int:
     """Return the bits that tell `extract` what to compute for the given feature indices (all for None)."""
-    read = [feature for feature in FEATURES if features is None or feature.index in features]
-    spread = any(
-        feature.group.name.startswith("active") and feature not in active_rows.SUMS for feature in read
-    )
+    spread = features is None or any(feature.index in features for feature in active_rows.COSTLY)
     return _bits(groups_of(features)) | (SPREAD if spread else 0)
 
 
-def writer(group: Group, sums_only: bool = False) -> Any:
+def writer(group: Group) -> Any:
     """Return ``write(row, values)``: what a formula returned goes to the columns of its group's features.
 
     `row` is the address of a candidate's features, or of a column's record for static ones. The number of values must
     be that of the features; the compiler says so otherwise.
     """
-    members = [feature for feature in _members(group) if not sums_only or feature in active_rows.SUMS]
+    # In the order in which the group's file lists them, which is that of the formula.
+    parts = (columns, candidates, rows, active_rows)
+    members = [feature for part in parts for feature in part.FEATURES if feature.group == group]
     places = [STATIC_COLUMNS.index(feature.index) if feature.static else feature.index for feature in members]
 
     @intrinsic
@@ -78,12 +77,6 @@ def writer(group: Group, sums_only: bool = False) -> Any:
         return types.void(int64, values), codegen
 
     return write
-
-
-def _members(group: Group) -> list[Any]:
-    """Return a group's features in the order in which their file lists them, which is that of its formula."""
-    parts = (columns, candidates, rows, active_rows)
-    return [feature for part in parts for feature in part.FEATURES if feature.group == group]
 
 
 @intrinsic

@@ -30,12 +30,10 @@ _weight_from_sum = inlined(active_rows.weight_from_sum)
 _write_degree = needs.writer(rows.DEGREE)
 _write_rhs_ratio = needs.writer(rows.RHS_RATIO)
 _write_one_to_all = needs.writer(rows.ONE_TO_ALL)
-_write_unit, _write_unit_sums = (needs.writer(active_rows.UNIT, sums) for sums in (False, True))
-_write_row_sum, _write_row_sum_sums = (needs.writer(active_rows.ROW_SUM, sums) for sums in (False, True))
-_write_candidate_sum, _write_candidate_sum_sums = (
-    needs.writer(active_rows.CANDIDATE_SUM, sums) for sums in (False, True)
-)
-_write_dual, _write_dual_sums = (needs.writer(active_rows.DUAL, sums) for sums in (False, True))
+_write_unit = needs.writer(active_rows.UNIT)
+_write_row_sum = needs.writer(active_rows.ROW_SUM)
+_write_candidate_sum = needs.writer(active_rows.CANDIDATE_SUM)
+_write_dual = needs.writer(active_rows.DUAL)
 
 _ROOT_MEAN: Final = feature_index("rows_deg_mean")
 _ROOT_MIN: Final = feature_index("rows_deg_min")
@@ -134,20 +132,11 @@ def take_row(scip, state, row, position, mask, epsilon):
 
 
 @inlined
-def _active_sums(positions, magnitudes, n, row_weights):
-    """Fold a candidate's `n` active rows into sums; without an address of weights, all weights are 1."""
-    sums = active_rows.NO_SUMS
-    for k in range(n):
-        weight = 1.0
-        if row_weights != 0:
-            weight = load_float64(row_weights, load_int64(positions, k))
-        sums = _add_active(sums, weight, load_float64(magnitudes, k))
-    return sums
+def _active(positions, magnitudes, n, row_weights, spread):
+    """Return all values of one weighting over a candidate's `n` active rows; what is no sum only if `spread` asks.
 
-
-@inlined
-def _active(positions, magnitudes, n, row_weights):
-    """Return all values of one weighting over a candidate's `n` active rows."""
+    Without an address of weights, all weights are 1.
+    """
     sums = active_rows.NO_SUMS
     values = rows.NO_VALUES
     for k in range(n):
@@ -156,7 +145,8 @@ def _active(positions, magnitudes, n, row_weights):
             weight = load_float64(row_weights, load_int64(positions, k))
         magnitude = load_float64(magnitudes, k)
         sums = _add_active(sums, weight, magnitude)
-        values = _add_value(values, weight * magnitude)
+        if spread:
+            values = _add_value(values, weight * magnitude)
     return sums + _spread(values)
 
 
@@ -213,34 +203,22 @@ def by_row(scip, state, variable, col, mask, infinity, epsilon, out):
         n_tight += tags[position] & 1
 
     if mask & needs.DEGREE:
-        root_mean, root_min, root_max = (
-            load_float64(out, _ROOT_MEAN),
-            load_float64(out, _ROOT_MIN),
-            load_float64(out, _ROOT_MAX),
-        )
-        _write_degree(out, _degree(_spread(lengths), root_mean, root_min, root_max))
+        root_mean, root_min = load_float64(out, _ROOT_MEAN), load_float64(out, _ROOT_MIN)
+        values = _degree(_spread(lengths), root_mean, root_min, load_float64(out, _ROOT_MAX))
+        _write_degree(out, values)
     if mask & needs.RHS_RATIO:
         _write_rhs_ratio(out, ratios)
     if mask & needs.ONE_TO_ALL:
         _write_one_to_all(out, shares)
     positions = state[layout.TIGHT_ROWS]
     magnitudes = state[layout.TIGHT_VALS]
-    if mask & needs.SPREAD:
-        if mask & needs.ACTIVE_UNIT:
-            _write_unit(out, _active(positions, magnitudes, n_tight, int64(0)))
-        if mask & needs.ACTIVE_ROW_SUM:
-            _write_row_sum(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W2]))
-        if mask & needs.ACTIVE_CANDIDATE_SUM:
-            _write_candidate_sum(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W3]))
-        if mask & needs.ACTIVE_DUAL:
-            _write_dual(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W4]))
-    else:
-        if mask & needs.ACTIVE_UNIT:
-            _write_unit_sums(out, _active_sums(positions, magnitudes, n_tight, int64(0)))
-        if mask & needs.ACTIVE_ROW_SUM:
-            _write_row_sum_sums(out, _active_sums(positions, magnitudes, n_tight, state[layout.ROW_W2]))
-        if mask & needs.ACTIVE_CANDIDATE_SUM:
-            _write_candidate_sum_sums(out, _active_sums(positions, magnitudes, n_tight, state[layout.ROW_W3]))
-        if mask & needs.ACTIVE_DUAL:
-            _write_dual_sums(out, _active_sums(positions, magnitudes, n_tight, state[layout.ROW_W4]))
+    spread = mask & needs.SPREAD != 0
+    if mask & needs.ACTIVE_UNIT:
+        _write_unit(out, _active(positions, magnitudes, n_tight, int64(0), spread))
+    if mask & needs.ACTIVE_ROW_SUM:
+        _write_row_sum(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W2], spread))
+    if mask & needs.ACTIVE_CANDIDATE_SUM:
+        _write_candidate_sum(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W3], spread))
+    if mask & needs.ACTIVE_DUAL:
+        _write_dual(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W4], spread))
     return True
