@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any, Final, Literal, TypeVar
+from weakref import WeakSet
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -261,6 +262,9 @@ def _brief(error: ValueError) -> str:
     return str(error)
 
 
+_open: WeakSet[Journal] = WeakSet()
+
+
 class Journal:
     """The journal of one run, open for writing: by one process at a time.
 
@@ -313,6 +317,8 @@ class Journal:
                 "data differ. Give it a folder of its own, or the settings it was begun with."
             )
 
+        _open.add(self)
+
     @property
     def entries(self) -> tuple[AnyEntry, ...]:
         """All entries, in order."""
@@ -350,3 +356,10 @@ class Journal:
                 file.write(text.encode("ascii") + b"\n")
             self._entries.append(timed)
         return timed
+
+
+def stop_journals(reason: str) -> None:
+    """Write into all journals of this process whose search is under way that a person stops it."""
+    for journal in list(_open):
+        if not isinstance(journal.entries[-1], Ended | Stopped):
+            journal.add(Stopped(reason=reason, by_person=True))

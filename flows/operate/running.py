@@ -15,6 +15,7 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.exceptions import PrefectException
 
 from bife_core.errors import BifeError
+from bife_core.evolution.journal import stop_journals
 from flows.operate.abandoned import cancel_own, close_abandoned
 from flows.operate.embedded import install
 from flows.operate.observer import Observer, observing
@@ -101,6 +102,8 @@ def report_interruption() -> None:
     A later run with the same settings takes both up again.
     """
     reason = "Interrupted; the same command goes on where it stopped."
+    with suppress(OSError):
+        stop_journals(reason)
     mark_interrupted(reason)
     with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
         cancel_own(client, reason)

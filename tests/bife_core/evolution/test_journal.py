@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bife_core.evolution import Journal, JournalError, Opened
-from bife_core.evolution.journal import FILE, Drafted, Ended, Scored, Stopped, read_journal
+from bife_core.evolution.journal import FILE, Drafted, Ended, Scored, Stopped, read_journal, stop_journals
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
 from bife_core.search import SampleRequest, SearchCost
@@ -95,3 +95,15 @@ def test_only_its_own_end_is_the_end(tmp_path: Path) -> None:
     known = Journal(tmp_path, OPENED).end
     assert known is not None
     assert known.cost == cost
+
+
+def test_a_person_stops_what_is_under_way_and_nothing_else(tmp_path: Path) -> None:
+    over, under_way = Journal(tmp_path / "over", OPENED), Journal(tmp_path / "under way", OPENED)
+    over.add(Ended(best=None, cost=SearchCost(search="bife")))
+    stop_journals("Tea.")
+    assert over.entries[-1].kind == "ended"
+    last = under_way.entries[-1]
+    assert isinstance(last, Stopped)
+    assert (last.reason, last.by_person) == ("Tea.", True)
+    stop_journals("Again.")
+    assert under_way.entries[-1] is last
