@@ -78,9 +78,6 @@ class BudgetReachedError(BifeError):
         super().__init__(reason)
         self.draft = draft
 
-    def __reduce__(self) -> tuple[type[BudgetReachedError], tuple[str, Draft | None]]:
-        return BudgetReachedError, (str(self), self.draft)
-
 
 def reached(budget: BudgetConfig, spent: Spending) -> str | None:
     """Return the sentence that says which limit on calls, tokens or money is reached, or None."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from bife_core.errors import ConfigError, GeneratorError
 from bife_core.generators.account import Account, BudgetReachedError
-from bife_core.generators.base import Attempt, Draft, DraftRequest, Message
+from bife_core.generators.base import Attempt, Draft, DraftRequest
 from bife_core.generators.calls import Call
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.model_api import Reply, ask
@@ -32,16 +32,13 @@ class ModelApiError(GeneratorError):
 
     Attributes
     ----------
-    draft : Draft
+    draft : Draft or None
         The draft that met the problem, with its attempts, so that they can still be traced.
     """
 
-    def __init__(self, draft: Draft) -> None:
-        super().__init__(draft.failure or "The model API stopped answering.")
+    def __init__(self, reason: str, draft: Draft | None = None) -> None:
+        super().__init__(reason)
         self.draft = draft
-
-    def __reduce__(self) -> tuple[type[ModelApiError], tuple[Draft]]:
-        return ModelApiError, (self.draft,)
 
 
 class OpenAIGenerator:
@@ -116,45 +113,7 @@ class OpenAIGenerator:
         if known is not None:
             return read_answer(request, self.name, known, (known.attempt(recorded=True),))
         attempts: list[Attempt] = []
-        try:
-            call, reply = self._ask_until_answered(request, messages, digest, attempts)
-        except BudgetReachedError as error:
-            raise BudgetReachedError(
-                str(error), self._without_rule(request, messages, attempts, str(error))
-            ) from error
-        if reply.outcome == "ok":
-            return read_answer(request, self.name, call, tuple(attempts))
-        failure = reply.problem or "The model API gave no answer."
-        if reply.outcome == "retry":
-            failure = f"No answer in {len(attempts)} tries; the last: {failure}"
-        draft = self._without_rule(request, messages, attempts, failure)
-        if reply.outcome == "stop" or (reply.unreachable and not self._reached):
-            self._stopped = self._stopped or reply.problem
-            raise ModelApiError(draft)
-        unanswered = "outage" if reply.outcome == "retry" else "refused"
-        return draft.model_copy(update={"unanswered": unanswered})
-
-    def _without_rule(
-        self,
-        request: DraftRequest,
-        messages: tuple[Message, ...],
-        attempts: list[Attempt],
-        failure: str,
-    ) -> Draft:
-        return Draft(
-            key=request.key,
-            generator=self.name,
-            model=self.model,
-            messages=messages,
-            attempts=tuple(attempts),
-            failure=failure,
-        )
-
-    def _ask_until_answered(
-        self, request: DraftRequest, messages: tuple[Message, ...], digest: str, attempts: list[Attempt]
-    ) -> tuple[Call, Reply]:
-        rng = np.random.default_rng(request.seed)
-        draft = Call(
+        call = Call(
             key=request.key,
             number=1,
             model=self.model,
@@ -166,6 +125,34 @@ class OpenAIGenerator:
             started_unix_s=0.0,
             status="sent",
         )
+        try:
+            call, reply = self._ask_until_answered(call, request.seed, attempts)
+        except BudgetReachedError as error:
+            raise BudgetReachedError(str(error), self._without_rule(call, attempts, str(error))) from error
+        if reply.outcome == "ok":
+            return read_answer(request, self.name, call, tuple(attempts))
+        failure = reply.problem or "The model API gave no answer."
+        if reply.outcome == "retry":
+            failure = f"No answer in {len(attempts)} tries; the last: {failure}"
+        draft = self._without_rule(call, attempts, failure)
+        if reply.outcome == "stop" or (reply.unreachable and not self._reached):
+            self._stopped = self._stopped or reply.problem
+            raise ModelApiError(failure, draft)
+        unanswered = "outage" if reply.outcome == "retry" else "refused"
+        return draft.model_copy(update={"unanswered": unanswered})
+
+    def _without_rule(self, call: Call, attempts: list[Attempt], failure: str) -> Draft:
+        return Draft(
+            key=call.key,
+            generator=self.name,
+            model=call.model,
+            messages=call.messages,
+            attempts=tuple(attempts),
+            failure=failure,
+        )
+
+    def _ask_until_answered(self, draft: Call, seed: int, attempts: list[Attempt]) -> tuple[Call, Reply]:
+        rng = np.random.default_rng(seed)
         patient_until_s = time.monotonic() + self._patience_s
         for attempt in range(1, self.settings.tries + 1):
             call, reply = self._call(draft)
