@@ -110,8 +110,7 @@ def _run(
 
     driver = Driver(
         search,
-        config.search.method,
-        config.search.samples,
+        config.search,
         journal,
         workshop,
         TaskExecutor(),
