@@ -109,8 +109,7 @@ def _run(
 
     driver = Driver(
         search,
-        config.search.method,
-        config.search.samples,
+        config.search,
         journal,
         workshop,
         TaskExecutor(),

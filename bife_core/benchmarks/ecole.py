@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from bife_core.benchmarks.base import SPLITS, Family, Instance, Split
-from bife_core.benchmarks.generated import instance_stream
-from bife_core.benchmarks.store import fetch
+from bife_core.benchmarks.base import Split
+from bife_core.benchmarks.generated import DrawnBenchmark, instance_stream
 from bife_core.errors import ConfigError
 from bife_core.scip.ecole import import_ecole
 
@@ -32,19 +31,8 @@ _FIXED: Final[dict[str, dict[str, Any]]] = {"independent_set": {"graph_type": "b
 
 
 @dataclass(frozen=True)
-class EcoleBenchmark:
+class EcoleBenchmark(DrawnBenchmark):
     """A family whose instances Ecole draws, each from a generator with a seed of its own.
-
-    Attributes
-    ----------
-    family : Family
-        Names the generator and its sizes; parameters Ecole does not know cannot be asked for.
-    size : str
-        One of the family's sizes.
-    seed : int
-        Shifts all streams.
-    cache_dir : Path
-        Below it the model files are kept.
 
     Raises
     ------
@@ -52,43 +40,20 @@ class EcoleBenchmark:
         If Ecole cannot be imported, or cannot draw models of this size.
     """
 
-    family: Family
-    size: str
-    seed: int
-    cache_dir: Path
-
     def __post_init__(self) -> None:
         self._arguments()
         import_ecole()
-
-    @property
-    def name(self) -> str:
-        """The family's name."""
-        return self.family.name
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Whose instances these are."""
         return (f"Instances of {self.family.name} are drawn by Ecole.",)
 
-    def instances(self, split: Split, count: int) -> list[Instance]:
-        """Return instances 0 to `count` - 1 of `split`.
+    def _recipe(self) -> str:
+        return "by-ecole"
 
-        Raises
-        ------
-        ConfigError
-            If there is no such split.
-        InstanceError
-            If a file cannot be written.
-        """
-        if split not in SPLITS:
-            raise ConfigError(f"There is no split {split!r}; choose one of {', '.join(SPLITS)}.")
-        return [self._instance(split, index) for index in range(count)]
-
-    def _instance(self, split: Split, index: int) -> Instance:
-        directory = self.cache_dir / self.family.name / f"{self.size}-by-ecole"
-        path, digest = fetch(directory, f"s{self.seed}-{split}-{index:05d}", lambda: self._text(split, index))
-        return Instance(f"{self.family.label}-{self.size}-ecole-{split}-{index:04d}", path, digest)
+    def _kind(self) -> str:
+        return f"{self.size}-ecole"
 
     def _text(self, split: Split, index: int) -> str:
         ecole = import_ecole()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def instance_stream(benchmark: str, size: str, split: Split, index: int, seed: i
 
 
 @dataclass(frozen=True)
-class GeneratedBenchmark:
+class DrawnBenchmark(ABC):
     """The instances of a family in one size; every split is as long as one asks for.
 
     Attributes
@@ -67,28 +68,6 @@ class GeneratedBenchmark:
         """Nothing to note: the splits are independent."""
         return ()
 
-    def model(self, split: Split, index: int) -> MilpData:
-        """Draw instance `index` of `split`, without looking at the kept files."""
-        stream = instance_stream(self.family.name, self.size, split, index, self.seed)
-        return self.family.generate(stream, **self.family.sizes[self.size])
-
-    def instance(self, split: Split, index: int) -> Instance:
-        """Return instance `index` of `split`, counted from 0, as a file.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such split.
-        InstanceError
-            If the file cannot be written.
-        """
-        if split not in SPLITS:
-            raise ConfigError(f"There is no split {split!r}; choose one of {', '.join(SPLITS)}.")
-        path, digest = fetch(
-            self._directory(), f"s{self.seed}-{split}-{index:05d}", lambda: mps_text(self.model(split, index))
-        )
-        return Instance(f"{self.family.label}-{self.size}-{split}-{index:04d}", path, digest)
-
     def instances(self, split: Split, count: int) -> list[Instance]:
         """Return instances 0 to `count` - 1 of `split`.
 
@@ -101,7 +80,38 @@ class GeneratedBenchmark:
         """
         return [self.instance(split, index) for index in range(count)]
 
-    def _directory(self) -> Path:
+    def instance(self, split: Split, index: int) -> Instance:
+        """Return instance `index` of `split`, counted from 0, as a file; raises as `instances` does."""
+        if split not in SPLITS:
+            raise ConfigError(f"There is no split {split!r}; choose one of {', '.join(SPLITS)}.")
+        directory = self.cache_dir / self.family.name / f"{self.size}-{self._recipe()}"
+        path, digest = fetch(directory, f"s{self.seed}-{split}-{index:05d}", lambda: self._text(split, index))
+        return Instance(f"{self.family.label}-{self._kind()}-{split}-{index:04d}", path, digest)
+
+    @abstractmethod
+    def _recipe(self) -> str:
+        """Return what tells kept files of this size from others."""
+
+    @abstractmethod
+    def _text(self, split: Split, index: int) -> str:
+        """Draw a model and return it as MPS."""
+
+    def _kind(self) -> str:
+        """Return what the names of instances say of them."""
+        return self.size
+
+
+class GeneratedBenchmark(DrawnBenchmark):
+    """A family whose instances BiFE draws."""
+
+    def model(self, split: Split, index: int) -> MilpData:
+        """Draw instance `index` of `split`, without looking at the kept files."""
+        stream = instance_stream(self.family.name, self.size, split, index, self.seed)
+        return self.family.generate(stream, **self.family.sizes[self.size])
+
+    def _text(self, split: Split, index: int) -> str:
+        return mps_text(self.model(split, index))
+
+    def _recipe(self) -> str:
         parameters = json.dumps([_REVISION, dict(self.family.sizes[self.size])], sort_keys=True).encode()
-        recipe = hashlib.sha256(parameters).hexdigest()[:8]
-        return self.cache_dir / self.family.name / f"{self.size}-{recipe}"
+        return hashlib.sha256(parameters).hexdigest()[:8]

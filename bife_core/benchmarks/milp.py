@@ -53,17 +53,10 @@ class MilpData:
 
     def __post_init__(self) -> None:
         m, n = self.rows.shape
-        lengths = {
-            "objective": (len(self.objective), n),
-            "lower": (len(self.lower), n),
-            "upper": (len(self.upper), n),
-            "integer": (len(self.integer), n),
-            "column_names": (len(self.column_names), n),
-            "row_lower": (len(self.row_lower), m),
-            "row_upper": (len(self.row_upper), m),
-            "row_names": (len(self.row_names), m),
-        }
-        for attribute, (found, expected) in lengths.items():
+        of_columns = ("objective", "lower", "upper", "integer", "column_names")
+        of_rows = ("row_lower", "row_upper", "row_names")
+        for attribute, expected in (dict.fromkeys(of_columns, n) | dict.fromkeys(of_rows, m)).items():
+            found = len(getattr(self, attribute))
             if found != expected:
                 raise ValueError(
                     f"{attribute} has {found} entries where the {m} x {n} rows ask for {expected}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -87,38 +87,32 @@ class Recording:
     unscored: int
 
 
-@dataclass
-class _Record:
-    features: list[npt.NDArray[np.float64]] = field(default_factory=list)
-    probindex: list[npt.NDArray[np.int32]] = field(default_factory=list)
-    scores: list[npt.NDArray[np.float64]] = field(default_factory=list)
-    node: list[int] = field(default_factory=list)
-    depth: list[int] = field(default_factory=list)
-    unscored: int = 0
-
-
 class _Expert(LpBranchrule):
     def __init__(
         self,
-        record: _Record,
         quota: int | None,
         probability: float,
         rng: np.random.Generator,
         extractor: Callable[[pyscipopt.Model], FeatureExtractor | EcoleExtractor],
     ) -> None:
         self.extractor_of = extractor
-        self.record = record
         self.quota = quota
         self.probability = probability
         self.rng = rng
+        self.features: list[npt.NDArray[np.float64]] = []
+        self.probindex: list[npt.NDArray[np.int32]] = []
+        self.scores: list[npt.NDArray[np.float64]] = []
+        self.node: list[int] = []
+        self.depth: list[int] = []
+        self.unscored = 0
 
     def branchinitsol(self) -> None:
         self.extractor = self.extractor_of(self.model)
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
-        model, record = self.model, self.record
+        model = self.model
         # The root always goes to the expert, so that every instance that branches gives a decision.
-        if record.node and self.rng.random() >= self.probability:
+        if self.node and self.rng.random() >= self.probability:
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         scores = None
         if model.getLPSolstat() == pyscipopt.SCIP_LPSOLSTAT.OPTIMAL:  # an unbounded LP has candidates as well
@@ -126,17 +120,17 @@ class _Expert(LpBranchrule):
             variables, _, _, _, n, _ = model.getLPBranchCands()
             scores = strong_branching_scores(model, variables[:n])
         if scores is None:
-            record.unscored += 1
+            self.unscored += 1
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         if n > 1:
             node = model.getCurrentNode()
-            record.features.append(features[:n])
-            record.probindex.append(probindex[:n])
-            record.scores.append(scores)
-            record.node.append(node.getNumber())
-            record.depth.append(node.getDepth())
+            self.features.append(features[:n])
+            self.probindex.append(probindex[:n])
+            self.scores.append(scores)
+            self.node.append(node.getNumber())
+            self.depth.append(node.getDepth())
         model.branchVar(variables[int(np.argmax(scores))])
-        if self.quota is not None and len(record.node) >= self.quota:
+        if self.quota is not None and len(self.node) >= self.quota:
             model.interruptSolve()
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
 
@@ -180,29 +174,28 @@ def record_decisions(
     """
     model = read_model(path)
     apply(settings, model)
-    record = _Record()
     rng = np.random.default_rng(settings.seed)
     extractor = EcoleExtractor if features == "ecole" else FeatureExtractor
-    expert = _Expert(record, quota, expert_probability, rng, extractor)
+    expert = _Expert(quota, expert_probability, rng, extractor)
     model.includeBranchrule(expert, "expert", "strong branching, recorded", _PRIORITY, -1, 1.0)
     model.setParam("branching/pscost/priority", _PRIORITY - 1)
     optimize(model, f"collecting decisions from {path.name}")
     status = model.getStatus()
-    if status in INTERRUPTED and (quota is None or len(record.node) < quota):
+    if status in INTERRUPTED and (quota is None or len(expert.node) < quota):
         raise SolverError(f"Collecting decisions from {path.name} was interrupted.")
-    return Recording(_decisions(record, instance), status, record.unscored)
+    return Recording(_decisions(expert, instance), status, expert.unscored)
 
 
-def _decisions(record: _Record, instance: str) -> Decisions:
-    if not record.node:
+def _decisions(expert: _Expert, instance: str) -> Decisions:
+    if not expert.node:
         return concatenate([])
-    sizes = [len(scores) for scores in record.scores]
+    sizes = [len(scores) for scores in expert.scores]
     return Decisions(
-        np.ascontiguousarray(np.concatenate(record.features).T),
-        np.concatenate(record.scores),
+        np.ascontiguousarray(np.concatenate(expert.features).T),
+        np.concatenate(expert.scores),
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        np.concatenate(record.probindex),
-        np.array(record.node, dtype=np.int64),
-        np.array(record.depth, dtype=np.int64),
-        (instance,) * len(record.node),
+        np.concatenate(expert.probindex),
+        np.array(expert.node, dtype=np.int64),
+        np.array(expert.depth, dtype=np.int64),
+        (instance,) * len(expert.node),
     )

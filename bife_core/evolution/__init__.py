@@ -1,7 +1,6 @@
 """The driver of searches: `evolve` runs one from its folder's journal on, in a notebook as in a Prefect flow."""
 
 from bife_core.evolution.assembling import evolve
-from bife_core.evolution.config import EvolutionConfig
 from bife_core.evolution.drafting import DraftingStoppedError, UnansweredError, WrittenRequest
 from bife_core.evolution.driver import Driver, Evolution
 from bife_core.evolution.identity import content_of, evolution_facts, evolution_key, generator_identity
@@ -13,7 +12,6 @@ __all__ = [
     "DraftingStoppedError",
     "Driver",
     "Evolution",
-    "EvolutionConfig",
     "EvolutionState",
     "Executor",
     "Journal",

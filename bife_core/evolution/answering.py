@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any, Final, TypeVar
 
 from bife_core.errors import ConfigError
 from bife_core.evolution.drafting import DraftingStoppedError, UnansweredError, WrittenRequest
-from bife_core.evolution.journal import (
-    Drafted,
-    Journal,
-    JournalError,
-    Scored,
-    Solved,
-    Tried,
-    Unanswered,
-)
+from bife_core.evolution.journal import Drafted, Journal, JournalError, Scored, Solved, Tried, Unanswered
 from bife_core.evolution.watching import Watcher
 from bife_core.evolution.workshop import Executor, Pending, Workshop
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
-from bife_core.fidelity.trial import TrialScore
 from bife_core.generators import BudgetReachedError, Draft
 from bife_core.generators.account import out_of_time
 from bife_core.scip.builtin import RPB
@@ -43,22 +34,11 @@ from bife_core.search import (
 from bife_core.solves import OutOfTimeError
 
 T = TypeVar("T")
-
-_BY_THE_SEARCH: Final = "search"
-"""Generator of rules that a search brings along."""
+Asked = TypeVar("Asked", bound=Request)
+Written = TypeVar("Written", SampleRequest, ReflectionRequest)
 
 SILENT_REQUESTS: Final = 4
 """Requests in a row that a model API leaves unanswered before a search that was answered earlier stops."""
-
-
-@dataclass(frozen=True)
-class _Known(Generic[T]):
-    """A result the journal has."""
-
-    value: T
-
-    def result(self) -> T:
-        return self.value
 
 
 class Answering:
@@ -104,7 +84,7 @@ class Answering:
         self._ever_answered = False
         self._drafts = {e.request.id: e for e in journal.entries if isinstance(e, Drafted)}
         self._scores = {e.id: e.score for e in journal.entries if isinstance(e, Scored)}
-        self._trials = {e.request.id: e for e in journal.entries if isinstance(e, Tried)}
+        self._trials = {e.request.id: e.score for e in journal.entries if isinstance(e, Tried)}
         self._solves = {e.id: e.score for e in journal.entries if isinstance(e, Solved)}
 
     def answers(self, requests: Sequence[Request]) -> tuple[Answer, ...]:
@@ -117,17 +97,37 @@ class Answering:
         JournalError
             If the journal has the answer to another request of the same name.
         """
-        found: dict[tuple[str, str], Answer] = {}
-        for answer in (
-            *self._reflect([request for request in requests if isinstance(request, ReflectionRequest)]),
-            *self._sample([request for request in requests if isinstance(request, SampleRequest)]),
-            *self._try([request for request in requests if isinstance(request, TrialRequest)]),
-            *self._solve([request for request in requests if isinstance(request, SolveRequest)]),
-        ):
-            found[answer.kind, answer.id] = answer
+        instances = len(self._workshop.design)
+        found = {
+            (answer.kind, answer.id): answer
+            for answers in (
+                self._step(requests, ReflectionRequest, "writing {} reflections", self._reflect),
+                self._step(requests, SampleRequest, "sampling {} rules", self._sample),
+                self._step(requests, TrialRequest, "{} trials on training instances", self._try),
+                self._step(
+                    requests, SolveRequest, f"solving {instances} instances with {{}} rules", self._solve
+                ),
+            )
+            for answer in answers
+        }
         return tuple(found[request.kind, request.id] for request in requests)
 
-    def _write(self, requests: Sequence[WrittenRequest]) -> Iterator[tuple[WrittenRequest, Draft]]:
+    def _step(
+        self,
+        requests: Sequence[Request],
+        kind: type[Asked],
+        activity: str,
+        answered: Callable[[Sequence[Asked]], Iterator[Answer]],
+    ) -> Iterator[Answer]:
+        """Yield the answers to the requests of one kind, and say how far it is."""
+        asked = [request for request in requests if isinstance(request, kind)]
+        if asked:
+            self._watcher.activity(activity.format(len(asked)))
+            for done, answer in enumerate(answered(asked), start=1):
+                yield answer
+                self._watcher.progress(done, len(asked))
+
+    def _write(self, requests: Sequence[Written]) -> Iterator[tuple[Written, Draft]]:
         """Have rules or reflections written, all at once, and yield each in order as soon as it is there.
 
         Those that the model API leaves unanswered come last, as failures, if others are answered.
@@ -141,17 +141,17 @@ class Answering:
                 continue
             try:
                 draft = pending.result()
-            except DraftingStoppedError as stop:
-                # The others are waited for all the same: what they cost must not be lost.
-                self._unanswered(request, stop.draft, str(stop))
-                stopped = stop
-            except BudgetReachedError as end:
-                self._unanswered(request, end.draft, str(end))
-                self.ended_by = self.ended_by or str(end)
-                self.not_written.add(request.id)
-            except UnansweredError as missing:
-                self._unanswered(request, missing.draft, str(missing))
-                silent[request.id] = missing.draft
+            except (DraftingStoppedError, BudgetReachedError, UnansweredError) as error:
+                if error.draft is not None and error.draft.attempts:
+                    self._journal.add(Unanswered(request=request, draft=error.draft, reason=str(error)))
+                if isinstance(error, DraftingStoppedError):
+                    # The others are waited for all the same: what they cost must not be lost.
+                    stopped = error
+                elif isinstance(error, BudgetReachedError):
+                    self._end(str(error))
+                    self.not_written.add(request.id)
+                else:
+                    silent[request.id] = error.draft
             else:
                 yield request, self._drafted(request, draft)
         stopped = stopped or self._outage(silent, sum(_by_generator(request) for request in requests))
@@ -176,17 +176,18 @@ class Answering:
                     "this search makes: it was written by another version of BiFE. Move the folder away to have "
                     "the search made anew."
                 )
-            return _Known(known.draft)
-        if not _by_generator(request):
-            return _Known(_brought_along(request))
-        limit = self._workshop.account.budget.samples
-        if (
-            self.ended_by is None
-            and limit is not None
-            and place >= limit
-            and isinstance(request, SampleRequest)
-        ):
-            self.ended_by = f"budget.samples is used up: {limit:,} rules were sampled."
+            return _known(known.draft)
+        if isinstance(request, SampleRequest):
+            if request.source is not None:
+                thought = "The rule the search begins with."
+                return _known(
+                    Draft(
+                        key=request.id, generator="search", model="", thought=thought, source=request.source
+                    )
+                )
+            limit = self._workshop.account.budget.samples
+            if limit is not None and place >= limit:
+                self._end(f"budget.samples is used up: {limit:,} rules were sampled.")
         if self.ended_by is not None:
             self.not_written.add(request.id)
             return None
@@ -198,9 +199,9 @@ class Answering:
             self._drafts[request.id] = self._journal.add(Drafted(request=request, draft=draft))
         return draft
 
-    def _unanswered(self, request: WrittenRequest, draft: Draft | None, reason: str) -> None:
-        if draft is not None and draft.attempts:
-            self._journal.add(Unanswered(request=request, draft=draft, reason=reason))
+    def _end(self, reason: str) -> None:
+        """Take note which limit of the budget is reached first."""
+        self.ended_by = self.ended_by or reason
 
     def _outage(self, silent: dict[str, Draft], asked: int) -> DraftingStoppedError | None:
         """Return why the search must stop if the model API does not answer any more, or never did.
@@ -220,55 +221,50 @@ class Answering:
         what = "did not answer" if asked == 1 else "answered"
         return DraftingStoppedError(f"The model API {what} {counted}. {reason} Run again to go on.")
 
-    def _reflect(self, requests: Sequence[ReflectionRequest]) -> list[Answer]:
+    def _reflect(self, requests: Sequence[ReflectionRequest]) -> Iterator[Answer]:
         """Have reflections written."""
-        if not requests:
-            return []
-        self._watcher.activity(f"writing {len(requests)} reflections")
-        answers: dict[str, Answer] = {}
+        left = {request.id for request in requests}
         for request, draft in self._write(requests):
             self._ledger.reflected(draft.seconds)
-            answers[request.id] = ReflectionAnswer(id=request.id, text=draft.text, failure=draft.failure)
-            self._watcher.progress(len(answers), len(requests))
-        return [
-            answers.get(request.id) or ReflectionAnswer(id=request.id, failure=self._why_not_written())
-            for request in requests
-        ]
+            left.remove(request.id)
+            yield ReflectionAnswer(id=request.id, text=draft.text, failure=draft.failure)
+        for name in left:
+            yield ReflectionAnswer(id=name, failure=f"Not written: {self.ended_by}")
 
-    def _why_not_written(self) -> str:
-        return f"Not written: {self.ended_by}"
-
-    def _sample(self, requests: Sequence[SampleRequest]) -> list[Answer]:
+    def _sample(self, requests: Sequence[SampleRequest]) -> Iterator[Answer]:
         """Have rules written, all at once, and score each as soon as it is there."""
-        if not requests:
-            return []
-        self._watcher.activity(f"sampling {len(requests)} rules")
         drafts: dict[str, Draft] = {}
         pending: dict[str, Pending[LowScore]] = {}
         try:
             for request, draft in self._write(requests):
-                assert isinstance(request, SampleRequest)
                 drafts[request.id] = draft
-                pending[request.id] = self._score(request, draft)
+                known = self._scores.get(request.id)
+                pending[request.id] = (
+                    _known(known)
+                    if known is not None
+                    else self._executor.submit(self._workshop.score, request, draft)
+                )
         except DraftingStoppedError:
             for name, scoring in pending.items():
                 self._scored(name, scoring)
             raise
-        answers: list[Answer] = []
-        for request in requests:
-            if request.id not in pending:
-                answers.append(SampleAnswer(id=request.id, failure=self._why_not_written()))
+        for asked in requests:
+            if asked.id not in pending:
+                yield SampleAnswer(id=asked.id, failure=f"Not written: {self.ended_by}")
                 continue
-            score = self._scored(request.id, pending[request.id])
-            answers.append(self._sampled(request, drafts[request.id], score))
-            self._watcher.progress(len(answers), len(requests))
-        return answers
-
-    def _score(self, request: SampleRequest, draft: Draft) -> Pending[LowScore]:
-        known = self._scores.get(request.id)
-        if known is not None:
-            return _Known(known)
-        return self._executor.submit(self._workshop.score, request, draft)
+            draft, score = drafts[asked.id], self._scored(asked.id, pending[asked.id])
+            if _by_generator(asked):
+                self._ledger.sampled(draft.seconds)
+            self._ledger.scored(score.seconds)
+            yield SampleAnswer(
+                id=asked.id,
+                sha=score.sha,
+                source=draft.source,
+                skeleton=draft.skeleton,
+                thought=draft.thought,
+                f_lf=score.f_lf,
+                failure=score.failure,
+            )
 
     def _scored(self, name: str, pending: Pending[LowScore]) -> LowScore:
         score = pending.result()
@@ -276,82 +272,51 @@ class Answering:
             self._scores[name] = self._journal.add(Scored(id=name, score=score)).score
         return score
 
-    def _sampled(self, request: SampleRequest, draft: Draft, score: LowScore) -> SampleAnswer:
-        if _by_generator(request):
-            self._ledger.sampled(draft.seconds)
-        self._ledger.scored(score.seconds)
-        return SampleAnswer(
-            id=request.id,
-            sha=score.sha,
-            source=draft.source,
-            skeleton=draft.skeleton,
-            thought=draft.thought,
-            f_lf=score.f_lf,
-            failure=score.failure,
-        )
-
-    def _try(self, requests: Sequence[TrialRequest]) -> list[Answer]:
+    def _try(self, requests: Sequence[TrialRequest]) -> Iterator[Answer]:
         """Solve training instances."""
-        if not requests:
-            return []
         if not self._workshop.training:
             raise ConfigError("The search makes trials but there are no training instances.")
-        until_unix_s = self._workshop.account.until_unix_s
+        account = self._workshop.account
         new = [request for request in requests if request.id not in self._trials]
-        if new and until_unix_s is not None and time.time() >= until_unix_s:
-            self.ended_by = self.ended_by or out_of_time(self._workshop.account.budget)
-            return [TrialAnswer(id=request.id, failure=self.ended_by) for request in requests]
-        self._watcher.activity(f"{len(requests)} trials on training instances")
+        if new and account.until_unix_s is not None and time.time() >= account.until_unix_s:
+            self._end(out_of_time(account.budget))
+            yield from (TrialAnswer(id=request.id, failure=self.ended_by) for request in requests)
+            return
         pending = {request.id: self._executor.submit(self._workshop.try_out, request) for request in new}
-        answers: list[Answer] = []
         for request in requests:
             if request.id in pending:
-                score = pending[request.id].result()
-                self._trials[request.id] = self._journal.add(Tried(request=request, score=score))
-            answers.append(self._tried(request, self._trials[request.id].score))
-            self._watcher.progress(len(answers), len(requests))
-        return answers
+                entry = Tried(request=request, score=pending[request.id].result())
+                self._trials[request.id] = self._journal.add(entry).score
+            score = self._trials[request.id]
+            self._ledger.tried(score.cpu_s)
+            self.trials.append(
+                {
+                    "id": request.id,
+                    "sample": request.sample or RPB,
+                    "costs": " ".join(f"{cost:.6g}" for cost in score.costs or ()),
+                    "cpu_s": score.cpu_s,
+                    "failure": score.failure,
+                    "parameters": json.dumps(request.parameters),
+                }
+            )
+            yield TrialAnswer(id=request.id, costs=score.costs, failure=score.failure)
 
-    def _tried(self, request: TrialRequest, score: TrialScore) -> TrialAnswer:
-        self._ledger.tried(score.cpu_s)
-        self.trials.append(
-            {
-                "id": request.id,
-                "sample": request.sample or RPB,
-                "costs": " ".join(f"{cost:.6g}" for cost in score.costs or ()),
-                "cpu_s": score.cpu_s,
-                "failure": score.failure,
-                "parameters": json.dumps(request.parameters),
-            }
-        )
-        return TrialAnswer(id=request.id, costs=score.costs, failure=score.failure)
-
-    def _solve(self, requests: Sequence[SolveRequest]) -> list[Answer]:
+    def _solve(self, requests: Sequence[SolveRequest]) -> Iterator[Answer]:
         """Solve the design instances with the rules that earned it."""
-        if not requests:
-            return []
-        instances = len(self._workshop.design)
-        self._watcher.activity(f"solving {instances} instances with {len(requests)} rules")
-        pending = {
-            request.id: self._executor.submit(self._workshop.solve, request)
-            for request in requests
-            if request.id not in self._solves
-        }
-        answers: list[Answer] = []
-        for done, request in enumerate(requests, start=1):
+        new = [request for request in requests if request.id not in self._solves]
+        pending = {request.id: self._executor.submit(self._workshop.solve, request) for request in new}
+        for request in requests:
             if request.id in pending:
                 try:
-                    score = pending[request.id].result()
+                    entry = Solved(id=request.id, score=pending[request.id].result())
                 except OutOfTimeError as end:
-                    self.ended_by = self.ended_by or out_of_time(self._workshop.account.budget)
-                    answers.append(SolveAnswer(id=request.id, failure=str(end)))
+                    self._end(out_of_time(self._workshop.account.budget))
+                    yield SolveAnswer(id=request.id, failure=str(end))
                     continue
-                self._solves[request.id] = self._journal.add(Solved(id=request.id, score=score)).score
+                self._solves[request.id] = self._journal.add(entry).score
             score = self.solves[request.id] = self._solves[request.id]
             self._ledger.solved(request.id, score.cpu_s, score.f_hf)
-            answers.append(SolveAnswer(id=request.id, f_hf=score.f_hf, failure=score.failure))
-            self._watcher.progress(done, len(requests))
-        return answers
+            yield SolveAnswer(id=request.id, f_hf=score.f_hf, failure=score.failure)
 
 
 def _by_generator(request: WrittenRequest) -> bool:
@@ -359,13 +324,8 @@ def _by_generator(request: WrittenRequest) -> bool:
     return isinstance(request, ReflectionRequest) or request.source is None
 
 
-def _brought_along(request: WrittenRequest) -> Draft:
-    """Return the rule a search begins with as if it had been written."""
-    source = request.source if isinstance(request, SampleRequest) else None
-    return Draft(
-        key=request.id,
-        generator=_BY_THE_SEARCH,
-        model="",
-        thought="The rule the search begins with.",
-        source=source,
-    )
+def _known(value: T) -> Pending[T]:
+    """Return a result that is there already, as one to come."""
+    future: Future[T] = Future()
+    future.set_result(value)
+    return future

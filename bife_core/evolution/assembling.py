@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from bife_core.benchmarks.base import Instance
+from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import ConfigError
-from bife_core.evolution.config import EvolutionConfig
 from bife_core.evolution.driver import Driver, Evolution
 from bife_core.evolution.identity import evolution_facts, evolution_key, generator_identity
 from bife_core.evolution.journal import Journal, Opened
@@ -28,7 +28,7 @@ CONCURRENT_WORK: Final = 16
 
 
 def evolve(
-    config: EvolutionConfig,
+    config: PipelineConfig,
     instances: Sequence[Instance],
     decisions: CollectionSummary | Path | str | None = None,
     *,
@@ -47,8 +47,8 @@ def evolve(
 
     Parameters
     ----------
-    config : EvolutionConfig
-        Which search, its budget and how rules are scored; a `PipelineConfig` is one, such as `preset("quick")`.
+    config : PipelineConfig
+        Which search, its budget and how rules are scored, such as `preset("quick")`.
     instances : sequence of Instance
         What F_HF is measured on.
     decisions : CollectionSummary or Path, optional
@@ -126,8 +126,7 @@ def evolve(
         executor = executor or opened.enter_context(ThreadPoolExecutor(CONCURRENT_WORK))
         driver = Driver(
             search,
-            config.search.method,
-            config.search.samples,
+            config.search,
             journal,
             workshop,
             executor,

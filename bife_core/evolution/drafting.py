@@ -5,16 +5,9 @@ from __future__ import annotations
 import time
 
 from bife_core.errors import BifeError, GeneratorError
-from bife_core.generators import (
-    Account,
-    BudgetReachedError,
-    Draft,
-    DraftRequest,
-    Generator,
-    Parent,
-)
+from bife_core.generators import Account, BudgetReachedError, Draft, DraftRequest, Generator, Parent
 from bife_core.generators.account import out_of_time
-from bife_core.search import ReflectionRequest, Sample, SampleRequest
+from bife_core.search import ReflectionRequest, SampleRequest
 
 WrittenRequest = SampleRequest | ReflectionRequest
 """What a generator is asked for."""
@@ -32,9 +25,6 @@ class DraftingStoppedError(GeneratorError):
     def __init__(self, reason: str, draft: Draft | None = None) -> None:
         super().__init__(reason)
         self.draft = draft
-
-    def __reduce__(self) -> tuple[type[DraftingStoppedError], tuple[str, Draft | None]]:
-        return DraftingStoppedError, (str(self), self.draft)
 
 
 class UnansweredError(BifeError):
@@ -97,7 +87,8 @@ def _for_generator(request: WrittenRequest, benchmark: str) -> DraftRequest:
     parents = tuple(
         Parent(
             id=parent.id,
-            source=_shown(request, parent),
+            # With its parameters, where parameters are asked for.
+            source=(request.operator == "skeleton" and parent.skeleton) or parent.source or "",
             thought=parent.thought,
             f_lf=parent.f_lf,
             f_hf=parent.f_hf,
@@ -112,12 +103,6 @@ def _for_generator(request: WrittenRequest, benchmark: str) -> DraftRequest:
         seed=request.seed,
         benchmark=benchmark,
     )
-
-
-def _shown(request: WrittenRequest, parent: Sample) -> str:
-    """Return a parent as who writes is to see it: with its parameters where parameters are asked for."""
-    skeleton = parent.skeleton if request.operator == "skeleton" else None
-    return skeleton or parent.source or ""
 
 
 def _with_all_calls(draft: Draft, account: Account) -> Draft:

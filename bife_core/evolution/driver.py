@@ -11,7 +11,7 @@ from bife_core.errors import GeneratorError
 from bife_core.evolution import files
 from bife_core.evolution.answering import Answering
 from bife_core.evolution.journal import Completed, Ended, Journal, Settled, Started, Stopped
-from bife_core.evolution.watching import EvolutionState, NobodyWatches, Watcher
+from bife_core.evolution.watching import EvolutionState, Watcher
 from bife_core.evolution.workshop import Executor, Workshop
 from bife_core.generators import Spending
 from bife_core.scip.solving import SolveResult
@@ -25,6 +25,7 @@ from bife_core.search import (
     SolveRequest,
     TrialRequest,
 )
+from bife_core.search.config import SearchConfig
 from bife_core.values import Value
 
 
@@ -78,8 +79,8 @@ class Driver:
     ----------
     search : Search
         A new one; what the journal knows is told to it again.
-    budget : int
-        Rules to be sampled in all, for who watches.
+    config : SearchConfig
+        What it was made from.
     journal : Journal
         Where everything is written down.
     workshop : Workshop
@@ -95,8 +96,7 @@ class Driver:
     def __init__(
         self,
         search: Search,
-        name: str,
-        budget: int,
+        config: SearchConfig,
         journal: Journal,
         workshop: Workshop,
         executor: Executor,
@@ -106,16 +106,14 @@ class Driver:
         on_generation: Callable[[EvolutionState], None] | None = None,
     ) -> None:
         self._search = search
-        self._budget = budget
+        self._budget = config.samples
         self._journal = journal
         self._workshop = workshop
-        self._ledger = CostLedger(name, collection_s)
-        self._answering = Answering(journal, workshop, executor, self._ledger, watcher or NobodyWatches())
+        self._ledger = CostLedger(config.method, collection_s)
+        self._answering = Answering(journal, workshop, executor, self._ledger, watcher or Watcher())
         self._on_generation = on_generation
-        self._settled = {entry.sample.id for entry in journal.entries if isinstance(entry, Settled)}
-        self._completed = {
-            entry.summary.generation for entry in journal.entries if isinstance(entry, Completed)
-        }
+        self._settled = {e.sample.id for e in journal.entries if isinstance(e, Settled)}
+        self._completed = {e.summary.generation for e in journal.entries if isinstance(e, Completed)}
         self._reported = 0
         self._began_s = time.monotonic()
         self._busy_s = 0.0

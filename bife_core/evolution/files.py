@@ -80,12 +80,10 @@ def lineage(samples: Sequence[Sample]) -> dict[str, Any]:
     }
 
 
-def write_search(directory: Path, samples: Sequence[Sample]) -> list[Path]:
-    """Write what is known of a search under way, and return the files."""
-    return [
-        _write(directory / SAMPLES, json.dumps(sample_rows(samples), indent=1)),
-        _write(directory / LINEAGE, json.dumps(lineage(samples), indent=1)),
-    ]
+def write_search(directory: Path, samples: Sequence[Sample]) -> None:
+    """Write what is known of a search under way."""
+    write_whole(directory / SAMPLES, json.dumps(sample_rows(samples), indent=1))
+    write_whole(directory / LINEAGE, json.dumps(lineage(samples), indent=1))
 
 
 def write_outcome(
@@ -95,10 +93,15 @@ def write_outcome(
     summaries: Sequence[GenerationSummary],
     cost: SearchCost,
     trials: Sequence[Mapping[str, Any]],
-) -> list[Path]:
-    """Write what a search ended with, and return the files."""
-    files = write_best(directory, best, samples, summaries) if best is not None else []
-    return files + write_cost(directory, cost) + write_trials(directory, trials)
+) -> None:
+    """Write what a search ended with: its best rule, its cost with the anytime curve, its trials if there are any."""
+    if best is not None:
+        write_best(directory, best, samples, summaries)
+    write_whole(directory / COST, cost.model_dump_json(indent=1))
+    curve = pd.DataFrame([point.model_dump() for point in cost.curve], columns=list(CostPoint.model_fields))
+    write_whole(directory / CURVE, curve.to_csv(index=False))
+    if trials:
+        write_whole(directory / TRIALS, pd.DataFrame(trials).to_csv(index=False))
 
 
 def write_best(
@@ -106,36 +109,19 @@ def write_best(
     best: Sample,
     samples: Sequence[Sample],
     summaries: Sequence[GenerationSummary],
-) -> list[Path]:
-    """Write the best rule, its differences from its parents and the figures; return the files."""
+) -> None:
+    """Write the best rule, its differences from its parents and the figures."""
     known = {sample.id: sample for sample in samples}
     parents = [known[name] for name in dict.fromkeys(best.parents) if name in known]
+    write_whole(directory / BEST_RULE, best.source or "")
+    write_whole(directory / BEST_DIFF, "\n".join(difference(parent, best) for parent in parents))
     figures = {
         "progress": plots.progress(summaries),
         "fidelities": plots.fidelity_scatter(samples),
         "lineage": plots.lineage(samples, best.id),
     }
-    files = [
-        _write(directory / BEST_RULE, best.source or ""),
-        _write(directory / BEST_DIFF, "\n".join(difference(parent, best) for parent in parents)),
-    ]
     for name, figure in figures.items():
-        files += plots.save(figure, directory, name, formats=("png",))
-    return files
-
-
-def write_cost(directory: Path, cost: SearchCost) -> list[Path]:
-    """Write what a search cost and its anytime curve; return the files."""
-    curve = pd.DataFrame([point.model_dump() for point in cost.curve], columns=list(CostPoint.model_fields))
-    return [
-        _write(directory / COST, cost.model_dump_json(indent=1)),
-        _write(directory / CURVE, curve.to_csv(index=False)),
-    ]
-
-
-def write_trials(directory: Path, rows: Sequence[Mapping[str, Any]]) -> list[Path]:
-    """Write the trials of a search that makes some, in order; return the files."""
-    return [_write(directory / TRIALS, pd.DataFrame(rows).to_csv(index=False))] if rows else []
+        plots.save(figure, directory, name, formats=("png",))
 
 
 def read_cost(directory: Path) -> SearchCost | None:
@@ -154,8 +140,3 @@ def difference(parent: Sample, child: Sample) -> str:
             tofile=f"{child.id}.py",
         )
     )
-
-
-def _write(path: Path, text: str) -> Path:
-    write_whole(path, text)
-    return path

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from bife_core.benchmarks.base import Instance
-from bife_core.evolution.config import EvolutionConfig
+from bife_core.config import PipelineConfig
 from bife_core.generators.config import GeneratorConfig
 
 _VERSION: Final = 2
@@ -43,7 +43,7 @@ def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
 
 
 def evolution_facts(
-    config: EvolutionConfig,
+    config: PipelineConfig,
     benchmark: str,
     generator: dict[str, Any],
     decisions: str | None,

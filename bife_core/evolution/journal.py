@@ -202,20 +202,7 @@ AnyEntry = (
     Opened | Started | Drafted | Unanswered | Scored | Tried | Solved | Settled | Completed | Ended | Stopped
 )
 
-EntryType = TypeVar(
-    "EntryType",
-    Opened,
-    Started,
-    Drafted,
-    Unanswered,
-    Scored,
-    Tried,
-    Solved,
-    Settled,
-    Completed,
-    Ended,
-    Stopped,
-)
+EntryType = TypeVar("EntryType", bound=Entry)
 
 _ADAPTER: TypeAdapter[AnyEntry] = TypeAdapter(Annotated[AnyEntry, Field(discriminator="kind")])
 
@@ -300,7 +287,7 @@ class Journal:
         self.folder = folder
         self._path = folder / FILE
         self._lock = Lock()
-        self._entries: list[AnyEntry] = []
+        self._entries: list[Entry] = []
         whole = 0
         for entry, place in read_journal(folder):
             self._entries.append(entry)
@@ -320,7 +307,7 @@ class Journal:
         _open.add(self)
 
     @property
-    def entries(self) -> tuple[AnyEntry, ...]:
+    def entries(self) -> tuple[Entry, ...]:
         """All entries, in order."""
         return tuple(self._entries)
 

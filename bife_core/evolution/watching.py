@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from bife_core.generators import Spending
 from bife_core.search import CostPoint, Sample
 from bife_core.values import Value
@@ -50,23 +48,11 @@ class EvolutionState(Value):
     curve: tuple[CostPoint, ...] = ()
 
 
-class Watcher(Protocol):
-    """Told what is done now; it must not raise and should return at once."""
+class Watcher:
+    """Told what is done now, and says nothing; others show it. It must not raise and should return at once."""
 
     def activity(self, text: str) -> None:
         """Take note what is being done, such as "solving with 3 rules"."""
-        ...
 
     def progress(self, done: int, total: int) -> None:
         """Take note how far that is."""
-        ...
-
-
-class NobodyWatches:
-    """Ignores everything."""
-
-    def activity(self, text: str) -> None:
-        """Ignore it."""
-
-    def progress(self, done: int, total: int) -> None:
-        """Ignore it."""

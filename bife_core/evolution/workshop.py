@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -38,10 +39,11 @@ class Executor(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
 class Workshop:
     """Does the work of one search; threads may share it.
 
-    Parameters
+    Attributes
     ----------
     benchmark : str
         What is solved, for prompts.
@@ -63,42 +65,27 @@ class Workshop:
         Told, in a sentence, what a person should know.
     """
 
-    def __init__(
-        self,
-        *,
-        benchmark: str,
-        generator: Generator,
-        account: Account,
-        pool: Workers,
-        solves: SolveStore,
-        low: LowFidelityConfig,
-        high: HighFidelityConfig,
-        decisions: Path | None,
-        design: Sequence[Instance],
-        training: Sequence[Instance] = (),
-        note: Note | None = None,
-    ) -> None:
-        self.account = account
-        self.design = tuple(design)
-        self.training = tuple(training)
-        self._benchmark = benchmark
-        self._generator = generator
-        self._pool = pool
-        self._solves = solves
-        self._low = low
-        self._high = high
-        self._decisions = decisions
-        self._note = note
+    benchmark: str
+    generator: Generator
+    account: Account
+    pool: Workers
+    solves: SolveStore
+    low: LowFidelityConfig
+    high: HighFidelityConfig
+    decisions: Path | None
+    design: Sequence[Instance]
+    training: Sequence[Instance] = ()
+    note: Note | None = None
 
     def write(self, request: WrittenRequest) -> Draft:
         """Have a rule or a reflection written; see `write_draft` for what is raised."""
-        return write_draft(request, self._benchmark, self._generator, self.account)
+        return write_draft(request, self.benchmark, self.generator, self.account)
 
     def score(self, request: SampleRequest, draft: Draft) -> LowScore:
         """Check a draft's rule and, where the request wants it, measure F_LF."""
         if draft.source is None:
             return LowScore(failure=draft.failure or "The generator gave no rule.")
-        return score_low(draft.source, self._decisions if request.scored else None, self._low, self._pool)
+        return score_low(draft.source, self.decisions if request.scored else None, self.low, self.pool)
 
     def try_out(self, request: TrialRequest) -> TrialScore:
         """Solve training instances as a search asks."""
@@ -106,12 +93,12 @@ class Workshop:
             request.source,
             request.sample or request.id,
             [self.training[position] for position in request.instances],
-            self._high.model_copy(
-                update={"time_limit_s": request.time_limit_s, "cost": request.cost or self._high.cost}
+            self.high.model_copy(
+                update={"time_limit_s": request.time_limit_s, "cost": request.cost or self.high.cost}
             ),
-            self._pool,
-            self._solves,
-            note=self._note,
+            self.pool,
+            self.solves,
+            note=self.note,
         )
 
     def solve(self, request: SolveRequest) -> HighScore:
@@ -126,9 +113,9 @@ class Workshop:
             request.sample.source or "",
             request.id,
             self.design,
-            self._high,
-            self._pool,
-            self._solves,
-            note=self._note,
+            self.high,
+            self.pool,
+            self.solves,
+            note=self.note,
             until_unix_s=self.account.until_unix_s,
         )

@@ -20,7 +20,8 @@ class HighOnlySearch(BifeSearch):
 
     Examples
     --------
-    >>> from bife_core.search import SampleAnswer, SearchConfig
+    >>> from bife_core.search import SampleAnswer
+    >>> from bife_core.search.config import SearchConfig
     >>> search = HighOnlySearch(SearchConfig(method="bife_without_f_lf", samples=1, initial=1))
     >>> search.ask()[0].scored
     False

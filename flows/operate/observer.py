@@ -6,21 +6,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from bife_core.evolution import EvolutionState
+from bife_core.evolution import EvolutionState, Watcher
 from tasks.progress import listening
 
 
-class Observer:
+class Observer(Watcher):
     """Told what happens, and says nothing; others show it. None of it may raise, and it should return at once."""
 
     def stage(self, name: str, about: str) -> None:
         """Take note that a stage begins: collection, evolution, evaluation or registration."""
-
-    def progress(self, done: int, total: int) -> None:
-        """Take note how far the present stage or its present step is."""
-
-    def activity(self, text: str) -> None:
-        """Take note what is being done now, such as "solving with 3 rules"."""
 
     def generation(self, state: EvolutionState) -> None:
         """Take note that a generation is complete."""

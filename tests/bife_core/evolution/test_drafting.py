@@ -69,9 +69,9 @@ def test_an_answer_on_disk_is_not_asked_for_again(tmp_path, api):
 
 
 def test_a_stop_survives_the_way_between_processes():
-    stopped = pickle.loads(pickle.dumps(DraftingStoppedError("no credit", None)))
-    assert (str(stopped), stopped.draft) == ("no credit", None)
     draft = Draft(key="g00-c00", generator="openai", model="m", failure="Nobody is there.")
+    stopped = pickle.loads(pickle.dumps(DraftingStoppedError("no credit", draft)))
+    assert (str(stopped), stopped.draft) == ("no credit", draft)
     missing = pickle.loads(pickle.dumps(UnansweredError(draft)))
     assert (str(missing), missing.draft) == ("Nobody is there.", draft)
 

@@ -34,21 +34,22 @@ def test_the_lineage_has_an_edge_for_every_parent():
 
 
 def test_files_of_a_search_are_json(tmp_path):
-    for path in files.write_search(tmp_path / "new", FOUND):
+    files.write_search(tmp_path / "new", FOUND)
+    for path in (tmp_path / "new").iterdir():
         assert json.loads(path.read_text())
 
 
 def test_the_best_rule_comes_with_its_differences_and_figures(tmp_path):
-    written = {path.name: path for path in files.write_best(tmp_path, FOUND[3], FOUND, SUMMARIES)}
-    assert written["best_rule.py"].read_text() == FOUND[3].source
-    difference = written["best.diff"].read_text()
+    files.write_best(tmp_path, FOUND[3], FOUND, SUMMARIES)
+    assert (tmp_path / "best_rule.py").read_text() == FOUND[3].source
+    difference = (tmp_path / "best.diff").read_text()
     assert difference.count("--- c1.py") == 1
     assert "-    return variable_features[1]" in difference
     assert "+    return variable_features[3]" in difference
     for name in ("progress.png", "fidelities.png", "lineage.png"):
-        assert written[name].read_bytes().startswith(b"\x89PNG")
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_best_rule_without_parents_has_an_empty_difference(tmp_path):
-    written = {path.name: path for path in files.write_best(tmp_path, FOUND[1], FOUND, SUMMARIES)}
-    assert written["best.diff"].read_text() == ""
+    files.write_best(tmp_path, FOUND[1], FOUND, SUMMARIES)
+    assert (tmp_path / "best.diff").read_text() == ""

@@ -19,8 +19,9 @@ from bife_core.search import SEARCHES
 
 
 def small(**overrides: Any) -> PipelineConfig:
-    settings = {name.replace("__", "."): value for name, value in overrides.items()}
-    return bife_core.with_overrides(bife_core.preset("smoke"), settings)
+    settings = {"search__samples": 5, "search__initial": 3, "search__population": 2} | overrides
+    dotted = {name.replace("__", "."): value for name, value in settings.items()}
+    return bife_core.with_overrides(bife_core.preset("smoke"), dotted)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def told(evolution: bife_core.Evolution) -> list[Any]:
 
 
 def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution) -> None:
-    assert len(whole.samples) == 8
+    assert len(whole.samples) == 5
     assert whole.best is not None
     assert whole.best.f_hf == max(s.f_hf for s in whole.samples if s.f_hf is not None)
     assert len(whole.best_solves) == 2
@@ -66,7 +67,7 @@ def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution) -> 
     names = {path.name for path in whole.folder.iterdir()}
     assert {FILE, "best_rule.py", "samples.json", "search_cost.json", "solves"} <= names
     assert bife_core.load_rule(str(whole.folder / "best_rule.py")).sha == whole.best.sha
-    assert kinds(whole.folder).count("settled") == 8
+    assert kinds(whole.folder).count("settled") == 5
     assert (kinds(whole.folder)[:2], kinds(whole.folder)[-1]) == (["opened", "started"], "ended")
 
 
@@ -88,8 +89,8 @@ def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
     (tmp_path / FILE).write_bytes(journal[: int(share * len(journal))])
     resumed = bife_core.evolve(small(), **data, folder=tmp_path)
     assert (told(resumed), resumed.generations) == (told(whole), whole.generations)
-    assert kinds(tmp_path).count("settled") == 8
-    assert kinds(tmp_path).count("drafted") == 8
+    assert kinds(tmp_path).count("settled") == 5
+    assert kinds(tmp_path).count("drafted") == 5
     assert [path.name for path in sorted((tmp_path / "solves").rglob("*.json"))] == [
         path.name for path in sorted((whole.folder / "solves").rglob("*.json"))
     ]
@@ -102,9 +103,14 @@ def test_workers_find_the_same(whole: bife_core.Evolution, data: dict[str, Any],
 
 @pytest.mark.parametrize("method", sorted(set(SEARCHES.names) - {"bife"}))
 def test_any_registered_search_runs(method: str, data: dict[str, Any], tmp_path: Path) -> None:
-    found = bife_core.evolve(small(search__method=method), **data, folder=tmp_path)
+    config, data = (
+        small(search__method=method, search__samples=4),
+        {**data, "instances": data["instances"][:1]},
+    )
+    data["training"] = data["instances"] * config.search.llm4branch.training_instances
+    found = bife_core.evolve(config, **data, folder=tmp_path)
     assert found.best is not None
-    again = bife_core.evolve(small(search__method=method), **data, folder=tmp_path)
+    again = bife_core.evolve(config, **data, folder=tmp_path)
     assert (told(again), again.cost) == (told(found), found.cost)
 
 
@@ -142,11 +148,11 @@ class Stubborn:
 def test_a_generator_of_ones_own_and_an_error_on_the_way(data: dict[str, Any], tmp_path: Path) -> None:
     undisturbed = bife_core.evolve(small(), **data, generator=Stubborn(None), folder=tmp_path / "calm")
     with pytest.raises(MemoryError):
-        bife_core.evolve(small(), **data, generator=Stubborn(6), folder=tmp_path / "run")
+        bife_core.evolve(small(), **data, generator=Stubborn(5), folder=tmp_path / "run")
     second = Stubborn(None)
     resumed = bife_core.evolve(small(), **data, generator=second, folder=tmp_path / "run")
     assert told(resumed) == told(undisturbed)
-    assert len(second.asked) < 8
+    assert len(second.asked) < 5
 
 
 def test_closed_workers_say_so(data: dict[str, Any], tmp_path: Path) -> None:
@@ -159,8 +165,9 @@ def test_closed_workers_say_so(data: dict[str, Any], tmp_path: Path) -> None:
 def test_the_lines_in_the_readme_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"## In a notebook\n\n```python\n(.*?)```", text, re.DOTALL)
-    smaller = block.replace('"quick"', '"smoke"').replace('"design", 6', '"design", 2')
-    assert smaller.count("smoke") == smaller.count('"design", 2') == 1
+    smaller = block.replace('"quick"', '"smoke"').replace('"design", 6', '"design", 1')
+    smaller = smaller.replace("WorkerPool()", "WorkerPool(1)")
+    assert smaller.count("smoke") == smaller.count('"design", 1') == smaller.count("Pool(1)") == 1
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {}
     exec(compile(smaller, "README.md", "exec", dont_inherit=True), namespace)
