@@ -75,11 +75,7 @@ def _register(
 ) -> RegisteredRule:
     if not (evolved.run.run_id and evaluated.run.run_id):
         raise TrackingError("A registered rule points to its runs in MLflow, which does not have them yet.")
-    return register_rule(config, evaluated, _origin(config, evolved, final))
-
-
-def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Sample) -> Origin:
-    return Origin(
+    origin = Origin(
         evolution_key=evolved.key,
         evolution_run=evolved.run.run_id,
         f_lf=final.f_lf,
@@ -88,3 +84,4 @@ def _origin(config: PipelineConfig, evolved: EvolutionResult, final: Sample) -> 
         decisions_digest=evolved.decisions.digest if evolved.decisions is not None else "",
         lineage=lineage(final),
     )
+    return register_rule(config, evaluated, origin)

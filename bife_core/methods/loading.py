@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Final
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from bife_core.errors import RuleError
 from bife_core.methods.base import METHODS, AnyMethod, Method
@@ -13,7 +14,7 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
 from bife_core.rules.loading import rule_source
 from bife_core.scip.builtin import BUILTIN_BRANCHERS
-from bife_core.values import Value, describe
+from bife_core.values import describe
 
 
 def load_method(reference: str | Path) -> Method:
@@ -75,14 +76,13 @@ def method_of(text: str, name: str = "rule") -> Method:
     return _valid({"name": name} | data, f"{name} is no method")
 
 
-class _Held(Value):
-    method: AnyMethod
+_METHOD: Final[TypeAdapter[Method]] = TypeAdapter(AnyMethod)
 
 
 def _valid(data: dict[str, object], problem: str) -> Method:
     if data.get("kind") not in METHODS:
         raise RuleError(f"{problem}: 'kind' must be one of {', '.join(METHODS)}.")
     try:
-        return _Held.model_validate({"method": data}).method
+        return _METHOD.validate_python(data)
     except ValidationError as error:
         raise RuleError(f"{problem}: {describe(error)}") from error

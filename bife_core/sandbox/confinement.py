@@ -115,8 +115,9 @@ def limited(limit_s: float, memory_mb: float) -> Iterator[None]:
     before = [(kind, resource.getrlimit(kind)) for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS)]
     seconds = time.process_time() + limit_s + _CPU_GRACE_S
     if math.isfinite(seconds):
-        _soften(resource.RLIMIT_CPU, math.ceil(seconds))
-    _soften(resource.RLIMIT_AS, _address_space() + int(memory_mb * 2**20))
+        resource.setrlimit(resource.RLIMIT_CPU, _allowed(resource.RLIMIT_CPU, math.ceil(seconds)))
+    most = _address_space() + int(memory_mb * 2**20)
+    resource.setrlimit(resource.RLIMIT_AS, _allowed(resource.RLIMIT_AS, most))
     try:
         yield
     finally:
@@ -175,9 +176,8 @@ def _limit_resources(confinement: Confinement) -> str:
     }
     for name, value in wanted.items():
         kind = getattr(resource, name)
-        hard = resource.getrlimit(kind)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (value, value))
+        soft, _ = _allowed(kind, value)
+        resource.setrlimit(kind, (soft, soft))
     adjust = Path("/proc/self/oom_score_adj")
     if adjust.exists():  # should memory run out after all, this process goes and its parent stays
         adjust.write_text("1000")
@@ -213,9 +213,10 @@ def _filter_system_calls(confinement: Confinement) -> str:
     return "no sockets, no new processes or programs, no hand on other processes (seccomp)"
 
 
-def _soften(kind: int, value: int) -> None:
+def _allowed(kind: int, value: int) -> tuple[int, int]:
+    """Return a soft limit that the hard one allows, and the hard one."""
     hard = resource.getrlimit(kind)[1]
-    resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+    return value if hard == resource.RLIM_INFINITY else min(value, hard), hard
 
 
 def _address_space() -> int:

@@ -184,7 +184,9 @@ class WorkerProcess:
             if self._killed:
                 return
             self._killed = True
-            strays = self._descendants()
+            strays: list[psutil.Process] = []
+            with suppress(psutil.Error):
+                strays = psutil.Process(self._process.pid).children(recursive=True)
             try:
                 os.killpg(self._process.pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -199,12 +201,6 @@ class WorkerProcess:
             if not self._drain.is_alive() and self._process.stdout is not None:
                 self._process.stdout.close()
             self._scratch.remove()
-
-    def _descendants(self) -> list[psutil.Process]:
-        try:
-            return list(psutil.Process(self._process.pid).children(recursive=True))
-        except psutil.Error:
-            return []
 
     def close(self) -> None:
         """Kill the process and release its pipes; only the thread that uses the worker may call this."""

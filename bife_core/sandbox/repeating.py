@@ -46,28 +46,22 @@ def submit_repeated(
 
     def arrived(repeats: int, answer: Future[Any]) -> None:
         failure = None if answer.cancelled() else answer.exception()
-        if (
-            isinstance(failure, WorkerFailure)
-            and failure.kind == "died"
-            and repeats
-            and not promised.cancelled()
-        ):
+        lost = isinstance(failure, WorkerFailure) and failure.kind == "died"
+        if lost and repeats and not promised.cancelled():
             if note is not None:
                 note(f"{failure} It is repeated.")
             try:
                 send(repeats - 1)
+                return
             except WorkerFailure as closed:
                 failure = closed
-            else:
-                return
         if answer.cancelled():
             promised.cancel()
-        if not promised.set_running_or_notify_cancel():
-            return
-        if failure is None:
-            promised.set_result(answer.result())
-        else:
-            promised.set_exception(failure)
+        if promised.set_running_or_notify_cancel():
+            if failure is None:
+                promised.set_result(answer.result())
+            else:
+                promised.set_exception(failure)
 
     send(REPEATS)
     return promised

@@ -22,7 +22,7 @@ class Engine(Protocol):
     def slots(self) -> int: ...  # noqa: D102
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Queue a function of a module both sides can import; arguments and result are plain JSON values."""
+        """Queue a function of a module both sides can import; arguments are plain JSON values."""
         ...
 
     def close(self) -> None:

@@ -89,7 +89,7 @@ class EnginePool(Workers):
 
     def _answers(self, call: str, count: int, sent: Future[Any]) -> list[dict[str, Any] | WorkerFailure]:
         try:
-            answers = sent.result()
+            return list(sent.result())
         except CancelledError:
             closed = WorkerFailure("closed", f"{call} did not run because its worker pool was closed.")
             return [closed] * count
@@ -98,4 +98,3 @@ class EnginePool(Workers):
             said = (str(error).splitlines() or [""])[0]
             lost = f"The worker that ran {call} was lost ({type(error).__name__}: {said})."
             return [WorkerFailure(kind, lost, by_machine=True)] * count
-        return [WorkerFailure(*answer["failure"]) if "failure" in answer else answer for answer in answers]

@@ -17,8 +17,8 @@ _opening = threading.Lock()
 
 def perform(
     call: str, arguments: list[dict[str, Any]], allowed: dict[str, Any], root: str
-) -> list[dict[str, Any]]:
-    """Make calls one right after the other in one worker of this machine, and return their answers as JSON.
+) -> list[dict[str, Any] | WorkerFailure]:
+    """Make calls one right after the other in one worker of this machine, and return their answers.
 
     Parameters
     ----------
@@ -30,16 +30,15 @@ def perform(
 
     Returns
     -------
-    list of dict
-        ``{"result": ..., "files": [...]}`` with the keys of written files, or ``{"failure": [...]}`` with the
-        arguments of a `WorkerFailure`.
+    list of dict or WorkerFailure
+        ``{"result": ..., "files": [...]}`` with the keys of written files, or why there is no result.
     """
     try:
         local = [arrive(each, root) for each in arguments]
         futures = _workers().submit_in_turn(call, local, **arrive_allowed(allowed, root))
     except (OSError, WorkerFailure) as error:
         return [_failure(error)] * len(arguments)
-    answers: list[dict[str, Any]] = []
+    answers: list[dict[str, Any] | WorkerFailure] = []
     for given, mine, future in zip(arguments, local, futures, strict=True):
         try:
             answers.append({"result": future.result(), "files": depart(given, mine, root)})
@@ -61,10 +60,8 @@ def _pool() -> WorkerPool:
     return pool
 
 
-def _failure(error: OSError | WorkerFailure) -> dict[str, Any]:
+def _failure(error: OSError | WorkerFailure) -> WorkerFailure:
     if isinstance(error, WorkerFailure):
-        return {
-            "failure": [error.kind, error.reason, error.detail, error.error_type, error.by_machine],
-        }
+        return error
     reason = f"{socket.gethostname()} could not reach its files: {error}."
-    return {"failure": ["died", reason, "", "", True]}
+    return WorkerFailure("died", reason, by_machine=True)

@@ -65,9 +65,9 @@ def lineage(best: Sample) -> str:
     return f"{best.id} by {best.operator}{parents}"
 
 
-def interval(low: float | None, high: float | None, none: str = "no interval") -> str:
+def interval(low: float | None, high: float | None) -> str:
     """Return an interval in words."""
-    return none if low is None or high is None else f"{low:.3f} to {high:.3f}"
+    return "no interval" if low is None or high is None else f"{low:.3f} to {high:.3f}"
 
 
 def weigh(challenger: Evidence, champion: Evidence | None) -> Weighing:

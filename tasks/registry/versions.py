@@ -112,17 +112,6 @@ def by_alias(name: str, alias: str) -> RegisteredRule | None:
     return _if_there_is_one(lambda client: client.get_model_version_by_alias(name, alias))
 
 
-def by_number(name: str, number: int) -> RegisteredRule | None:
-    """Return a version by its number, or None.
-
-    Raises
-    ------
-    TrackingError
-        If the registry cannot be reached.
-    """
-    return _if_there_is_one(lambda client: client.get_model_version(name, str(number)))
-
-
 def by_hash(name: str, sha: str) -> list[RegisteredRule]:
     """Return all versions that hold the rule of that hash, newest first; MLflow leaves their aliases out.
 
@@ -152,8 +141,14 @@ def registered(reference: str) -> RegisteredRule:
             f"{reference!r} names no registered rule; expected models:/<name>@<alias> or "
             "models:/<name>/<version>."
         )
-    name, alias = match["name"], match["alias"]
-    found = by_alias(name, alias) if alias else by_number(name, int(match["version"]))
+    name, alias, number = match["name"], match["alias"], match["version"]
+    found = _if_there_is_one(
+        lambda client: (
+            client.get_model_version_by_alias(name, alias)
+            if alias
+            else client.get_model_version(name, number)
+        )
+    )
     if found is None:
         raise RuleError(f"The registry holds no {reference}; `bife rules list` shows what it holds.")
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import fsspec
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from bife_core.config import CollectionConfig, InstancesConfig, RunnerConfig
 from bife_core.errors import ConfigError
 from bife_core.solves import SolveOutcome
-from tasks import storage
 from tasks.collection import collect, decisions_dataset
 from tasks.evolution import alone_in_evolution
 from tasks.progress import listening
@@ -21,29 +19,6 @@ from tasks.workers import close_workers
 
 TINY = InstancesConfig(size="tiny")
 ONE = RunnerConfig(workers=1)
-
-
-@pytest.fixture(params=["memory", "local"])
-def root(request, tmp_path, monkeypatch):
-    address = f"memory://bife-{tmp_path.name}" if request.param == "memory" else f"file://{tmp_path / 'root'}"
-    monkeypatch.setenv("BIFE_STORAGE", address)
-    yield address
-    fsspec.filesystem("memory").store.clear()
-
-
-@pytest.fixture
-def homes(tmp_path, monkeypatch):
-    """Return a function that moves this process to another machine's home."""
-
-    def move(name: str) -> Path:
-        monkeypatch.setenv("BIFE_HOME", str(tmp_path / name))
-        (tmp_path / name).mkdir(exist_ok=True)
-        # What a process knows of a root, another machine's does not.
-        monkeypatch.setattr(storage, "_put_times", {})
-        monkeypatch.setattr(storage, "_noted", set())
-        return (tmp_path / name).resolve()
-
-    return move
 
 
 def test_a_file_of_the_home_keeps_its_place_and_another_its_content(root, homes, tmp_path):

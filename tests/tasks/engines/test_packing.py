@@ -4,28 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import fsspec
-import pytest
-
 from tasks.engines.packing import arrive, bring_back, depart, pack
-
-
-@pytest.fixture(params=["memory", "local"])
-def root(request, tmp_path):
-    yield f"memory://bife-{tmp_path.name}" if request.param == "memory" else f"file://{tmp_path / 'root'}"
-    fsspec.filesystem("memory").store.clear()
-
-
-@pytest.fixture
-def homes(tmp_path, monkeypatch):
-    """Return a function that moves this process to another machine's home."""
-
-    def move(name: str) -> Path:
-        monkeypatch.setenv("BIFE_HOME", str(tmp_path / name))
-        (tmp_path / name).mkdir(exist_ok=True)
-        return (tmp_path / name).resolve()
-
-    return move
 
 
 def test_what_a_call_reads_and_writes_travels(root, homes, tmp_path):
