@@ -7,7 +7,7 @@ All functions return a `matplotlib.figure.Figure` of its own: nothing is shown, 
 from bife_core.plots.bounds import bounds_over_time
 from bife_core.plots.complexity import complexity_radar
 from bife_core.plots.costs import instance_costs, method_costs
-from bife_core.plots.design import anytime, anytime_curves, design_time
+from bife_core.plots.design import anytime_curves, design_time
 from bife_core.plots.fidelities import fidelity_drop, fidelity_scatter, rank_correlation
 from bife_core.plots.inference import inference_share
 from bife_core.plots.lineage import lineage
@@ -16,7 +16,6 @@ from bife_core.plots.progress import progress
 from bife_core.plots.style import inline_svg, png, save
 
 __all__ = [
-    "anytime",
     "anytime_curves",
     "bounds_over_time",
     "complexity_radar",

@@ -12,9 +12,7 @@ from bife_core.plots.style import SERIES, new_figure, tidy
 from bife_core.scip.bounds import BoundPoint
 
 
-def bounds_over_time(
-    traces: Mapping[str, tuple[Sequence[BoundPoint], float]], instance: str, *, margin: float = 0.25
-) -> Figure:
+def bounds_over_time(traces: Mapping[str, tuple[Sequence[BoundPoint], float]], instance: str) -> Figure:
     """Draw both bounds of each method: primal bounds as full lines, dual ones dashed.
 
     Parameters
@@ -23,8 +21,6 @@ def bounds_over_time(
         Method to (its points in the order of time, the seconds its solve took).
     instance : str
         For the title.
-    margin : float
-        Bounds farther from the final ones than this share of them are cut off; they would hide the rest.
     """
     figure = new_figure(6.5, 4.0)
     axes = figure.subplots()
@@ -40,7 +36,8 @@ def bounds_over_time(
             final += [value for value in values[-1:] if math.isfinite(value)]
     if final:
         low, high = min(final), max(final)
-        room = max(high - low, margin * max(abs(low), abs(high)), 1e-9)
+        # Bounds farther from the final ones would hide the rest.
+        room = max(high - low, 0.25 * max(abs(low), abs(high)), 1e-9)
         axes.set_ylim(low - room, high + room)
     longest = max((seconds for _, seconds in traces.values()), default=1.0)
     axes.set_xlim(0, longest * 1.02 if np.isfinite(longest) and longest > 0 else 1.0)

@@ -19,13 +19,12 @@ MOST_ACROSS: Final = 2
 
 
 def instance_costs(
-    rule: Costs,
-    baseline: Costs,
-    names: Sequence[str] | None = None,
+    rule: Mapping[str, Sequence[float]],
+    baseline: Mapping[str, Sequence[float]],
     *,
-    rule_label: str = "rule",
-    baseline_label: str = "RPB",
-    unit: str = "CPU seconds",
+    rule_label: str,
+    baseline_label: str,
+    unit: str,
 ) -> Figure:
     """Draw what each instance cost with the rule and with the baseline, on a logarithmic scale.
 
@@ -33,21 +32,16 @@ def instance_costs(
 
     Parameters
     ----------
-    rule, baseline : Costs
-        Positive costs of the same instances, as in `bife_core.stats`.
-    names : sequence of str or None
-        Names of the instances when costs are arrays; a mapping brings its own.
+    rule, baseline : mapping
+        Instance to its positive costs, one per seed.
 
     Raises
     ------
     ValueError
-        If the costs do not pair up or are not positive, or the names are too many or too few.
+        If the costs do not pair up or are not positive.
     """
     logs = log_ratios(rule, baseline)
     ours, theirs = collapse_seeds(rule), collapse_seeds(baseline)
-    labels = list(names) if names is not None else _names(rule, len(ours))
-    if len(labels) != len(ours):
-        raise ValueError(f"Expected {len(ours)} instance names, found {len(labels)}.")
     order = np.argsort(-logs, kind="stable")
     rows = np.arange(len(order))
     few = len(order) <= NAMED_INSTANCES
@@ -63,7 +57,7 @@ def instance_costs(
     readable_log(axes)
     axes.set_xlabel(unit)
     if few:
-        axes.set_yticks(rows, [labels[k] for k in order], fontsize=8)
+        axes.set_yticks(rows, [sorted(rule)[k] for k in order], fontsize=8)
     else:
         axes.set_yticks([])
         axes.set_ylabel(f"{len(order)} instances")
@@ -73,9 +67,7 @@ def instance_costs(
     return figure
 
 
-def method_costs(
-    costs: Mapping[str, Mapping[str, Costs]], *, unit: str = "CPU seconds", confidence: float = 0.95
-) -> Figure:
+def method_costs(costs: Mapping[str, Mapping[str, Costs]], *, unit: str, confidence: float = 0.95) -> Figure:
     """Draw the geometric mean of each method's costs with its bootstrap interval over instances, by setting.
 
     Parameters
@@ -125,7 +117,3 @@ def method_costs(
     panels[0].set_yticks(range(len(methods)), methods)
     panels[0].invert_yaxis()  # of all, since they share it
     return figure
-
-
-def _names(costs: Costs, count: int) -> list[str]:
-    return sorted(costs) if isinstance(costs, Mapping) else [str(k) for k in range(count)]

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bife_core.plots.style import MARKERS, SERIES, new_figure, tidy
-from bife_core.search.cost import PARTS, CostPoint, SearchCost
+from bife_core.search.cost import PARTS, SearchCost
 
 LABELS = {"f_lf": "F_LF", "f_hf": "F_HF"}
 """Parts of the design time that are spelled otherwise in a figure."""
@@ -38,19 +38,6 @@ def design_time(costs: Sequence[SearchCost]) -> Figure:
     axes.set_title("Rule-design time")
     tidy(axes, grid="x")
     figure.legend(frameon=False, fontsize=9, loc="outside lower center", ncols=len(PARTS))
-    return figure
-
-
-def anytime(curve: Sequence[CostPoint]) -> Figure:
-    """Draw the best F_HF so far over what had been spent in the solver to find it.
-
-    Parameters
-    ----------
-    curve : sequence of CostPoint
-        One per rule better than all before, in order (`SearchCost.curve`).
-    """
-    figure = anytime_curves([SearchCost(search="best", curve=tuple(curve))])
-    figure.axes[0].set_title("Anytime curve")
     return figure
 
 

@@ -13,7 +13,7 @@ from bife_core.plots.style import BLUE, GREY, ORANGE, YELLOW, counted, new_figur
 from bife_core.search.types import Sample
 
 
-def fidelity_scatter(samples: Sequence[Sample], tau: float | None = None) -> Figure:
+def fidelity_scatter(samples: Sequence[Sample]) -> Figure:
     """Draw F_HF over F_LF for all rules that have both; the rules best in either are named.
 
     The drop from the best rule to the one best by F_LF is what a search on F_LF alone would have lost (paper,
@@ -23,8 +23,6 @@ def fidelity_scatter(samples: Sequence[Sample], tau: float | None = None) -> Fig
     ----------
     samples : sequence of Sample
         Those without both fidelities are left out.
-    tau : float or None
-        Threshold to mark.
     """
     both = [c for c in samples if c.failure is None and c.f_lf is not None and c.f_hf is not None]
     figure = new_figure(6.0, 4.5)
@@ -44,8 +42,6 @@ def fidelity_scatter(samples: Sequence[Sample], tau: float | None = None) -> Fig
                 x[k], y[k], s=80, color=color, marker=marker, label=f"{label}: {both[k].id}", zorder=3
             )
         _mark_drop(axes, (x[top_low], y[top_low]), (x[top_high], y[top_high]))
-    if tau is not None:
-        axes.axvline(tau, color=GREY, linestyle="--", linewidth=1.2, label="threshold tau")
     axes.set_xlabel("F_LF (agreement)")
     axes.set_ylabel("F_HF (minus mean cost)")
     correlation = rank_correlation(both)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from bife_core.plots.style import BLUE, SKY, new_figure, tidy
 
 
-def inference_share(parts: Mapping[str, tuple[float, float]], *, unit: str = "CPU seconds") -> Figure:
+def inference_share(parts: Mapping[str, tuple[float, float]]) -> Figure:
     """Draw each method's mean time with the part spent in branching.
 
     Parameters
@@ -31,7 +31,7 @@ def inference_share(parts: Mapping[str, tuple[float, float]], *, unit: str = "CP
     axes.set_yticks(rows, list(parts))
     axes.invert_yaxis()
     axes.margins(x=0.15)
-    axes.set_xlabel(f"mean {unit} of a solve")
+    axes.set_xlabel("mean CPU seconds of a solve")
     axes.set_title("Time in branching")
     tidy(axes, grid="x")
     figure.legend(frameon=False, fontsize=9, loc="outside lower center", ncols=2)

@@ -13,7 +13,7 @@ from bife_core.plots.style import SERIES, new_figure, readable_log, tidy
 _DASHES = ("-", "--", "-.", ":")
 
 
-def performance_profile(costs: Mapping[str, Sequence[float | None]], *, unit: str = "CPU time") -> Figure:
+def performance_profile(costs: Mapping[str, Sequence[float | None]]) -> Figure:
     """Draw for each method the share of solves it finished within a factor of the best method's cost.
 
     Parameters
@@ -52,7 +52,7 @@ def performance_profile(costs: Mapping[str, Sequence[float | None]], *, unit: st
     readable_log(axes)
     axes.set_ylim(0.0, 1.02)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-    axes.set_xlabel(f"times the best method's {unit}")
+    axes.set_xlabel("times the best method's CPU time")
     axes.set_ylabel("solves finished within")
     axes.set_title("Performance profile")
     tidy(axes)

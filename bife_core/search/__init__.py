@@ -5,8 +5,8 @@ from __future__ import annotations
 from bife_core.search.bife import BifeSearch
 from bife_core.search.config import SEARCHES, open_search
 from bife_core.search.cost import PARTS, CostLedger, CostPoint, SearchCost
-from bife_core.search.sampled import ATTEMPTS_PER_SAMPLE, SampledSearch
-from bife_core.search.seeding import sample_id, sample_seed
+from bife_core.search.sampled import ATTEMPTS_PER_SAMPLE
+from bife_core.search.seeding import sample_seed
 from bife_core.search.types import (
     Answer,
     GenerationSummary,
@@ -38,7 +38,6 @@ __all__ = [
     "Sample",
     "SampleAnswer",
     "SampleRequest",
-    "SampledSearch",
     "Search",
     "SearchCost",
     "SolveAnswer",
@@ -46,6 +45,5 @@ __all__ = [
     "TrialAnswer",
     "TrialRequest",
     "open_search",
-    "sample_id",
     "sample_seed",
 ]

@@ -25,7 +25,7 @@ from prefect.exceptions import PrefectException
 from bife_core import plots
 from bife_core.evolution import EvolutionState
 from bife_core.evolution.files import sample_rows
-from bife_core.search import CostPoint
+from bife_core.search import CostPoint, SearchCost
 from flows.operate.observer import observer
 
 _TABLE_COLUMNS = ("id", "f_hf", "f_lf", "operator", "generation", "parents", "failure", "thought")
@@ -115,5 +115,5 @@ def show_verdict(label: str, stage: str, markdown: str) -> None:
 
 def anytime_image(curve: Sequence[CostPoint]) -> str:
     """Return the anytime curve as an address that holds the image itself: it needs no server to show it."""
-    image = plots.png(plots.anytime(curve), _IMAGE_DPI)
+    image = plots.png(plots.anytime_curves([SearchCost(search="best", curve=tuple(curve))]), _IMAGE_DPI)
     return f"data:image/png;base64,{base64.b64encode(image).decode('ascii')}"
