@@ -21,11 +21,7 @@ from tasks.tracking.stages import Stage, flat, track_stage
 from tasks.workers import worker_pool
 
 
-@task(
-    name="collect",
-    task_run_name="collect {config.decisions} decisions",
-    **TRIED_AGAIN,
-)
+@task(name="collect", task_run_name="collect {config.decisions} decisions", **TRIED_AGAIN)
 def collect(
     instances: InstancesConfig,
     config: CollectionConfig,
@@ -57,11 +53,7 @@ def collect(
     return summary
 
 
-@task(
-    name="track collection",
-    task_run_name="write the collection to MLflow",
-    **TRIED_AGAIN,
-)
+@task(name="track collection", task_run_name="write the collection to MLflow", **TRIED_AGAIN)
 def track_collection(instances: InstancesConfig, config: CollectionConfig, summary: CollectionSummary) -> str:
     """Write a collection to MLflow and return the id of its run."""
     facts = [instances.model_dump(mode="json"), config.model_dump(mode="json"), summary.digest]

@@ -68,11 +68,7 @@ def setting_name(config: InstancesConfig) -> str:
     return config.label if family is None else f"{family.label} {config.size}"
 
 
-@task(
-    name="evaluate",
-    task_run_name="evaluate {methods[0].name} against {config.baseline}",
-    **TRIED_AGAIN,
-)
+@task(name="evaluate", task_run_name="evaluate {methods[0].name} against {config.baseline}", **TRIED_AGAIN)
 def evaluate(
     methods: Sequence[Method],
     settings: dict[str, InstanceSet],
@@ -111,11 +107,7 @@ def evaluate(
     return evaluation_files.as_first_measured(directory, summary)
 
 
-@task(
-    name="track evaluation",
-    task_run_name="write the evaluation to MLflow",
-    **TRIED_AGAIN,
-)
+@task(name="track evaluation", task_run_name="write the evaluation to MLflow", **TRIED_AGAIN)
 def track_evaluation(
     instances_config: InstancesConfig,
     config: EvaluationConfig,

@@ -20,17 +20,14 @@ from tasks.workers import worker_pool
 
 def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
     """Return the rules with the best F_HF, best first, each rule once however often it was written."""
-    solved = [c for c in samples if c.failure is None and c.f_hf is not None and c.source]
-    solved.sort(key=lambda c: -(c.f_hf if c.f_hf is not None else 0.0))
-    distinct = {c.sha: c for c in reversed(solved)}
-    return tuple(sorted(distinct.values(), key=solved.index))[:count]
+    solved = [(s.f_hf, s) for s in samples if s.failure is None and s.f_hf is not None and s.source]
+    distinct: dict[str | None, Sample] = {}
+    for _, sample in sorted(solved, key=lambda pair: -pair[0]):
+        distinct.setdefault(sample.sha, sample)
+    return tuple(distinct.values())[:count]
 
 
-@task(
-    name="validate",
-    task_run_name="choose the final rule",
-    **TRIED_AGAIN,
-)
+@task(name="validate", task_run_name="choose the final rule", **TRIED_AGAIN)
 def validate(
     samples: dict[str, str],
     instances: InstanceSet,

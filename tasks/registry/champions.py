@@ -87,11 +87,7 @@ def crown(registered: RegisteredRule, evidence: Evidence) -> RegisteredRule:
         return registered_rule(client.get_model_version(name, str(number)))
 
 
-@task(
-    name="weigh the challenger",
-    task_run_name="weigh the challenger of {name}",
-    **TRIED_AGAIN,
-)
+@task(name="weigh the challenger", task_run_name="weigh the challenger of {name}", **TRIED_AGAIN)
 def open_case(name: str) -> Case:
     """Return the case of a registered model's challenger.
 

@@ -38,11 +38,7 @@ from tasks.registry.versions import (
 from tasks.tracking import store
 
 
-@task(
-    name="register",
-    task_run_name="register a rule for {evidence.benchmark}",
-    **TRIED_AGAIN,
-)
+@task(name="register", task_run_name="register a rule for {evidence.benchmark}", **TRIED_AGAIN)
 def register(
     instances: InstancesConfig, source: str, evidence: Evidence, by_gate: bool = True
 ) -> RegisteredRule:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from bife_core.errors import RuleError
@@ -29,6 +30,20 @@ def text_of(function: Callable[..., Any], **arguments: Any) -> dict[str, str]:
     """Return the arguments of `RUN` that have a function of this module called in a worker."""
     call = f"result = {function.__name__}(**{arguments!r})"
     return {"source": f"{_HEAD}\n{inspect.getsource(function)}\n{call}\n"}
+
+
+def gone(pid: int, seconds: float = 5.0) -> bool:
+    """Wait some seconds for the end of a process, and tell whether it came; one not yet reaped has ended."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state in ("Z", "X"):
+            return True
+        time.sleep(0.02)
+    return False
 
 
 def burn(seconds: float) -> float:

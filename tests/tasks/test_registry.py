@@ -113,7 +113,7 @@ def test_the_same_rule_of_the_same_evolution_is_registered_once(name):
     ],
 )
 def test_what_is_not_proven_faster_than_rpb_is_a_challenger_only(name, known):
-    assert crowned(name, **known).aliases == ("challenger",)
+    assert crowned(name, 0, **known).aliases == ("challenger",)
 
 
 def test_a_champion_falls_only_to_a_better_one(name):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.misbehaving import RUN, hold_lock, text_of
+from tests.support.misbehaving import RUN, gone, hold_lock, text_of
 
 ROOT = Path(__file__).resolve().parents[3]
 PAUSE = "bife_core.sandbox.selftest:pause"
@@ -49,26 +49,13 @@ def start(
         return parent, [int(word) for word in output.readline().split()]
 
 
-def gone(pid: int) -> bool:
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state in ("Z", "X"):
-            return True
-        time.sleep(0.02)
-    return False
-
-
 @pytest.mark.parametrize("busy", [(PAUSE, {"seconds": 600}), (RUN, text_of(hold_lock, seconds=600))])
 def test_workers_die_when_the_parent_is_killed(tmp_path, busy):
     parent, pids = start(tmp_path, *busy, "time.sleep(600)")
     parent.kill()
     parent.wait()
     assert pids
-    assert all(gone(pid) for pid in pids)
+    assert all(gone(pid, 10) for pid in pids)
 
 
 def test_workers_die_when_the_parent_ends_without_closing_the_pool(tmp_path):
@@ -76,7 +63,7 @@ def test_workers_die_when_the_parent_ends_without_closing_the_pool(tmp_path):
     assert parent.wait(timeout=20) == 0
     assert pids
     assert list(tmp_path.iterdir()) == []
-    assert all(gone(pid) for pid in pids)
+    assert all(gone(pid, 10) for pid in pids)
 
 
 def test_an_interrupted_parent_does_not_hang(tmp_path):
@@ -85,7 +72,7 @@ def test_an_interrupted_parent_does_not_hang(tmp_path):
     time.sleep(0.3)
     parent.send_signal(signal.SIGINT)
     assert parent.wait(timeout=20) == 7
-    assert all(gone(pid) for pid in pids)
+    assert all(gone(pid, 10) for pid in pids)
 
 
 def test_a_pool_nobody_holds_any_more_leaves_no_process(tmp_path):
@@ -93,7 +80,7 @@ def test_a_pool_nobody_holds_any_more_leaves_no_process(tmp_path):
         tmp_path, PAUSE, {"seconds": 600}, "del pool\nimport gc\ngc.collect()\ntime.sleep(600)"
     )
     try:
-        assert all(gone(pid) for pid in pids)
+        assert all(gone(pid, 10) for pid in pids)
     finally:
         parent.kill()
         parent.wait()

@@ -18,6 +18,7 @@ from tests.support.misbehaving import (
     burn,
     die,
     fail,
+    gone,
     hold_lock,
     leave,
     shout,
@@ -27,24 +28,6 @@ from tests.support.misbehaving import (
 )
 
 CALL = "bife_core.sandbox.selftest:"
-
-
-def running(pid: int) -> bool:
-    """Whether a process exists and is not just waiting to be reaped."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in ("Z", "X")
-
-
-def wait_until_gone(pid: int, seconds: float = 5.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while running(pid):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def failure_of(pool: WorkerPool, what, limit_s: float = 20.0, **arguments: object) -> WorkerFailure:
@@ -120,7 +103,7 @@ def test_a_call_that_hangs_is_killed_at_its_limit_and_the_worker_replaced(pool):
     assert failure.kind == "timeout"
     assert str(failure) == "bife_core.sandbox.selftest:pause was stopped at its limit of 0.3 s."
     assert 0.3 <= time.monotonic() - start < 3.0
-    assert wait_until_gone(before)
+    assert gone(before)
     after = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
     assert after != before
 
@@ -171,7 +154,7 @@ def test_processes_a_call_started_die_with_it(tmp_path, own_session):
     with WorkerPool(1, measures=("limits", "network")) as pool:
         arguments = {"pid_file": str(note), "own_session": own_session}
         assert failure_of(pool, spawn_and_hang, limit_s=2.5, **arguments).kind == "timeout"
-        assert wait_until_gone(int(note.read_text()))
+        assert gone(int(note.read_text()))
 
 
 def test_an_exception_becomes_a_sentence_and_the_worker_lives_on(pool):
@@ -262,7 +245,7 @@ def test_close_stops_running_and_queued_calls_and_leaves_no_process():
             future.result()
     with pytest.raises((CancelledError, WorkerFailure)):
         queued.result()
-    assert all(wait_until_gone(pid) for pid in pids)
+    assert all(gone(pid) for pid in pids)
     with pytest.raises(WorkerFailure, match="pool is closed"):
         pool.submit(CALL + "echo", {"value": 1}, limit_s=1)
     pool.close()
