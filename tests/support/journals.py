@@ -72,7 +72,7 @@ def add_draft(
     request = SampleRequest(id=name, generation=int(name[1:3]), operator="m1", seed=1)
     journal.add(Drafted(request=request, draft=draft(name, attempts=attempts, source=source)))
     if source is not None:
-        journal.add(Scored(id=name, score=LowScore(f_lf=f_lf, sha="abc", native=True, seconds=0.5)))
+        journal.add(Scored(id=name, score=LowScore(f_lf=f_lf, sha="abc", seconds=0.5)))
     if f_hf is not None:
         journal.add(Solved(id=name, score=HighScore(f_hf=f_hf, cpu_s=3.0)))
 
