@@ -15,7 +15,7 @@ from flows.cli.watching import LiveWatcher, PlainWatcher, cells, watching
 def state(generation=0, **changes):
     known = {
         "generation": generation,
-        "samples": 16 + 4 * generation,
+        "sampled": 16 + 4 * generation,
         "budget": 100,
         "best_f_lf": 0.35312,
         "best_f_hf": -1.35741,
