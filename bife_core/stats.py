@@ -49,30 +49,6 @@ class RatioInterval:
     instances: int
     note: str = ""
 
-    @property
-    def below_one(self) -> bool:
-        """Whether the whole interval lies below 1, that is, whether `a` is cheaper at this confidence."""
-        return self.high is not None and self.high < 1
-
-
-@dataclass(frozen=True, slots=True)
-class SignedRank:
-    """Exact two-sided Wilcoxon signed-rank test on log ratios.
-
-    Attributes
-    ----------
-    p_value : float
-        Between 0 and 1; 1 where all pairs are equal.
-    pairs : int
-        Instances with different costs; equal ones say nothing about a direction and are left out.
-    ties : bool
-        Whether some pairs differ by the same factor; they share the mean of their ranks.
-    """
-
-    p_value: float
-    pairs: int
-    ties: bool
-
 
 @dataclass(frozen=True, slots=True)
 class WinTieLoss:
@@ -81,19 +57,6 @@ class WinTieLoss:
     wins: int
     ties: int
     losses: int
-
-
-def positive_counts(counts: ArrayLike) -> NDArray[np.float64]:
-    """Return max(count, 1), which makes counts of nodes fit for geometric means.
-
-    A model solved before branching may have 0 nodes; counting it as 1 is the convention of every table here.
-
-    Examples
-    --------
-    >>> positive_counts([0, 1, 40]).tolist()
-    [1.0, 1.0, 40.0]
-    """
-    return np.maximum(np.asarray(counts, dtype=np.float64), 1.0)
 
 
 def geometric_mean(values: ArrayLike) -> float:
@@ -112,21 +75,21 @@ def geometric_mean(values: ArrayLike) -> float:
     return float(scipy.stats.gmean(_positive(values, "geometric mean")))
 
 
-def shifted_geometric_mean(values: ArrayLike, shift: float = 1.0) -> float:
-    """Return gmean(value + shift) - shift, which small values move less than the plain geometric mean.
+def shifted_geometric_mean(values: ArrayLike) -> float:
+    """Return gmean(value + 1) - 1, which small values move less than the plain geometric mean.
 
     Raises
     ------
     ValueError
-        If there is no value, or one that is not above -shift and finite.
+        If there is no value, or one that is not above -1 and finite.
 
     Examples
     --------
     >>> round(shifted_geometric_mean([0, 3]), 12)
     1.0
     """
-    shifted = np.asarray(values, dtype=np.float64) + shift
-    return float(scipy.stats.gmean(_positive(shifted, "shifted geometric mean"))) - shift
+    shifted = np.asarray(values, dtype=np.float64) + 1
+    return float(scipy.stats.gmean(_positive(shifted, "shifted geometric mean"))) - 1
 
 
 def geometric_std(values: ArrayLike) -> float:
@@ -229,8 +192,8 @@ def ratio_interval(
     return RatioInterval(ratio, float(np.exp(low)), float(np.exp(high)), confidence, count)
 
 
-def signed_rank_test(costs_a: Costs, costs_b: Costs) -> SignedRank:
-    """Test whether two costs differ: exact two-sided Wilcoxon signed rank on per-instance log ratios.
+def signed_rank_test(costs_a: Costs, costs_b: Costs) -> float:
+    """Return the p-value of the exact two-sided Wilcoxon signed-rank test on per-instance log ratios.
 
     Raises
     ------
@@ -239,30 +202,24 @@ def signed_rank_test(costs_a: Costs, costs_b: Costs) -> SignedRank:
 
     Notes
     -----
-    Equal pairs are left out, as Wilcoxon did and R does. The p-value is taken from all signings of the ranks at hand,
-    mean ranks of ties included; without ties that is the tabulated distribution. scipy's exact method has that
-    one alone, which is wrong for ties, and its permutations enumerate 2^n signings.
+    Equal pairs are left out, as Wilcoxon did and R does; without others the p-value is 1. It is taken from all signings
+    of the ranks at hand, mean ranks of ties included; without ties that is the tabulated distribution. scipy's exact
+    method has that one alone, which is wrong for ties, and its permutations enumerate 2^n signings.
 
     Examples
     --------
     >>> signed_rank_test([1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 3.0])
-    SignedRank(p_value=0.125, pairs=4, ties=True)
+    0.125
     """
     logs = log_ratios(costs_a, costs_b)
     # Logarithms of equal factors differ in the last bits; ranks must not see that.
     logs = np.round(logs[np.abs(logs) >= _SAME], 12)
     if logs.size == 0:
-        return SignedRank(1.0, 0, ties=False)
-    ties = np.unique(np.abs(logs)).size < logs.size
-    return SignedRank(_signed_rank_p_value(logs), logs.size, ties)
-
-
-def _signed_rank_p_value(differences: NDArray[np.float64]) -> float:
-    """Return the two-sided p-value of the signed ranks of differences, none of which is 0."""
+        return 1.0
     # Mean ranks are multiples of a half, so twice the ranks are whole numbers, and sums of them index an array.
-    doubled = np.rint(2 * scipy.stats.rankdata(np.abs(differences))).astype(int)
+    doubled = np.rint(2 * scipy.stats.rankdata(np.abs(logs))).astype(int)
     ranks = doubled // np.gcd.reduce(doubled)
-    positive = int(ranks[differences > 0].sum())
+    positive = int(ranks[logs > 0].sum())
     smaller = min(positive, int(ranks.sum()) - positive)
     # Larger sums than the smaller one do not count, and lead to none that do.
     chance = np.zeros(smaller + 1)
@@ -297,24 +254,16 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     return tuple(adjusted.tolist())
 
 
-def win_tie_loss(costs_a: Costs, costs_b: Costs, tolerance: float = 0.0) -> WinTieLoss:
+def win_tie_loss(costs_a: Costs, costs_b: Costs) -> WinTieLoss:
     """Count the instances on which `a` is cheaper, as cheap, dearer.
-
-    Parameters
-    ----------
-    tolerance : float
-        Costs within this share of each other tie, 0.01 meaning one percent.
 
     Raises
     ------
     ValueError
-        If the costs do not pair up or are not positive and finite, or the tolerance is negative.
+        If the costs do not pair up or are not positive and finite.
     """
-    if tolerance < 0:
-        raise ValueError(f"The tolerance must not be negative, found {tolerance}.")
     logs = log_ratios(costs_a, costs_b)
-    margin = max(np.log1p(tolerance), _SAME)
-    wins, losses = int(np.sum(logs < -margin)), int(np.sum(logs > margin))
+    wins, losses = int(np.sum(logs < -_SAME)), int(np.sum(logs > _SAME))
     return WinTieLoss(wins, logs.size - wins - losses, losses)
 
 
@@ -325,7 +274,7 @@ def _positive(values: ArrayLike, what: str) -> NDArray[np.float64]:
     bad = array[~(np.isfinite(array) & (array > 0))]
     if bad.size:
         raise ValueError(
-            f"A {what} needs positive, finite values, found {bad[0]}; for node counts use positive_counts()."
+            f"A {what} needs positive, finite values, found {bad[0]}; count a model without nodes as 1."
         )
     return array
 

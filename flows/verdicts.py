@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bife_core.evaluation.metrics import metric_of
+from bife_core.evaluation.metrics import METRICS
 from bife_core.evaluation.verdict import known_as
 from bife_core.evolution.files import abstract
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
@@ -52,7 +52,7 @@ def comparison(result: EvaluationResult) -> str:
     )
     word = {"better": faster, "worse": slower, "undecided": "not significantly different from"}[lead.finding]
     name = "The rule" if summary.rule == "best_rule" else summary.rule
-    what = metric_of(lead.metric).words
+    what = METRICS[lead.metric].words
     return f"{name} is {word} {known_as(summary.baseline)}: {ratio(result)} of its {what}"
 
 
@@ -67,7 +67,7 @@ def ratio(result: EvaluationResult) -> str:
 
 def measured(result: EvaluationResult) -> list[tuple[str, str]]:
     """Return the outcome of a comparison with all that qualifies it, labelled."""
-    summary, metric = result.summary, metric_of(result.summary.protocol.metric)
+    summary, metric = result.summary, METRICS[result.summary.protocol.metric]
     kind, better, worse = ("time", "faster", "slower")
     if metric.name != "time":
         kind, better, worse = metric.words, "better", "worse"

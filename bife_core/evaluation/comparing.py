@@ -7,7 +7,7 @@ from typing import Literal
 import pandas as pd
 
 from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.metrics import METRICS, Metric, metric_of
+from bife_core.evaluation.metrics import METRICS, Metric
 from bife_core.scip.cost import Cost
 from bife_core.stats import holm, ratio_interval, signed_rank_test, win_tie_loss
 from bife_core.values import Value
@@ -118,11 +118,11 @@ def compare_pair(
     frame: pd.DataFrame, method: str, baseline: str, config: EvaluationConfig
 ) -> Comparison | None:
     """Compare two methods on the solves of one setting; None if they share none."""
-    ours, theirs = paired_costs(frame, method, baseline, metric_of(config.metric))
+    ours, theirs = paired_costs(frame, method, baseline, METRICS[config.metric])
     if not ours:
         return None
     interval = ratio_interval(ours, theirs, confidence=config.confidence, rng=0)
-    test = signed_rank_test(ours, theirs)
+    p_value = signed_rank_test(ours, theirs)
     counts = win_tie_loss(ours, theirs)
     nodes = ratio_interval(*paired_costs(frame, method, baseline, METRICS["nodes"])).ratio
     time = ratio_interval(*paired_costs(frame, method, baseline, METRICS["time"])).ratio
@@ -139,8 +139,8 @@ def compare_pair(
         per_node_ratio=time / nodes,
         instances=interval.instances,
         solves=sum(map(len, ours.values())),
-        p_value=test.p_value,
-        p_adjusted=test.p_value,
+        p_value=p_value,
+        p_adjusted=p_value,
         family=1,
         wins=counts.wins,
         ties=counts.ties,

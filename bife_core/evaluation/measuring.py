@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bife_core.benchmarks.base import Instance
 from bife_core.evaluation.config import EvaluationConfig
@@ -95,58 +96,39 @@ def protocol_solves(
 
     Seeds are the outer loop, so that a run that stops early has seen as many instances as possible.
     """
-    scope = evaluation_scope(methods, settings, config, machine)
-    labels = list(methods)
-    groups = []
-    for setting in settings:
-        for number, seed in enumerate(config.seeds):
-            for position, instance in enumerate(setting.instances):
-                first = (position + number) % len(labels)
-                groups.append(
-                    tuple(
-                        _cell(setting, label, methods[label], instance, seed, config, scope, machine)
-                        for label in labels[first:] + labels[:first]
-                    )
-                )
-    return groups
-
-
-def evaluation_scope(
-    methods: dict[str, Method], settings: Sequence[Setting], config: EvaluationConfig, machine: Machine
-) -> str:
-    """Return the identity of an evaluation: equal methods, instances, settings and machine give equal ones."""
+    # The identity of the evaluation: equal methods, instances, settings and machine give equal ones.
     facts = [
         [method.identity for method in methods.values()],
         [[setting.name, [instance.digest for instance in setting.instances]] for setting in settings],
         config.model_dump(mode="json"),
         machine.digest,
     ]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+    scope = _hash(facts)[:16]
+    labels = list(methods)
 
-
-def _cell(
-    setting: Setting,
-    label: str,
-    method: Method,
-    instance: Instance,
-    seed: int,
-    config: EvaluationConfig,
-    scope: str,
-    machine: Machine,
-) -> Cell:
-    job = SolveJob.of(instance, method, SolveSettings(time_limit_s=config.time_limit_s, seed=seed))
-    own = _hash([scope, job.key])
-    found_under: tuple[str, ...] = (own,)
-    stored_under = found_under
-    if isinstance(method, ScipMethod):
+    def cell(setting: Setting, label: str, instance: Instance, seed: int) -> Cell:
+        job = SolveJob.of(
+            instance, methods[label], SolveSettings(time_limit_s=config.time_limit_s, seed=seed)
+        )
+        own = _hash([scope, job.key])
+        if not isinstance(methods[label], ScipMethod):
+            return Cell(setting.name, label, Solve(job, (own,), (own,)))
         # Of SCIP's own rules the latest measurement on this machine is kept for other evaluations too.
         shared = _hash(["built-in", machine.digest, job.key])
-        stored_under = (own, shared)
         found_under = (shared, own) if config.reuse_baseline else (own,)
-    return Cell(setting.name, label, Solve(job, found_under, stored_under))
+        return Cell(setting.name, label, Solve(job, found_under, stored_under=(own, shared)))
+
+    groups = []
+    for setting in settings:
+        for number, seed in enumerate(config.seeds):
+            for position, instance in enumerate(setting.instances):
+                first = (position + number) % len(labels)
+                in_turn = labels[first:] + labels[:first]
+                groups.append(tuple(cell(setting, label, instance, seed) for label in in_turn))
+    return groups
 
 
-def _hash(facts: list[str]) -> str:
+def _hash(facts: list[Any]) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 

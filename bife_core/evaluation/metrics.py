@@ -68,11 +68,6 @@ METRICS: Final[Mapping[str, Metric]] = {
 """All metrics by name; every `Cost` is one of them."""
 
 
-def metric_of(cost: Cost) -> Metric:
-    """Return the metric methods are compared by."""
-    return METRICS[cost]
-
-
 def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) -> pd.DataFrame:
     """Return solves as a frame, one row each, with `solved` added.
 
@@ -139,19 +134,14 @@ def instance_wins(frame: pd.DataFrame, cost: Cost = "time") -> pd.Series[int]:
         Indexed by setting and method; methods without a win are absent. Instances that some method of the
         setting has no solve of count for nobody.
     """
-    costs = instance_costs(frame, cost).dropna()
+    valued = frame.assign(cost=METRICS[cost].of(frame)).dropna(subset=["cost"])
+    means = valued.groupby(["setting", "digest", "brancher"], sort=False)["cost"].agg(geometric_mean)
+    costs = means.unstack("brancher").dropna()
     if costs.empty:
         return pd.Series(dtype=int)
     cheapest = costs.le(costs.min(axis="columns"), axis="index")
     counted = pd.Series(cheapest.groupby(level="setting").sum().stack(), dtype=int)
     return counted.loc[counted > 0]
-
-
-def instance_costs(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
-    """Return the geometric mean over seeds of each instance (rows: setting and digest) by method (columns)."""
-    valued = frame.assign(cost=metric_of(cost).of(frame)).dropna(subset=["cost"])
-    means = valued.groupby(["setting", "digest", "brancher"], sort=False)["cost"].agg(geometric_mean)
-    return means.unstack("brancher")
 
 
 def inference_share(solves: pd.DataFrame) -> float:

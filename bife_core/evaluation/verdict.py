@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bife_core.evaluation.comparing import Comparison
-from bife_core.evaluation.metrics import metric_of
+from bife_core.evaluation.metrics import METRICS
 
 NAMES = {"relpscost": "RPB"}
 """Branchers that the literature knows by another name."""
@@ -34,7 +34,7 @@ def p_number(value: float) -> str:
 
 def change_text(comparison: Comparison) -> str:
     """Return a ratio in words, such as ``35 % less CPU time``."""
-    words = metric_of(comparison.metric).words
+    words = METRICS[comparison.metric].words
     percent = f"{abs(1 - comparison.ratio):.0%}".replace("%", " %")
     if percent == "0 %":
         return f"the same {words} within 1 %"

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from bife_core import plots
 from bife_core.errors import RuleError
 from bife_core.evaluation.comparing import paired_costs
-from bife_core.evaluation.metrics import metric_of
+from bife_core.evaluation.metrics import METRICS
 from bife_core.evaluation.verdict import known_as
 from bife_core.methods.rule import RuleMethod
 from bife_core.report.data import Report, SearchRecord
@@ -45,7 +45,7 @@ def report_figures(report: Report) -> tuple[ReportFigure, ...]:
 
 def _results(report: Report) -> Iterator[ReportFigure]:
     frame, cost = report.frame, report.lead.metric
-    metric = metric_of(cost)
+    metric = METRICS[cost]
     unit = metric.unit or metric.words
     confidence = report.lead.confidence
     yield ReportFigure(
@@ -66,7 +66,7 @@ def _setting(report: Report, part: pd.DataFrame, setting: str, *, several: bool)
     """Yield the figures of one setting; methods of different settings solved different instances."""
     suffix, told = (f"-{_slug(setting)}", f", {setting}") if several else ("", "")
     for lead in (c for c in report.leading if c.setting == setting):
-        metric = metric_of(lead.metric)
+        metric = METRICS[lead.metric]
         ours, theirs = paired_costs(part, lead.method, lead.baseline, metric)
         names = part.drop_duplicates("digest").set_index("digest")["instance"]
         yield ReportFigure(
@@ -198,7 +198,7 @@ def _loss(drop: float) -> str:
 
 
 def _costs(frame: pd.DataFrame, cost: str) -> dict[str, dict[str, dict[str, list[float]]]]:
-    metric = metric_of(cost)  # type: ignore[arg-type]
+    metric = METRICS[cost]
     valued = frame.assign(cost=metric.of(frame)).dropna(subset=["cost"])
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
     for (setting, method, digest), solves in valued.groupby(["setting", "brancher", "digest"], sort=False):

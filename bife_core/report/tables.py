@@ -10,7 +10,7 @@ from typing import Final
 import pandas as pd
 
 from bife_core.evaluation.comparing import Comparison
-from bife_core.evaluation.metrics import METRICS, method_table, metric_of
+from bife_core.evaluation.metrics import METRICS, method_table
 from bife_core.evaluation.verdict import known_as, p_number
 from bife_core.scip.cost import Cost
 
@@ -142,15 +142,9 @@ def paper_markdown(tables: Sequence[PaperTable]) -> str:
     return "\n\n".join([*parts, CAPTION]) + "\n"
 
 
-def paper_latex(tables: Sequence[PaperTable], label: str = "tab:results") -> str:
+def paper_latex(tables: Sequence[PaperTable]) -> str:
     """Return tables in LaTeX, as one float that needs booktabs."""
-    parts = [
-        r"\begin{table*}[t]",
-        rf"\caption{{{_tex_caption()}}}",
-        rf"\label{{{label}}}",
-        r"\centering",
-        r"\small",
-    ]
+    parts = []
     for table in tables:
         width = len(table.columns)
         parts += [rf"\textbf{{{table.title}}}\par\smallskip"]
@@ -163,7 +157,7 @@ def paper_latex(tables: Sequence[PaperTable], label: str = "tab:results") -> str
         for method, cells in table.rows.items():
             parts += [" & ".join([_tex(method), *map(_tex_cell, cells)]) + r" \\"]
         parts += [r"\bottomrule", r"\end{tabular}", r"\medskip", ""]
-    return "\n".join([*parts, r"\end{table*}", ""])
+    return _float("table*", CAPTION.replace("*", r"$\star$"), "tab:results", parts)
 
 
 def comparison_markdown(comparisons: Sequence[Comparison]) -> str:
@@ -183,16 +177,14 @@ def comparison_markdown(comparisons: Sequence[Comparison]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def comparison_latex(comparisons: Sequence[Comparison], label: str = "tab:tests") -> str:
+def comparison_latex(comparisons: Sequence[Comparison]) -> str:
     """Return the tests as a LaTeX table in the layout of the paper's Wilcoxon table."""
-    metric = metric_of(comparisons[0].metric).words if comparisons else "cost"
+    metric = METRICS[comparisons[0].metric].words if comparisons else "cost"
+    caption = (
+        f"Exact two-sided Wilcoxon signed-rank tests on instance-level geometric means of {metric}; "
+        r"Holm-adjusted over all rows, \textbf{bold} where interval and test agree."
+    )
     parts = [
-        r"\begin{table}[t]",
-        rf"\caption{{Exact two-sided Wilcoxon signed-rank tests on instance-level geometric means of {metric}; "
-        r"Holm-adjusted over all rows, \textbf{bold} where interval and test agree.}",
-        rf"\label{{{label}}}",
-        r"\centering",
-        r"\small",
         r"\begin{tabular}{llccc}",
         r"\toprule",
         r"Setting & Method & Ratio & Holm-adjusted $p$ & Win/tie/loss \\ \midrule",
@@ -204,7 +196,18 @@ def comparison_latex(comparisons: Sequence[Comparison], label: str = "tab:tests"
         parts.append(
             rf"{_tex(c.setting)} & {_tex(known_as(c.method))} & {c.ratio:.3f} & {shown} & {counts} \\"
         )
-    return "\n".join([*parts, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+    return _float("table", caption, "tab:tests", [*parts, r"\bottomrule", r"\end{tabular}"])
+
+
+def _float(kind: str, caption: str, label: str, body: Sequence[str]) -> str:
+    head = [
+        rf"\begin{{{kind}}}[t]",
+        rf"\caption{{{caption}}}",
+        rf"\label{{{label}}}",
+        r"\centering",
+        r"\small",
+    ]
+    return "\n".join([*head, *body, rf"\end{{{kind}}}", ""])
 
 
 def _value(entries: pd.DataFrame, method: str, column: str) -> float:
@@ -226,10 +229,6 @@ def _tex_cell(cell: Cell) -> str:
     mean = rf"\mathbf{{{_printed(cell.mean)}}}" if cell.best else _printed(cell.mean)
     star = r"^\star" if cell.star else ""
     return rf"${mean}{star} ({cell.spread:.2f})$"
-
-
-def _tex_caption() -> str:
-    return CAPTION.replace("*", r"$\star$")
 
 
 def _tex(text: str) -> str:

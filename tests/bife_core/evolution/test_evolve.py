@@ -103,14 +103,12 @@ def test_workers_find_the_same(whole: bife_core.Evolution, data: dict[str, Any],
 
 @pytest.mark.parametrize("method", sorted(set(SEARCHES.names) - {"bife"}))
 def test_any_registered_search_runs(method: str, data: dict[str, Any], tmp_path: Path) -> None:
-    config, data = (
-        small(search__method=method, search__samples=4),
-        {**data, "instances": data["instances"][:1]},
-    )
-    data["training"] = data["instances"] * config.search.llm4branch.training_instances
-    found = bife_core.evolve(config, **data, folder=tmp_path)
+    config = small(search__method=method, search__samples=3, search__initial=2)
+    one = data["instances"][:1]
+    given = {**data, "instances": one, "training": one * config.search.llm4branch.training_instances}
+    found = bife_core.evolve(config, **given, folder=tmp_path)
     assert found.best is not None
-    again = bife_core.evolve(config, **data, folder=tmp_path)
+    again = bife_core.evolve(config, **given, folder=tmp_path)
     assert (told(again), again.cost) == (told(found), found.cost)
 
 
@@ -146,6 +144,7 @@ class Stubborn:
 
 
 def test_a_generator_of_ones_own_and_an_error_on_the_way(data: dict[str, Any], tmp_path: Path) -> None:
+    data = {**data, "instances": data["instances"][:1]}
     undisturbed = bife_core.evolve(small(), **data, generator=Stubborn(None), folder=tmp_path / "calm")
     with pytest.raises(MemoryError):
         bife_core.evolve(small(), **data, generator=Stubborn(5), folder=tmp_path / "run")
