@@ -42,7 +42,9 @@ TRIED_TWICE = (
 def opened(key: str, folder: Path, **known) -> Journal:
     """Open the journal of a search, or take it up again."""
     known = {"name": "an evolution", "params": {"search.seed": 0}, "tags": {"benchmark": "toys"}} | known
-    return Journal(folder, Opened(key=key, **known))
+    journal = Journal(folder, Opened(key=key, **known))
+    journal.add(Started())
+    return journal
 
 
 def draft(name: str, *, attempts: Sequence[Attempt] = (), source: str | None = SOURCE, **known) -> Draft:
