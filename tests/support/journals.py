@@ -17,6 +17,7 @@ from bife_core.evolution.journal import (
     Scored,
     Settled,
     Solved,
+    Started,
     Unanswered,
 )
 from bife_core.fidelity.high import HighScore
