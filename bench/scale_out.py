@@ -105,7 +105,7 @@ def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
     facts = {
         "decisions": evolved.decisions.digest,
         "samples": [[row[name] for name in ("id", "sha", "f_lf", "f_hf")] for row in samples],
-        "nodes": [[row["instance"], row["brancher"], row["nodes"]] for row in evaluated.summary.rows],
+        "nodes": [[row["instance"], row["method"], row["nodes"]] for row in evaluated.summary.rows],
     }
     return {
         "runner": runner,

@@ -43,6 +43,6 @@ def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:
 
 def _sentence(a: SolveResult, b: SolveResult) -> str:
     return (
-        f"{a.instance}: {a.brancher} ended {a.status} with {a.primal_bound}, "
-        f"{b.brancher} ended {b.status} with {b.primal_bound}."
+        f"{a.instance}: {a.method} ended {a.status} with {a.primal_bound}, "
+        f"{b.method} ended {b.status} with {b.primal_bound}."
     )

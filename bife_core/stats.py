@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 Costs: TypeAlias = (
     Mapping[str, Sequence[float]] | Sequence[float] | Sequence[Sequence[float]] | NDArray[np.float64]
 )
-"""Costs of one brancher per instance: by name with a cost per seed, a row of seeds each, or one cost each."""
+"""Costs of one method per instance: by name with a cost per seed, a row of seeds each, or one cost each."""
 
 _RESAMPLES = 9999
 _SAME = 1e-12

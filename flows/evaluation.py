@@ -13,7 +13,7 @@ from pydantic import Field
 from bife_core.config import InstancesConfig, PipelineConfig, protocol
 from bife_core.methods.loading import load_method
 from bife_core.report import Story
-from bife_core.scip.builtin import BUILTIN_BRANCHERS
+from bife_core.scip.builtin import BUILTIN_METHODS
 from flows.operate.abandoned import name_owner
 from flows.operate.artifacts import show_verdict
 from flows.operate.observer import noted, observer
@@ -63,7 +63,7 @@ def evaluation(
         Its `instances`, `evaluation` and `runner` are read.
     rule : str
         The leading method: a file, the name of a reference rule, ``models:/<name>@<alias>``, ``runs:/<run id>``,
-        a JSON file of a scorer, a method another package offers, or a brancher of SCIP.
+        a JSON file of a scorer, a method another package offers, or a built-in of SCIP.
     as_challenger : bool
         Whether the rule becomes its benchmark's challenger in the registry; it is then measured beside the champion.
     others : tuple of str
@@ -141,7 +141,7 @@ def repeat_command(config: PipelineConfig, references: Sequence[str]) -> str:
         words += ["--benchmark", models.benchmark]
         words += ["--size", models.size] if models.size != InstancesConfig().size else []
     for reference in references:
-        words += ["--method" if reference in BUILTIN_BRANCHERS else "--rule", reference]
+        words += ["--method" if reference in BUILTIN_METHODS else "--rule", reference]
     if models.seed:
         words += ["--set", f"instances.seed={models.seed}"]
     settings = config.evaluation

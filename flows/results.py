@@ -128,12 +128,12 @@ class EvaluationResult(Value):
         """One row per instance and seed that both solved: what rule and baseline ended with."""
         pairs: dict[tuple[str, int], dict[str, Any]] = {}
         for row in self.summary.rows:
-            if row["brancher"] not in (self.summary.rule, self.summary.baseline):
+            if row["method"] not in (self.summary.rule, self.summary.baseline):
                 continue
             pair = pairs.setdefault(
                 (row["instance"], row["seed"]), {"instance": row["instance"], "seed": row["seed"]}
             )
-            who = "rule" if row["brancher"] == self.summary.rule else "baseline"
+            who = "rule" if row["method"] == self.summary.rule else "baseline"
             pair |= {
                 f"{who}_status": row["status"],
                 f"{who}_objective": row["primal_bound"],

@@ -30,7 +30,7 @@ from tasks.tracking.stages import Stage, flat, track_stage
 from tasks.workers import worker_pool
 
 SOLVE_COLUMNS: Final = (
-    "setting", "instance", "seed", "brancher", "status", "cpu_s", "nodes", "fair_nodes", "lp_iterations",
+    "setting", "instance", "seed", "method", "status", "cpu_s", "nodes", "fair_nodes", "lp_iterations",
     "primal_bound", "gap",
 )  # fmt: skip
 """What a reader looks at first of a solve."""

@@ -102,9 +102,9 @@ def paired_costs(
     frame: pd.DataFrame, method: str, baseline: str, metric: Metric
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
     """Return the costs of two methods by instance digest, one per seed that both have."""
-    pair = frame[frame["brancher"].isin([method, baseline])]
+    pair = frame[frame["method"].isin([method, baseline])]
     valued = pair.assign(cost=metric.of(pair))
-    table = valued.pivot_table(index=["digest", "seed"], columns="brancher", values="cost", sort=False)
+    table = valued.pivot_table(index=["digest", "seed"], columns="method", values="cost", sort=False)
     if not {method, baseline} <= set(table.columns):
         return {}, {}
     grouped = table.dropna().groupby(level="digest", sort=False)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bife_core.errors import ConfigError
 from bife_core.methods.base import METHODS
-from bife_core.scip.builtin import BUILTIN_BRANCHERS
+from bife_core.scip.builtin import BUILTIN_METHODS
 from bife_core.scip.cost import Cost
 from bife_core.values import Value
 
@@ -17,7 +17,7 @@ ProtocolName = Literal["paper", "quick", "custom"]
 
 
 def _offer_methods(schema: dict[str, Any]) -> None:
-    schema["enum"] = [*BUILTIN_BRANCHERS, *METHODS.foreign]
+    schema["enum"] = [*BUILTIN_METHODS, *METHODS.foreign]
 
 
 class ValidationConfig(Value):
@@ -51,7 +51,7 @@ class EvaluationConfig(Value):
         2.0, ge=0, description="CPU seconds each solver process spends on an unmeasured solve first."
     )
     reuse_baseline: bool = Field(
-        False, description="Whether earlier solves of SCIP's own branchers on this machine may be reused."
+        False, description="Whether earlier solves of SCIP's own methods on this machine may be reused."
     )
 
     @property

@@ -63,9 +63,9 @@ class Measured:
 
     @property
     def result(self) -> SolveResult | None:
-        """The result, which names the method's label as its brancher: a stored solve may have another's."""
+        """The result, which bears the method's label: a stored solve may have another's."""
         found = self.solved.outcome.result
-        return found.model_copy(update={"brancher": self.cell.method}) if found is not None else None
+        return found.model_copy(update={"method": self.cell.method}) if found is not None else None
 
     @property
     def failure(self) -> str | None:

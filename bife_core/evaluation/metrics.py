@@ -105,7 +105,7 @@ def method_table(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
     """
     wins = instance_wins(frame, cost)
     entries: list[dict[str, Any]] = []
-    for (setting, method), solves in frame.groupby(["setting", "brancher"], sort=False):
+    for (setting, method), solves in frame.groupby(["setting", "method"], sort=False):
         entry: dict[str, Any] = {
             "setting": setting,
             "method": method,
@@ -135,8 +135,8 @@ def instance_wins(frame: pd.DataFrame, cost: Cost = "time") -> pd.Series[int]:
         setting has no solve of count for nobody.
     """
     valued = frame.assign(cost=METRICS[cost].of(frame)).dropna(subset=["cost"])
-    means = valued.groupby(["setting", "digest", "brancher"], sort=False)["cost"].agg(geometric_mean)
-    costs = means.unstack("brancher").dropna()
+    means = valued.groupby(["setting", "digest", "method"], sort=False)["cost"].agg(geometric_mean)
+    costs = means.unstack("method").dropna()
     if costs.empty:
         return pd.Series(dtype=int)
     cheapest = costs.le(costs.min(axis="columns"), axis="index")

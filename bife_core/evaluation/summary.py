@@ -40,7 +40,7 @@ class EvaluationSummary(Value):
     wins, losses : int
         Instances on which the rule cost less and more, seeds averaged geometrically.
     rows : tuple of dict
-        One per setting, instance, seed and method: setting, instance, digest, seed, brancher (the method's label)
+        One per setting, instance, seed and method: setting, instance, digest, seed, method (the method's label)
         and the fields of the solve.
     failures : tuple of str
         One sentence per solve that is missing.

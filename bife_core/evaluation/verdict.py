@@ -8,7 +8,7 @@ from bife_core.evaluation.comparing import Comparison
 from bife_core.evaluation.metrics import METRICS
 
 NAMES = {"relpscost": "RPB"}
-"""Branchers that the literature knows by another name."""
+"""Methods that the literature knows by another name."""
 
 
 def known_as(method: str) -> str:

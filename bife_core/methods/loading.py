@@ -13,7 +13,7 @@ from bife_core.methods.base import METHODS, AnyMethod, Method
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
 from bife_core.rules.loading import rule_source
-from bife_core.scip.builtin import BUILTIN_BRANCHERS
+from bife_core.scip.builtin import BUILTIN_METHODS
 from bife_core.values import describe
 
 
@@ -38,7 +38,7 @@ def load_method(reference: str | Path) -> Method:
     >>> load_method("relpscost").kind, load_method("pseudocost_product").kind
     ('scip', 'rule')
     """
-    if reference in BUILTIN_BRANCHERS:
+    if reference in BUILTIN_METHODS:
         return ScipMethod(name=str(reference))
     if reference in METHODS.foreign:
         return _valid(

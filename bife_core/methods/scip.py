@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from bife_core.methods.base import Method
-from bife_core.scip.builtin import BUILTIN_BRANCHERS, put_in_charge
+from bife_core.scip.builtin import BUILTIN_METHODS, put_in_charge
 
 if TYPE_CHECKING:
     import pyscipopt
@@ -19,7 +19,7 @@ class ScipMethod(Method):
     """A branching rule SCIP brings, by its name there; a guard has nothing to guard."""
 
     kind: Literal["scip"] = "scip"
-    name: str = Field(pattern="|".join(f"^{name}$" for name in BUILTIN_BRANCHERS))
+    name: str = Field(pattern="|".join(f"^{name}$" for name in BUILTIN_METHODS))
 
     @property
     def identity(self) -> str:

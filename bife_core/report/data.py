@@ -75,7 +75,7 @@ class Report(Value):
             evaluation.frame().assign(evaluation=number) for number, evaluation in enumerate(self.evaluations)
         ]
         joined = pd.concat(frames, ignore_index=True)
-        return joined.drop_duplicates(["setting", "digest", "seed", "brancher"], keep="last")
+        return joined.drop_duplicates(["setting", "digest", "seed", "method"], keep="last")
 
     @property
     def verdict(self) -> str:

@@ -82,7 +82,7 @@ def _setting(report: Report, part: pd.DataFrame, setting: str, *, several: bool)
                 unit=metric.unit or metric.words,
             ),
         )
-    if part["brancher"].nunique() > 1:
+    if part["method"].nunique() > 1:
         yield ReportFigure(
             f"profile{suffix}",
             "results",
@@ -92,7 +92,7 @@ def _setting(report: Report, part: pd.DataFrame, setting: str, *, several: bool)
         )
     known = part.dropna(subset=["branching_s"])
     if len(known):
-        means = known.groupby("brancher", sort=False)[["branching_s", "cpu_s"]].mean()
+        means = known.groupby("method", sort=False)[["branching_s", "cpu_s"]].mean()
         yield ReportFigure(
             f"inference{suffix}",
             "results",
@@ -115,7 +115,7 @@ def _bounds(frame: pd.DataFrame) -> Iterator[ReportFigure]:
     hardest = traced.sort_values("cpu_s", kind="stable").iloc[-1]
     chosen = traced[(traced["digest"] == hardest["digest"]) & (traced["seed"] == hardest["seed"])]
     traces = {
-        known_as(str(row["brancher"])): ([BoundPoint(*point) for point in row["bounds"]], float(row["cpu_s"]))
+        known_as(str(row["method"])): ([BoundPoint(*point) for point in row["bounds"]], float(row["cpu_s"]))
         for _, row in chosen.iterrows()
     }
     yield ReportFigure(
@@ -201,7 +201,7 @@ def _costs(frame: pd.DataFrame, cost: str) -> dict[str, dict[str, dict[str, list
     metric = METRICS[cost]
     valued = frame.assign(cost=metric.of(frame)).dropna(subset=["cost"])
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
-    for (setting, method, digest), solves in valued.groupby(["setting", "brancher", "digest"], sort=False):
+    for (setting, method, digest), solves in valued.groupby(["setting", "method", "digest"], sort=False):
         by_method = found.setdefault(str(setting), {})
         by_method.setdefault(known_as(str(method)), {})[str(digest)] = solves["cost"].tolist()
     return found
@@ -209,8 +209,8 @@ def _costs(frame: pd.DataFrame, cost: str) -> dict[str, dict[str, dict[str, list
 
 def _profile(frame: pd.DataFrame) -> dict[str, list[float | None]]:
     timed = frame.assign(cost=frame["cpu_s"].clip(lower=1e-6).where(frame["solved"]))
-    table = timed.set_index(["setting", "digest", "seed", "brancher"])["cost"].unstack("brancher")
-    methods = [method for method in frame["brancher"].unique() if method in table.columns]
+    table = timed.set_index(["setting", "digest", "seed", "method"])["cost"].unstack("method")
+    methods = [method for method in frame["method"].unique() if method in table.columns]
     return {
         known_as(method): [None if pd.isna(value) else float(value) for value in table[method]]
         for method in methods

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import pyscipopt
 
-BUILTIN_BRANCHERS: Final = ("relpscost", "pscost", "mostinf", "fullstrong", "vanillafullstrong", "random")
+BUILTIN_METHODS: Final = ("relpscost", "pscost", "mostinf", "fullstrong", "vanillafullstrong", "random")
 """Those that are taken by name; relpscost is reliability pseudocost branching (RPB)."""
 
 RPB: Final = "relpscost"
@@ -17,5 +17,5 @@ _MAX_PRIORITY: Final = 10_000_000
 
 
 def put_in_charge(model: pyscipopt.Model, name: str) -> None:
-    """Give one of `BUILTIN_BRANCHERS` the highest priority."""
+    """Give one of `BUILTIN_METHODS` the highest priority."""
     model.setParam(f"branching/{name}/priority", _MAX_PRIORITY)

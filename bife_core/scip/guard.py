@@ -1,4 +1,4 @@
-"""When a deployed rule has to step aside for SCIP's default brancher."""
+"""When a deployed rule has to step aside for SCIP's default branching."""
 
 from __future__ import annotations
 

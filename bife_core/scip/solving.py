@@ -1,4 +1,4 @@
-"""One solve of one model: a path, a brancher and settings in, a `SolveResult` out."""
+"""One solve of one model: a path, a method and settings in, a `SolveResult` out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bife_core.errors import SolverError
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.bounds import BoundPoint, BoundTrace, known_bounds, primal_dual_integral, thinned
 from bife_core.scip.branching import BranchingStats, attach
-from bife_core.scip.builtin import BUILTIN_BRANCHERS, put_in_charge
+from bife_core.scip.builtin import BUILTIN_METHODS, put_in_charge
 from bife_core.scip.cost import Cost
 from bife_core.scip.effort import branching_effort
 from bife_core.scip.guard import Guard
@@ -77,10 +77,10 @@ class SolveResult(Value):
 
     Attributes
     ----------
-    instance, brancher : str
+    instance, method : str
         Name of the model file, and of the method.
     rule_sha : str or None
-        Hash of the rule or scorer; None for a built-in brancher.
+        Hash of the rule or scorer; None for a built-in of SCIP.
     status : str
         SCIP's word: optimal, infeasible, unbounded, timelimit, nodelimit, userinterrupt, ...
     cpu_s, wall_s : float
@@ -100,9 +100,9 @@ class SolveResult(Value):
         Nodes plus those that side effects of branching saved, see `bife_core.scip.effort`.
     branching_s : float or None
         Seconds spent in branching: the callback's CPU seconds of a rule, SCIP's own clock for a built-in
-        brancher; None in results older than this counter.
+        method; None in results older than this counter.
     calls, candidates : int
-        Branchings a rule was asked for, and candidates it scored; 0 for a built-in brancher.
+        Branchings a rule was asked for, and candidates it scored; 0 for a built-in of SCIP.
     feature_s, rule_s, callback_s : float
         CPU seconds spent in features, in the rule and in the whole callback.
     undecided, rule_errors, overtime, featureless : int
@@ -111,7 +111,7 @@ class SolveResult(Value):
     """
 
     instance: str
-    brancher: str
+    method: str
     rule_sha: str | None = None
     seed: int
     status: str
@@ -213,17 +213,17 @@ def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
             raise SolverError(f"SCIP does not take {name} = {value!r}: {error}.") from error
 
 
-def choose_brancher(
-    model: pyscipopt.Model, brancher: str | CompiledRule | Attachable, guard: Guard | None = None
+def choose_method(
+    model: pyscipopt.Model, method: str | CompiledRule | Attachable, guard: Guard | None = None
 ) -> BranchingStats | None:
-    """Put a built-in brancher, a rule, the rule a reference names or a method in charge of `model`."""
-    if isinstance(brancher, str) and brancher in BUILTIN_BRANCHERS:
-        put_in_charge(model, brancher)
+    """Put a built-in of SCIP, a rule, the rule a reference names or a method in charge of `model`."""
+    if isinstance(method, str) and method in BUILTIN_METHODS:
+        put_in_charge(model, method)
         return None
-    method = _as_method(brancher)
-    if method is not None:
-        return method.attach(model, guard or False)
-    return attach(model, cast("str | CompiledRule", brancher), guard or False)
+    attachable = _as_method(method)
+    if attachable is not None:
+        return attachable.attach(model, guard or False)
+    return attach(model, cast("str | CompiledRule", method), guard or False)
 
 
 def optimize(model: pyscipopt.Model, doing: str) -> None:
@@ -247,20 +247,20 @@ def _finite(model: pyscipopt.Model, value: float) -> float | None:
 
 def solve(
     path: str | Path,
-    brancher: str | CompiledRule | Attachable = "relpscost",
+    method: str | CompiledRule | Attachable = "relpscost",
     *,
     settings: SolveSettings | None = None,
     show_log: bool = False,
     **overrides: Any,
 ) -> SolveResult:
-    """Solve a model file with the given brancher.
+    """Solve a model file with the given method.
 
     Parameters
     ----------
     path : str or Path
         A .mps, .lp or .cip file, gzipped or not.
-    brancher : str, CompiledRule or Method
-        One of `BUILTIN_BRANCHERS`, a reference `load_rule` knows, a compiled rule, or a method of any kind.
+    method : str, CompiledRule or Method
+        One of `BUILTIN_METHODS`, a reference `load_rule` knows, a compiled rule, or a method of any kind.
     settings : SolveSettings, optional
         The paper's settings without a time limit by default.
     show_log : bool
@@ -286,11 +286,11 @@ def solve(
     settings = SolveSettings(**{**(settings or SolveSettings()).model_dump(), **overrides})
     model = read_model(Path(path))
     apply(settings, model)
-    stats = choose_brancher(model, brancher, settings.guard)
+    stats = choose_method(model, method, settings.guard)
     if show_log:
         model.hideOutput(False)
     known, trace = known_bounds(model), BoundTrace.attach(model)
-    name = brancher if isinstance(brancher, str) else brancher.name
+    name = method if isinstance(method, str) else method.name
     cpu, wall = time.thread_time(), time.perf_counter()
     optimize(model, f"solving {Path(path).name} under {name}")
     cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
@@ -303,8 +303,8 @@ def solve(
     effort = branching_effort(model)
     result = SolveResult(
         instance=Path(path).name,
-        brancher=name,
-        rule_sha=_identity(brancher, stats),
+        method=name,
+        rule_sha=_identity(method, stats),
         seed=settings.seed,
         status=status,
         nodes=model.getNTotalNodes(),
@@ -326,15 +326,15 @@ def solve(
     return result
 
 
-def _as_method(brancher: str | CompiledRule | Attachable) -> Attachable | None:
-    return cast("Attachable", brancher) if hasattr(type(brancher), "attach") else None
+def _as_method(method: str | CompiledRule | Attachable) -> Attachable | None:
+    return cast("Attachable", method) if hasattr(type(method), "attach") else None
 
 
-def _identity(brancher: str | CompiledRule | Attachable, stats: BranchingStats | None) -> str | None:
-    if stats is None or isinstance(brancher, str):
+def _identity(method: str | CompiledRule | Attachable, stats: BranchingStats | None) -> str | None:
+    if stats is None or isinstance(method, str):
         return None
-    method = _as_method(brancher)
-    return cast("CompiledRule", brancher).sha if method is None else method.identity
+    attachable = _as_method(method)
+    return cast("CompiledRule", method).sha if attachable is None else attachable.identity
 
 
 def _counters(stats: BranchingStats) -> dict[str, Any]:

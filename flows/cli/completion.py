@@ -18,10 +18,10 @@ def rule_references(incomplete: str) -> list[tuple[str, str]]:
     return named + files + folders
 
 
-def branchers(incomplete: str) -> list[tuple[str, str]]:
-    """Return SCIP's branchers and methods of other packages, then what `rule_references` returns."""
+def methods(incomplete: str) -> list[tuple[str, str]]:
+    """Return SCIP's methods and methods of other packages, then what `rule_references` returns."""
     from bife_core.methods.base import METHODS
-    from bife_core.scip.builtin import BUILTIN_BRANCHERS
+    from bife_core.scip.builtin import BUILTIN_METHODS
 
-    named = dict.fromkeys(BUILTIN_BRANCHERS, "SCIP") | dict.fromkeys(METHODS.foreign, "plugin")
+    named = dict.fromkeys(BUILTIN_METHODS, "SCIP") | dict.fromkeys(METHODS.foreign, "plugin")
     return [pair for pair in named.items() if pair[0].startswith(incomplete)] + rule_references(incomplete)

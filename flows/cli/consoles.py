@@ -44,9 +44,9 @@ def number(value: float | None, digits: int = 4) -> str:
     return "-" if value is None else f"{value:.{digits}g}"
 
 
-def full_name(brancher: str) -> str:
-    """Return a brancher's name, with the one it is known by in the literature."""
-    return "RPB (relpscost)" if brancher == "relpscost" else brancher
+def full_name(method: str) -> str:
+    """Return a method's name, with the one it is known by in the literature."""
+    return "RPB (relpscost)" if method == "relpscost" else method
 
 
 def show_heading(console: Console, text: str) -> None:

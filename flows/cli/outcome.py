@@ -19,7 +19,7 @@ class ExitCode(IntEnum):
     USAGE = 2, "the command line was not understood"
     NO_OPTIMUM = 3, "the model is infeasible or unbounded"
     LIMIT = 4, "a limit was reached before an optimum was proven"
-    DISAGREEMENT = 5, "two branchers proved different optima, which is a defect"
+    DISAGREEMENT = 5, "two methods proved different optima, which is a defect"
     INTERRUPTED = 130, "interrupted with Ctrl-C"
 
     meaning: str

@@ -1,4 +1,4 @@
-"""`bife solve`: one model, a rule in charge, and perhaps another brancher to compare with."""
+"""`bife solve`: one model, a rule in charge, and perhaps another method to compare with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.completion import branchers, rule_references
+from flows.cli.completion import methods, rule_references
 from flows.cli.consoles import full_name, number, say, show_table, standard_output
 from flows.cli.options import assignment
 from flows.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode, Interrupted
@@ -41,9 +41,9 @@ def solve(
     versus: Annotated[
         str | None,
         typer.Option(
-            metavar="BRANCHER",
-            autocompletion=branchers,
-            help="Solve again with this one and compare: relpscost (RPB) or another SCIP brancher, or a rule.",
+            metavar="METHOD",
+            autocompletion=methods,
+            help="Solve again with this one and compare: relpscost (RPB) or another built-in of SCIP, or a rule.",
         ),
     ] = None,
     time_limit: Annotated[
@@ -164,7 +164,7 @@ def show_results(console: Console, results: list[SolveResult]) -> None:
     for label, name in HAND_OVERS.items():
         if any(getattr(one, name) for one in results):
             rows[label] = of_rules(f"{{0.{name}}} times")
-    names = ["", *(full_name(one.brancher) for one in results)]
+    names = ["", *(full_name(one.method) for one in results)]
     if len(results) == 2:
         first, second = results
         names.append("ratio")
@@ -180,7 +180,7 @@ def conclude(name: str, results: list[SolveResult]) -> None:
     Raises
     ------
     CommandEnd
-        If branchers proved different things, or the first solve proved no optimum.
+        If methods proved different things, or the first solve proved no optimum.
     """
     from bife_core.agreement import disagree
 
@@ -188,7 +188,7 @@ def conclude(name: str, results: list[SolveResult]) -> None:
     if len(results) == 2 and disagree(*results):
         other = results[1]
         raise CommandEnd(
-            f"{first.brancher} ended {first.status} with {number(first.primal_bound, 10)} but {other.brancher} ended "
+            f"{first.method} ended {first.status} with {number(first.primal_bound, 10)} but {other.method} ended "
             f"{other.status} with {number(other.primal_bound, 10)}: one of them is wrong, please report this "
             "with the model.",
             ExitCode.DISAGREEMENT,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
 
 import typer
 
-from flows.cli.completion import branchers, rule_references
+from flows.cli.completion import methods, rule_references
 from flows.cli.consoles import say, standard_output
 from flows.cli.interrupt import GO_ON, ending_at_once
 from flows.cli.options import with_configuration
@@ -76,19 +76,19 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar="REF",
-            autocompletion=branchers,
-            help="A method to compare too: a brancher of SCIP such as pscost, a JSON file of a scorer, or one that "
+            autocompletion=methods,
+            help="A method to compare too: a built-in of SCIP such as pscost, a JSON file of a scorer, or one that "
             "another package offers; may be repeated.",
         ),
     ] = None,
     reuse_baseline: Annotated[
         bool,
         typer.Option(
-            "--reuse-baseline", help="Reuse earlier solves of SCIP's own branchers on this machine, if any."
+            "--reuse-baseline", help="Reuse earlier solves of SCIP's own methods on this machine, if any."
         ),
     ] = False,
 ) -> None:
-    """Compare rules with a SCIP brancher on held-out models, and write the report."""
+    """Compare rules with a built-in of SCIP on held-out models, and write the report."""
     references = [*(rule or ()), *(method or ())]
     if not references:
         raise typer.BadParameter("There is nothing to evaluate: give --rule, or --method.")
@@ -220,7 +220,7 @@ def finish(
     Raises
     ------
     CommandEnd
-        If branchers proved different things of a model, or no model of a folder has an optimum.
+        If methods proved different things of a model, or no model of a folder has an optimum.
     """
     from flows.cli import summary
 

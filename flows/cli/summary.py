@@ -100,7 +100,7 @@ def show_comparison(console: Console, result: EvaluationResult) -> None:
         )
         for (setting, method), entry in zip(entries.index, entries.to_dict("records"), strict=True)
     ]
-    columns = ("brancher", "solved", "CPU s", "nodes", "LP iterations", "in branching")
+    columns = ("method", "solved", "CPU s", "nodes", "LP iterations", "in branching")
     show_table(console, (*(("models",) if several else ()), *columns), rows)
     console.print("CPU s, nodes and LP iterations are geometric means over all solves", style="dim")
     console.print()
@@ -108,7 +108,7 @@ def show_comparison(console: Console, result: EvaluationResult) -> None:
 
 
 def show_optima(console: Console, compared: EvaluationResult | None, design: Sequence[SolveResult]) -> None:
-    """Print what each model of a folder ended with: held-out ones under both branchers, design ones under the rule.
+    """Print what each model of a folder ended with: held-out ones under both methods, design ones under the rule.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ STAGES: Final[tuple[Stage, ...]] = (
         "Search for a branching rule. Run it again with the same parameters to go on where it stopped.",
         EVOLUTION,
     ),
-    Stage(evaluation, "Compare a rule with a SCIP brancher on held-out instances.", EVALUATION),
+    Stage(evaluation, "Compare a rule with a built-in of SCIP on held-out instances.", EVALUATION),
     Stage(
         pipeline,
         "From instances to a registered rule: collection, evolution, evaluation, registration.",

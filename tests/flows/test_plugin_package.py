@@ -78,7 +78,7 @@ def test_an_installed_package_is_searched_with_and_evaluated(tmp_path: Path) -> 
     summary = json.loads(record.read_text())
     assert set(summary["methods"]) == {"best_rule", "largest_gain", "relpscost"}
     assert summary["methods"]["largest_gain"]["kind"] == "largest_gain"
-    calls = {row["brancher"]: row["calls"] for row in summary["rows"]}
+    calls = {row["method"]: row["calls"] for row in summary["rows"]}
     assert calls["largest_gain"] > 0
     assert calls["best_rule"] > 0
 

@@ -31,7 +31,7 @@ def row(setting: str, instance: str, method: str, cpu_s: float, **more: Any) -> 
         "setting": setting,
         "instance": instance,
         "digest": instance,
-        "brancher": method,
+        "method": method,
         "cpu_s": cpu_s,
     } | (known | more)
 
@@ -95,7 +95,7 @@ def test_only_solves_that_both_have_count_and_seeds_are_collapsed() -> None:
 def test_time_is_nodes_times_time_a_node() -> None:
     made = rows([0.5, 0.8, 0.6])
     for entry in made:
-        entry["nodes"] = 40 if entry["brancher"] == "rule" else 0  # none counts as one
+        entry["nodes"] = 40 if entry["method"] == "rule" else 0  # none counts as one
     (found,) = compare(solve_frame(made), ("rule",), "relpscost", CONFIG)
     assert found.node_ratio == pytest.approx(40.0)
     assert found.node_ratio * found.per_node_ratio == pytest.approx(found.ratio)
@@ -162,8 +162,8 @@ def test_a_solve_without_a_proof_costs_the_limit_at_least() -> None:
     made = [row("CA test", "a", "rule", 1.0, status="memlimit"), row("CA test", "a", "relpscost", 70.0)]
     made += [row("CA test", "b", "rule", 101.0, status="timelimit"), row("CA test", "b", "relpscost", 70.0)]
     frame = solve_frame(made, time_limit_s=100.0)
-    assert frame[frame["brancher"] == "rule"]["cpu_s"].tolist() == [100.0, 101.0]
-    assert frame[frame["brancher"] == "relpscost"]["cpu_s"].tolist() == [70.0, 70.0]
+    assert frame[frame["method"] == "rule"]["cpu_s"].tolist() == [100.0, 101.0]
+    assert frame[frame["method"] == "relpscost"]["cpu_s"].tolist() == [70.0, 70.0]
 
 
 def test_the_tables_of_the_paper_carry_a_star_and_a_best() -> None:
@@ -269,5 +269,5 @@ def test_the_papers_wilcoxon_table_can_come_from_twenty_pairs_and_holms_steps() 
 
 def test_frames_keep_the_order_methods_were_given_in() -> None:
     frame = solve_frame(rows([0.5], method="zeta") + rows([0.5], method="alpha")[:1])
-    assert list(pd.unique(frame["brancher"])) == ["zeta", "relpscost", "alpha"]
+    assert list(pd.unique(frame["method"])) == ["zeta", "relpscost", "alpha"]
     assert [m for _, m in method_table(frame).index] == ["zeta", "relpscost", "alpha"]

@@ -24,9 +24,9 @@ from bife_core.solves import SolveJob, SolveStore, jobs
 CONFIG = EvaluationConfig(instances=2, seeds=(0, 1), time_limit_s=60, warm_up_s=0)
 
 
-def outcome(instance: str, bound: float | None, status: str = "optimal", brancher: str = "a") -> SolveResult:
+def outcome(instance: str, bound: float | None, status: str = "optimal", method: str = "a") -> SolveResult:
     return SolveResult(
-        instance=instance, brancher=brancher, seed=0, status=status, nodes=1, lp_iterations=1, cpu_s=1.0,
+        instance=instance, method=method, seed=0, status=status, nodes=1, lp_iterations=1, cpu_s=1.0,
         wall_s=1.0, gap=0.0, primal_bound=bound, dual_bound=bound, primal_dual_integral=0.0, versions={},
     )  # fmt: skip
 
@@ -91,9 +91,9 @@ def test_only_when_asked_are_solves_of_scips_branchers_taken_from_another_evalua
     asked = config.model_copy(update={"reuse_baseline": True})
     reusing = evaluate([other], tiny(tiny_auctions, 2), asked, pool, SolveStore(tmp_path))
     assert reusing.reused == 2
-    of_rpb = [row for row in reusing.rows if row["brancher"] == "relpscost"]
+    of_rpb = [row for row in reusing.rows if row["method"] == "relpscost"]
     assert of_rpb[1] == next(
-        row for row in first.rows if (row["brancher"], row["digest"]) == ("relpscost", of_rpb[1]["digest"])
+        row for row in first.rows if (row["method"], row["digest"]) == ("relpscost", of_rpb[1]["digest"])
     )
 
 
@@ -136,7 +136,7 @@ def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
     job = SolveJob.of(tiny_auctions[0], ScipMethod(name="pscost"), SolveSettings(node_limit=1))
     for _ in range(2):
         outcome = jobs.work(warm_up_s=0.2, **job.model_dump(mode="json"))
-        assert outcome["result"]["brancher"] == "pscost"
+        assert outcome["result"]["method"] == "pscost"
     assert solved == ["most_fractional", "pscost", "pscost"]
 
 
@@ -179,10 +179,10 @@ def test_only_finished_solves_can_disagree(a: SolveResult, b: SolveResult, diffe
 def test_contradictions_are_named_once_per_instance() -> None:
     results = [
         outcome("x", 9.0, "timelimit"),
-        outcome("x", 3.0, brancher="first"),
+        outcome("x", 3.0, method="first"),
         outcome("y", 1.0),
-        outcome("x", 4.0, brancher="second"),
-        outcome("x", 5.0, brancher="third"),
+        outcome("x", 4.0, method="second"),
+        outcome("x", 5.0, method="third"),
         outcome("y", 1.0),
     ]
     (sentence,) = contradictions(results)

@@ -21,7 +21,7 @@ NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30)
 
 def result(nodes: int, cpu_s: float, status: str = "optimal") -> SolveResult:
     return SolveResult(
-        instance="a", brancher="b", seed=0, status=status, nodes=nodes, lp_iterations=1, cpu_s=cpu_s, wall_s=cpu_s,
+        instance="a", method="b", seed=0, status=status, nodes=nodes, lp_iterations=1, cpu_s=cpu_s, wall_s=cpu_s,
         gap=0.0, primal_bound=0.0, dual_bound=0.0, primal_dual_integral=0.0, versions={},
     )  # fmt: skip
 

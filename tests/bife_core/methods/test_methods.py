@@ -87,7 +87,7 @@ def test_a_rule_its_weights_and_python_walk_the_same_tree(tiny_auctions: list[In
     results = [solve(tiny_auctions[0].path, method, settings=SETTINGS) for method in same]
     assert results[0].calls > 0
     assert len({tree(result) for result in results}) == 1
-    assert [result.brancher for result in results] == ["rule", "linear", "slow"]
+    assert [result.method for result in results] == ["rule", "linear", "slow"]
     assert [result.rule_sha for result in results] == [method.identity for method in same]
     assert solve(tiny_auctions[0].path, ScipMethod(name="relpscost"), settings=SETTINGS).rule_sha is None
 

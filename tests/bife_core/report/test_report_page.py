@@ -137,7 +137,7 @@ def test_all_figures_are_there(summary: EvaluationSummary, story: Story) -> None
 def joined(summary: EvaluationSummary) -> Report:
     """Two families with a rule of its own each, as `bife report RUN RUN` joins them."""
     renamed = {"pseudocost_product": "other_rule", "relpscost": "relpscost"}
-    rows = [row | {"setting": "SC tiny", "brancher": renamed[row["brancher"]]} for row in summary.rows]
+    rows = [row | {"setting": "SC tiny", "method": renamed[row["method"]]} for row in summary.rows]
     other = summary.model_copy(
         update={
             "rule": "other_rule",

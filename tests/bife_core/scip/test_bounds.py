@@ -50,9 +50,9 @@ def test_a_thinned_trace_keeps_both_ends() -> None:
     assert thinned(points[:3]) == tuple(points[:3])
 
 
-@pytest.mark.parametrize("brancher", ["relpscost", "pseudocost_product"])
-def test_a_solve_ends_with_its_bounds_together(tiny_auctions: list[Instance], brancher: str) -> None:
-    result = solve(tiny_auctions[0].path, brancher, time_limit_s=60)
+@pytest.mark.parametrize("method", ["relpscost", "pseudocost_product"])
+def test_a_solve_ends_with_its_bounds_together(tiny_auctions: list[Instance], method: str) -> None:
+    result = solve(tiny_auctions[0].path, method, time_limit_s=60)
     assert result.bounds[-1].primal == pytest.approx(result.primal_bound)
     assert result.bounds[-1].dual == pytest.approx(result.dual_bound)
     times = [point.time_s for point in result.bounds]

@@ -13,21 +13,21 @@ from bife_core import solve
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import InstanceError, RuleError, SolverError
 from bife_core.rules import load_rule
-from bife_core.scip.builtin import BUILTIN_BRANCHERS
+from bife_core.scip.builtin import BUILTIN_METHODS
 from bife_core.scip.solving import SolveResult, SolveSettings, versions
 
 
-@pytest.mark.parametrize("brancher", [*BUILTIN_BRANCHERS, "pseudocost_product", "paper_ca"])
-def test_every_brancher_proves_the_same_optimum(brancher: str, tiny_auctions: list[Instance]) -> None:
+@pytest.mark.parametrize("method", [*BUILTIN_METHODS, "pseudocost_product", "paper_ca"])
+def test_every_brancher_proves_the_same_optimum(method: str, tiny_auctions: list[Instance]) -> None:
     reference = solve(tiny_auctions[0].path)
-    result = solve(tiny_auctions[0].path, brancher)
+    result = solve(tiny_auctions[0].path, method)
     assert result.status == "optimal"
-    assert result.brancher == brancher
+    assert result.method == method
     assert result.primal_bound == pytest.approx(reference.primal_bound, rel=1e-9)
     assert result.gap == pytest.approx(0.0, abs=1e-9)
     assert result.nodes > 1
     assert result.cpu_s > 0
-    assert (result.calls > 0) == (brancher not in BUILTIN_BRANCHERS)
+    assert (result.calls > 0) == (method not in BUILTIN_METHODS)
 
 
 def test_results_round_trip_through_json(tiny_auctions: list[Instance]) -> None:
@@ -36,8 +36,8 @@ def test_results_round_trip_through_json(tiny_auctions: list[Instance]) -> None:
     assert set(result.versions) == set(versions()) >= {"scip", "pyscipopt", "bife"}
 
 
-@pytest.mark.parametrize("brancher", ["relpscost", "paper_ca"])
-def test_a_solved_model_is_freed_at_once(brancher: str, tiny_auctions: list[Instance]) -> None:
+@pytest.mark.parametrize("method", ["relpscost", "paper_ca"])
+def test_a_solved_model_is_freed_at_once(method: str, tiny_auctions: list[Instance]) -> None:
     def models() -> int:  # isinstance would follow the weak references of others
         return sum(type(thing) is pyscipopt.Model for thing in gc.get_objects())
 
@@ -45,7 +45,7 @@ def test_a_solved_model_is_freed_at_once(brancher: str, tiny_auctions: list[Inst
     gc.disable()
     try:
         before = models()
-        solve(tiny_auctions[0].path, brancher)
+        solve(tiny_auctions[0].path, method)
         assert models() == before
     finally:
         gc.enable()
@@ -73,7 +73,7 @@ def test_further_parameters_are_applied(golden_dir: Path) -> None:
 
 def test_costs_are_positive_and_an_unbounded_gap_is_large() -> None:
     result = SolveResult(
-        instance="a", brancher="b", seed=0, status="timelimit", nodes=7, lp_iterations=9, cpu_s=1.5, wall_s=2.0,
+        instance="a", method="b", seed=0, status="timelimit", nodes=7, lp_iterations=9, cpu_s=1.5, wall_s=2.0,
         gap=None, primal_bound=None, dual_bound=1.0, primal_dual_integral=33.0, versions={},
     )  # fmt: skip
     assert result.cost("time") == 1.5

@@ -2,7 +2,7 @@ import pytest
 
 from bife_core.features import N_FEATURES
 from bife_core.rules import REFERENCE_RULES
-from flows.cli.completion import branchers, rule_references
+from flows.cli.completion import methods, rule_references
 from tests.flows.cli.conftest import sentence
 
 
@@ -83,7 +83,7 @@ def test_completion_offers_rules_files_and_branchers(tmp_path, monkeypatch):
     assert [name for name, _ in rule_references("su")] == ["sub/"]
     assert [name for name, _ in rule_references("sub/")] == ["sub/mine.py"]
     assert [name for name, _ in rule_references(f"{tmp_path}/sub/m")] == [f"{tmp_path}/sub/mine.py"]
-    assert [name for name, _ in branchers("relp")] == ["relpscost"]
+    assert [name for name, _ in methods("relp")] == ["relpscost"]
 
 
 def test_without_a_champion_there_is_nothing_to_roll_back(bife):

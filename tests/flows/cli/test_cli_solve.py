@@ -157,10 +157,10 @@ def test_incomplete_command_lines_are_usage_errors(bife, arguments):
     assert bife("solve", LSEU, *arguments).exit_code == ExitCode.USAGE
 
 
-def solved(brancher, status, objective):
+def solved(method, status, objective):
     return SolveResult(
         instance="m",
-        brancher=brancher,
+        method=method,
         seed=0,
         status=status,
         nodes=1,
