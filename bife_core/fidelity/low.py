@@ -20,7 +20,7 @@ from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.config import LowFidelityConfig
-from bife_core.machine_code import jit_for
+from bife_core.jit import jit_for
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.types import CompiledRule, RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers, submit_repeated

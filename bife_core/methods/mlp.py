@@ -12,7 +12,7 @@ from numba import int64
 from pydantic import Field, FiniteFloat, model_validator
 
 from bife_core.features import FEATURES, N_FEATURES
-from bife_core.machine_code import jit_for
+from bife_core.jit import jit_for
 from bife_core.methods.scorer import Scorer
 from bife_core.scip.compiled.memory import float64_view
 from bife_core.values import Value

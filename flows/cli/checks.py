@@ -112,7 +112,7 @@ def _cores() -> Finding:
 def _compiler() -> Finding:
     import numba
 
-    from bife_core.machine_code import cache_directory
+    from bife_core.jit import cache_directory
 
     folder = cache_directory()
     compiled = any(folder.rglob("*.nbc"))

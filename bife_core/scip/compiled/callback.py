@@ -9,7 +9,7 @@ import numpy as np
 from numba import int32, int64
 from pyscipopt import SCIP_RESULT
 
-from bife_core.machine_code import c_callback, jit
+from bife_core.jit import c_callback, jit
 from bife_core.scip.compiled import api, layout
 from bife_core.scip.compiled.kernel import extract, reset
 from bife_core.scip.compiled.memory import (

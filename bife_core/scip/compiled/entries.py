@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import int64
 
-from bife_core.machine_code import jit
+from bife_core.jit import jit
 from bife_core.scip.compiled import api, layout
 from bife_core.scip.compiled.memory import (
     ensure_room,

@@ -11,7 +11,7 @@ from typing import Final
 
 from numba import int64, literal_unroll
 
-from bife_core.machine_code import jit
+from bife_core.jit import jit
 from bife_core.scip.compiled import api, layout, needs
 from bife_core.scip.compiled.memory import load_float64, load_int32, load_int64, prefetch
 from bife_core.scip.libscip import library

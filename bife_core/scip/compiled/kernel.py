@@ -12,7 +12,7 @@ from __future__ import annotations
 from numba import float64, int64
 
 from bife_core.features import N_FEATURES, candidates, columns
-from bife_core.machine_code import inlined, jit
+from bife_core.jit import inlined, jit
 from bife_core.scip.compiled import api, layout, needs
 from bife_core.scip.compiled.entries import forget_entries, rows_may_differ, same_row
 from bife_core.scip.compiled.fetching import fetch_ahead, fetch_row

@@ -17,7 +17,7 @@ from numba import carray, float64, int32, int64, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from bife_core.machine_code import jit
+from bife_core.jit import jit
 
 _I64 = ir.IntType(64)
 

@@ -8,7 +8,7 @@ from typing import Final
 from numba import int64
 
 from bife_core.features import active_rows, feature_index, rows
-from bife_core.machine_code import inlined, jit
+from bife_core.jit import inlined, jit
 from bife_core.scip.compiled import api, layout, needs
 from bife_core.scip.compiled.entries import entries_of
 from bife_core.scip.compiled.memory import (

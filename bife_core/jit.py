@@ -20,7 +20,7 @@ import numba
 from bife_core.places import compiled_code
 
 _PACKAGE = Path(__file__).parent
-_MARK = "bife_core.machine_code"
+_MARK = "bife_core.jit"
 _PARTS = (_PACKAGE / "features", _PACKAGE / "scip" / "compiled")
 
 
