@@ -22,7 +22,7 @@ import json, sys
 from pathlib import Path
 import numpy as np, pyscipopt
 from bife_core import FEATURES, FeatureExtractor, compile_rule
-from bife_core.decisions import Decisions, concatenate
+from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.features import N_FEATURES, feature_index
 from bife_core.generators.offline.priors import feature_of
 from bife_core.generators.prompting import feature_description, prompt_templates
