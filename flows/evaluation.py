@@ -31,7 +31,7 @@ from tasks.evaluation_files import search_behind
 from tasks.instances import InstanceSet, prepare_instances
 from tasks.registry import origin_of
 from tasks.states import in_plain_words, told
-from tasks.tracking import EVALUATION
+from tasks.tracking import EVALUATION, TrackingError
 
 RuleReference = Annotated[
     str,
@@ -114,8 +114,12 @@ def evaluation(
         notes=notes,
     )
     if as_challenger:
-        registered = register_rule(config, result, origin_of(rule))
-        result = result.model_copy(update={"notes": (*notes, *refusal_notes(registered))})
+        try:
+            said = refusal_notes(register_rule(config, result, origin_of(rule)))
+        except TrackingError as error:
+            # What was measured is on disk, and an unreachable registry must not take it away.
+            said = noted((f"The rule is not registered yet; the same command registers it. {error}",))
+        result = result.model_copy(update={"notes": (*notes, *said)})
     show_verdict(config.instances.label, "evaluation", evaluation_verdict(result))
     return told(result, f"{comparison(result)}.")
 

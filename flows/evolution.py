@@ -82,7 +82,7 @@ def evolution(
         workshop = open_workshop(config, journal, decisions, design, training)
         result = _run(config, search, journal, workshop, decisions, (design, training))
     show_verdict(config.instances.label, "evolution", evolution_verdict(result))
-    if result.best is not None and stands_alone():
+    if result.best is not None and result.run.run_id and stands_alone():
         payload = {"rule": f"runs:/{result.run.run_id}", "config": config.model_dump(mode="json")}
         announce(EVOLUTION_ENDED, f"evolution.{result.key}", payload)
     return told(result, result.sentence)

@@ -29,8 +29,12 @@ def register_rule(config: PipelineConfig, evaluated: EvaluationResult, origin: O
     Raises
     ------
     TrackingError
-        If the registry cannot be reached.
+        If the registry cannot be reached, or MLflow does not have the evaluation yet.
     """
+    if not evaluated.run.run_id:
+        raise TrackingError(
+            "A registered rule points to its evaluation in MLflow, which does not have it yet."
+        )
     observer().stage("registration", "the best rule")
     known = evidence(config, evaluated, origin)
     registered = register(config.instances, evaluated.source, known, by_gate=config.approval == "gate")

@@ -285,7 +285,12 @@ class Answering:
         pending = {request.id: self._executor.submit(self._workshop.try_out, request) for request in new}
         for request in requests:
             if request.id in pending:
-                entry = Tried(request=request, score=pending[request.id].result())
+                try:
+                    entry = Tried(request=request, score=pending[request.id].result())
+                except OutOfTimeError as end:
+                    self._end(out_of_time(account.budget))
+                    yield TrialAnswer(id=request.id, failure=str(end))
+                    continue
                 self._trials[request.id] = self._journal.add(entry).score
             score = self._trials[request.id]
             self._ledger.tried(score.cpu_s)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from bife_core.agreement import contradictions
-from bife_core.errors import GeneratorError
 from bife_core.evolution import files
 from bife_core.evolution.answering import Answering
 from bife_core.evolution.journal import Completed, Ended, Journal, Settled, Started, Stopped
@@ -132,8 +132,9 @@ class Driver:
             self._journal.add(Started())
         try:
             self._go_on()
-        except GeneratorError as error:
-            self._journal.add(Stopped(reason=str(error)))
+        except Exception as error:
+            with suppress(OSError):  # a full disk may be the reason
+                self._journal.add(Stopped(reason=str(error) or type(error).__name__))
             raise
         return self._outcome()
 
@@ -160,8 +161,11 @@ class Driver:
         """Write down the samples of which nothing more will become known, now that `requests` are asked."""
         waiting = {request.id for request in requests if isinstance(request, SolveRequest)}
         waiting |= {request.sample or "" for request in requests if isinstance(request, TrialRequest)}
-        for sample in self._search.samples:
-            if sample.id not in self._settled and sample.id not in waiting:
+        self._write_settled(sample for sample in self._search.samples if sample.id not in waiting)
+
+    def _write_settled(self, samples: Iterable[Sample]) -> None:
+        for sample in samples:
+            if sample.id not in self._settled:
                 self._journal.add(Settled(sample=sample))
                 self._settled.add(sample.id)
 
@@ -186,7 +190,7 @@ class Driver:
         )
 
     def _state(self, summary: GenerationSummary) -> EvolutionState:
-        elapsed_s = time.monotonic() - self._began_s
+        elapsed_s = self._journal.elapsed_s
         left = max(self._budget - summary.samples_total, 0)
         samples = self._search.samples
         return EvolutionState(
@@ -222,6 +226,8 @@ class Driver:
             files.write_search(folder, samples)
             files.write_outcome(folder, best, samples, summaries, cost, answering.trials)
         if known is None:
+            # Of the generation a limit left open, what was solved with is known for good: the best rule is among it.
+            self._write_settled(sample for sample in samples if sample.f_hf is not None)
             self._journal.add(Ended(best=best, cost=cost, ended_by=ended_by))
         return Evolution(
             folder=folder,

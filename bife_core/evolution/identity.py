@@ -68,12 +68,12 @@ def evolution_facts(
     facts: dict[str, Any] = {
         "benchmark": benchmark,
         "search": config.search.in_use(),
-        "low": config.low.model_dump(mode="json"),
         "high": config.high.model_dump(mode="json"),
         "generator": generator,
         "design": content_of(design),
     }
-    facts |= {"decisions": decisions} if decisions is not None else {}
+    if decisions is not None:
+        facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
     return facts | ({"training": content_of(training)} if training else {})
 
 

@@ -340,7 +340,14 @@ class Journal:
             text = json.dumps(timed.model_dump(mode="json"), separators=(",", ":"))
             self.folder.mkdir(parents=True, exist_ok=True)
             with self._path.open("ab") as file:
-                file.write(text.encode("ascii") + b"\n")
+                whole = file.tell()
+                try:
+                    file.write(text.encode("ascii") + b"\n")
+                    file.flush()
+                except OSError:
+                    # Half a line must not become part of the next one.
+                    os.truncate(self._path, whole)
+                    raise
             self._entries.append(timed)
         return timed
 

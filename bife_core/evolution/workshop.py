@@ -88,7 +88,13 @@ class Workshop:
         return score_low(draft.source, self.decisions if request.scored else None, self.low, self.pool)
 
     def try_out(self, request: TrialRequest) -> TrialScore:
-        """Solve training instances as a search asks."""
+        """Solve training instances as a search asks.
+
+        Raises
+        ------
+        OutOfTimeError
+            If solves are left when the time of the budget is up.
+        """
         return score_trial(
             request.source,
             request.sample or request.id,
@@ -99,6 +105,7 @@ class Workshop:
             self.pool,
             self.solves,
             note=self.note,
+            until_unix_s=self.account.until_unix_s,
         )
 
     def solve(self, request: SolveRequest) -> HighScore:

@@ -42,6 +42,7 @@ def score_trial(
     pool: Workers,
     solves: SolveStore,
     note: Note | None = None,
+    until_unix_s: float | None = None,
 ) -> TrialScore:
     """Solve instances with a rule, or with RPB where there is no source, and return what each solve cost.
 
@@ -51,12 +52,14 @@ def score_trial(
     ------
     WorkerFailure
         If the machine failed, not the rule; another try may succeed.
+    OutOfTimeError
+        If solves are left at `until_unix_s`, seconds since 1970.
     """
     method: Method = ScipMethod(name=RPB)
     if source is not None:
         method = RuleMethod(name=name, source=source)
     try:
-        solved = solve_each(method, instances, config, pool, solves, note=note)
+        solved = solve_each(method, instances, config, pool, solves, note=note, until_unix_s=until_unix_s)
     except RuleError as error:
         return TrialScore(failure=str(error))
     results = tuple(one.outcome.result for one in solved if one.outcome.result is not None)

@@ -80,7 +80,8 @@ _METHOD: Final[TypeAdapter[Method]] = TypeAdapter(AnyMethod)
 
 
 def _valid(data: dict[str, object], problem: str) -> Method:
-    if data.get("kind") not in METHODS:
+    kind = data.get("kind")
+    if not isinstance(kind, str) or kind not in METHODS:
         raise RuleError(f"{problem}: 'kind' must be one of {', '.join(METHODS)}.")
     try:
         return _METHOD.validate_python(data)

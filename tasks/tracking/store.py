@@ -283,15 +283,6 @@ def forget_tags(run_id: str, *tags: str) -> None:
             client().delete_tag(run_id, tag)
 
 
-@contextmanager
-def artifact_file(run_id: str, name: str) -> Iterator[Path]:
-    """Yield a path to write to; what was written becomes an artifact of the run."""
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / name
-        yield path
-        log_file(run_id, path)
-
-
 def log_dataset(
     run_id: str, *, name: str, digest: str, source: str, profile: Mapping[str, Any], context: str
 ) -> None:
