@@ -76,7 +76,7 @@ def carry_out(document: str, house: Path) -> list[str]:
     return changed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_feature_is_added_in_one_file_and_everyone_sees_it(tmp_path: Path, golden_dir: Path) -> None:
     shutil.copytree(ROOT / "bife_core", tmp_path / "bife_core", ignore=shutil.ignore_patterns("__pycache__"))
     document = (ROOT / "docs" / "adding-a-feature.md").read_text(encoding="utf-8")

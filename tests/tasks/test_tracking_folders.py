@@ -130,7 +130,7 @@ def full_home(tmp_path):
     return home
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(600)  # three programs start one after the other
 def test_an_empty_mlflow_is_given_all_that_another_one_had(full_home, tmp_path):
     database = tmp_path / "mlflow.db"

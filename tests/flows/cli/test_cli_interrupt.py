@@ -70,7 +70,7 @@ with get_client(sync_client=True) as client:
     return done.stdout.strip()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_run_and_an_interrupted_one_leave_no_process_and_prefect_knows_of_both(tmp_path):
     killed, family = collecting(tmp_path)
     killed.kill()
