@@ -12,6 +12,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -339,15 +340,15 @@ class Journal:
             timed = entry.model_copy(update={"at_unix_s": time.time(), "elapsed_s": self.elapsed_s})
             text = json.dumps(timed.model_dump(mode="json"), separators=(",", ":"))
             self.folder.mkdir(parents=True, exist_ok=True)
-            with self._path.open("ab") as file:
-                whole = file.tell()
-                try:
+            whole = self._path.stat().st_size if self._path.is_file() else 0
+            try:
+                with self._path.open("ab") as file:
                     file.write(text.encode("ascii") + b"\n")
-                    file.flush()
-                except OSError:
-                    # Half a line must not become part of the next one.
+            except OSError:
+                # Half a line must not become part of the next one; closing the file has tried to write the rest.
+                with suppress(OSError):
                     os.truncate(self._path, whole)
-                    raise
+                raise
             self._entries.append(timed)
         return timed
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import resource
 import time
 from pathlib import Path
 
@@ -52,6 +53,21 @@ def test_half_a_line_at_the_end_counts_for_nothing(tmp_path: Path, cut: int) -> 
     again = Journal(tmp_path, OPENED)
     again.add(Stopped(reason="Tea."))
     assert [entry.kind for entry, _ in read_journal(tmp_path)] == ["opened", "drafted", "stopped"]
+
+
+def test_a_line_the_disk_does_not_take_leaves_nothing_of_itself(tmp_path: Path) -> None:
+    made = journal(tmp_path)
+    size = (tmp_path / FILE).stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, before[1]))
+    try:
+        with pytest.raises(OSError, match="large"):
+            made.add(Stopped(reason="Tea."))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (tmp_path / FILE).stat().st_size == size
+    made.add(Stopped(reason="Tea."))
+    assert [entry.kind for entry, _ in read_journal(tmp_path)] == ["opened", "drafted", "scored", "stopped"]
 
 
 def test_a_line_in_the_middle_that_is_none_is_an_error(tmp_path: Path) -> None:
