@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import itertools
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -91,7 +92,7 @@ def spelled(identifier: str) -> str:
     return RESERVED_PREFIX + identifier if identifier in BUILTINS else identifier
 
 
-class Expressions:
+class Expressions(ABC):
     """Works out the expressions of one function.
 
     Parameters
@@ -106,9 +107,9 @@ class Expressions:
         self.tally = tally
         self.names = names
 
+    @abstractmethod
     def applied(self, called: str, arguments: list[Value], node: ast.Call) -> Value | None:
         """Return what a function of the rule or of sequences comes to; None for a function of numbers."""
-        raise NotImplementedError
 
     def number(self, node: ast.expr) -> ast.expr:
         """Return code for an expression that must be one number.
