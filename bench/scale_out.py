@@ -113,7 +113,7 @@ def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
         "digest": hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16],
         "best": evolved.best.id,
         "f_hf": evolved.best.f_hf,
-        "node_ratio": round(evaluated.summary.node_ratio, 4),
+        "node_ratio": round(evaluated.summary.lead.node_ratio, 4),
         "wall_s": round(wall_s, 1),
         "notes": len(result.notes),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from bife_core.scip.solving import SolveResult
@@ -39,6 +39,29 @@ def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:
         elif disagree(first, result):
             found.setdefault(result.instance, _sentence(first, result))
     return tuple(found.values())
+
+
+def refuted(results: Sequence[SolveResult | None], trusted: Sequence[bool]) -> list[str | None]:
+    """Return for each solve why its proof is wrong, or None.
+
+    A proof is wrong that differs from the first one of the same instance among the trusted solves.
+
+    Parameters
+    ----------
+    results : sequence of SolveResult or None
+        None for a solve without a result.
+    trusted : sequence of bool
+        Whether the solve is of the method that others are measured by.
+    """
+    proven: dict[str, SolveResult] = {}
+    for result, certain in zip(results, trusted, strict=True):
+        if certain and result is not None and result.finished:
+            proven.setdefault(result.instance, result)
+    known = [None if result is None else proven.get(result.instance) for result in results]
+    return [
+        _sentence(first, result) if result and first and disagree(first, result) else None
+        for result, first in zip(results, known, strict=True)
+    ]
 
 
 def _sentence(a: SolveResult, b: SolveResult) -> str:

@@ -102,7 +102,7 @@ def evaluation(
     )
     run_id = track_evaluation(config.instances, settings, methods, every, summary, story)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
-    further = (summary.note,) if summary.note else ()
+    further = (summary.lead.note,) if summary.lead.note else ()
     notes = noted((*notes, *summary.failures, *differing, *further))
     result = EvaluationResult(
         summary=summary,

@@ -55,7 +55,8 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
         # All that was measured is on disk, so an unreachable registry must not take the result away.
         notes = (*notes, f"The rule is not registered yet; the same command registers it. {error}")
         observer().note(notes[-1])
-    if evaluated.summary.faster and evaluated.summary.instances < FEWEST_INSTANCES:
+    lead = evaluated.summary.lead
+    if lead.ratio < 1 and lead.instances < FEWEST_INSTANCES:
         notes = (*notes, f"A champion needs at least {FEWEST_INSTANCES} held-out instances to be chosen on.")
     result = PipelineResult(
         collection=collected,

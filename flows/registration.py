@@ -59,8 +59,10 @@ def refusal_notes(registered: RegisteredRule) -> tuple[str, ...]:
 def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> Evidence:
     """Return what is known of a rule after its evaluation."""
     summary = evaluated.summary
+    by_time = summary.in_cpu_time()
+    lead = by_time[0]
     champion = by_alias(registered_name(config.instances), CHAMPION)
-    champion_sha = "" if champion is None else champion.tags.get("sha", "")
+    champion_sha = "" if champion is None else champion.sha
     label = summary.label_of(champion_sha)
     beside = summary.versus(label) if label is not None and label != summary.rule else None
     measured_beside: dict[str, Any] = {}
@@ -70,19 +72,33 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
             "champion_ratio": beside.ratio,
             "champion_ci_low": beside.ci_low,
             "champion_ci_high": beside.ci_high,
+            "champion_p_value": beside.p_value,
+            "champion_obstacle": beside.obstacle,
         }
+    solves, missing, proofs, baseline_proofs = (
+        sum(getattr(one, field) for one in by_time)
+        for field in ("solves", "missing", "proofs", "baseline_proofs")
+    )
     return Evidence(
         **origin.model_dump(),
         sha=evaluated.sha,
         benchmark=config.instances.label,
         size=config.instances.size,
-        ratio=summary.ratio,
-        ci_low=summary.ci_low,
-        ci_high=summary.ci_high,
-        confidence=summary.confidence,
+        metric=summary.protocol.metric,
+        metric_ratio=summary.lead.ratio,
+        ratio=lead.ratio,
+        ci_low=lead.ci_low,
+        ci_high=lead.ci_high,
+        p_value=lead.p_adjusted,
+        confidence=lead.confidence,
         baseline=summary.baseline,
-        instances=summary.instances,
-        seeds=len(summary.seeds),
+        instances=lead.instances,
+        seeds=len(summary.protocol.seeds),
+        solves=solves,
+        missing=missing,
+        unfinished=solves - missing - proofs,
+        proofs=proofs,
+        baseline_proofs=baseline_proofs,
         mismatches=len(summary.mismatches),
         evaluation_run=evaluated.run.run_id,
         test_digest=evaluated.test_digest,

@@ -124,8 +124,8 @@ class EvaluationResult(Value):
     notes: tuple[str, ...] = ()
 
     @property
-    def optima(self) -> tuple[dict[str, Any], ...]:
-        """One row per instance and seed that both solved: what rule and baseline ended with."""
+    def endings(self) -> tuple[dict[str, Any], ...]:
+        """One row per instance and seed: what rule and baseline ended with, None where a solve is missing."""
         pairs: dict[tuple[str, int], dict[str, Any]] = {}
         for row in self.summary.rows:
             if row["method"] not in (self.summary.rule, self.summary.baseline):
@@ -140,7 +140,7 @@ class EvaluationResult(Value):
                 f"{who}_s": row["cpu_s"],
                 f"{who}_nodes": row["nodes"],
             }
-        return tuple(p for p in pairs.values() if {"rule_status", "baseline_status"} <= p.keys())
+        return tuple(pairs.values())
 
 
 class PipelineResult(Value):
@@ -171,8 +171,8 @@ class PipelineResult(Value):
 
     @property
     def ratio(self) -> float | None:
-        """CPU time relative to the baseline on held-out instances; below 1 the rule is faster."""
-        return self.evaluation.summary.ratio if self.evaluation is not None else None
+        """Cost relative to the baseline's on held-out instances, by the metric of the evaluation; below 1 is better."""
+        return self.evaluation.summary.lead.ratio if self.evaluation is not None else None
 
     @property
     def champion(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bife_core.evaluation.metrics import METRICS
-from bife_core.evaluation.verdict import known_as
+from bife_core.evaluation.verdict import change_text, known_as
 from bife_core.evolution.files import abstract
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 
@@ -45,43 +45,45 @@ def evaluation_verdict(result: EvaluationResult) -> str:
 
 def comparison(result: EvaluationResult) -> str:
     """Return in one line whether the rule is faster, by what the report calls significant."""
-    summary = result.summary
-    lead = summary.leading[0]
+    summary, lead = result.summary, result.summary.lead
     faster, slower = (
         ("faster than", "slower than") if lead.metric == "time" else ("better than", "worse than")
     )
     word = {"better": faster, "worse": slower, "undecided": "not significantly different from"}[lead.finding]
+    word = f"not known to be {faster}" if lead.obstacle else word
     name = "The rule" if summary.rule == "best_rule" else summary.rule
     what = METRICS[lead.metric].words
-    return f"{name} is {word} {known_as(summary.baseline)}: {ratio(result)} of its {what}"
+    why = f"; {lead.obstacle}" if lead.obstacle else ""
+    return f"{name} is {word} {known_as(summary.baseline)}: {ratio(result)} of its {what}{why}"
 
 
 def ratio(result: EvaluationResult) -> str:
     """Return the ratio with its interval."""
-    summary = result.summary
-    if summary.ci_low is None or summary.ci_high is None:
-        return f"{summary.ratio:.3f} (no interval)"
-    level = f"{summary.confidence:.0%} interval {summary.ci_low:.3f} to {summary.ci_high:.3f}"
-    return f"{summary.ratio:.3f} ({level})"
+    lead = result.summary.lead
+    if lead.ci_low is None or lead.ci_high is None:
+        return f"{lead.ratio:.3f} (no interval)"
+    level = f"{100 * lead.confidence:.3g}% interval {lead.ci_low:.3f} to {lead.ci_high:.3f}"
+    return f"{lead.ratio:.3f} ({level})"
 
 
 def measured(result: EvaluationResult) -> list[tuple[str, str]]:
     """Return the outcome of a comparison with all that qualifies it, labelled."""
-    summary, metric = result.summary, METRICS[result.summary.protocol.metric]
+    summary, lead = result.summary, result.summary.lead
     kind, better, worse = ("time", "faster", "slower")
-    if metric.name != "time":
-        kind, better, worse = metric.words, "better", "worse"
-    change = f"{abs(1.0 - summary.ratio):.0%} {'less' if summary.ratio < 1 else 'more'} {metric.words}"
-    even = summary.instances - summary.wins - summary.losses
-    won = f"{summary.wins} {better}, {summary.losses} {worse}" + (f", {even} even" if even else "")
-    seeds = "1 seed" if len(summary.seeds) == 1 else f"{len(summary.seeds)} seeds"
+    if lead.metric != "time":
+        kind, better, worse = METRICS[lead.metric].words, "better", "worse"
+    change = "" if lead.finding == "undecided" else f": the rule takes {change_text(lead)}"
+    won = f"{lead.wins} {better}, {lead.losses} {worse}" + (f", {lead.ties} even" if lead.ties else "")
+    number = len(summary.protocol.seeds)
+    seeds = "1 seed" if number == 1 else f"{number} seeds"
     order = "all methods of a model in turn on the same core"
+    missing = f"; {len(summary.failures)} of them missing and charged" if summary.failures else ""
     return [
-        (f"{kind} ratio", f"{ratio(result)}: the rule takes {change}"),
-        ("node ratio", f"{summary.node_ratio:.3f}"),
+        (f"{kind} ratio", f"{ratio(result)}{change}"),
+        ("node ratio", f"{lead.node_ratio:.3f}"),
         ("models", won),
-        ("solves", f"{len(summary.rows)}, {seeds} a model, {order}"),
-        *([("verdict", summary.verdict)] if summary.comparisons else ()),
+        ("solves", f"{len(summary.rows)}, {seeds} a model, {order}{missing}"),
+        ("verdict", summary.verdict),
     ]
 
 

@@ -87,7 +87,7 @@ def evaluate(
     Raises
     ------
     SolverError
-        If the leading method shares no finished solve with the baseline.
+        If the baseline has no solve at all.
     """
     home = project_home()
     content = hashlib.sha256("".join(chosen.content for chosen in settings.values()).encode()).hexdigest()
@@ -123,7 +123,7 @@ def track_evaluation(
     story : Story
         What the report tells beside the solves: the command, and the search that led to the rule.
     """
-    lead = methods[0]
+    lead, compared = methods[0], summary.lead
     key = evaluation_key(methods, instances, config, summary)
     directory = evaluation_directory(key)
     files = evaluation_files.write_evaluation(directory, summary, lead, story)
@@ -138,21 +138,24 @@ def track_evaluation(
         params=flat(settings)
         | {"rule": summary.rule, "rule_sha": lead.identity, "methods": " ".join(summary.methods)},
         metrics={
-            "ratio": summary.ratio,
-            "ci_low": summary.ci_low,
-            "ci_high": summary.ci_high,
-            "node_ratio": summary.node_ratio,
-            "p_value": summary.comparisons[0].p_adjusted if summary.comparisons else None,
-            "wins": float(summary.wins),
-            "losses": float(summary.losses),
-            "failures": float(len(summary.failures)),
+            "ratio": compared.ratio,
+            "ci_low": compared.ci_low,
+            "ci_high": compared.ci_high,
+            "node_ratio": compared.node_ratio,
+            "p_value": compared.p_adjusted,
+            "wins": float(compared.wins),
+            "losses": float(compared.losses),
+            "missing": float(sum(one.missing for one in summary.leading)),
+            "proofs": float(sum(one.proofs for one in summary.leading)),
+            "baseline_proofs": float(sum(one.baseline_proofs for one in summary.leading)),
             "mismatches": float(len(summary.mismatches)),
         },
         tags={
             "kind": "evaluation",
             "benchmark": instances_config.label,
             "rule_sha": lead.identity,
-            "verdict": summary.leading[0].finding if summary.leading else "undecided",
+            "metric": compared.metric,
+            "verdict": compared.finding,
             "mlflow.note.content": evaluation_files.abstract(summary),
         },
         datasets=tuple(chosen.dataset for chosen in instances),

@@ -1,4 +1,7 @@
-"""Each method against the baseline on each setting: ratios with intervals, exact tests, wins (appendix E)."""
+"""Each method against the baseline on each setting: ratios with intervals, exact tests, wins (appendix E).
+
+Here alone it is decided whether a method is better than another; the report and the champion gate both ask it.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,21 @@ from bife_core.values import Value
 Finding = Literal["better", "worse", "undecided"]
 
 
+def finding(ci_low: float | None, ci_high: float | None, p_value: float, confidence: float) -> Finding:
+    """Return better or worse only if interval and test agree that there is a difference.
+
+    Examples
+    --------
+    >>> finding(0.7, 0.9, 0.01, 0.95), finding(0.7, 0.9, 0.06, 0.95), finding(0.7, 1.1, 0.01, 0.95)
+    ('better', 'undecided', 'undecided')
+    """
+    if ci_low is None or ci_high is None or p_value >= 1 - confidence:
+        return "undecided"
+    if ci_high < 1:
+        return "better"
+    return "worse" if ci_low > 1 else "undecided"
+
+
 class Comparison(Value):
     """One method against the baseline on one setting, by the metric of the evaluation.
 
@@ -26,7 +44,11 @@ class Comparison(Value):
     node_ratio, per_node_ratio : float
         The same for nodes, and for CPU seconds a node; their product is the ratio of CPU times.
     instances, solves : int
-        Instances, and pairs of solves, that both have.
+        Instances, and pairs of solves; one that is missing on either side counts with what it is charged.
+    missing, baseline_missing : int
+        Solves of each that gave no result, or a wrong one.
+    proofs, baseline_proofs : int
+        Solves of each that ended with a proof.
     p_value, p_adjusted : float
         Exact two-sided Wilcoxon signed-rank test on instances, and its Holm adjustment over `family` tests.
     wins, ties, losses : int
@@ -47,6 +69,10 @@ class Comparison(Value):
     per_node_ratio: float
     instances: int
     solves: int
+    missing: int = 0
+    baseline_missing: int = 0
+    proofs: int = 0
+    baseline_proofs: int = 0
     p_value: float
     p_adjusted: float
     family: int
@@ -57,12 +83,33 @@ class Comparison(Value):
 
     @property
     def finding(self) -> Finding:
-        """Better or worse only if interval and adjusted test agree that there is a difference."""
-        if self.ci_low is None or self.ci_high is None or self.p_adjusted >= 1 - self.confidence:
-            return "undecided"
-        if self.ci_high < 1:
-            return "better"
-        return "worse" if self.ci_low > 1 else "undecided"
+        """Better or worse only if interval and adjusted test agree; never better with an `obstacle`."""
+        found = finding(self.ci_low, self.ci_high, self.p_adjusted, self.confidence)
+        return "undecided" if found == "better" and self.obstacle else found
+
+    @property
+    def obstacle(self) -> str:
+        """Why the method cannot count as better whatever its ratio, as half a sentence; empty if it can."""
+        return obstacle(self.missing, self.proofs, self.baseline_proofs, self.solves)
+
+
+def obstacle(missing: int, proofs: int, baseline_proofs: int, solves: int) -> str:
+    """Return why a method cannot count as better whatever its ratio, as half a sentence; empty if it can.
+
+    Examples
+    --------
+    >>> obstacle(missing=0, proofs=8, baseline_proofs=8, solves=8)
+    ''
+    >>> obstacle(missing=3, proofs=5, baseline_proofs=8, solves=8)
+    '3 of its 8 solves are missing'
+    >>> obstacle(missing=0, proofs=7, baseline_proofs=8, solves=8)
+    'it finishes 7 of 8 solves, the baseline 8'
+    """
+    if missing:
+        return f"{missing} of its {solves} solves {'is' if missing == 1 else 'are'} missing"
+    if proofs < baseline_proofs:
+        return f"it finishes {proofs} of {solves} solves, the baseline {baseline_proofs}"
+    return ""
 
 
 def compare(
@@ -70,8 +117,8 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Compare each method with the baseline on each setting, methods in the given order within a setting.
 
-    Only pairs of solves of the same instance and seed count. Settings on which a method shares none with the
-    baseline give no comparison.
+    Solves of the same instance and seed are compared. Settings on which a method or the baseline was not solved with
+    give no comparison.
 
     Parameters
     ----------
@@ -101,7 +148,7 @@ def adjusted(comparisons: list[Comparison]) -> tuple[Comparison, ...]:
 def paired_costs(
     frame: pd.DataFrame, method: str, baseline: str, metric: Metric
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    """Return the costs of two methods by instance digest, one per seed that both have."""
+    """Return the costs of two methods by instance digest, one per seed of which both have a cost."""
     pair = frame[frame["method"].isin([method, baseline])]
     valued = pair.assign(cost=metric.of(pair))
     table = valued.pivot_table(index=["digest", "seed"], columns="method", values="cost", sort=False)
@@ -118,6 +165,7 @@ def compare_pair(
     frame: pd.DataFrame, method: str, baseline: str, config: EvaluationConfig
 ) -> Comparison | None:
     """Compare two methods on the solves of one setting; None if they share none."""
+    ended = frame.groupby("method")[["missing", "solved"]].sum().to_dict("index")
     ours, theirs = paired_costs(frame, method, baseline, METRICS[config.metric])
     if not ours:
         return None
@@ -139,6 +187,10 @@ def compare_pair(
         per_node_ratio=time / nodes,
         instances=interval.instances,
         solves=sum(map(len, ours.values())),
+        missing=ended[method]["missing"],
+        baseline_missing=ended[baseline]["missing"],
+        proofs=ended[method]["solved"],
+        baseline_proofs=ended[baseline]["solved"],
         p_value=p_value,
         p_adjusted=p_value,
         family=1,

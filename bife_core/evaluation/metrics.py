@@ -8,11 +8,12 @@ from typing import Any, Final
 
 import pandas as pd
 
-from bife_core.scip.cost import Cost
+from bife_core.scip.cost import LARGEST_GAP, Cost
+from bife_core.scip.solving import PROVEN
 from bife_core.stats import geometric_mean, geometric_std, shifted_geometric_mean
 
-PROVEN: Final = ("optimal", "infeasible", "unbounded", "inforunbd")
-"""Statuses of a solve that ended with a proof."""
+_CHARGE_FACTOR: Final = 10.0
+"""A solve without a count costs this often the most that any method took on the same instance and seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,9 @@ class Metric:
         Words after a number; empty for counts.
     words : str
         What a sentence calls it.
+    worst, worst_per_s : float
+        What a missing solve costs at least: a number, and so much for each second of the time limit. Where both are 0
+        there is no worst value, and it costs a multiple of what others took.
     """
 
     name: str
@@ -39,21 +43,43 @@ class Metric:
     least: float
     unit: str
     words: str
+    worst: float = 0.0
+    worst_per_s: float = 0.0
 
     def of(self, frame: pd.DataFrame) -> pd.Series[float]:
         """Return the metric of every solve of a frame, at least `least`; unknown values are NaN."""
         return pd.to_numeric(frame[self.column], errors="coerce").clip(lower=self.least)
 
+    def charged(self, frame: pd.DataFrame, time_limit_s: float) -> pd.Series[float]:
+        """Return the column of a frame with what solves that are missing cost.
+
+        Parameters
+        ----------
+        frame : pd.DataFrame
+            With the columns `missing` and `solved`.
+        """
+        values = pd.to_numeric(frame[self.column], errors="coerce").mask(frame["missing"])
+        floor = self.worst + self.worst_per_s * time_limit_s
+        if self.worst_per_s == 1.0:
+            # A clock: a solve that ran out of memory early was not fast.
+            values = values.where(frame["solved"], values.clip(lower=floor))
+        of_one = [frame[column] for column in ("setting", "digest", "seed")]
+        dearest = values.groupby(of_one).transform("max")
+        charge = dearest.clip(lower=floor).fillna(floor) if floor else _CHARGE_FACTOR * dearest
+        # Of what nobody has a value, nobody is the worse: all cost the same.
+        failed_by_all = frame["missing"].groupby(of_one).transform("any") & charge.isna()
+        return values.fillna(charge.mask(failed_by_all, 1.0))
+
 
 METRICS: Final[Mapping[str, Metric]] = {
     metric.name: metric
     for metric in (
-        Metric("time", "Time", "cpu_s", 1e-6, "CPU s", "CPU time"),
-        Metric("wall", "Wall time", "wall_s", 1e-6, "s", "wall time"),
+        Metric("time", "Time", "cpu_s", 1e-6, "CPU s", "CPU time", worst_per_s=1.0),
+        Metric("wall", "Wall time", "wall_s", 1e-6, "s", "wall time", worst_per_s=1.0),
         Metric("nodes", "Nodes", "nodes", 1.0, "", "nodes"),
         Metric("fair_nodes", "Fair nodes", "fair_nodes", 1.0, "", "fair nodes"),
         Metric("lp_iterations", "LP iterations", "lp_iterations", 1.0, "", "LP iterations"),
-        Metric("gap", "Gap", "gap", 1e-4, "", "final gap"),
+        Metric("gap", "Gap", "gap", 1e-4, "", "final gap", worst=LARGEST_GAP),
         Metric("primal_dual_integral", "PDI", "bound_integral", 1e-6, "", "primal-dual integral"),
         Metric(
             "scip_integral",
@@ -62,6 +88,7 @@ METRICS: Final[Mapping[str, Metric]] = {
             1e-6,
             "% s",
             "primal-dual integral of SCIP",
+            worst_per_s=100.0,
         ),
     )
 }
@@ -69,19 +96,26 @@ METRICS: Final[Mapping[str, Metric]] = {
 
 
 def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) -> pd.DataFrame:
-    """Return solves as a frame, one row each, with `solved` added.
+    """Return solves as a frame, one row each, in which every solve has its cost.
 
     Parameters
     ----------
     rows : sequence of mapping
-        The rows of an `EvaluationSummary`.
+        The rows of an `EvaluationSummary`. One with a `failure` is missing: the solve gave no result, or a wrong one.
     time_limit_s : float
-        What a solve without a proof costs at least: one that ran out of memory early was not fast.
+        What a solve without a proof costs at least.
+
+    Returns
+    -------
+    pd.DataFrame
+        The rows, with `missing` and `solved` (whether it ended with a proof) added, and with what a missing solve
+        costs in the column of each metric.
     """
     frame = pd.DataFrame([dict(row) for row in rows])
-    frame["solved"] = frame["status"].isin(PROVEN)
-    for clock in ("cpu_s", "wall_s"):
-        frame[clock] = frame[clock].where(frame["solved"], frame[clock].clip(lower=time_limit_s))
+    frame["missing"] = frame["failure"].notna() if "failure" in frame else False
+    frame["solved"] = frame["status"].isin(PROVEN) & ~frame["missing"]
+    for metric in METRICS.values():
+        frame[metric.column] = metric.charged(frame, time_limit_s)
     return frame
 
 
@@ -98,7 +132,7 @@ def method_table(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
     Returns
     -------
     pd.DataFrame
-        Indexed by setting and method. Columns: `solves`, `solved`, `unsolved`, `wins` (instances on which no
+        Indexed by setting and method. Columns: `solves`, `solved`, `unsolved`, `missing`, `wins` (instances on which no
         other method has a smaller geometric mean over seeds), `inference_share` (of all CPU time), and for each
         metric `<name>` (geometric mean), `<name>_spread` (geometric standard deviation, a factor) and
         `<name>_shifted` (geometric mean shifted by 1), NaN where a metric is unknown.
@@ -112,6 +146,7 @@ def method_table(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
             "solves": len(solves),
             "solved": int(solves["solved"].sum()),
             "unsolved": int((~solves["solved"]).sum()),
+            "missing": int(solves["missing"].sum()),
             "wins": int(wins.get((setting, method), 0)),
             "inference_share": inference_share(solves),
         }
@@ -131,8 +166,7 @@ def instance_wins(frame: pd.DataFrame, cost: Cost = "time") -> pd.Series[int]:
     Returns
     -------
     pd.Series
-        Indexed by setting and method; methods without a win are absent. Instances that some method of the
-        setting has no solve of count for nobody.
+        Indexed by setting and method; methods without a win are absent.
     """
     valued = frame.assign(cost=METRICS[cost].of(frame)).dropna(subset=["cost"])
     means = valued.groupby(["setting", "digest", "method"], sort=False)["cost"].agg(geometric_mean)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 from pydantic import Field
 
-from bife_core.agreement import contradictions
+from bife_core.agreement import contradictions, refuted
 from bife_core.errors import SolverError
 from bife_core.evaluation.comparing import Comparison, compare, compare_pair
 from bife_core.evaluation.config import EvaluationConfig
@@ -21,37 +21,30 @@ from bife_core.evaluation.verdict import verdict
 from bife_core.methods.base import AnyMethod, Method
 from bife_core.methods.loading import load_method
 from bife_core.sandbox import Note, Workers
+from bife_core.scip.solving import SolveResult
 from bife_core.solves import SolveStore
 from bife_core.values import Value
 
+MISSING: Final = "missing"
+"""Status of a solve without a result."""
+
 
 class EvaluationSummary(Value):
-    """How methods compare with the baseline; single numbers are those of the leading method's first setting.
+    """How methods compare with the baseline, solve by solve.
 
     Attributes
     ----------
     rule, baseline : str
         Labels of the leading method and of the baseline.
-    ratio, ci_low, ci_high : float
-        Geometric mean over instances of the rule's cost over the baseline's, with its bootstrap interval
-        (None where the data give none); below 1 the rule is better.
-    node_ratio : float
-        The same for nodes, of which at least one is counted per solve.
-    wins, losses : int
-        Instances on which the rule cost less and more, seeds averaged geometrically.
     rows : tuple of dict
-        One per setting, instance, seed and method: setting, instance, digest, seed, method (the method's label)
-        and the fields of the solve.
-    failures : tuple of str
-        One sentence per solve that is missing.
+        One per setting, instance, seed and method: setting, instance, digest, seed, method (the method's label), the
+        fields of the solve, and `failure`: why the solve is missing or wrong, None if it is neither.
     mismatches : tuple of str
         One sentence per instance whose proven optima differ; anything but none is a defect.
-    note : str
-        What limits the statement; empty if nothing does.
     methods : dict of Method
         All methods by label, the leading one first.
     comparisons : tuple of Comparison
-        All methods against the baseline on all settings.
+        All methods against the baseline on all settings, the leading one on the first setting first.
     protocol : EvaluationConfig
         How it was measured.
     machine : Machine or None
@@ -68,21 +61,10 @@ class EvaluationSummary(Value):
 
     rule: str
     baseline: str
-    ratio: float
-    ci_low: float | None
-    ci_high: float | None
-    confidence: float
-    node_ratio: float
-    instances: int
-    seeds: tuple[int, ...]
-    wins: int
-    losses: int
     rows: tuple[dict[str, Any], ...]
-    failures: tuple[str, ...] = ()
     mismatches: tuple[str, ...] = ()
-    note: str = ""
     methods: dict[str, AnyMethod] = Field(default_factory=dict)
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[Comparison, ...] = Field(min_length=1)
     protocol: EvaluationConfig = EvaluationConfig()
     machine: Machine | None = None
     workers: int = 1
@@ -91,9 +73,18 @@ class EvaluationSummary(Value):
     seconds: float = 0.0
 
     @property
-    def faster(self) -> bool:
-        """Whether the whole interval lies below 1."""
-        return self.ci_high is not None and self.ci_high < 1.0
+    def lead(self) -> Comparison:
+        """The leading method against the baseline on the first setting."""
+        return self.comparisons[0]
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """One sentence per solve that is missing or wrong."""
+        return tuple(
+            f"{row['instance']}, seed {row['seed']}, {row['method']}: {row['failure']}"
+            for row in self.rows
+            if row["failure"] is not None
+        )
 
     @property
     def verdict(self) -> str:
@@ -118,11 +109,23 @@ class EvaluationSummary(Value):
         """Return the label of the method with that identity."""
         return next((label for label, method in self.methods.items() if method.identity == sha), None)
 
+    def in_cpu_time(self) -> tuple[Comparison, ...]:
+        """Return the comparisons of the leading method with the baseline by CPU time, whatever metric was asked for."""
+        if self.protocol.metric == "time":
+            return self.leading
+        others = tuple(label for label in self.methods if label != self.baseline)
+        found = compare(self.frame(), others, self.baseline, self._by_time)
+        return tuple(comparison for comparison in found if comparison.method == self.rule)
+
     def versus(self, other: str) -> Comparison | None:
-        """Return the leading method against another than the baseline, on the first setting, unadjusted."""
+        """Return the leading method against another than the baseline by CPU time, on the first setting, unadjusted."""
         frame = self.frame()
         frame = frame[frame["setting"] == self.settings[0]]
-        return compare_pair(frame, self.rule, other, self.protocol)
+        return compare_pair(frame, self.rule, other, self._by_time)
+
+    @property
+    def _by_time(self) -> EvaluationConfig:
+        return self.protocol.model_copy(update={"metric": "time"})
 
 
 def evaluate(
@@ -146,7 +149,7 @@ def evaluate(
     Raises
     ------
     SolverError
-        If the leading method shares no solve with the baseline, with the reasons.
+        If the baseline has no solve at all, with the reasons, or is the only method.
     """
     began_s = time.monotonic()
     baseline = load_method(config.baseline)
@@ -183,46 +186,35 @@ def summarise(
     Raises
     ------
     SolverError
-        If the leading method shares no solve with the baseline, with the reasons.
+        If the baseline has no solve at all, with the reasons, or is the only method.
     """
-    failures = tuple(
-        f"{one.cell.job.instance}, seed {one.cell.job.settings.seed}, {one.cell.method}: {one.failure}"
-        for one in measured
-        if one.result is None
-    )
-    rows = tuple(
-        {
-            "setting": one.cell.setting,
-            "digest": one.cell.job.instance_digest,
-            **one.result.model_dump(mode="json"),
-        }
-        for one in measured
-        if one.result is not None
-    )
-    others = tuple(label for label in methods if label != baseline) or (baseline,)
-    comparisons = compare(solve_frame(rows, config.time_limit_s), others, baseline, config) if rows else ()
-    lead = comparisons[0] if comparisons and comparisons[0].method == others[0] else None
-    if lead is None:
-        raise SolverError(f"No pair of solves could be finished. {' '.join(failures)}".strip())
+    wrong = refuted([one.result for one in measured], [one.cell.method == baseline for one in measured])
+    rows = tuple(_row(one, why) for one, why in zip(measured, wrong, strict=True))
+    others = tuple(label for label in methods if label != baseline)
+    if not others:
+        raise SolverError(f"There is nothing to compare with {baseline} but itself; name another method.")
+    if not any(one.result is not None for one in measured if one.cell.method == baseline):
+        reasons = dict.fromkeys(one.failure for one in measured if one.cell.method == baseline)
+        raise SolverError(f"No solve of {baseline} could be finished. {' '.join(filter(None, reasons))}")
     return EvaluationSummary(
-        rule=lead.method,
+        rule=others[0],
         baseline=baseline,
-        ratio=lead.ratio,
-        ci_low=lead.ci_low,
-        ci_high=lead.ci_high,
-        confidence=lead.confidence,
-        node_ratio=lead.node_ratio,
-        instances=lead.instances,
-        seeds=config.seeds,
-        wins=lead.wins,
-        losses=lead.losses,
         rows=rows,
-        failures=failures,
         mismatches=contradictions(one.result for one in measured if one.result is not None),
-        note=lead.note,
         methods=methods,
-        comparisons=comparisons,
+        comparisons=compare(solve_frame(rows, config.time_limit_s), others, baseline, config),
         protocol=config,
         machine=machine,
         reused=sum(one.solved.reused for one in measured),
     )
+
+
+def _row(one: Measured, wrong: str | None) -> dict[str, Any]:
+    """Return the row of a solve; one without a result has the same fields, empty."""
+    cell = one.cell
+    named = {"setting": cell.setting, "instance": cell.job.instance, "digest": cell.job.instance_digest}
+    known: dict[str, Any] = dict.fromkeys(SolveResult.model_fields) | {"status": MISSING, "bounds": ()}
+    if one.result is not None:
+        known = one.result.model_dump(mode="json")
+    known |= {"method": cell.method, "seed": cell.job.settings.seed, "failure": one.failure or wrong}
+    return known | named

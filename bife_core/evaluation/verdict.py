@@ -42,7 +42,7 @@ def change_text(comparison: Comparison) -> str:
 
 
 def evidence_text(comparison: Comparison) -> str:
-    """Return the numbers behind a statement: ratio, interval, p-value, instances."""
+    """Return the numbers behind a statement: ratio, interval, p-value, instances, missing solves."""
     interval = (
         "no interval"
         if comparison.ci_low is None or comparison.ci_high is None
@@ -50,13 +50,32 @@ def evidence_text(comparison: Comparison) -> str:
     ).replace("%", " %")
     over = f" after Holm over {comparison.family} tests" if comparison.family > 1 else ""
     count = "1 instance" if comparison.instances == 1 else f"{comparison.instances} instances"
-    return f"ratio {comparison.ratio:.3f}, {interval}, {p_text(comparison.p_adjusted)}{over}, {count}"
+    return (
+        f"ratio {comparison.ratio:.3f}, {interval}, {p_text(comparison.p_adjusted)}{over}, {count}"
+        f"{_missing(comparison)}"
+    )
+
+
+def _missing(comparison: Comparison) -> str:
+    """Return whose solves are missing, to go behind other numbers; nothing where none is."""
+    missing = {
+        known_as(comparison.method): comparison.missing,
+        known_as(comparison.baseline): comparison.baseline_missing,
+    }
+    return "".join(
+        f", {count} of {comparison.solves} solves of {who} missing" for who, count in missing.items() if count
+    )
 
 
 def statement(comparison: Comparison) -> str:
     """Return the sentence on one comparison."""
     method, baseline = known_as(comparison.method), known_as(comparison.baseline)
     evidence = evidence_text(comparison)
+    if comparison.finding == "undecided" and comparison.obstacle:
+        return (
+            f"On {comparison.setting}, {method} cannot count as better than {baseline}: {comparison.obstacle}. "
+            f"With missing solves charged, it took {change_text(comparison)} ({evidence})."
+        )
     if comparison.finding == "undecided":
         return (
             f"On {comparison.setting}, no difference between {method} and {baseline} is significant: {method} "
@@ -121,7 +140,7 @@ def _short(comparison: Comparison) -> str:
         if comparison.ci_low is None or comparison.ci_high is None
         else f"interval {comparison.ci_low:.2f} to {comparison.ci_high:.2f}"
     )
-    return f"{interval}, {p_text(comparison.p_adjusted)}"
+    return f"{interval}, {p_text(comparison.p_adjusted)}{_missing(comparison)}"
 
 
 def not_significant(comparisons: Sequence[Comparison]) -> tuple[str, ...]:

@@ -132,7 +132,14 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
             f"The machine did other work too: in the median a solve took {waited:.1f} times its CPU time by the "
             "clock on the wall. CPU times are compared, but caches and memory were shared."
         )
-    unsolved = int((~frame["solved"]).sum())
+    missing = int(frame["missing"].sum())
+    if missing:
+        found.append(
+            f"{missing} of {len(frame)} solves are missing or wrong; each counts with the limit of "
+            f"{evaluation.protocol.time_limit_s:g} s or what the slowest method took, and as the worst of its instance "
+            "in all else."
+        )
+    unsolved = int((~frame["solved"] & ~frame["missing"]).sum())
     if unsolved:
         found.append(
             f"{unsolved} of {len(frame)} solves ended without a proof and count with the limit of "

@@ -15,11 +15,11 @@ from bife_core.evaluation.verdict import known_as, p_number
 from bife_core.scip.cost import Cost
 
 STAR: Final = "*"
-"""Stands behind a number some of whose solves ended at a limit."""
+"""Stands behind a number some of whose solves ended at a limit or are missing."""
 
 CAPTION: Final = (
     "Geometric mean (geometric standard deviation) over all solves; bold is the best, * marks methods of which "
-    "some solve ended at a limit."
+    "some solve ended at a limit or is missing."
 )
 
 
@@ -34,7 +34,7 @@ class Cell:
     best : bool
         Whether no other method has a smaller mean.
     star : bool
-        Whether some solve ended at a limit.
+        Whether some solve ended at a limit or is missing.
     """
 
     mean: float

@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 Cost = Literal["time", "nodes", "lp_iterations", "gap", "primal_dual_integral"]
 """What one solve costs: CPU seconds, nodes, LP iterations, final gap or primal-dual integral; lower is better."""
+
+LARGEST_GAP: Final = 1.0
+"""What a gap counts as at most, and while a bound is infinite."""
+
+
+def relative_gap(primal: float | None, dual: float | None) -> float:
+    """Return |primal - dual| / |primal|, between 0 and `LARGEST_GAP` (paper, section Metrics).
+
+    Parameters
+    ----------
+    primal, dual : float or None
+        Bounds in the sense of the model's objective; None while infinite.
+
+    Examples
+    --------
+    >>> relative_gap(100.0, 90.0), relative_gap(1.0, -1.0), relative_gap(None, 3.0), relative_gap(0.0, 0.0)
+    (0.1, 1.0, 1.0, 0.0)
+    """
+    if primal is None or dual is None:
+        return LARGEST_GAP
+    return min(abs(primal - dual) / (abs(primal) + 1e-9), LARGEST_GAP)

@@ -16,12 +16,15 @@ from bife_core.rules.types import CompiledRule
 from bife_core.scip.bounds import BoundPoint, BoundTrace, known_bounds, primal_dual_integral, thinned
 from bife_core.scip.branching import BranchingStats, attach
 from bife_core.scip.builtin import BUILTIN_METHODS, put_in_charge
-from bife_core.scip.cost import Cost
+from bife_core.scip.cost import Cost, relative_gap
 from bife_core.scip.effort import branching_effort
 from bife_core.scip.guard import Guard
 from bife_core.scip.libscip import library
 from bife_core.scip.reading import read_model
 from bife_core.values import Value
+
+PROVEN: Final = frozenset({"optimal", "infeasible", "unbounded", "inforunbd"})
+"""Statuses of a solve that ended with a proof."""
 
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
 """SCIP's words for a solve that a signal ended; such a solve says nothing about who branched."""
@@ -85,8 +88,8 @@ class SolveResult(Value):
         SCIP's word: optimal, infeasible, unbounded, timelimit, nodelimit, userinterrupt, ...
     cpu_s, wall_s : float
         Seconds in `optimize`, presolving included and reading not; CPU seconds of the solving thread.
-    gap : float or None
-        |primal - dual| / min(|primal|, |dual|) as SCIP reports it; None while it is infinite.
+    gap : float
+        Between the bounds at the end, see `relative_gap`; 0 after a proof.
     primal_bound, dual_bound : float or None
         In the sense of the model's objective; None while infinite.
     primal_dual_integral : float
@@ -119,7 +122,7 @@ class SolveResult(Value):
     lp_iterations: int
     cpu_s: float
     wall_s: float
-    gap: float | None
+    gap: float
     primal_bound: float | None
     dual_bound: float | None
     primal_dual_integral: float
@@ -141,7 +144,7 @@ class SolveResult(Value):
     @property
     def finished(self) -> bool:
         """Whether the solve ended with a proof rather than at a limit."""
-        return self.status in {"optimal", "infeasible", "unbounded", "inforunbd"}
+        return self.status in PROVEN
 
     @property
     def handed_over(self) -> int:
@@ -149,10 +152,7 @@ class SolveResult(Value):
         return self.undecided + self.rule_errors + self.overtime + self.featureless
 
     def cost(self, kind: Cost) -> float:
-        """Return the cost of this solve, positive and lower is better.
-
-        An infinite gap counts as 1e20, SCIP's infinity.
-        """
+        """Return the cost of this solve, not negative and lower is better."""
         match kind:
             case "time":
                 return self.cpu_s
@@ -161,7 +161,7 @@ class SolveResult(Value):
             case "lp_iterations":
                 return float(self.lp_iterations)
             case "gap":
-                return 1e20 if self.gap is None else self.gap
+                return self.gap
             case "primal_dual_integral":
                 return self.primal_dual_integral
 
@@ -296,10 +296,10 @@ def solve(
     cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
 
     status = model.getStatus()
-    gap = model.getGap() if status not in {"infeasible", "unbounded", "inforunbd"} else 0.0
+    primal, dual = _finite(model, model.getPrimalbound()), _finite(model, model.getDualbound())
     trace.keep()
-    # Nothing is left to close once the lack of an optimum is proven.
-    until = model.getSolvingTime() if gap == 0.0 else settings.time_limit_s or model.getSolvingTime()
+    # Nothing is left to close once an optimum, or the lack of one, is proven.
+    until = model.getSolvingTime() if status in PROVEN else settings.time_limit_s or model.getSolvingTime()
     effort = branching_effort(model)
     result = SolveResult(
         instance=Path(path).name,
@@ -311,9 +311,9 @@ def solve(
         lp_iterations=model.getNLPIterations(),
         cpu_s=cpu,
         wall_s=wall,
-        gap=_finite(model, gap),
-        primal_bound=_finite(model, model.getPrimalbound()),
-        dual_bound=_finite(model, model.getDualbound()),
+        gap=0.0 if status in PROVEN else relative_gap(primal, dual),
+        primal_bound=primal,
+        dual_bound=dual,
         primal_dual_integral=model.getPrimalDualIntegral(),
         bound_integral=primal_dual_integral(trace.points, known, until),
         bounds=thinned(trace.points),

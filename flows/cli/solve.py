@@ -141,7 +141,7 @@ def standing(result: SolveResult) -> str:
     """Say how far an unfinished solve got."""
     if result.primal_bound is None:
         return f"no solution was found, dual bound {number(result.dual_bound, 10)}"
-    gap = "unknown" if result.gap is None else f"{result.gap:.2%}"
+    gap = "unknown" if result.dual_bound is None else f"{result.gap:.2%}"
     return f"best objective {number(result.primal_bound, 10)}, gap {gap}"
 
 
@@ -154,7 +154,7 @@ def show_results(console: Console, results: list[SolveResult]) -> None:
     rows = {
         "status": [one.status for one in results],
         "objective": [number(one.primal_bound, 10) for one in results],
-        "gap": ["-" if one.gap is None else f"{one.gap:.2%}" for one in results],
+        "gap": [f"{one.gap:.2%}" for one in results],
         "nodes": [str(one.nodes) for one in results],
         "LP iterations": [str(one.lp_iterations) for one in results],
         "CPU s": [f"{one.cpu_s:.2f}" for one in results],

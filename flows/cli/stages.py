@@ -225,7 +225,7 @@ def finish(
     from flows.cli import summary
 
     design = evolved.best_solves if evolved is not None else ()
-    held_out = compared.optima if compared is not None else ()
+    held_out = compared.endings if compared is not None else ()
     if config.instances.folder is not None:
         summary.show_optima(console, compared, design)
     differing = [

@@ -86,15 +86,17 @@ def show_evolution(console: Console, result: EvolutionResult) -> None:
 def show_comparison(console: Console, result: EvaluationResult) -> None:
     """Print all methods side by side on held-out models, the verdict, and the ratio with all that qualifies it."""
     compared = result.summary
-    models = "model" if compared.instances == 1 else "models"
-    show_heading(console, f"Against {full_name(compared.baseline)} on {compared.instances} held-out {models}")
+    models = "model" if compared.lead.instances == 1 else "models"
+    show_heading(
+        console, f"Against {full_name(compared.baseline)} on {compared.lead.instances} held-out {models}"
+    )
     entries = method_table(compared.frame(), compared.protocol.metric)
     several = len(compared.settings) > 1
     rows = [
         (
             *((setting,) if several else ()),
             full_name(method),
-            f"{entry['solved']} of {entry['solves']}",
+            f"{entry['solved']} of {entry['solves']}{'*' * (entry['missing'] > 0)}",
             *(number(entry[name]) for name in ("time", "nodes", "lp_iterations")),
             f"{entry['inference_share']:.1%}",
         )
@@ -103,6 +105,8 @@ def show_comparison(console: Console, result: EvaluationResult) -> None:
     columns = ("method", "solved", "CPU s", "nodes", "LP iterations", "in branching")
     show_table(console, (*(("models",) if several else ()), *columns), rows)
     console.print("CPU s, nodes and LP iterations are geometric means over all solves", style="dim")
+    if compared.failures:
+        console.print("* some of its solves are missing and charged at least the time limit", style="dim")
     console.print()
     show_facts(console, measured(result))
 
@@ -118,23 +122,23 @@ def show_optima(console: Console, compared: EvaluationResult | None, design: Seq
         The rule's solves of design models.
     """
     baseline = compared.summary.baseline if compared is not None else "relpscost"
-    several = compared is not None and len(compared.summary.seeds) > 1
+    several = compared is not None and len(compared.summary.protocol.seeds) > 1
 
     def row(model: str, part: str, seed: int, *cells: str) -> tuple[str, ...]:
         return (model, part, *((str(seed),) if several else ()), *cells)
 
     rows = []
-    for one in compared.optima if compared is not None else ():
+    for one in compared.endings if compared is not None else ():
         rule, other = one["rule_status"], one["baseline_status"]
         objectives = (number(one[f"{who}_objective"], 10) for who in ("baseline", "rule"))
-        times = (f"{one[f'{who}_s']:.2f}" for who in ("baseline", "rule"))
-        nodes = (str(one[f"{who}_nodes"]) for who in ("baseline", "rule"))
+        times = (number(one[f"{who}_s"]) for who in ("baseline", "rule"))
+        nodes = (number(one[f"{who}_nodes"], 10) for who in ("baseline", "rule"))
         status = rule if rule == other else f"{other} / {rule}"
         rows.append(row(one["instance"], "test", one["seed"], status, *objectives, *times, *nodes))
     for solve in design:
         ended = (number(solve.primal_bound, 10), "-", f"{solve.cpu_s:.2f}", "-", str(solve.nodes))
         rows.append(row(solve.instance, "design", solve.seed, solve.status, "-", *ended))
-    measured = [f"{what}\n{who}" for what in ("optimum", "CPU s", "nodes") for who in (baseline, "rule")]
+    measured = [f"{what}\n{who}" for what in ("objective", "CPU s", "nodes") for who in (baseline, "rule")]
     show_heading(console, "Models")
     show_table(console, ("model", "part", *(("seed",) if several else ()), "status", *measured), rows)
 

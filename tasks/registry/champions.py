@@ -81,7 +81,7 @@ def crown(registered: RegisteredRule, evidence: Evidence) -> RegisteredRule:
     with registry(held=name) as client:
         champion = by_alias(name, CHAMPION)
         if _number(champion) != number and registered.refusal is None:
-            weighing = weigh(evidence, champion.evidence if champion is not None else None)
+            weighing = weigh(evidence, champion.sha if champion is not None else None)
             if weighing.promote:
                 _set_champion(name, number, champion, GATE, weighing.reason)
         return registered_rule(client.get_model_version(name, str(number)))
@@ -113,7 +113,7 @@ def open_case(name: str) -> Case:
         name=name,
         version=challenger.version,
         champion=_number(champion),
-        weighing=weigh(evidence, champion.evidence if champion is not None else None),
+        weighing=weigh(evidence, champion.sha if champion is not None else None),
         card=challenger.card,
         page=store.version_url(name, challenger.version),
         refused="" if before is None else before.sentence,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from bife_core.evaluation.comparing import finding, obstacle
+from bife_core.evaluation.verdict import p_text
 from bife_core.scip.builtin import RPB
+from bife_core.scip.cost import Cost
 from bife_core.search import Sample
 from bife_core.values import Value
 
@@ -25,18 +28,42 @@ class Origin(Value):
 
 
 class Evidence(Origin):
-    """What is known of a rule when it is registered; each field becomes a tag of its version."""
+    """What is known of a rule when it is registered; each field becomes a tag of its version.
+
+    Attributes
+    ----------
+    ratio, ci_low, ci_high, p_value, confidence : float
+        CPU time over the baseline's on held-out instances, whatever else the evaluation reported: geometric mean with
+        its interval at that level, and the adjusted p-value of the exact test.
+    metric, metric_ratio : str, float
+        What the evaluation was asked to compare, and the ratio by it.
+    solves, missing, unfinished, proofs, baseline_proofs : int
+        Solves of the rule; those of them that gave no result or a wrong one, and that ended at a limit; those that
+        ended with a proof, and the baseline's that did.
+    champion_ratio, champion_ci_low, champion_ci_high, champion_p_value : float
+        CPU time over the champion's in the same evaluation.
+    champion_obstacle : str
+        Why the rule cannot count as better than the champion whatever its ratio; empty if it can.
+    """
 
     sha: str
     benchmark: str
     size: str
+    metric: Cost = "time"
+    metric_ratio: float | None = None
     ratio: float
     ci_low: float | None = None
     ci_high: float | None = None
+    p_value: float
     confidence: float
     baseline: str
     instances: int
     seeds: int
+    solves: int
+    missing: int = 0
+    unfinished: int = 0
+    proofs: int
+    baseline_proofs: int
     mismatches: int = 0
     evaluation_run: str
     test_digest: str
@@ -44,6 +71,8 @@ class Evidence(Origin):
     champion_ratio: float | None = None
     champion_ci_low: float | None = None
     champion_ci_high: float | None = None
+    champion_p_value: float | None = None
+    champion_obstacle: str = ""
 
 
 class Weighing(Value):
@@ -67,21 +96,30 @@ def lineage(best: Sample) -> str:
 
 def interval(low: float | None, high: float | None) -> str:
     """Return an interval in words."""
-    return "no interval" if low is None or high is None else f"{low:.3f} to {high:.3f}"
+    return "no interval" if low is None or high is None else f"interval {low:.3f} to {high:.3f}"
 
 
-def weigh(challenger: Evidence, champion: Evidence | None) -> Weighing:
+def weigh(challenger: Evidence, champion: str | None) -> Weighing:
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
-    It must beat RPB on held-out instances, and the present champion on the same ones in the same evaluation, its
-    whole interval below 1 both times: two ratios to RPB from two evaluations do not tell which rule is faster.
+    Parameters
+    ----------
+    champion : str or None
+        Hash of the present champion, if there is one.
+
+    Notes
+    -----
+    By CPU time it must be better than RPB on held-out instances, and than the present champion on the same ones in the
+    same evaluation, in the sense of `bife_core.evaluation.comparing.finding` both times: two ratios to RPB from two
+    evaluations do not tell which rule is faster.
 
     Examples
     --------
-    >>> evidence = Evidence(sha="a", benchmark="toys", size="test", ratio=0.8, ci_low=0.7, ci_high=1.1,
-    ...     confidence=0.95, baseline="relpscost", instances=20, seeds=1, evaluation_run="", test_digest="")
+    >>> evidence = Evidence(sha="a", benchmark="toys", size="test", ratio=0.8, ci_low=0.7, ci_high=1.1, p_value=0.2,
+    ...     confidence=0.95, baseline="relpscost", instances=20, seeds=1, solves=20, proofs=20, baseline_proofs=20,
+    ...     evaluation_run="", test_digest="")
     >>> weigh(evidence, None).reason
-    'The interval of its time ratio reaches 1.100, so it may be slower than RPB.'
+    "It is not known to be faster than RPB: 0.800 of RPB's CPU time, interval 0.700 to 1.100, p = 0.2."
     """
     against = _against(challenger)
     if against is not None:
@@ -89,17 +127,21 @@ def weigh(challenger: Evidence, champion: Evidence | None) -> Weighing:
     faster = f"It takes {challenger.ratio:.3f} of RPB's CPU time"
     if champion is None:
         return Weighing(promote=True, reason=f"{faster}; there is no champion yet.")
-    if champion.sha == challenger.sha:
+    if champion == challenger.sha:
         return Weighing(promote=True, reason=f"{faster}; the champion is the same rule.")
-    if challenger.champion_sha != champion.sha or challenger.champion_ratio is None:
+    ratio, p_value = challenger.champion_ratio, challenger.champion_p_value
+    if challenger.champion_sha != champion or ratio is None or p_value is None:
         unknown = "It was not measured side by side with the present champion; evaluate it once more."
         return Weighing(promote=False, reason=unknown)
     low, high = challenger.champion_ci_low, challenger.champion_ci_high
-    known = "without interval" if low is None or high is None else f"interval {interval(low, high)}"
-    ratio = f"{challenger.champion_ratio:.3f} of the champion's ({known})"
-    if high is None or high >= 1.0:
-        return Weighing(promote=False, reason=f"{faster}, but {ratio}: it may be slower than the champion.")
-    return Weighing(promote=True, reason=f"{faster} and {ratio}.")
+    known = f"{ratio:.3f} of the champion's ({interval(low, high)}, {p_text(p_value)})"
+    if challenger.champion_obstacle:
+        return Weighing(
+            promote=False, reason=f"{faster}, but beside the champion {challenger.champion_obstacle}."
+        )
+    if finding(low, high, p_value, challenger.confidence) != "better":
+        return Weighing(promote=False, reason=f"{faster}, but {known}: it may be slower than the champion.")
+    return Weighing(promote=True, reason=f"{faster} and {known}.")
 
 
 def _against(challenger: Evidence) -> str | None:
@@ -108,11 +150,13 @@ def _against(challenger: Evidence) -> str | None:
         return f"It was compared with {challenger.baseline}, not with {RPB} (RPB)."
     if challenger.mismatches:
         return "Its solves and RPB's prove different optima, which is a defect."
+    hindered = obstacle(challenger.missing, challenger.proofs, challenger.baseline_proofs, challenger.solves)
+    if hindered:
+        return f"It cannot count as faster than RPB: {hindered}."
     if challenger.instances < FEWEST_INSTANCES:
         return f"{challenger.instances} held-out instances are too few, {FEWEST_INSTANCES} are needed."
-    high = challenger.ci_high
-    if high is None:
-        return "Its time ratio has no interval."
-    if high >= 1.0:
-        return f"The interval of its time ratio reaches {high:.3f}, so it may be slower than RPB."
+    low, high, p_value = challenger.ci_low, challenger.ci_high, challenger.p_value
+    if finding(low, high, p_value, challenger.confidence) != "better":
+        known = f"{challenger.ratio:.3f} of RPB's CPU time, {interval(low, high)}, {p_text(p_value)}"
+        return f"It is not known to be faster than RPB: {known}."
     return None

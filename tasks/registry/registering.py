@@ -17,6 +17,8 @@ from mlflow.types import Schema, TensorSpec
 from prefect import task
 
 from bife_core.config import InstancesConfig
+from bife_core.evaluation.metrics import METRICS
+from bife_core.evaluation.verdict import p_text
 from bife_core.features import N_FEATURES
 from bife_core.methods.base import Method
 from bife_core.methods.loading import method_of
@@ -88,9 +90,13 @@ def register_rule(name: str, source: str, evidence: Evidence) -> RegisteredRule:
         key = evidence.evolution_key
         same = next((version for version in known if version.tags.get("evolution_key", "") == key), None)
         number = str(same.version) if same is not None else _create(client, name, method, evidence, tags)
-        for key, value in tags.items():
-            if same is not None and same.tags.get(key) != value:
-                client.set_model_version_tag(name, number, key, value)
+        if same is not None:
+            # What the new evidence is silent on is known no more.
+            for key in (same.tags.keys() & Evidence.model_fields.keys()) - tags.keys():
+                client.delete_model_version_tag(name, number, key)
+            for key, value in tags.items():
+                if same.tags.get(key) != value:
+                    client.set_model_version_tag(name, number, key, value)
         client.update_model_version(name, number, model_card(name, method, evidence))
         if refused is None:
             client.set_registered_model_alias(name, CHALLENGER, number)
@@ -104,8 +110,16 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
     facts = {
         "Benchmark": f"{evidence.benchmark}, size {evidence.size}",
         f"CPU time relative to {evidence.baseline}": (
-            f"{evidence.ratio:.3f} ({interval(evidence.ci_low, evidence.ci_high)} at {evidence.confidence:.0%}; "
-            f"below 1 is faster; {evidence.instances} held-out instances, {seeds} each)"
+            f"{evidence.ratio:.3f} ({interval(evidence.ci_low, evidence.ci_high)} at "
+            f"{100 * evidence.confidence:.3g} %, {p_text(evidence.p_value)}; below 1 is faster; "
+            f"{evidence.instances} held-out instances, {seeds} each)"
+        ),
+        f"{METRICS[evidence.metric].words} relative to {evidence.baseline}": (
+            "" if evidence.metric == "time" else f"{evidence.metric_ratio:.3f}, what was asked to be compared"
+        ),
+        "Solves": (
+            f"{evidence.solves}, {evidence.proofs} with a proof ({evidence.baseline}: {evidence.baseline_proofs}), "
+            f"{evidence.unfinished} ended at a limit, {evidence.missing} missing"
         ),
         "CPU time relative to the champion before": _beside(evidence),
         "F_LF": "" if evidence.f_lf is None else f"{evidence.f_lf:.4f}",

@@ -51,14 +51,20 @@ class RegisteredRule(Value):
         return f"models:/{self.name}/{self.version}"
 
     @property
+    def sha(self) -> str:
+        """Hash of the rule; empty for a version that was registered by other means."""
+        return self.tags.get("sha", "")
+
+    @property
     def refusal(self) -> Refusal | None:
         """The word of a person that keeps this version from being challenger, or None."""
         return refusal([self.tags], self.tags.get("test_digest"))
 
     @property
     def evidence(self) -> Evidence | None:
-        """What the tags say; None for a version that was registered by other means."""
-        if "ratio" not in self.tags:
+        """What the tags say; None for a version that was registered by other means, or before tags said so much."""
+        needed = {name for name, field in Evidence.model_fields.items() if field.is_required()}
+        if not needed <= self.tags.keys():
             return None
         return Evidence.model_validate({k: v for k, v in self.tags.items() if k in Evidence.model_fields})
 

@@ -60,7 +60,7 @@ def test_a_rule_is_found_compared_and_registered(smoke):
 
 
 def test_every_optimum_is_the_same_whoever_branches(smoke):
-    optima = smoke.result.evaluation.optima
+    optima = smoke.result.evaluation.endings
     assert len(optima) == smoke.config.evaluation.instances
     for row in optima:
         assert row["rule_status"] == row["baseline_status"] == "optimal"
@@ -161,7 +161,7 @@ def test_prefect_knows_every_task_of_the_run(smoke):
 def test_a_reference_rule_is_evaluated_alone(smoke):
     result = run(None, evaluation, smoke.config, "pseudocost_product")
     assert result.summary.rule == "pseudocost_product"
-    assert tracked(result.run.run_id).data.metrics["ratio"] == pytest.approx(result.summary.ratio)
+    assert tracked(result.run.run_id).data.metrics["ratio"] == pytest.approx(result.summary.lead.ratio)
     assert {
         "evaluation.json",
         "story.json",

@@ -34,6 +34,7 @@ def beside(champion: int) -> dict[str, Any]:
         "champion_ratio": 0.75,
         "champion_ci_low": 0.7,
         "champion_ci_high": 0.8,
+        "champion_p_value": 0.001,
     }
 
 
@@ -47,10 +48,14 @@ def evidence(number: int, **known: Any) -> Evidence:
         "ratio": 0.8,
         "ci_low": 0.7,
         "ci_high": 0.9,
+        "p_value": 0.001,
         "confidence": 0.95,
         "baseline": "relpscost",
         "instances": 20,
         "seeds": 1,
+        "solves": 20,
+        "proofs": 20,
+        "baseline_proofs": 20,
         "evaluation_run": run_id,
         "test_digest": "digest",
     }

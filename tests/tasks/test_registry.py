@@ -90,7 +90,7 @@ def test_the_evidence_stands_in_tags_and_card(name):
     assert registered.tags["ratio"] == "0.8"
     assert registered.tags["evolution_key"] == "key"
     version = store.client().get_model_version(name, str(registered.version))
-    assert "0.800 (0.700 to 0.900 at 95%" in version.description
+    assert "0.800 (interval 0.700 to 0.900 at 95 %, p = 0.001;" in version.description
     assert source(0).rstrip() in version.description
 
 
@@ -99,6 +99,8 @@ def test_the_same_rule_of_the_same_evolution_is_registered_once(name):
     again = crowned(name, 0, ratio=0.75)
     assert again.version == first.version
     assert again.tags["ratio"] == "0.75"
+    silent = crowned(name, 0, ci_low=None, ci_high=None)
+    assert "ci_low" not in silent.tags, "what the new evidence is silent on is known no more"
     assert crowned(name, 0, evolution_key="another").version == first.version + 1
 
 
@@ -110,6 +112,9 @@ def test_the_same_rule_of_the_same_evolution_is_registered_once(name):
         {"baseline": "pscost"},
         {"instances": FEWEST_INSTANCES - 1},
         {"mismatches": 1},
+        {"p_value": 0.06},
+        {"missing": 1},
+        {"proofs": 19},
     ],
 )
 def test_what_is_not_proven_faster_than_rpb_is_a_challenger_only(name, known):
@@ -119,8 +124,12 @@ def test_what_is_not_proven_faster_than_rpb_is_a_challenger_only(name, known):
 def test_a_champion_falls_only_to_a_better_one(name):
     assert "champion" in crowned(name, 0, ratio=0.8).aliases
     beside = {"champion_sha": rule_sha(source(0)), "champion_ratio": 0.9, "champion_ci_low": 0.8}
+    beside["champion_p_value"] = 0.01
     assert crowned(name, 1, ratio=0.7).aliases == ("challenger",)
     assert crowned(name, 1, ratio=0.7, **beside, champion_ci_high=1.0).aliases == ("challenger",)
+    late = {**beside, "champion_ci_high": 0.99}
+    assert crowned(name, 1, ratio=0.7, **late | {"champion_p_value": 0.06}).aliases == ("challenger",)
+    assert crowned(name, 1, ratio=0.7, **late, champion_obstacle="1 solve").aliases == ("challenger",)
     assert crowned(name, 2, ratio=0.7, **beside, champion_ci_high=0.99).aliases == ("challenger", "champion")
     assert load_registered_rule(f"models:/{name}@champion") == source(2)
 

@@ -1,0 +1,124 @@
+"""Every solve counts: one that is missing or wrong is charged, counted, told of, and stands in the way of "better"."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bife_core.benchmarks.base import Instance
+from bife_core.config import EvaluationConfig
+from bife_core.errors import SolverError
+from bife_core.evaluation.measuring import Cell, Measured
+from bife_core.evaluation.metrics import method_table
+from bife_core.evaluation.summary import EvaluationSummary, summarise
+from bife_core.methods.loading import load_method
+from bife_core.methods.scip import ScipMethod
+from bife_core.report import Report, paper_markdown, paper_tables
+from bife_core.scip.cost import Cost
+from bife_core.scip.solving import SolveResult, SolveSettings
+from bife_core.solves import Solve, Solved, SolveJob, SolveOutcome
+
+RULE, BASELINE = load_method("pseudocost_product"), ScipMethod(name="relpscost")
+METHODS = {RULE.name: RULE, BASELINE.name: BASELINE}
+LIMIT_S = 100.0
+
+
+def solved(method: str, number: int, cpu_s: float | None, *, bound: float = 7.0, nodes: int = 10) -> Measured:
+    """Return a solve of the `number`-th model; one without seconds has failed."""
+    instance = Instance(f"m{number}", Path(f"m{number}.mps"), f"{number:016d}")
+    job = SolveJob.of(instance, METHODS[method], SolveSettings(time_limit_s=LIMIT_S))
+    result = None
+    if cpu_s is not None:
+        status = "optimal" if cpu_s < LIMIT_S else "timelimit"
+        result = SolveResult(
+            instance=instance.name, method=method, seed=0, status=status, nodes=nodes, lp_iterations=5, cpu_s=cpu_s,
+            wall_s=cpu_s, gap=0.0 if status == "optimal" else 0.2, primal_bound=bound, dual_bound=bound,
+            primal_dual_integral=3.0, bound_integral=2.0, branching_s=0.1, versions={},
+        )  # fmt: skip
+    outcome = SolveOutcome(result=result, failure=None if result else "the rule hung.", by_rule=True)
+    return Measured(Cell("CA test", method, Solve.of(job)), Solved(Solve.of(job), outcome))
+
+
+def summary(
+    rule_s: list[float | None], baseline_s: list[float | None], metric: Cost = "time", rule_nodes: int = 10
+) -> EvaluationSummary:
+    measured = [solved(RULE.name, k, s, nodes=rule_nodes) for k, s in enumerate(rule_s)]
+    measured += [solved(BASELINE.name, k, s) for k, s in enumerate(baseline_s)]
+    config = EvaluationConfig(seeds=(0,), time_limit_s=LIMIT_S, metric=metric)
+    return summarise(measured, METHODS, BASELINE.name, config)
+
+
+def test_a_rule_that_hangs_on_three_of_eight_models_is_not_faster_and_says_so() -> None:
+    found = summary([1.0, 1.1, 1.2, 1.3, 1.4, None, None, None], [10.0] * 8)
+    lead = found.lead
+    assert (lead.instances, lead.solves, lead.missing, lead.proofs, lead.baseline_proofs) == (8, 8, 3, 5, 8)
+    assert lead.finding == "undecided"
+    assert "cannot count as better than RPB: 3 of its 8 solves are missing" in found.verdict
+    assert found.failures == tuple(f"m{k}, seed 0, pseudocost_product: the rule hung." for k in (5, 6, 7))
+    table = method_table(found.frame())
+    assert table.loc[("CA test", RULE.name)]["missing"] == 3
+    assert table.loc[("CA test", RULE.name)]["solves"] == table.loc[("CA test", BASELINE.name)]["solves"] == 8
+    assert "\\*" in paper_markdown(paper_tables(found.frame()))
+    told = " ".join(Report(evaluations=(found,)).cautions)
+    assert "3 of 16 solves are missing or wrong" in told
+
+
+def test_a_missing_solve_costs_the_limit_and_no_less_than_any_other_method() -> None:
+    found = summary([None, None], [10.0, 170.0]).frame()
+    assert found[found["method"] == RULE.name]["cpu_s"].tolist() == [LIMIT_S, 170.0]
+    of_both = summary([2.0, None], [4.0, None])
+    assert of_both.lead.ratio == pytest.approx((2.0 / 4.0) ** 0.5), "what both miss, neither is worse at"
+    assert of_both.lead.instances == 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "column", "charge"),
+    [
+        ("nodes", "nodes", 100.0),
+        ("lp_iterations", "lp_iterations", 50.0),
+        ("gap", "gap", 1.0),
+        ("primal_dual_integral", "bound_integral", 20.0),
+    ],
+)
+def test_whatever_is_compared_a_missing_solve_is_the_worst(metric: Cost, column: str, charge: float) -> None:
+    found = summary([1.0, None], [1.0, 2.0], metric)
+    frame = found.frame()
+    assert frame[frame["missing"]][column].tolist() == [charge]
+    assert found.lead.ratio > 1
+    assert found.lead.instances == 2
+
+
+def test_fewer_proofs_than_the_baseline_stand_in_the_way() -> None:
+    found = summary([1.0] * 9 + [100.0], [10.0 + k for k in range(10)])
+    assert found.lead.ratio < 1
+    assert (found.lead.finding, found.lead.obstacle) == (
+        "undecided",
+        "it finishes 9 of 10 solves, the baseline 10",
+    )
+    assert summary([1.0] * 9 + [100.0], [10.0 + k for k in range(9)] + [100.0]).lead.finding == "better"
+
+
+def test_a_wrong_proof_counts_as_missing() -> None:
+    measured = [solved(RULE.name, k, 1.0, bound=8.0 if k == 3 else 7.0) for k in range(8)]
+    measured += [solved(BASELINE.name, k, 10.0) for k in range(8)]
+    found = summarise(measured, METHODS, BASELINE.name, EvaluationConfig(time_limit_s=LIMIT_S))
+    assert found.lead.missing == 1
+    assert found.lead.finding == "undecided"
+    assert "m3, seed 0, pseudocost_product: m3: relpscost ended optimal with 7.0" in found.failures[0]
+    assert len(found.mismatches) == 1
+
+
+def test_by_another_metric_the_time_is_known_too() -> None:
+    slow = summary([20.0] * 8, [10.0 + k for k in range(8)], "nodes", rule_nodes=5)
+    assert slow.lead.finding == "better"
+    (by_time,) = slow.in_cpu_time()
+    assert (by_time.metric, by_time.finding) == ("time", "worse")
+    same = summary([20.0] * 8, [10.0] * 8)
+    assert same.in_cpu_time() == same.leading
+
+
+def test_a_rule_that_never_ends_is_measured_all_the_same_but_not_without_a_baseline() -> None:
+    assert summary([None] * 8, [1.0] * 8).lead.ratio == pytest.approx(LIMIT_S)
+    with pytest.raises(SolverError, match=r"No solve of relpscost could be finished\. the rule hung"):
+        summary([1.0] * 8, [None] * 8)
