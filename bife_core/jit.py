@@ -25,24 +25,30 @@ _PARTS = (_PACKAGE / "features", _PACKAGE / "scip" / "compiled")
 
 
 @cache
+def code_digest() -> str:
+    """Return a hash of all code that is compiled: what computes features, and what rules are compiled to."""
+    content = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        text = path.read_bytes()
+        if any(path.is_relative_to(part) for part in _PARTS) or _MARK.encode() in text:
+            content.update(text)
+    return content.hexdigest()[:16]
+
+
+@cache
 def cache_directory() -> Path:
     """Return the folder compiled code is kept in: below ``BIFE_CACHE_DIR``, or the user's cache directory.
 
     Where neither can be written to, a folder below the system's temporary directory is used, with links to what
     they hold. So it is in a worker: what a worker compiles is executed by no other process.
     """
-    content = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        text = path.read_bytes()
-        if any(path.is_relative_to(part) for part in _PARTS) or _MARK.encode() in text:
-            content.update(text)
-    folder = compiled_code() / content.hexdigest()[:16]
+    folder = compiled_code() / code_digest()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError:
-        own = Path(tempfile.gettempdir()) / "bife-native" / content.hexdigest()[:16]
+        own = Path(tempfile.gettempdir()) / "bife-native" / code_digest()
         _mirror(folder, own)
         return own
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 from bife_core.errors import SolverError
 from bife_core.evaluation.config import EvaluationConfig, ValidationConfig
-from bife_core.evaluation.machine import this_machine
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import high_fidelity
@@ -86,7 +85,7 @@ def choose(
         metric=high.cost,
         warm_up_s=0.0,
     )
-    groups = protocol_solves(labelled(finalists), [setting], protocol, this_machine())
+    groups = protocol_solves(labelled(finalists), [setting], protocol)
     measured = measure(groups, pool, solves, progress=progress, note=note)
     scores = {
         label: _score([one for one in measured if one.cell.method == label], high)

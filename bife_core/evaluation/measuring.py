@@ -16,7 +16,6 @@ from typing import Any
 
 from bife_core.benchmarks.base import Instance
 from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.machine import Machine
 from bife_core.methods.base import Method
 from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import Note, Workers
@@ -90,18 +89,17 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
 
 
 def protocol_solves(
-    methods: dict[str, Method], settings: Sequence[Setting], config: EvaluationConfig, machine: Machine
+    methods: dict[str, Method], settings: Sequence[Setting], config: EvaluationConfig
 ) -> list[tuple[Cell, ...]]:
     """Return all solves in groups; those of a group run in turn on one core.
 
     Seeds are the outer loop, so that a run that stops early has seen as many instances as possible.
     """
-    # The identity of the evaluation: equal methods, instances, settings and machine give equal ones.
+    # The identity of the evaluation: equal methods, instances and settings give equal ones.
     facts = [
         [method.identity for method in methods.values()],
         [[setting.name, [instance.digest for instance in setting.instances]] for setting in settings],
         config.model_dump(mode="json"),
-        machine.digest,
     ]
     scope = _hash(facts)[:16]
     labels = list(methods)
@@ -113,8 +111,8 @@ def protocol_solves(
         own = _hash([scope, job.key])
         if not isinstance(methods[label], ScipMethod):
             return Cell(setting.name, label, Solve(job, (own,), (own,)))
-        # Of SCIP's own rules the latest measurement on this machine is kept for other evaluations too.
-        shared = _hash(["built-in", machine.digest, job.key])
+        # Of SCIP's own rules the latest measurement is kept for other evaluations too.
+        shared = _hash(["built-in", job.key])
         found_under = (shared, own) if config.reuse_baseline else (own,)
         return Cell(setting.name, label, Solve(job, found_under, stored_under=(own, shared)))
 

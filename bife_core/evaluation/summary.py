@@ -14,10 +14,10 @@ from bife_core.agreement import contradictions, refuted
 from bife_core.errors import SolverError
 from bife_core.evaluation.comparing import Comparison, compare, compare_pair
 from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.machine import Machine, this_machine
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
 from bife_core.evaluation.metrics import solve_frame
 from bife_core.evaluation.verdict import verdict
+from bife_core.machine import Machine, this_machine
 from bife_core.methods.base import AnyMethod, Method
 from bife_core.methods.loading import load_method
 from bife_core.sandbox import Note, Workers
@@ -156,7 +156,7 @@ def evaluate(
     every = labelled([*methods, baseline])
     machine = this_machine()
     measured = measure(
-        protocol_solves(every, settings, config, machine),
+        protocol_solves(every, settings, config),
         pool,
         solves,
         warm_up_s=config.warm_up_s,

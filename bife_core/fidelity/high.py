@@ -145,7 +145,10 @@ def solve_each(
         As `run_solves`.
     """
     settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
-    groups = [[Solve.of(SolveJob.of(instance, method, settings))] for instance in instances]
+    portable = config.cost in {"nodes", "lp_iterations"}
+    groups = [
+        [Solve.of(SolveJob.of(instance, method, settings), portable=portable)] for instance in instances
+    ]
     return run_solves(groups, solves, pool, note=note, until_unix_s=until_unix_s)
 
 

@@ -6,11 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 
 class Workers(ABC):
     """Runs functions of `bife_core` elsewhere; used in a ``with`` statement, it is closed at its end."""
+
+    remote: ClassVar[bool] = False
+    """Whether calls may run on another machine than this one."""
 
     @property
     @abstractmethod

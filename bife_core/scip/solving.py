@@ -111,6 +111,8 @@ class SolveResult(Value):
     undecided, rule_errors, overtime, featureless : int
         Branchings handed over because the rule gave no usable number, raised, had used up its guard's share of
         time, or could not be given features; as in `BranchingStats`.
+    machine : str
+        Digest of the machine it ran on, see `bife_core.machine`; empty where nobody noted it.
     """
 
     instance: str
@@ -140,6 +142,7 @@ class SolveResult(Value):
     overtime: int = 0
     featureless: int = 0
     versions: dict[str, str]
+    machine: str = ""
 
     @property
     def finished(self) -> bool:

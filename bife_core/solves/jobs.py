@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
+from bife_core.jit import code_digest
+from bife_core.machine import here
 from bife_core.methods.base import AnyMethod, Method
+from bife_core.methods.scip import ScipMethod
 from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, solve, versions
 from bife_core.values import Value
 
@@ -57,12 +61,13 @@ class SolveJob(Value):
 
     @property
     def key(self) -> str:
-        """Hash of all a result depends on but the machine."""
+        """Hash of all a result depends on but the machine: model, method, settings, SCIP and the code of features."""
         facts = {
             "digest": self.instance_digest,
             "method": self.method.identity,
             "settings": self.settings.model_dump(mode="json"),
             "scip": versions()["scip"],
+            "code": "" if isinstance(self.method, ScipMethod) else code_digest(),
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
@@ -86,16 +91,25 @@ class Solve:
         What is solved.
     found_under, stored_under : tuple of str
         Keys it may be found under, in the order they are looked up, and those it is stored under.
+    portable : bool
+        Whether a result of another machine will do, since no seconds are read from it.
     """
 
     job: SolveJob
     found_under: tuple[str, ...]
     stored_under: tuple[str, ...]
+    portable: bool = False
 
     @classmethod
-    def of(cls, job: SolveJob) -> Solve:
+    def of(cls, job: SolveJob, *, portable: bool = False) -> Solve:
         """Return a solve that is known by its job's key alone."""
-        return cls(job, (job.key,), (job.key,))
+        return cls(job, (job.key,), (job.key,), portable)
+
+    def keys(self, names: Sequence[str], machine: str) -> tuple[str, ...]:
+        """Return the keys of the store for results of a machine."""
+        if self.portable:
+            return tuple(names)
+        return tuple(hashlib.sha256(f"{name} {machine}".encode()).hexdigest() for name in names)
 
 
 _warm = False
@@ -114,5 +128,5 @@ def work(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
     result = solve(todo.path, todo.method, settings=todo.settings)
     if result.status in INTERRUPTED:
         raise SolverError(f"The solve of {todo.instance} under {todo.method.name} was interrupted.")
-    named = result.model_copy(update={"instance": todo.instance})
+    named = result.model_copy(update={"instance": todo.instance, "machine": here()})
     return SolveOutcome(result=named).model_dump(mode="json")

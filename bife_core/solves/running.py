@@ -14,8 +14,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from bife_core.errors import BifeError, RuleError
+from bife_core.machine import here
 from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.scip.builtin import RPB
@@ -24,6 +26,9 @@ from bife_core.solves.store import SolveStore
 
 _WORK: Final = "bife_core.solves.jobs:work"
 _CONTROL: Final = ScipMethod(name=RPB)
+_ANSWER_S: Final = 300.0
+
+_known_machines: WeakKeyDictionary[Workers, str] = WeakKeyDictionary()
 
 
 class OutOfTimeError(BifeError):
@@ -69,6 +74,7 @@ class _Run:
     warm_up_s: float
     note: Note | None
     until_unix_s: float | None
+    machine: str
 
     def submit(self, jobs: Sequence[SolveJob]) -> list[Future[Any]]:
         warm = {"warm_up_s": self.warm_up_s} if self.warm_up_s else {}
@@ -78,6 +84,15 @@ class _Run:
             limit_s=max(job.limit_s for job in jobs) + 10.0 * self.warm_up_s,
             reads=[job.path for job in jobs],
         )
+
+    def find(self, solve: Solve) -> SolveOutcome | None:
+        keys = solve.keys(solve.found_under, self.machine)
+        return next((known for key in keys if (known := self.store.get(key))), None)
+
+    def keep(self, solve: Solve, outcome: SolveOutcome) -> None:
+        machine = outcome.result.machine if outcome.result is not None else ""
+        for key in solve.keys(solve.stored_under, machine or self.machine):
+            self.store.put(key, outcome)
 
     def over(self) -> bool:
         return self.until_unix_s is not None and time.time() >= self.until_unix_s
@@ -96,7 +111,8 @@ def run_solves(
 ) -> list[Solved]:
     """Do the solves that are not in the store, and return what became of all, in order.
 
-    Every result is stored the moment its worker answers. A failure is an outcome, but is not stored: the next run
+    Every result is stored the moment its worker answers, and found again by the same machine; another machine's seconds
+    are not this one's. A failure is an outcome, but is not stored: the next run
     tries again. A solve whose worker is lost is repeated once, and `note` is told.
 
     Parameters
@@ -121,7 +137,7 @@ def run_solves(
     OSError
         If a result cannot be stored.
     """
-    run = _Run(store, pool, warm_up_s, note, until_unix_s)
+    run = _Run(store, pool, warm_up_s, note, until_unix_s, _machine_of(pool))
     solved = _done(groups, run, progress)
     own_fault = {one.solve.job.method.identity for one in solved if one.outcome.by_rule}
     known = {_control_of(one): one.outcome for one in solved if one.solve.job.method.identity == RPB}
@@ -156,6 +172,15 @@ def run_solves(
     return solved
 
 
+def _machine_of(pool: Workers) -> str:
+    """Return the machine whose seconds count; of several that serve one pool, the first that answers."""
+    if not pool.remote:
+        return here()
+    if pool not in _known_machines:
+        _known_machines[pool] = str(pool.submit("bife_core.machine:here", {}, limit_s=_ANSWER_S).result())
+    return _known_machines[pool]
+
+
 def _control_of(one: Solved) -> str:
     """Return the key of RPB's solve of the same instance with the same settings."""
     return one.solve.job.under(_CONTROL).key
@@ -172,7 +197,7 @@ def _done(
     for group in groups:
         missing = []
         for solve in group:
-            stored = next((known for key in solve.found_under if (known := run.store.get(key))), None)
+            stored = run.find(solve)
             if stored is not None:
                 found[position] = Solved(solve, stored, reused=True)
             else:
@@ -201,7 +226,7 @@ def _done(
                 repeated.add(place)
                 waiting[run.submit([solves[place].job])[0]] = place
                 continue
-            found[place] = Solved(solves[place], _outcome(future, failure, solves[place], run.store))
+            found[place] = Solved(solves[place], _outcome(future, failure, solves[place], run))
             if progress is not None:
                 progress(len(found), len(solves))
     if len(found) < len(solves):
@@ -218,13 +243,10 @@ def _failure(future: Future[Any]) -> WorkerFailure | None:
     return failure
 
 
-def _outcome(
-    future: Future[Any], failure: WorkerFailure | None, solve: Solve, store: SolveStore
-) -> SolveOutcome:
+def _outcome(future: Future[Any], failure: WorkerFailure | None, solve: Solve, run: _Run) -> SolveOutcome:
     if failure is not None:
         by_rule = failure.error_type == RuleError.__name__
         return SolveOutcome(failure=str(failure), by_rule=by_rule, by_machine=failure.by_machine)
     outcome = SolveOutcome.model_validate(future.result())
-    for key in solve.stored_under:
-        store.put(key, outcome)
+    run.keep(solve, outcome)
     return outcome

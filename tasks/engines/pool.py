@@ -24,6 +24,8 @@ class EnginePool(Workers):
         Closed with the pool.
     """
 
+    remote = True
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._closed = False

@@ -11,7 +11,6 @@ from bife_core.agreement import contradictions, disagree
 from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
 from bife_core.errors import SolverError
-from bife_core.evaluation.machine import this_machine
 from bife_core.evaluation.measuring import Setting, labelled, protocol_solves
 from bife_core.evaluation.summary import evaluate
 from bife_core.methods.loading import load_method
@@ -98,7 +97,7 @@ def test_only_when_asked_are_solves_of_scips_branchers_taken_from_another_evalua
 
 def test_the_order_is_fair_to_all_methods(tiny_auctions: list[Instance]) -> None:
     methods = labelled([ScipMethod(name=name) for name in ("pscost", "mostinf", "relpscost")])
-    groups = protocol_solves(methods, tiny(tiny_auctions, 3), CONFIG, this_machine())
+    groups = protocol_solves(methods, tiny(tiny_auctions, 3), CONFIG)
     assert [len(group) for group in groups] == [3] * 6
     for group in groups:
         assert len({(solve.job.instance, solve.job.settings.seed) for solve in group}) == 1
@@ -149,7 +148,9 @@ def test_the_baseline_against_itself_is_even_in_nodes(
     assert summary.lead.node_ratio == pytest.approx(1 / other.lead.node_ratio)
 
 
-def test_without_any_solve_of_the_baseline_there_is_an_error_with_the_reason(pool: WorkerPool, tmp_path: Path) -> None:
+def test_without_any_solve_of_the_baseline_there_is_an_error_with_the_reason(
+    pool: WorkerPool, tmp_path: Path
+) -> None:
     missing = Setting("gone", (Instance("gone", tmp_path / "gone.mps", "0" * 16),))
     with pytest.raises(SolverError, match=r"No solve of relpscost could be finished.*gone"):
         evaluate([ScipMethod(name="pscost")], [missing], CONFIG, pool, SolveStore(tmp_path))

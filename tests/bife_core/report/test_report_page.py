@@ -187,12 +187,12 @@ def test_what_limits_a_result_is_said(summary: EvaluationSummary) -> None:
     rows[0] |= {"status": "timelimit", "wall_s": 9.0, "cpu_s": 1.0}
     rows[1] |= {"wall_s": 9.0, "cpu_s": 1.0}
     rows[2] |= {"wall_s": 9.0, "cpu_s": 1.0, "undecided": 2}
+    rows[3] |= {"failure": "it died"}
     assert summary.machine is not None
     crowded = summary.model_copy(
         update={
             "rows": tuple(rows),
             "workers": summary.machine.physical_cores + 1,
-            "failures": ("i9, seed 0, pscost: it died",),
             "mismatches": ("i1: 3 or 4.",),
         }
     )
@@ -202,7 +202,8 @@ def test_what_limits_a_result_is_said(summary: EvaluationSummary) -> None:
         "times its CPU time",
         "1 of 4 solves ended without a proof and count with the limit of 60 s",
         "left some branchings to SCIP",
-        "i9, seed 0, pscost: it died",
+        f"{rows[3]['instance']}, seed 0, {rows[3]['method']}: it died",
+        "1 of 4 solves are missing or wrong",
         "which is a defect: i1: 3 or 4.",
     ):
         assert text in told

@@ -71,16 +71,24 @@ def test_further_parameters_are_applied(golden_dir: Path) -> None:
     assert result.status == "nodelimit"
 
 
-def test_costs_are_positive_and_an_unbounded_gap_is_large() -> None:
+def test_costs_are_those_of_the_result() -> None:
     result = SolveResult(
         instance="a", method="b", seed=0, status="timelimit", nodes=7, lp_iterations=9, cpu_s=1.5, wall_s=2.0,
-        gap=None, primal_bound=None, dual_bound=1.0, primal_dual_integral=33.0, versions={},
+        gap=0.25, primal_bound=4.0, dual_bound=3.0, primal_dual_integral=33.0, versions={},
     )  # fmt: skip
     assert result.cost("time") == 1.5
     assert result.cost("nodes") == 7
     assert result.cost("lp_iterations") == 9
-    assert result.cost("gap") == 1e20
+    assert result.cost("gap") == 0.25
     assert result.cost("primal_dual_integral") == 33.0
+
+
+def test_a_gap_is_that_of_the_paper(golden_dir: Path) -> None:
+    stopped = solve(golden_dir / "setcover_0.mps.gz", node_limit=1)
+    assert stopped.primal_bound is not None
+    assert stopped.dual_bound is not None
+    off = abs(stopped.primal_bound - stopped.dual_bound)
+    assert stopped.gap == pytest.approx(off / abs(stopped.primal_bound))
 
 
 def test_the_log_is_shown_when_asked_for(

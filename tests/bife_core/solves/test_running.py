@@ -10,12 +10,14 @@ import psutil
 import pytest
 
 from bife_core.benchmarks.base import Instance
+from bife_core.machine import here
 from bife_core.methods.base import Method
+from bife_core.methods.loading import load_method
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.solving import SolveSettings
-from bife_core.solves import Solve, SolveJob, SolveStore, run_solves
+from bife_core.solves import Solve, SolveJob, SolveStore, run_solves, running
 
 SETTINGS = SolveSettings(time_limit_s=60)
 ROUND_ROBIN = """
@@ -37,6 +39,34 @@ def slow(effort: int) -> RuleMethod:
     return RuleMethod(name="slow", source=source)
 
 
+def key_of(solve: Solve) -> str:
+    return solve.keys(solve.stored_under, here())[0]
+
+
+def test_seconds_of_another_machine_are_not_used_but_nodes_may_be(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SolveStore(tmp_path)
+    timed = jobs(tiny_auctions[:1], ScipMethod(name="pscost"))
+    counted = [[Solve.of(timed[0][0].job, portable=True)]]
+    first = run_solves([*timed, *counted], store, pool)
+    assert {one.outcome.result.machine for one in first if one.outcome.result} == {here()}
+    assert [one.reused for one in run_solves([*timed, *counted], store, pool)] == [True, True]
+    monkeypatch.setattr(running, "here", lambda: "another machine")
+    assert [one.reused for one in run_solves([*timed, *counted], store, pool)] == [False, True]
+
+
+def test_a_key_tells_apart_what_a_result_depends_on(
+    tiny_auctions: list[Instance], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = load_method("pseudocost_product")
+    builtin = ScipMethod(name="pscost")
+    before = [SolveJob.of(tiny_auctions[0], method, SETTINGS).key for method in (rule, builtin)]
+    monkeypatch.setattr("bife_core.solves.jobs.code_digest", lambda: "other formulas")
+    after = [SolveJob.of(tiny_auctions[0], method, SETTINGS).key for method in (rule, builtin)]
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, True]
+
+
 def test_a_solve_is_stored_although_an_earlier_one_still_runs(
     tiny_auctions: list[Instance], tmp_path: Path
 ) -> None:
@@ -54,10 +84,11 @@ def test_a_solve_is_stored_although_an_earlier_one_still_runs(
         running = threading.Thread(target=solve_all)
         running.start()
         deadline = time.monotonic() + 60
-        while store.get(queue[1][0].job.key) is None and time.monotonic() < deadline:
+        first, second = (key_of(group[0]) for group in queue)
+        while store.get(second) is None and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert store.get(queue[1][0].job.key) is not None
-        assert store.get(queue[0][0].job.key) is None
+        assert store.get(second) is not None
+        assert store.get(first) is None
     running.join(60)
     assert [failure.kind for failure in ended if isinstance(failure, WorkerFailure)] == ["closed"]
 

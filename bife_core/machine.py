@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -111,3 +112,9 @@ def _first_line(path: Path) -> str | None:
         return path.read_text(encoding="utf-8").strip() or None
     except OSError:
         return None
+
+
+@cache
+def here() -> str:
+    """Return the digest of the machine this process runs on."""
+    return this_machine().digest
