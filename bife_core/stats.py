@@ -150,6 +150,17 @@ def log_ratios(costs_a: Costs, costs_b: Costs) -> NDArray[np.float64]:
     return np.log(a) - np.log(b)
 
 
+def ratio(costs_a: Costs, costs_b: Costs) -> float:
+    """Return the geometric mean over instances of cost a / cost b.
+
+    Raises
+    ------
+    ValueError
+        As `log_ratios`.
+    """
+    return float(np.exp(log_ratios(costs_a, costs_b).mean()))
+
+
 def ratio_interval(
     costs_a: Costs, costs_b: Costs, confidence: float = 0.95, rng: np.random.Generator | int = 0
 ) -> RatioInterval:
@@ -181,15 +192,15 @@ def ratio_interval(
     if not 0 < confidence < 1:
         raise ValueError(f"The confidence must lie between 0 and 1, found {confidence}.")
     logs = log_ratios(costs_a, costs_b)
-    ratio, count = float(np.exp(logs.mean())), logs.size
+    mean, count = float(np.exp(logs.mean())), logs.size
     if count == 1:
         note = "one instance says nothing about others, so there is no interval"
-        return RatioInterval(ratio, None, None, confidence, count, note)
+        return RatioInterval(mean, None, None, confidence, count, note)
     if np.ptp(logs) < _SAME:
         note = "the ratio is the same on every instance, so the interval is a point"
-        return RatioInterval(ratio, ratio, ratio, confidence, count, note)
+        return RatioInterval(mean, mean, mean, confidence, count, note)
     low, high = _bootstrap(logs, confidence, np.random.default_rng(rng))
-    return RatioInterval(ratio, float(np.exp(low)), float(np.exp(high)), confidence, count)
+    return RatioInterval(mean, float(np.exp(low)), float(np.exp(high)), confidence, count)
 
 
 def signed_rank_test(costs_a: Costs, costs_b: Costs) -> float:

@@ -12,7 +12,7 @@ import pandas as pd
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.metrics import METRICS, Metric
 from bife_core.scip.cost import Cost
-from bife_core.stats import holm, ratio_interval, signed_rank_test, win_tie_loss
+from bife_core.stats import holm, ratio, ratio_interval, signed_rank_test, win_tie_loss
 from bife_core.values import Value
 
 Finding = Literal["better", "worse", "undecided"]
@@ -172,8 +172,7 @@ def compare_pair(
     interval = ratio_interval(ours, theirs, confidence=config.confidence, rng=0)
     p_value = signed_rank_test(ours, theirs)
     counts = win_tie_loss(ours, theirs)
-    nodes = ratio_interval(*paired_costs(frame, method, baseline, METRICS["nodes"])).ratio
-    time = ratio_interval(*paired_costs(frame, method, baseline, METRICS["time"])).ratio
+    nodes, time = (ratio(*paired_costs(frame, method, baseline, METRICS[name])) for name in ("nodes", "time"))
     return Comparison(
         setting=str(frame["setting"].iloc[0]),
         method=method,
