@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from mlflow.exceptions import MlflowException
 
 from tasks.progress import note_listener
 from tasks.tracking import store
+
+T = TypeVar("T")
 
 RETRY_S: Final = 20.0
 """Wall seconds between two attempts to reach a server that is away: each attempt holds the search up."""
@@ -18,6 +21,10 @@ TROUBLE: Final = (*store.TRACKING_TROUBLE, store.TrackingError)
 
 _NOT_OF_THE_RECORD: Final = (401, 403, 408, 429)
 """Refusals that have nothing to do with what was sent."""
+
+
+class RefusedError(store.TrackingError):
+    """MLflow will not take what was written, now or later."""
 
 
 class Outage:
@@ -69,6 +76,32 @@ def refuses(error: BaseException) -> bool:
         return False
     status = int(error.get_http_status_code())  # type: ignore[no-untyped-call]
     return 400 <= status < 500 and status not in _NOT_OF_THE_RECORD
+
+
+def twice(write: Callable[[], T], between: Callable[[], object] | None = None) -> T:
+    """Write, and once more if it is refused, with a look at what is there now in between.
+
+    Machines that share a server share no lock: one that writes the same at the same moment can be in the way of
+    this one, and is done by the second time.
+
+    Raises
+    ------
+    RefusedError
+        If it is refused again.
+    """
+    try:
+        return write()
+    except TROUBLE as error:
+        if not refuses(error):
+            raise
+    if between is not None:
+        between()
+    try:
+        return write()
+    except TROUBLE as error:
+        if refuses(error):
+            raise RefusedError(store.first_line(error)) from error
+        raise
 
 
 def note(sentence: str) -> None:
