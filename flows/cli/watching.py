@@ -16,7 +16,7 @@ from rich.text import Text
 
 from bife_core.evolution import EvolutionState
 from flows.cli.consoles import duration, number, say
-from flows.operate.observer import Observer
+from flows.reporting.observer import Observer
 
 _REFRESH_PER_S = 2.0
 """Few: solves are being timed on the same machine."""

@@ -18,7 +18,7 @@ from bife_core.errors import BifeError
 from bife_core.evolution.journal import stop_journals
 from flows.operate.abandoned import cancel_own, close_abandoned
 from flows.operate.embedded import install
-from flows.operate.observer import Observer, observing
+from flows.reporting.observer import Observer, observing
 from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.storage import require_storage

@@ -26,7 +26,7 @@ from bife_core import plots
 from bife_core.evolution import EvolutionState
 from bife_core.evolution.files import sample_rows
 from bife_core.search import CostPoint, SearchCost
-from flows.operate.observer import observer
+from flows.reporting.observer import observer
 
 _TABLE_COLUMNS = ("id", "f_hf", "f_lf", "operator", "generation", "parents", "failure", "thought")
 _TABLE_ROWS = 50
