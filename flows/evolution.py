@@ -11,6 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evolution import Driver, EvolutionState, Journal, Workshop
+from bife_core.evolution.assembling import CONCURRENT_WORK
 from bife_core.search import Search, open_search
 from flows.collection import collection
 from flows.reporting.artifacts import EvolutionPage, show_verdict
@@ -35,15 +36,11 @@ from tasks.tracking.projection import Projection
 from tasks.tracking.views import charts_url, table_url
 
 
-CONCURRENT_TASKS = 16
-"""Samples a model API is asked for at once; solves wait for a core whatever this is."""
-
-
 @flow(
     name="evolution",
     flow_run_name="evolution {config.instances.label}",
     on_running=[name_owner],
-    task_runner=ThreadPoolTaskRunner(max_workers=CONCURRENT_TASKS),  # type: ignore[arg-type]
+    task_runner=ThreadPoolTaskRunner(max_workers=CONCURRENT_WORK),  # type: ignore[arg-type]
 )
 @in_plain_words
 def evolution(
