@@ -25,6 +25,13 @@ def note_listener() -> Note | None:
     return _note_listener.get()
 
 
+def note(sentence: str) -> None:
+    """Have whoever watches this run read a sentence."""
+    listener = note_listener()
+    if listener is not None:
+        listener(sentence)
+
+
 @contextmanager
 def listening(listener: Progress, note: Note | None = None) -> Iterator[None]:
     """Have `listener` and `note` called by all tasks started inside."""

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from mlflow.exceptions import MlflowException
 
-from tasks.progress import note_listener
+from tasks.progress import note
 from tasks.tracking import store
 
 T = TypeVar("T")
@@ -102,10 +102,3 @@ def twice(write: Callable[[], T], between: Callable[[], object] | None = None) -
         if refuses(error):
             raise RefusedError(store.first_line(error)) from error
         raise
-
-
-def note(sentence: str) -> None:
-    """Have whoever watches this run read a sentence."""
-    listener = note_listener()
-    if listener is not None:
-        listener(sentence)

@@ -33,7 +33,7 @@ from bife_core.evolution.journal import (
     Unanswered,
     read_journal,
 )
-from bife_core.search import ReflectionRequest, Sample
+from bife_core.search import ReflectionRequest
 from tasks.tracking import prompts, store, views
 from tasks.tracking.marker import write_marker
 from tasks.tracking.outage import TROUBLE, RefusedError, outage, refuses, twice
@@ -283,7 +283,9 @@ class Projection:
         if best is not None:
             metrics |= {"final_f_lf": best.f_lf, "final_f_hf": best.f_hf}
             tags = {"best_sample": best.id, "best_sha": best.sha or ""}
-        about = abstract(best)
+        about = "No sampled rule was of use; the reasons are in samples.json."
+        if best is not None:
+            about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         if entry.ended_by is not None:
             about = f"{entry.ended_by}\n\n{about}"
         tags |= {ENDED_BY: entry.ended_by or "search.samples", "mlflow.note.content": about}
@@ -350,13 +352,6 @@ def generation_metrics(entry: Completed) -> dict[str, float | None]:
         "completion_tokens": float(spent.completion_tokens),
         "cost_usd": float(spent.cost_usd) if spent.cost_usd is not None else None,
     }
-
-
-def abstract(best: Sample | None) -> str:
-    """Return what stands on the page of an evolution's run."""
-    if best is None:
-        return "No sampled rule was of use; the reasons are in samples.json."
-    return f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
 
 
 def _calls(entry: AnyEntry) -> list[TracedCall]:

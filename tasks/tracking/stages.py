@@ -14,10 +14,11 @@ from bife_core.files import write_whole
 from bife_core.values import Value
 from tasks.home import project_home
 from tasks.locks import process_lock
+from tasks.progress import note
 from tasks.storage import share
 from tasks.tracking import store
 from tasks.tracking.marker import read_marker, write_marker
-from tasks.tracking.outage import TROUBLE, RefusedError, note, outage, twice
+from tasks.tracking.outage import TROUBLE, RefusedError, outage, twice
 
 FILE: Final = "stage.json"
 
