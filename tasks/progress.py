@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from bife_core.sandbox import Note
+if TYPE_CHECKING:
+    from bife_core.sandbox import Note
 
 Progress = Callable[[int, int], None]
 """Called with (done, of how many)."""
