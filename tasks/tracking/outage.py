@@ -40,28 +40,40 @@ class Outage:
         self.reason = ""
         self._retry_at_s = 0.0
 
-    @property
-    def waiting(self) -> bool:
-        """Whether it is too early to try again."""
-        return time.monotonic() < self._retry_at_s
+    def reach(self, write: Callable[[], T], *, now: bool = False) -> T | None:
+        """Write, and return what that gave, or None if the server does not answer or it is too early to try again.
 
-    def met(self, error: BaseException) -> None:
-        """Take note that the server did not answer."""
-        self._retry_at_s = time.monotonic() + RETRY_S
-        first = not self.reason
-        self.reason = store.first_line(error)
-        if first:
-            note(
-                f"MLflow at {store.tracking_uri()} does not take records ({self.reason}); the run goes on, and they "
-                "are kept on disk until it does."
-            )
+        Parameters
+        ----------
+        now : bool
+            Whether to try although it did not answer a moment ago.
 
-    def over(self) -> None:
-        """Take note that the server answers."""
+        Raises
+        ------
+        RefusedError
+            If it answers, and will not take what is written.
+        """
+        if time.monotonic() < self._retry_at_s and not now:
+            return None
+        try:
+            written = write()
+        except RefusedError:
+            raise
+        except TROUBLE as error:
+            self._retry_at_s = time.monotonic() + RETRY_S
+            first = not self.reason
+            self.reason = store.first_line(error)
+            if first:
+                note(
+                    f"MLflow at {store.tracking_uri()} does not take records ({self.reason}); the run goes on, and "
+                    "they are kept on disk until it does."
+                )
+            return None
         self._retry_at_s = 0.0
         if self.reason:
             self.reason = ""
             note(f"MLflow at {store.tracking_uri()} takes records again.")
+        return written
 
 
 outage = Outage()

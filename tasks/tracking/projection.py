@@ -145,19 +145,13 @@ class Projection:
             if not new:
                 return True
             try:
-                if outage.waiting and not now:
-                    return False
-                self._deliver(new)
-            except TROUBLE as error:
-                # What was written in that moment may have arrived or not: it is looked up again.
-                self._in_mlflow = None
-                outage.met(error)
-                return False
-            else:
-                outage.over()
-                return True
+                whole = outage.reach(partial(self._deliver, new), now=now) or False
             finally:
                 write_marker(self.folder, self.run_id, self._place)
+            if not whole:
+                # What was written in that moment may have arrived or not: it is looked up again.
+                self._in_mlflow = None
+            return whole
 
     def interrupt(self, reason: str) -> None:
         """Mark the run as stopped by a person, to be taken up again; one that has ended is left as it is.
@@ -170,19 +164,20 @@ class Projection:
                 store.log(self.run_id, tags={STOPPED: reason})
                 store.end_run(self.run_id, "KILLED")
 
-    def _deliver(self, new: Sequence[tuple[AnyEntry, int]]) -> None:
+    def _deliver(self, new: Sequence[tuple[AnyEntry, int]]) -> bool:
         if isinstance(new[0][0], Opened):
             self._opened = new[0][0]
         if self._in_mlflow is None:
             self._learn()
         if self.complete:
             self._place = new[-1][1]
-            return
+            return True
         self._trace([entry for entry, _ in new])
         milestones = [place for entry, place in new if isinstance(entry, Completed | Ended)]
         for entry, place in new:
             self._hand_over(entry, with_files=place in milestones[-1:])
             self._place = place
+        return True
 
     def _learn(self) -> None:
         """Find or make the parent run, and learn what MLflow has of it."""

@@ -18,7 +18,7 @@ from tasks.progress import note
 from tasks.storage import share
 from tasks.tracking import store
 from tasks.tracking.marker import read_marker, write_marker
-from tasks.tracking.outage import TROUBLE, RefusedError, outage, twice
+from tasks.tracking.outage import RefusedError, outage, twice
 
 FILE: Final = "stage.json"
 
@@ -106,16 +106,14 @@ def project_stage(folder: Path, *, now: bool = False) -> str:
         If MLflow refuses it.
     """
     stage = read_stage(folder)
-    if stage is None or (outage.waiting and not now):
+    if stage is None:
         return ""
     try:
-        run_id = twice(partial(_write, folder, stage))
+        run_id = outage.reach(lambda: twice(partial(_write, folder, stage)), now=now)
     except RefusedError as error:
         raise store.TrackingError(f"MLflow refused the record {folder / FILE} ({error}).") from error
-    except TROUBLE as error:
-        outage.met(error)
+    if run_id is None:
         return ""
-    outage.over()
     write_marker(folder, run_id, (folder / FILE).stat().st_size)
     return run_id
 
