@@ -50,9 +50,9 @@ def pipeline_cost(preset_name: str) -> None:
     """Print what a run costs beside its work, and what it leaves."""
     from bench.sizes import Databases, sizes  # imports what counts as start-up
     from bife_core.presets import preset
-    from flows.operate.observer import Observer
     from flows.operate.running import run, start_embedded_api
     from flows.pipeline import pipeline
+    from flows.reporting.observer import Observer
     from tasks.home import project_home
     from tasks.tracking import require_store
     from tasks.workers import close_workers

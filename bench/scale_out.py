@@ -75,9 +75,9 @@ def in_own_home(runner: str, kill: bool) -> dict[str, Any]:
 def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
     """Run the pipeline here, on the cluster at an address if there is one."""
     from bife_core.presets import preset, with_overrides
-    from flows.operate.observer import Observer
     from flows.operate.running import run
     from flows.pipeline import pipeline
+    from flows.reporting.observer import Observer
     from tasks.workers import close_workers
 
     killed: list[int] = []

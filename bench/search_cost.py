@@ -32,7 +32,7 @@ from bife_core.search import SEARCHES
 
 if TYPE_CHECKING:
     from bife_core.evolution import EvolutionState
-    from flows.operate.observer import Observer
+    from flows.reporting.observer import Observer
 
 ABLATION, TUNER, PAPER = "bife_without_f_lf", "llm4branch", "bife"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from prefect import flow
 
 from bife_core.config import PipelineConfig
-from flows.operate.abandoned import name_owner
-from flows.operate.observer import noted, observer
+from flows.reporting.observer import noted, observer
+from flows.reporting.ownership import name_owner
 from flows.results import CollectionResult, TrackedRun
 from tasks.collection import collect, track_collection
 from tasks.states import in_plain_words, told

@@ -14,10 +14,10 @@ from bife_core.config import InstancesConfig, PipelineConfig, protocol
 from bife_core.methods.loading import load_method
 from bife_core.report import Story
 from bife_core.scip.builtin import BUILTIN_METHODS
-from flows.operate.abandoned import name_owner
-from flows.operate.artifacts import show_verdict
-from flows.operate.observer import noted, observer
 from flows.registration import present_champion, refusal_notes, register_rule
+from flows.reporting.artifacts import show_verdict
+from flows.reporting.observer import noted, observer
+from flows.reporting.ownership import name_owner
 from flows.results import EvaluationResult, TrackedRun
 from flows.verdicts import comparison, evaluation_verdict
 from tasks.evaluation import (

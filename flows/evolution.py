@@ -11,13 +11,13 @@ from pydantic.json_schema import SkipJsonSchema
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evolution import Driver, EvolutionState, Journal, Workshop
+from bife_core.evolution.assembling import CONCURRENT_WORK
 from bife_core.search import Search, open_search
 from flows.collection import collection
-from flows.operate.abandoned import name_owner
-from flows.operate.artifacts import EvolutionPage, show_verdict
-from flows.operate.events import EVOLUTION_ENDED, announce, stands_alone
-from flows.operate.model_key import model_key
-from flows.operate.observer import observer
+from flows.reporting.artifacts import EvolutionPage, show_verdict
+from flows.reporting.events import EVOLUTION_ENDED, announce, stands_alone
+from flows.reporting.observer import observer
+from flows.reporting.ownership import name_owner
 from flows.results import EvolutionResult, TrackedRun
 from flows.verdicts import evolution_verdict, links
 from tasks.evolution import (
@@ -28,21 +28,19 @@ from tasks.evolution import (
     share_evolution,
 )
 from tasks.instances import InstanceSet, prepare_instances
+from tasks.model_key import model_key
 from tasks.searching import TaskExecutor
 from tasks.states import in_plain_words, told
 from tasks.tracking import EVOLUTION, run_url
 from tasks.tracking.projection import Projection
 from tasks.tracking.views import charts_url, table_url
 
-CONCURRENT_TASKS = 16
-"""Samples a model API is asked for at once; solves wait for a core whatever this is."""
-
 
 @flow(
     name="evolution",
     flow_run_name="evolution {config.instances.label}",
     on_running=[name_owner],
-    task_runner=ThreadPoolTaskRunner(max_workers=CONCURRENT_TASKS),  # type: ignore[arg-type]
+    task_runner=ThreadPoolTaskRunner(max_workers=CONCURRENT_WORK),  # type: ignore[arg-type]
 )
 @in_plain_words
 def evolution(

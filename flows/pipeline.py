@@ -9,10 +9,10 @@ from bife_core.search import Sample, open_search
 from flows.collection import collection
 from flows.evaluation import evaluation
 from flows.evolution import evolution
-from flows.operate.abandoned import name_owner
-from flows.operate.artifacts import show_verdict
-from flows.operate.observer import observer
 from flows.registration import present_champion, refusal_notes, register_rule
+from flows.reporting.artifacts import show_verdict
+from flows.reporting.observer import observer
+from flows.reporting.ownership import name_owner
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 from flows.validation import choose_final
 from flows.verdicts import comparison, pipeline_verdict

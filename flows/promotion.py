@@ -12,10 +12,10 @@ from prefect.input import RunInput
 from pydantic import Field
 
 from bife_core.errors import ConfigError
-from flows.operate.abandoned import name_owner
-from flows.operate.artifacts import show_verdict
-from flows.operate.events import present_run
-from flows.operate.observer import observer
+from flows.reporting.artifacts import show_verdict
+from flows.reporting.events import present_run
+from flows.reporting.observer import observer
+from flows.reporting.ownership import name_owner
 from flows.verdicts import link
 from tasks.registry.champions import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
 from tasks.states import in_plain_words, told

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bife_core.config import PipelineConfig
-from flows.operate.events import CHALLENGER_REGISTERED, announce
-from flows.operate.observer import noted, observer
+from flows.reporting.events import CHALLENGER_REGISTERED, announce
+from flows.reporting.observer import noted, observer
 from flows.results import EvaluationResult
 from tasks.registry import (
     CHALLENGER,

@@ -7,7 +7,7 @@ from pathlib import Path
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.choosing import Choice
 from bife_core.search import Sample
-from flows.operate.observer import observer
+from flows.reporting.observer import observer
 from flows.results import EvolutionResult
 from tasks.evaluation_files import search_record
 from tasks.instances import prepare_instances

@@ -39,7 +39,7 @@ def collect(
     home, name = project_home(), f"{instances.label}-{instances.fingerprint()}"
     lock = home.locks / f"collection-{name}.lock"
     directory = home.decisions / name
-    with alone_at(lock, f"the collection for {instances.label}", note_listener()):
+    with alone_at(lock, f"the collection for {instances.label}"):
         recall(directory)
         summary = collect_decisions(
             benchmark(instances),

@@ -92,7 +92,7 @@ def evaluate(
     home = project_home()
     content = hashlib.sha256("".join(chosen.content for chosen in settings.values()).encode()).hexdigest()
     lock = home.locks / f"evaluation-{methods[0].identity}-{content[:16]}.lock"
-    with alone_at(lock, f"the evaluation of {methods[0].name}", note_listener()):
+    with alone_at(lock, f"the evaluation of {methods[0].name}"):
         summary = _evaluate(
             methods,
             [Setting(name, chosen.instances) for name, chosen in settings.items()],

@@ -77,7 +77,7 @@ def alone_in_evolution(key: str) -> Iterator[Path]:
     given to others at the end, whatever end.
     """
     folder = project_home().runs / key
-    with alone_at(project_home().locks / f"evolution-{key}.lock", f"the evolution {key}", note_listener()):
+    with alone_at(project_home().locks / f"evolution-{key}.lock", f"the evolution {key}"):
         recall(folder)
         try:
             yield folder

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final
 
 from bife_core.errors import BifeError
+from tasks.progress import note
 
 _AT_ONCE_S: Final = 0.5
 _LOOK_AGAIN_S: Final = 2.0
@@ -60,10 +61,11 @@ def process_lock(path: Path, timeout_s: float = 120.0) -> Iterator[None]:
 
 
 @contextmanager
-def alone_at(path: Path, work: str, waiting: Callable[[str], None] | None) -> Iterator[None]:
+def alone_at(path: Path, work: str) -> Iterator[None]:
     """Hold the lock of a piece of work, waiting without limit while another process is at the very same.
 
-    Both would pay for it otherwise. Who waits finds the other's results, or goes on where it was killed.
+    Both would pay for it otherwise. Who waits finds the other's results, or goes on where it was killed; whoever
+    watches is told once.
 
     Parameters
     ----------
@@ -71,8 +73,6 @@ def alone_at(path: Path, work: str, waiting: Callable[[str], None] | None) -> It
         File of the lock.
     work : str
         What is being done, for the sentence a person reads.
-    waiting : callable or None
-        Told, once, that somebody else is at it.
     """
     with ExitStack() as held:
         patience_s, told = _AT_ONCE_S, False
@@ -80,10 +80,8 @@ def alone_at(path: Path, work: str, waiting: Callable[[str], None] | None) -> It
             try:
                 held.enter_context(process_lock(path, patience_s))
             except LockTimeoutError:
-                if waiting is not None and not told:
-                    waiting(
-                        f"Another process is at {work}; this one waits for it and then uses what it found."
-                    )
+                if not told:
+                    note(f"Another process is at {work}; this one waits for it and then uses what it found.")
                 patience_s, told = _LOOK_AGAIN_S, True
             else:
                 break

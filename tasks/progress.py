@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from bife_core.sandbox import Note
+if TYPE_CHECKING:
+    from bife_core.sandbox import Note
 
 Progress = Callable[[int, int], None]
 """Called with (done, of how many)."""
@@ -23,6 +25,13 @@ def progress_listener() -> Progress | None:
 def note_listener() -> Note | None:
     """Return who is told of mishaps, or None."""
     return _note_listener.get()
+
+
+def note(sentence: str) -> None:
+    """Have whoever watches this run read a sentence."""
+    listener = note_listener()
+    if listener is not None:
+        listener(sentence)
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def show(
         *([("reference of", known.benchmark)] if known is not None and known.benchmark else ()),
         ("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())),
         ("hash", rule.sha),
-        *evidence(reference),
+        *_kept(reference),
     ]
     if rule.features is None:
         show_facts(
@@ -121,20 +121,17 @@ def registered_rules() -> list[RegisteredRule]:
     return list_rules()
 
 
-def evidence(reference: str) -> list[tuple[str, str]]:
-    """Return what is known of a registered rule, labelled; nothing for any other."""
+def _kept(reference: str) -> list[tuple[str, str]]:
+    """Return what the registry keeps beside a registered rule, labelled; nothing for any other."""
     if not reference.startswith("models:"):
         return []
-    for version in registered_rules():
-        names = {version.reference, *(f"models:/{version.name}@{alias}" for alias in version.aliases)}
-        if reference in names:
-            known = [("version", f"{version.version} {' '.join(version.aliases)}".strip())]
-            return known + [
-                (name.replace("_", " "), _short(version.tags, name))
-                for name in sorted(version.tags)
-                if name != "sha"
-            ]
-    return []
+    from tasks.registry import registered
+
+    found = registered(reference)
+    tags = [
+        (name.replace("_", " "), _short(found.tags, name)) for name in sorted(found.tags) if name != "sha"
+    ]
+    return [("version", " ".join((str(found.version), *found.aliases))), *tags]
 
 
 def _short(tags: dict[str, str], name: str) -> str:

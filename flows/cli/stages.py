@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
 
 import typer
@@ -183,7 +184,8 @@ def run_flow(
         # Opened before Prefect starts, so that a folder that cannot be used is reported at once.
         for _, reason in getattr(benchmark(config.instances), "left_out", ()):
             say(console, f"left out: {reason}")
-        with watching(console) as watcher, ending_at_once(watcher.close, report_interruption):
+        told = partial(report_interruption, GO_ON)
+        with watching(console) as watcher, ending_at_once(watcher.close, told):
             return run(watcher, flow, *args, **kwargs)
     except KeyboardInterrupt as error:
         raise Interrupted(GO_ON) from error

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from flows.cli.consoles import show_facts, show_table, standard_output
 from flows.cli.outcome import CommandEnd, ExitCode
+from flows.operate.servers import LOOPBACK, MLFLOW_PORT, PREFECT_PORT, with_own_code
 
 if TYPE_CHECKING:
     from tasks.home import Home
@@ -28,8 +29,8 @@ def _port(page: str, usual: int) -> Any:
     return typer.Option(min=1, max=65535, metavar="PORT", show_default=shown, help=f"Port of {page}.")
 
 
-MlflowPort = Annotated[int | None, _port("MLflow", 5000)]
-PrefectPort = Annotated[int | None, _port("Prefect", 4200)]
+MlflowPort = Annotated[int | None, _port("MLflow", MLFLOW_PORT)]
+PrefectPort = Annotated[int | None, _port("Prefect", PREFECT_PORT)]
 
 
 def up(
@@ -41,7 +42,7 @@ def up(
         typer.Option(
             metavar="ADDRESS", help="Address to listen on. Other than loopback needs BIFE_SERVER_AUTH."
         ),
-    ] = "127.0.0.1",
+    ] = LOOPBACK,
     mlflow_port: MlflowPort = None,
     prefect_port: PrefectPort = None,
 ) -> None:
@@ -84,7 +85,6 @@ def _detached(home: Home, host: str, ports: Mapping[str, int | None]) -> None:
     CommandEnd
         If it ends, with the sentence it ended with.
     """
-    from flows.operate.servers import with_own_code
     from flows.operate.stack import read_state
 
     log = home.root / "logs" / "up.log"
@@ -182,7 +182,7 @@ def ui(mlflow_port: MlflowPort = None, prefect_port: PrefectPort = None) -> None
         show(running.addresses)
         return
     ports = {"MLflow": mlflow_port, "Prefect": prefect_port}
-    with stop_signals(), Programs(project_home(), Access.at("127.0.0.1"), ports) as programs:
+    with stop_signals(), Programs(project_home(), Access.at(LOOPBACK), ports) as programs:
         try:
             for note in programs.start_pages():
                 console.print(note)

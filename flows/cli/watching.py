@@ -16,7 +16,7 @@ from rich.text import Text
 
 from bife_core.evolution import EvolutionState
 from flows.cli.consoles import duration, number, say
-from flows.operate.observer import Observer
+from flows.reporting.observer import Observer
 
 _REFRESH_PER_S = 2.0
 """Few: solves are being timed on the same machine."""
@@ -54,7 +54,7 @@ class _Stage:
         self.left_s = None if pace_s is None else pace_s * (total - done)
 
 
-class Watcher(Observer):
+class Display(Observer):
     """Keeps what is known of the stages for those who show it; passes notes on, each once."""
 
     def __init__(self, console: Console) -> None:
@@ -90,16 +90,16 @@ class Watcher(Observer):
 
 
 @contextmanager
-def watching(console: Console) -> Iterator[Watcher]:
+def watching(console: Console) -> Iterator[Display]:
     """Yield the observer that fits where `console` writes to."""
     if not console.is_terminal:
-        yield PlainWatcher(console)
+        yield PlainDisplay(console)
         return
-    with LiveWatcher(console) as watcher:
+    with LiveDisplay(console) as watcher:
         yield watcher
 
 
-class PlainWatcher(Watcher):
+class PlainDisplay(Display):
     """Writes a line when a stage begins, when a generation is complete, and now and then in between."""
 
     def __init__(self, console: Console) -> None:
@@ -132,7 +132,7 @@ class PlainWatcher(Watcher):
         say(self._console, text)
 
 
-class LiveWatcher(Watcher):
+class LiveDisplay(Display):
     """Redraws a table of generations and a line per stage in place; a context manager."""
 
     def __init__(self, console: Console) -> None:
@@ -141,7 +141,7 @@ class LiveWatcher(Watcher):
         self._spinner = Spinner("dots")
         self._live = Live(console=console, refresh_per_second=_REFRESH_PER_S, get_renderable=self.render)
 
-    def __enter__(self) -> LiveWatcher:
+    def __enter__(self) -> LiveDisplay:
         self._live.start(refresh=True)
         return self
 

@@ -10,8 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import psutil
-from prefect import Flow
-from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import (
     FlowRunFilter,
     FlowRunFilterId,
@@ -26,22 +25,13 @@ from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.states import Cancelled, Crashed
 
+from flows.reporting.ownership import located
+
 GONE: Final = "The process of this run is gone. Retry goes on where it stopped: what was paid for is kept."
 """What a run is marked with when nobody was left to say how it ended."""
 
 _OPEN: Final = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
 _logger = logging.getLogger("prefect.bife")
-
-
-def located(pid: int) -> str:
-    """Return how a run notes a process of this machine: as ``machine:id``."""
-    return f"{socket.gethostname()}:{pid}"
-
-
-def name_owner(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
-    """Note which process a flow run that begins is in; a hook for `on_running`."""
-    with get_client(sync_client=True) as client:
-        client.update_flow_run(flow_run.id, infrastructure_pid=located(os.getpid()))
 
 
 def close_abandoned(client: SyncPrefectClient, suspects: Collection[UUID] | None = None) -> set[UUID]:

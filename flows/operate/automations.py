@@ -14,7 +14,7 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.events.actions import RunDeployment
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 
-from flows.operate.events import CHALLENGER_REGISTERED, EVOLUTION_ENDED
+from flows.reporting.events import CHALLENGER_REGISTERED, EVOLUTION_ENDED
 
 
 @dataclass(frozen=True)

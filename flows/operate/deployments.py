@@ -41,8 +41,8 @@ NIGHTLY: Final = "0 2 * * *"
 
 
 @dataclass(frozen=True)
-class Stage:
-    """A flow that is deployed.
+class Deployment:
+    """A flow as it is deployed.
 
     Attributes
     ----------
@@ -94,36 +94,36 @@ class Stage:
         return f"{self.about}\n\nRuns in MLflow: [{self.experiment}]({experiment_url(self.experiment)})"
 
 
-STAGES: Final[tuple[Stage, ...]] = (
-    Stage(
+DEPLOYMENTS: Final[tuple[Deployment, ...]] = (
+    Deployment(
         collection,
         "Record strong-branching decisions. Instances done before are not solved again.",
         COLLECTION,
     ),
-    Stage(
+    Deployment(
         evolution,
         "Search for a branching rule. Run it again with the same parameters to go on where it stopped.",
         EVOLUTION,
     ),
-    Stage(evaluation, "Compare a rule with a built-in of SCIP on held-out instances.", EVALUATION),
-    Stage(
+    Deployment(evaluation, "Compare a rule with a built-in of SCIP on held-out instances.", EVALUATION),
+    Deployment(
         pipeline,
         "From instances to a registered rule: collection, evolution, evaluation, registration.",
         EVOLUTION,
         nightly=True,
     ),
-    Stage(
+    Deployment(
         promotion,
         "Weigh a challenger against RPB and the champion, ask a person on this page, and promote it or not.",
         at_once=None,
     ),
-    Stage(rollback, "Make the former champion of a registered model champion again.", at_once=None),
+    Deployment(rollback, "Make the former champion of a registered model champion again.", at_once=None),
 )
 """All deployments, in the order a reader meets them; one line more registers another flow."""
 
 
-def register(client: SyncPrefectClient, stages: Sequence[Stage] = STAGES) -> list[str]:
-    """Tell Prefect of all stages and return a sentence for each thing that was changed against a person's will.
+def register(client: SyncPrefectClient, deployments: Sequence[Deployment] = DEPLOYMENTS) -> list[str]:
+    """Tell Prefect of all deployments and return a sentence for each thing that was changed against a person's will.
 
     What a person may change on the page (parameters, schedules, limits, tags, whether it is paused) is set when
     a deployment is made and left alone afterwards; what belongs to the code (form, version, description) is
@@ -135,50 +135,50 @@ def register(client: SyncPrefectClient, stages: Sequence[Stage] = STAGES) -> lis
         template = ProcessWorker.get_default_base_job_template()
         client.create_work_pool(WorkPoolCreate(name=WORK_POOL, type="process", base_job_template=template))
     notes = []
-    for stage in stages:
+    for deployment in deployments:
         try:
-            present = client.read_deployment_by_name(f"{stage.name}/{stage.name}")
+            present = client.read_deployment_by_name(f"{deployment.name}/{deployment.name}")
         except ObjectNotFound:
-            _create(client, stage)
+            _create(client, deployment)
             continue
-        update = DeploymentUpdate(path=None, **_of_the_code(stage))
+        update = DeploymentUpdate(path=None, **_of_the_code(deployment))
         reason = _refusal(present.parameters)
         if reason is not None:
-            notes.append(f"The parameters of {stage.name} no longer fit and were set anew: {reason}")
+            notes.append(f"The parameters of {deployment.name} no longer fit and were set anew: {reason}")
         if reason is not None or not present.parameters:  # `prefect deploy` leaves the forms to us
-            update = update.model_copy(update={"parameters": stage.parameters})
+            update = update.model_copy(update={"parameters": deployment.parameters})
         client.update_deployment(present.id, update)
     register_automations(client)
     return notes
 
 
-def _of_the_code(stage: Stage) -> dict[str, Any]:
+def _of_the_code(deployment: Deployment) -> dict[str, Any]:
     """Return what of a deployment no person changes."""
     return {
         "version": code_version(),
-        "description": stage.description,
-        "entrypoint": stage.entrypoint,
+        "description": deployment.description,
+        "entrypoint": deployment.entrypoint,
         "pull_steps": [],
         "work_pool_name": WORK_POOL,
         "enforce_parameter_schema": True,
-        "parameter_openapi_schema": stage.form,
+        "parameter_openapi_schema": deployment.form,
     }
 
 
-def _create(client: SyncPrefectClient, stage: Stage) -> None:
+def _create(client: SyncPrefectClient, deployment: Deployment) -> None:
     schedule = CronSchedule(cron=NIGHTLY, timezone="UTC")
     nightly = DeploymentScheduleCreate(schedule=schedule, active=False, slug="nightly")
     # More runs wait; their solves would share the cores.
     waiting = ConcurrencyOptions(collision_strategy=ConcurrencyLimitStrategy.ENQUEUE)
     client.create_deployment(
-        flow_id=client.create_flow_from_name(stage.name),
-        name=stage.name,
-        tags=stage.tags,
-        parameters=stage.parameters,
-        schedules=[nightly] if stage.nightly else None,
-        concurrency_limit=stage.at_once,
-        concurrency_options=waiting if stage.at_once else None,
-        **_of_the_code(stage),
+        flow_id=client.create_flow_from_name(deployment.name),
+        name=deployment.name,
+        tags=deployment.tags,
+        parameters=deployment.parameters,
+        schedules=[nightly] if deployment.nightly else None,
+        concurrency_limit=deployment.at_once,
+        concurrency_options=waiting if deployment.at_once else None,
+        **_of_the_code(deployment),
     )
 
 

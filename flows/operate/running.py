@@ -18,7 +18,7 @@ from bife_core.errors import BifeError
 from bife_core.evolution.journal import stop_journals
 from flows.operate.abandoned import cancel_own, close_abandoned
 from flows.operate.embedded import install
-from flows.operate.observer import Observer, observing
+from flows.reporting.observer import Observer, observing
 from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.storage import require_storage
@@ -96,12 +96,11 @@ def start_embedded_api() -> None:
         close_abandoned(client)
 
 
-def report_interruption() -> None:
-    """Have MLflow and Prefect know that this process is being stopped; what cannot be reached is left as it is.
+def report_interruption(reason: str) -> None:
+    """Have MLflow and Prefect know why this process is being stopped; what cannot be reached is left as it is.
 
     A later run with the same settings takes both up again.
     """
-    reason = "Interrupted; the same command goes on where it stopped."
     with suppress(OSError):
         stop_journals(reason)
     mark_interrupted(reason)

@@ -17,8 +17,9 @@ from prefect.client.schemas.objects import FlowRun
 from prefect.workers.process import ProcessJobConfiguration, ProcessWorker, ProcessWorkerResult
 
 from bife_core.errors import BifeError
-from flows.operate.abandoned import close_abandoned, located
+from flows.operate.abandoned import close_abandoned
 from flows.operate.deployments import WORK_POOL, register
+from flows.reporting.ownership import located
 
 _LOOK_EVERY_S: Final = 3.0
 _API_LIMIT_S: Final = 120.0

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 from weakref import WeakSet
@@ -32,10 +33,10 @@ from bife_core.evolution.journal import (
     Unanswered,
     read_journal,
 )
-from bife_core.search import ReflectionRequest, Sample
+from bife_core.search import ReflectionRequest
 from tasks.tracking import prompts, store, views
 from tasks.tracking.marker import write_marker
-from tasks.tracking.outage import TROUBLE, outage, refuses
+from tasks.tracking.outage import TROUBLE, RefusedError, outage, refuses, twice
 from tasks.tracking.sample_runs import Known, SampleRuns
 from tasks.tracking.traces import TracedCall, store_traces, stored_traces
 
@@ -45,6 +46,10 @@ STOPPED: Final = "stopped"
 ENDED_BY: Final = "ended_by"
 """Tag of a run that a limit of its budget ended, or the number of its samples."""
 
+UNTRACED: Final = "untraced"
+"""Tag of a run with calls whose traces MLflow will not take: their names."""
+
+_MOST_NAMED: Final = 100
 _OF_A_GENERATION: Final = (reports.LINEAGE,)
 _OF_THE_END: Final = (
     reports.LINEAGE,
@@ -99,6 +104,7 @@ class Projection:
         self.run_id, self.complete, self.under_way = "", False, False
         self.samples = self.traces = 0
         self._refusals: list[str] = []
+        self._untraced: set[str] = set()
         self._opened: Opened | None = None
         self._place = 0
         self._known: dict[str, Known] = {}
@@ -113,13 +119,13 @@ class Projection:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person must know of entries that MLflow refused for good."""
-        return tuple(self._refusals)
-
-    @property
-    def waiting(self) -> int:
-        """Entries of the journal that MLflow does not have yet."""
-        return sum(1 for _ in read_journal(self.folder, self._place))
+        """What a person must know of entries and traces that MLflow refused for good."""
+        if not self._untraced:
+            return tuple(self._refusals)
+        names = ", ".join(sorted(self._untraced)[:_MOST_NAMED])
+        calls = "1 call" if len(self._untraced) == 1 else f"{len(self._untraced)} calls"
+        untraced = f"MLflow takes no trace of {calls} ({names}); {self.folder / FILE} has all of it."
+        return (*self._refusals, untraced)
 
     def sync(self, *, now: bool = False) -> bool:
         """Deliver what the journal has and MLflow lacks, and say whether nothing is left.
@@ -139,19 +145,13 @@ class Projection:
             if not new:
                 return True
             try:
-                if outage.waiting and not now:
-                    return False
-                self._deliver(new)
-            except TROUBLE as error:
-                # What was written in that moment may have arrived or not: it is looked up again.
-                self._in_mlflow = None
-                outage.met(error)
-                return False
-            else:
-                outage.over()
-                return True
+                whole = outage.reach(partial(self._deliver, new), now=now) or False
             finally:
                 write_marker(self.folder, self.run_id, self._place)
+            if not whole:
+                # What was written in that moment may have arrived or not: it is looked up again.
+                self._in_mlflow = None
+            return whole
 
     def interrupt(self, reason: str) -> None:
         """Mark the run as stopped by a person, to be taken up again; one that has ended is left as it is.
@@ -164,19 +164,20 @@ class Projection:
                 store.log(self.run_id, tags={STOPPED: reason})
                 store.end_run(self.run_id, "KILLED")
 
-    def _deliver(self, new: Sequence[tuple[AnyEntry, int]]) -> None:
+    def _deliver(self, new: Sequence[tuple[AnyEntry, int]]) -> bool:
         if isinstance(new[0][0], Opened):
             self._opened = new[0][0]
         if self._in_mlflow is None:
             self._learn()
         if self.complete:
             self._place = new[-1][1]
-            return
+            return True
         self._trace([entry for entry, _ in new])
         milestones = [place for entry, place in new if isinstance(entry, Completed | Ended)]
         for entry, place in new:
             self._hand_over(entry, with_files=place in milestones[-1:])
             self._place = place
+        return True
 
     def _learn(self) -> None:
         """Find or make the parent run, and learn what MLflow has of it."""
@@ -201,30 +202,18 @@ class Projection:
         )
 
     def _hand_over(self, entry: AnyEntry, *, with_files: bool) -> None:
-        """Deliver an entry, and once more if it is refused; one that is refused twice is left out with a note.
-
-        Machines that share a server share no lock: one that writes the same at the same moment can be in the way of
-        this one, and is done by the second time.
-        """
+        """Deliver an entry; one that is refused for good is left out with a note."""
         try:
-            self._project(entry, with_files=with_files)
-        except TROUBLE as error:
-            if not refuses(error):
-                raise
-            self._learn()
-            if self.complete:
-                return
-            try:
-                self._project(entry, with_files=with_files)
-            except TROUBLE as again:
-                if not refuses(again):
-                    raise
-                self._refusals.append(
-                    f"MLflow refused a record ({store.first_line(again)}): the entry {entry.kind!r} of "
-                    f"{_ms(entry) / 1000:.3f} in {self.folder / FILE}. It is left out there."
-                )
+            twice(partial(self._project, entry, with_files=with_files), self._learn)
+        except RefusedError as error:
+            self._refusals.append(
+                f"MLflow refused a record ({error}): the entry {entry.kind!r} of "
+                f"{_ms(entry) / 1000:.3f} in {self.folder / FILE}. It is left out there."
+            )
 
     def _project(self, entry: AnyEntry, *, with_files: bool) -> None:
+        if self.complete:
+            return
         known = self._known
         match entry:
             case Opened():
@@ -289,7 +278,9 @@ class Projection:
         if best is not None:
             metrics |= {"final_f_lf": best.f_lf, "final_f_hf": best.f_hf}
             tags = {"best_sample": best.id, "best_sha": best.sha or ""}
-        about = abstract(best)
+        about = "No sampled rule was of use; the reasons are in samples.json."
+        if best is not None:
+            about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         if entry.ended_by is not None:
             about = f"{entry.ended_by}\n\n{about}"
         tags |= {ENDED_BY: entry.ended_by or "search.samples", "mlflow.note.content": about}
@@ -306,14 +297,27 @@ class Projection:
         store.log_files(self.run_id, [str(self.folder / name) for name in names])
 
     def _trace(self, entries: Sequence[AnyEntry]) -> None:
-        """Store the calls behind all answers, and those of requests that got none."""
+        """Store the calls behind all answers, and those of requests that got none; name those that are refused."""
         # A call is told of again with a later answer to the same request, as one read back from disk.
         first = {call.name: call for entry in reversed(entries) for call in _calls(entry)}
-        missing = [first[name] for name in sorted(first) if name not in self._mlflow.traces]
-        if missing:
-            store_traces(missing, run_id=self.run_id, experiment_id=store.experiment_id(store.EVOLUTION))
-            self._mlflow.traces.update(call.name for call in missing)
-            self.traces += len(missing)
+        missing = [first[name] for name in sorted(first.keys() - self._mlflow.traces - self._untraced)]
+        if not missing:
+            return
+        number = store.experiment_id(store.EVOLUTION)
+        try:
+            refused = store_traces(missing, run_id=self.run_id, experiment_id=number)
+        except TROUBLE as error:
+            if not refuses(error):
+                raise
+            refused = {call.name for call in missing}
+        if refused:
+            refused |= self._untraced
+            # A server that takes this is not away: what it lacks now it will not take later either.
+            store.log(self.run_id, tags={UNTRACED: " ".join(sorted(refused)[:_MOST_NAMED])})
+            self._untraced = refused
+        delivered = {call.name for call in missing} - refused
+        self._mlflow.traces |= delivered
+        self.traces += len(delivered)
 
 
 def mark_interrupted(reason: str) -> None:
@@ -343,13 +347,6 @@ def generation_metrics(entry: Completed) -> dict[str, float | None]:
         "completion_tokens": float(spent.completion_tokens),
         "cost_usd": float(spent.cost_usd) if spent.cost_usd is not None else None,
     }
-
-
-def abstract(best: Sample | None) -> str:
-    """Return what stands on the page of an evolution's run."""
-    if best is None:
-        return "No sampled rule was of use; the reasons are in samples.json."
-    return f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
 
 
 def _calls(entry: AnyEntry) -> list[TracedCall]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,10 +14,11 @@ from bife_core.files import write_whole
 from bife_core.values import Value
 from tasks.home import project_home
 from tasks.locks import process_lock
+from tasks.progress import note
 from tasks.storage import share
 from tasks.tracking import store
 from tasks.tracking.marker import read_marker, write_marker
-from tasks.tracking.outage import TROUBLE, note, outage, refuses
+from tasks.tracking.outage import RefusedError, outage, twice
 
 FILE: Final = "stage.json"
 
@@ -104,30 +106,16 @@ def project_stage(folder: Path, *, now: bool = False) -> str:
         If MLflow refuses it.
     """
     stage = read_stage(folder)
-    if stage is None or (outage.waiting and not now):
+    if stage is None:
         return ""
     try:
-        run_id = _twice(folder, stage)
-    except TROUBLE as error:
-        if refuses(error):
-            raise store.TrackingError(
-                f"MLflow refused the record {folder / FILE} ({store.first_line(error)})."
-            ) from error
-        outage.met(error)
+        run_id = outage.reach(lambda: twice(partial(_write, folder, stage)), now=now)
+    except RefusedError as error:
+        raise store.TrackingError(f"MLflow refused the record {folder / FILE} ({error}).") from error
+    if run_id is None:
         return ""
-    outage.over()
     write_marker(folder, run_id, (folder / FILE).stat().st_size)
     return run_id
-
-
-def _twice(folder: Path, stage: Stage) -> str:
-    """Write a stage, and once more if it is refused: another machine may have written the same at that moment."""
-    try:
-        return _write(folder, stage)
-    except TROUBLE as error:
-        if not refuses(error):
-            raise
-        return _write(folder, stage)
 
 
 def _write(folder: Path, stage: Stage) -> str:

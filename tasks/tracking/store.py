@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pandas as pd
 from mlflow import MlflowClient
@@ -161,11 +160,6 @@ def find_runs(experiment: str, filter_string: str) -> Iterator[Run]:
             return
 
 
-def find_run(experiment: str, tag: str, value: str) -> Run | None:
-    """Return the oldest run of an experiment with that tag, or None."""
-    return next(find_runs(experiment, f"tags.{tag} = '{value}'"), None)
-
-
 def open_run(
     experiment: str, key: str, name: str, tags: Mapping[str, str], *, start_ms: int | None = None
 ) -> tuple[str, bool]:
@@ -184,7 +178,7 @@ def open_run(
         Whether the run had already ended well.
     """
     with process_lock(project_home().locks / f"run-{key}.lock"):
-        found = find_run(experiment, "`bife.key`", key)
+        found = next(find_runs(experiment, f"tags.`bife.key` = '{key}'"), None)
         if found is not None:
             return str(found.info.run_id), found.info.status == "FINISHED"
         made = client().create_run(
@@ -258,16 +252,11 @@ def log_texts(run: Run, texts: Mapping[str, str]) -> None:
         place.log_artifacts(directory)  # type: ignore[no-untyped-call]
 
 
-def log_file(run_id: str, path: Path) -> None:
-    """Store a file at the top of a run's artifacts."""
-    client().log_artifact(run_id, str(path))
-
-
 def log_files(run_id: str, paths: Iterable[str]) -> None:
     """Store files that are still there at the top of a run's artifacts."""
     for path in map(Path, paths):
         if path.is_file():
-            log_file(run_id, path)
+            client().log_artifact(run_id, str(path))
 
 
 def has_metrics(run_id: str) -> bool:
@@ -305,21 +294,6 @@ def run_url(run_id: str, experiment: str) -> str:
     if not run_id:
         return ""
     return f"{ui_address()}#/experiments/{experiment_id(experiment)}/runs/{run_id}"
-
-
-def ranking_url(parent: str) -> str:
-    """Return the list of an evolution's samples, filtered and sorted so that the best rule is row one.
-
-    An evolution that MLflow has not taken yet has none.
-    """
-    if not parent:
-        return ""
-    chosen = quote(f"tags.kind = 'sample' and tags.`{_PARENT}` = '{parent}'")
-    order = quote("metrics.`f_hf`")
-    return (
-        f"{ui_address()}#/experiments/{experiment_id(EVOLUTION)}/runs"
-        f"?searchFilter={chosen}&orderByKey={order}&orderByAsc=false"
-    )
 
 
 def experiment_url(name: str) -> str:

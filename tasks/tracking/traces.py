@@ -12,11 +12,13 @@ from mlflow.tracing.constant import CostKey, SpanAttributeKey, TokenUsageKey, Tr
 from mlflow.tracing.provider import safe_set_span_in_context
 
 from bife_core.generators.base import Attempt, Message
-from tasks.tracking.store import TrackingError, client
+from tasks.tracking.store import client
 
 _CALL = "bife.call"
 _RUN = "bife.run"
 _NS = 1_000_000_000
+_TRIES = 2
+"""The server may have been away only while the first try was made."""
 
 
 @dataclass(frozen=True)
@@ -38,25 +40,27 @@ class TracedCall:
     attempt: Attempt
 
 
-def store_traces(calls: Sequence[TracedCall], *, run_id: str, experiment_id: str) -> None:
-    """Store calls that have no trace yet and tie them to a run.
+def store_traces(calls: Sequence[TracedCall], *, run_id: str, experiment_id: str) -> set[str]:
+    """Store calls that have no trace yet, tie them to a run, and return the names of those that were not taken.
 
     Raises
     ------
-    TrackingError
-        If the store did not take all of them.
+    MlflowException
+        If the store cannot be asked which it took.
     """
-    for call in calls:
-        _store(call, run_id, experiment_id)
     # MLflow's tracer logs its own failures and goes on, so what counts is what can be read back. Only the time in
     # which these calls were made is looked at, so that the last of thousand costs what the first did.
     times = [int(call.attempt.started_unix_s * 1000) for call in calls]
     since = f"timestamp_ms >= {min(times)} AND timestamp_ms <= {max(times)}"
-    lost = {call.name for call in calls} - stored_traces(run_id, experiment_id, since)
-    if lost:
-        raise TrackingError(
-            f"MLflow did not store {len(lost)} of {len(calls)} traces; run again to deliver them."
-        )
+    left = {call.name for call in calls}
+    for _ in range(_TRIES):
+        for call in calls:
+            if call.name in left:
+                _store(call, run_id, experiment_id)
+        left -= stored_traces(run_id, experiment_id, since)
+        if not left:
+            break
+    return left
 
 
 def stored_traces(run_id: str, experiment_id: str, chosen: str | None = None) -> set[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bife_core.presets import with_overrides
-from flows.operate.observer import observing
 from flows.registration import refusal_notes, register_rule
+from flows.reporting.observer import observing
 from tasks.registry import CHALLENGER, Origin, by_alias
 from tasks.registry.champions import refuse
 from tests.flows.conftest import Diary

@@ -1,13 +1,16 @@
-"""Machines that hand files to one another."""
+"""Machines that hand files to one another, and a search's folder."""
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 
 import fsspec
 import pytest
 
+from bife_core.evolution import Journal
 from tasks import storage
+from tests.support import journals
 
 
 @pytest.fixture(params=["memory", "local"])
@@ -31,3 +34,19 @@ def homes(tmp_path, monkeypatch):
         return (tmp_path / name).resolve()
 
     return move
+
+
+@pytest.fixture
+def key() -> str:
+    return uuid.uuid4().hex[:16]
+
+
+@pytest.fixture
+def folder(home: Path, key: str) -> Path:
+    """The folder of an evolution that no other test uses."""
+    return home / "runs" / key
+
+
+@pytest.fixture
+def journal(key: str, folder: Path) -> Journal:
+    return journals.opened(key, folder)

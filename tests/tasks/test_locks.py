@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tasks.locks import LockError, LockTimeoutError, alone_at, process_lock
+from tasks.progress import listening
 
 REPOSITORY = Path(__file__).parents[2]
 HOLDER = """
@@ -89,7 +90,7 @@ def test_who_meets_the_same_work_says_so_once_and_waits_until_its_holder_dies(ho
     path, process = holder
     told = []
     threading.Timer(4.0, process.kill).start()
-    with alone_at(path, "the evolution abc", told.append):
+    with listening(lambda *_: None, told.append), alone_at(path, "the evolution abc"):
         pass
     assert told == [
         "Another process is at the evolution abc; this one waits for it and then uses what it found."
@@ -98,6 +99,6 @@ def test_who_meets_the_same_work_says_so_once_and_waits_until_its_holder_dies(ho
 
 def test_work_nobody_else_is_at_begins_at_once(tmp_path):
     told = []
-    with alone_at(tmp_path / "a.lock", "the evolution abc", told.append):
+    with listening(lambda *_: None, told.append), alone_at(tmp_path / "a.lock", "the evolution abc"):
         pass
     assert told == []

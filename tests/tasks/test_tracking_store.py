@@ -144,7 +144,6 @@ def test_links_are_relative_to_the_local_ui_and_absolute_on_a_server(run_id, mon
     assert store.run_url(run_id, store.EVALUATION) == f"#/experiments/{number}/runs/{run_id}"
     monkeypatch.setattr(store, "tracking_uri", lambda: "http://mlflow.example:5000")
     assert store.run_url(run_id, store.EVALUATION).startswith("http://mlflow.example:5000/#/experiments/")
-    assert "orderByKey=metrics" in store.ranking_url(run_id)
 
 
 def test_an_unreachable_store_gives_one_sentence(tmp_path):

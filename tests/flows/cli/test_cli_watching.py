@@ -9,7 +9,7 @@ from bife_core.evolution import EvolutionState
 from bife_core.generators import Spending
 from flows.cli import watching as module
 from flows.cli.consoles import duration, number
-from flows.cli.watching import LiveWatcher, PlainWatcher, cells, watching
+from flows.cli.watching import LiveDisplay, PlainDisplay, cells, watching
 
 
 def state(generation=0, **changes):
@@ -92,7 +92,7 @@ def test_plain_output_is_one_line_a_generation_without_control_codes():
 
 def test_plain_output_breaks_a_long_silence(monkeypatch):
     console = Console(file=io.StringIO())
-    watcher = PlainWatcher(console)
+    watcher = PlainDisplay(console)
     watcher.stage("collection", "150 decisions")
     watcher.progress(25, 150)
     now = time.monotonic()
@@ -114,7 +114,7 @@ def test_plain_output_breaks_a_long_silence(monkeypatch):
 def test_a_terminal_gets_a_table_and_a_line_per_stage():
     console = terminal()
     with watching(console) as watcher:
-        assert isinstance(watcher, LiveWatcher)
+        assert isinstance(watcher, LiveDisplay)
         assert "starting" in text_of(watcher)
         watcher.stage("collection", "150 decisions")
         watcher.progress(150, 150)
@@ -139,7 +139,7 @@ def test_a_terminal_gets_a_table_and_a_line_per_stage():
 
 
 def test_the_table_keeps_to_the_latest_generations():
-    watcher = LiveWatcher(terminal())
+    watcher = LiveDisplay(terminal())
     for generation in range(30):
         watcher.generation(state(generation))
     rows = [line.split()[0] for line in text_of(watcher).splitlines() if "/100" in line]
@@ -151,26 +151,26 @@ def test_the_last_stage_is_ticked_off_only_after_success():
     with watching(console) as watcher:
         watcher.stage("registration", "the best rule")
     assert "✓ registration" in text_of(watcher)
-    watcher = LiveWatcher(terminal())
+    watcher = LiveDisplay(terminal())
     watcher.stage("evaluation", "2 instances")
     watcher.__exit__(ValueError, ValueError("broken"), None)
     assert "✓ evaluation" not in text_of(watcher)
 
 
 def test_the_table_fits_a_small_terminal_and_leaves_out_what_is_unknown():
-    watcher = LiveWatcher(terminal())
+    watcher = LiveDisplay(terminal())
     watcher.generation(state(10))
     console = Console(file=io.StringIO(), width=80)
     console.print(watcher.render())
     assert "…" not in console.file.getvalue()
-    watcher = LiveWatcher(terminal())
+    watcher = LiveDisplay(terminal())
     watcher.generation(state(10, spending=Spending()))
     assert "tokens" not in text_of(watcher)
     assert "cost" not in text_of(watcher)
 
 
 def test_markup_in_texts_is_shown_as_it_is():
-    watcher = LiveWatcher(terminal())
+    watcher = LiveDisplay(terminal())
     watcher.stage("collection", "models in [bold]odd[/bold] folder")
     watcher.generation(state(last_failure="index f[18] is [not] allowed"))
     assert "[bold]odd[/bold]" in text_of(watcher)

@@ -14,7 +14,7 @@ from prefect.client.schemas.actions import WorkPoolUpdate
 from bife_core.presets import preset
 from flows.operate.automations import REACTIONS, register_automations
 from flows.operate.deployments import WORK_POOL
-from flows.operate.events import EVOLUTION_ENDED, announce
+from flows.reporting.events import EVOLUTION_ENDED, announce
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -10,34 +10,37 @@ from prefect.client.schemas.actions import DeploymentUpdate
 
 from bife_core.config import PipelineConfig
 from bife_core.presets import preset
-from flows.operate.deployments import NIGHTLY, STAGES, WORK_POOL, code_version, register
+from flows.operate.deployments import DEPLOYMENTS, NIGHTLY, WORK_POOL, code_version, register
 from tests.flows.cli.conftest import REPOSITORY
 
 
 def test_the_file_for_prefect_deploy_says_what_the_table_says():
     described = yaml.safe_load((REPOSITORY / "prefect.yaml").read_text(encoding="utf-8"))
     assert described["pull"] == []
-    assert [entry["name"] for entry in described["deployments"]] == [stage.name for stage in STAGES]
-    for entry, stage in zip(described["deployments"], STAGES, strict=True):
-        assert entry["description"] == stage.about
-        assert entry["entrypoint"] == stage.entrypoint
-        assert entry["tags"] == stage.tags
+    assert [entry["name"] for entry in described["deployments"]] == [
+        deployment.name for deployment in DEPLOYMENTS
+    ]
+    for entry, deployment in zip(described["deployments"], DEPLOYMENTS, strict=True):
+        assert entry["description"] == deployment.about
+        assert entry["entrypoint"] == deployment.entrypoint
+        assert entry["tags"] == deployment.tags
         assert entry["work_pool"] == {"name": WORK_POOL}
         limit = entry.get("concurrency_limit", {"limit": None})
-        assert limit["limit"] == stage.at_once
+        assert limit["limit"] == deployment.at_once
         assert "parameters" not in entry  # a worker fills the forms in, from the one preset there is
         schedules = [(one["cron"], one["active"]) for one in entry.get("schedules", [])]
-        assert schedules == ([(NIGHTLY, False)] if stage.nightly else [])
+        assert schedules == ([(NIGHTLY, False)] if deployment.nightly else [])
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(served):
     # Under names of their own, so that other tests find the deployments as `bife up` made them.
-    stages = tuple(
-        replace(stage, flow=stage.flow.with_options(name=f"{stage.name}-again")) for stage in STAGES
+    deployments = tuple(
+        replace(deployment, flow=deployment.flow.with_options(name=f"{deployment.name}-again"))
+        for deployment in DEPLOYMENTS
     )
-    assert register(served, stages) == []
+    assert register(served, deployments) == []
     made = served.read_deployment_by_name("pipeline-again/pipeline-again")
     assert PipelineConfig.model_validate(made.parameters["config"]) == preset("quick")
     assert made.version == code_version()
@@ -62,7 +65,7 @@ def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(serve
     deployed = served.read_deployment_by_name("collection-again/collection-again")
     served.update_deployment(deployed.id, DeploymentUpdate(parameters={}, enforce_parameter_schema=False))
 
-    notes = register(served, stages)
+    notes = register(served, deployments)
     filled = served.read_deployment_by_name("collection-again/collection-again")
     assert PipelineConfig.model_validate(filled.parameters["config"]) == preset("quick")
     kept = served.read_deployment_by_name("pipeline-again/pipeline-again")
@@ -78,5 +81,5 @@ def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(serve
         "The parameters of evolution-again no longer fit and were set anew: search.wings"
     )
     renewed = served.read_deployment_by_name("evolution-again/evolution-again")
-    assert renewed.parameters == STAGES[1].parameters
+    assert renewed.parameters == DEPLOYMENTS[1].parameters
     assert renewed.enforce_parameter_schema

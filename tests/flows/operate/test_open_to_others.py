@@ -8,7 +8,7 @@ import socket
 import httpx
 import pytest
 
-from flows.operate.deployments import STAGES
+from flows.operate.deployments import DEPLOYMENTS
 from tasks.home import Home
 from tests.support.operating import bife_up, smoke
 
@@ -31,8 +31,8 @@ def test_both_servers_ask_for_the_password_and_a_run_is_tracked(tmp_path):
         evil = {"Host": "evil.example.org"}
         assert browser.get(up.mlflow, auth=auth, headers=evil).status_code == 403
 
-        for stage in STAGES:
-            assert up.page.deployment(stage.name)["status"] == "READY"
+        for deployment in DEPLOYMENTS:
+            assert up.page.deployment(deployment.name)["status"] == "READY"
         ended = up.page.end_well("collection", config=smoke())
         assert "decisions" in ended["state"]["message"]
         experiment = up.tracked("GET", "experiments/get-by-name", experiment_name="bife-collection")

@@ -12,7 +12,7 @@ import pytest
 
 from bife_core.benchmarks.config import FAMILIES
 from flows.operate.abandoned import GONE
-from flows.operate.deployments import STAGES, WORK_POOL
+from flows.operate.deployments import DEPLOYMENTS, WORK_POOL
 from tasks.home import Home
 from tests.support.operating import FINAL, bife_up, smoke, until
 
@@ -47,15 +47,15 @@ def test_strangers_are_turned_away(operated, path):
         assert asked.headers.get("access-control-allow-origin") is None
 
 
-def test_each_stage_has_a_form_of_the_settings(operated):
-    for stage in STAGES:
-        found = operated.page.deployment(stage.name)
+def test_each_deployment_has_a_form_of_the_settings(operated):
+    for deployment in DEPLOYMENTS:
+        found = operated.page.deployment(deployment.name)
         assert found["enforce_parameter_schema"]
-        assert found["tags"] == ["bife", stage.name]
+        assert found["tags"] == ["bife", deployment.name]
         assert found["work_pool_name"] == WORK_POOL
         assert found["version"]
         limit = found["global_concurrency_limit"]
-        assert (limit and limit["limit"]) == stage.at_once
+        assert (limit and limit["limit"]) == deployment.at_once
         schema = found["parameter_openapi_schema"]
         if "config" not in schema["properties"]:
             continue

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.operate.deployments import NIGHTLY, STAGES
+from flows.operate.deployments import DEPLOYMENTS, NIGHTLY
 from flows.operate.servers import Server, free_port
 from tests.flows.cli.conftest import REPOSITORY
 from tests.support.operating import PrefectPage, own_prefect, smoke
@@ -37,23 +37,23 @@ def prefect(variables, *arguments):
     return done.stdout
 
 
-def test_the_file_deploys_all_stages_and_a_worker_runs_them(variables, tmp_path):
+def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_path):
     before = (REPOSITORY / "prefect.yaml").read_text(encoding="utf-8")
     prefect(variables, "work-pool", "create", "bife", "--type", "process")
     prefect(variables, "--no-prompt", "deploy", "--all")
     assert (REPOSITORY / "prefect.yaml").read_text(encoding="utf-8") == before
     page = PrefectPage(variables["PREFECT_API_URL"].removesuffix("/api"))
-    for stage in STAGES:
-        made = page.deployment(stage.name)
-        assert made["entrypoint"] == stage.entrypoint
-        assert made["tags"] == stage.tags
-        assert made["description"] == stage.about
+    for deployment in DEPLOYMENTS:
+        made = page.deployment(deployment.name)
+        assert made["entrypoint"] == deployment.entrypoint
+        assert made["tags"] == deployment.tags
+        assert made["description"] == deployment.about
         assert made["enforce_parameter_schema"]
-        assert made["parameter_openapi_schema"]["properties"].keys() == stage.form["properties"].keys()
+        assert made["parameter_openapi_schema"]["properties"].keys() == deployment.form["properties"].keys()
         limit = made["global_concurrency_limit"]
-        assert (limit and limit["limit"]) == stage.at_once
+        assert (limit and limit["limit"]) == deployment.at_once
         schedules = [(entry["schedule"]["cron"], entry["active"]) for entry in made["schedules"]]
-        assert schedules == ([(NIGHTLY, False)] if stage.nightly else [])
+        assert schedules == ([(NIGHTLY, False)] if deployment.nightly else [])
     assert page.start("collection", config=smoke(collection__decisions=0)).status_code == 409
 
     worker = Server(
@@ -66,8 +66,8 @@ def test_the_file_deploys_all_stages_and_a_worker_runs_them(variables, tmp_path)
     try:
         ended = page.end_well("collection", config=smoke())
         assert "decisions" in ended["state"]["message"]
-        for stage in STAGES:
-            assert page.deployment(stage.name)["parameters"] == stage.parameters
+        for deployment in DEPLOYMENTS:
+            assert page.deployment(deployment.name)["parameters"] == deployment.parameters
     finally:
         worker.stop()
     assert [*Path(variables["BIFE_HOME"]).glob("decisions/*")]

@@ -10,7 +10,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 
 from bife_core.errors import BifeError, RuleError
-from flows.operate.artifacts import artifact_key
+from flows.reporting.artifacts import artifact_key
 from flows.verdicts import links
 from tasks.states import REJECTED, in_plain_words, told
 

@@ -26,7 +26,8 @@ from bife_core import plots
 from bife_core.evolution import EvolutionState
 from bife_core.evolution.files import sample_rows
 from bife_core.search import CostPoint, SearchCost
-from flows.operate.observer import observer
+from flows.reporting.observer import observer
+from tasks.tracking.store import first_line
 
 _TABLE_COLUMNS = ("id", "f_hf", "f_lf", "operator", "generation", "parents", "failure", "thought")
 _TABLE_ROWS = 50
@@ -51,8 +52,7 @@ def showing() -> Iterator[None]:
     try:
         yield
     except (httpx.HTTPError, PrefectException) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        observer().note(f"Prefect did not take what its pages would show ({reason}).")
+        observer().note(f"Prefect did not take what its pages would show ({first_line(error)}).")
 
 
 class EvolutionPage:

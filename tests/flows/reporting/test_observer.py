@@ -1,7 +1,7 @@
 import threading
 from contextvars import copy_context
 
-from flows.operate.observer import Observer, observer, observing
+from flows.reporting.observer import Observer, observer, observing
 from tasks.progress import progress_listener
 from tests.flows.conftest import Diary
 

@@ -1,0 +1,38 @@
+"""Evolutions in MLflow, as they are found there."""
+
+from __future__ import annotations
+
+from tasks.tracking import Projection, store
+from tests.support.journals import TRIED_TWICE
+
+GOOD = {"f_lf": 0.5, "f_hf": -2.0, "attempts": TRIED_TWICE}
+BROKEN = {"failure": "Line 2: names must be defined."}
+
+
+def synced(folder):
+    projection = Projection(folder)
+    assert projection.sync()
+    return projection
+
+
+def children(projection):
+    return {run.data.tags["sample_id"]: run for run in store.children(store.EVOLUTION, projection.run_id)}
+
+
+def traces(projection):
+    return store.client().search_traces(
+        locations=[store.experiment_id(store.EVOLUTION)], run_id=projection.run_id, max_results=500
+    )
+
+
+def points(projection, metric="samples"):
+    history = store.client().get_metric_history(projection.run_id, metric)
+    return [(point.step, point.value) for point in history]
+
+
+def parent(projection):
+    return store.client().get_run(projection.run_id)
+
+
+def artifacts(run_id):
+    return {entry.path for entry in store.client().list_artifacts(run_id)}
