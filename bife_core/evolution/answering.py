@@ -9,13 +9,13 @@ from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
 from bife_core.errors import ConfigError
-from bife_core.evolution.drafting import DraftingStoppedError, UnansweredError, WrittenRequest
+from bife_core.evolution.drafting import UnansweredError
 from bife_core.evolution.journal import Drafted, Journal, JournalError, Scored, Solved, Tried, Unanswered
 from bife_core.evolution.watching import Watcher
 from bife_core.evolution.workshop import Executor, Pending, Workshop
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
-from bife_core.generators import BudgetReachedError, Draft
+from bife_core.generators import BudgetReachedError, Draft, DraftingStoppedError
 from bife_core.generators.account import out_of_time
 from bife_core.scip.builtin import RPB
 from bife_core.search import (
@@ -30,6 +30,7 @@ from bife_core.search import (
     SolveRequest,
     TrialAnswer,
     TrialRequest,
+    WrittenRequest,
 )
 from bife_core.solves import OutOfTimeError
 

@@ -27,11 +27,10 @@ from bife_core.fidelity.trial import TrialScore
 from bife_core.generators import Draft, Spending
 from bife_core.search import (
     GenerationSummary,
-    ReflectionRequest,
     Sample,
-    SampleRequest,
     SearchCost,
     TrialRequest,
+    WrittenRequest,
 )
 from bife_core.values import Value
 
@@ -99,7 +98,7 @@ class Drafted(Entry):
     """What a generator gave for a request; from then on it is the answer, whatever it is worth."""
 
     kind: Literal["drafted"] = "drafted"
-    request: Annotated[SampleRequest | ReflectionRequest, Field(discriminator="kind")]
+    request: WrittenRequest = Field(discriminator="kind")
     draft: Draft
 
 
@@ -113,7 +112,7 @@ class Unanswered(Entry):
     """
 
     kind: Literal["unanswered"] = "unanswered"
-    request: Annotated[SampleRequest | ReflectionRequest, Field(discriminator="kind")]
+    request: WrittenRequest = Field(discriminator="kind")
     draft: Draft | None = None
     reason: str
 

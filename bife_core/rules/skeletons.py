@@ -19,7 +19,7 @@ from typing import Final
 
 from bife_core.errors import RuleError
 from bife_core.rules.language import FUNCTION_NAME
-from bife_core.syntax import syntax_tree
+from bife_core.syntax import NOT_PYTHON, syntax_tree
 from bife_core.values import Value
 
 BOUNDS_NAME: Final = "BOUNDS"
@@ -120,7 +120,7 @@ def parse_skeleton(source: str) -> Skeleton:
 def _parsed(source: str) -> tuple[ast.Module, ast.FunctionDef]:
     try:
         tree = syntax_tree(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except NOT_PYTHON as error:
         raise RuleError(f"The skeleton is no valid Python: {error}.") from error
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == FUNCTION_NAME]
     if not found:

@@ -17,13 +17,19 @@ from __future__ import annotations
 import math
 from typing import Final, Literal
 
-from bife_core.generators.base import Reflection
 from bife_core.rules import REFERENCE_RULES
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_low_fidelity
 from bife_core.search.sampled import SampledSearch, Told
 from bife_core.search.seeding import sample_id, sample_seed
-from bife_core.search.types import ReflectionAnswer, ReflectionRequest, Request, Sample, SampleRequest
+from bife_core.search.types import (
+    Reflection,
+    ReflectionAnswer,
+    ReflectionRequest,
+    Request,
+    Sample,
+    SampleRequest,
+)
 
 SEED_RULE: Final = "pseudocost_product"
 _TRIES: Final = 1000

@@ -8,13 +8,20 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from bife_core.generators.base import Operator
 from bife_core.search.answers import answered_sample, check_answers
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
 from bife_core.search.seeding import sample_id, sample_seed
 from bife_core.search.selection import draw_parents
-from bife_core.search.types import Answer, GenerationSummary, Request, Sample, SampleAnswer, SampleRequest
+from bife_core.search.types import (
+    Answer,
+    GenerationSummary,
+    Operator,
+    Request,
+    Sample,
+    SampleAnswer,
+    SampleRequest,
+)
 
 ATTEMPTS_PER_SAMPLE: Final = 10
 """Samples asked for at most, per sample of the budget, when failures do not count."""

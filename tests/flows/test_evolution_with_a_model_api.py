@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 from mlflow import MlflowClient
 
-from bife_core.evolution import DraftingStoppedError
+from bife_core.generators import DraftingStoppedError
 from bife_core.presets import with_overrides
 from flows.evolution import evolution
 from flows.operate.running import run

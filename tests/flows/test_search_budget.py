@@ -6,7 +6,7 @@ import pytest
 from mlflow import MlflowClient
 
 from bife_core.errors import ConfigError
-from bife_core.evolution import DraftingStoppedError
+from bife_core.generators import DraftingStoppedError
 from bife_core.presets import with_overrides
 from flows.evolution import evolution
 from flows.operate.running import run

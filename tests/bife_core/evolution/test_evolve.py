@@ -14,8 +14,8 @@ from bife_core.config import PipelineConfig
 from bife_core.errors import BifeError, ConfigError
 from bife_core.evolution import JournalError
 from bife_core.evolution.journal import FILE, read_journal
-from bife_core.generators import Draft, DraftRequest
-from bife_core.search import SEARCHES
+from bife_core.generators import Draft
+from bife_core.search import SEARCHES, WrittenRequest
 
 
 def small(**overrides: Any) -> PipelineConfig:
@@ -134,13 +134,13 @@ class Stubborn:
     def __init__(self, fails_at: int | None) -> None:
         self.fails_at, self.asked = fails_at, []
 
-    def generate(self, request: DraftRequest) -> Draft:
-        self.asked.append(request.key)
+    def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
+        self.asked.append(request.id)
         if len(self.asked) == self.fails_at:
             raise MemoryError("The notebook's machine is small.")
-        number = int(request.key[1:3]) * 10 + int(request.key[-2:])
+        number = int(request.id[1:3]) * 10 + int(request.id[-2:])
         source = f"def candidate_variable_score(f):\n    return f[24] + {number} * f[18]\n"
-        return Draft(key=request.key, generator=self.name, model="", thought="One more.", source=source)
+        return Draft(key=request.id, generator=self.name, model="", thought="One more.", source=source)
 
 
 def test_a_generator_of_ones_own_and_an_error_on_the_way(data: dict[str, Any], tmp_path: Path) -> None:
