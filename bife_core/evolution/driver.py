@@ -71,6 +71,11 @@ class Evolution(Value):
     mismatches: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def failures(self) -> int:
+        """Samples that gave no valid rule."""
+        return sum(not sample.valid for sample in self.samples)
+
 
 class Driver:
     """Runs one search, from wherever its journal ends.
