@@ -18,15 +18,15 @@ from weakref import WeakSet
 
 from bife_core.evolution import files as reports
 from bife_core.evolution.journal import (
-    FILE,
+    JOURNAL,
     AnyEntry,
     Completed,
     Drafted,
     Ended,
+    HighScored,
     Opened,
     Scored,
     Settled,
-    Solved,
     Started,
     Stopped,
     Unanswered,
@@ -182,7 +182,7 @@ class Projection:
         """Find or make the parent run, and learn what MLflow has of it."""
         opened = self._opened
         if opened is None:
-            raise store.TrackingError(f"{self.folder / FILE} does not begin with the search it is of.")
+            raise store.TrackingError(f"{self.folder / JOURNAL} does not begin with the search it is of.")
         tags = {"kind": "evolution", "evolution_key": opened.key, **opened.tags}
         run_id, self.complete = store.open_run(
             store.EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened)
@@ -221,7 +221,7 @@ class Projection:
                     raise
                 self._refusals.append(
                     f"MLflow refused a record ({store.first_line(again)}): the entry {entry.kind!r} of "
-                    f"{_ms(entry) / 1000:.3f} in {self.folder / FILE}. It is left out there."
+                    f"{_ms(entry) / 1000:.3f} in {self.folder / JOURNAL}. It is left out there."
                 )
 
     def _project(self, entry: AnyEntry, *, with_files: bool) -> None:
@@ -239,7 +239,7 @@ class Projection:
                 known[entry.request.id] = Known(draft=entry.draft, draft_ms=_ms(entry))
             case Scored():
                 known.setdefault(entry.id, Known()).low = entry.score
-            case Solved():
+            case HighScored():
                 known.setdefault(entry.id, Known()).high = entry.score
             case Settled():
                 sample = entry.sample

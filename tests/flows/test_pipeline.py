@@ -133,7 +133,7 @@ def test_the_observer_sees_stages_progress_and_generations(smoke):
     diary = smoke.diary
     assert diary.stages == ["collection", "evolution", "validation", "evaluation", "registration"]
     assert (20, 20) in diary.steps
-    assert [state.sampled for state in diary.states] == [4, 8]
+    assert [state.samples_total for state in diary.states] == [4, 8]
     assert diary.states[-1].best_f_hf == smoke.result.evolution.best.f_hf
     assert diary.states[-1].remaining_s == 0
 
