@@ -45,6 +45,9 @@ class SampledSearch(ABC):
     low_fidelity: ClassVar[bool] = True
     """Whether samples are scored with F_LF; decisions are recorded only for searches that need them."""
 
+    high_fidelity: ClassVar[bool] = True
+    """Whether rules are solved with, and the best is that of highest F_HF; without, it is that of highest F_LF."""
+
     draws_with_replacement: ClassVar[bool] = False
     """Whether a crossover may read the same rule twice while there are others."""
 
@@ -58,6 +61,7 @@ class SampledSearch(ABC):
         self._used = 0
         self._pending: tuple[Request, ...] = ()
         self._summaries: list[GenerationSummary] = []
+        self._alive: tuple[Sample, ...] = ()
 
     @property
     def training_instances(self) -> int:
@@ -71,13 +75,14 @@ class SampledSearch(ABC):
 
     @property
     def best(self) -> Sample | None:
-        """The rule the search would return now, answers of the generation under way included: that of highest F_HF."""
-        return next(iter(by_high_fidelity(self.samples)), None)
+        """The rule the search would return now, answers of the generation under way included."""
+        ranked = by_high_fidelity if self.high_fidelity else by_low_fidelity
+        return next(iter(ranked(self.samples)), None)
 
     @property
     def population(self) -> tuple[Sample, ...]:
         """The rules alive after the last completed generation."""
-        return ()
+        return self._alive
 
     @property
     def generation(self) -> int:
