@@ -247,15 +247,7 @@ def read_answer(request: WrittenRequest, generator: str, call: Call, attempts: t
 
 
 def configured(config: GeneratorConfig, account: Account) -> OpenAIGenerator:
-    """Return the generator for the API the environment names; model and temperature of `config` win over it.
-
-    Raises
-    ------
-    GeneratorError
-        If the address or the model is missing.
-    ConfigError
-        If money is limited and a price is missing.
-    """
+    """Return the generator for the API the environment names; model and temperature of `config` win over it."""
     chosen = {"model": config.model, "temperature": config.temperature}
     update = {name: value for name, value in chosen.items() if value is not None}
     return OpenAIGenerator(ModelApiSettings.from_environment().model_copy(update=update), account)

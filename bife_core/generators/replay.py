@@ -65,12 +65,6 @@ class ReplayGenerator:
 
 
 def configured(config: GeneratorConfig, account: Account) -> ReplayGenerator:
-    """Return the generator for `config.replay_from`.
-
-    Raises
-    ------
-    GeneratorError
-        If there are no recorded answers.
-    """
+    """Return the generator for `config.replay_from`."""
     assert config.replay_from is not None  # `GeneratorConfig` sees to it
     return ReplayGenerator(config.replay_from)

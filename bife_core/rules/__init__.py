@@ -10,9 +10,8 @@ from bife_core.rules.loading import RESOLVERS, load_rule, rule_source
 from bife_core.rules.reference_rules import (
     BENCHMARK_RULES,
     REFERENCE_RULES,
-    ReferenceRule,
 )
-from bife_core.rules.types import CompiledRule, Complexity, Rejection, RejectionKind
+from bife_core.rules.types import CompiledRule, Complexity, Rejection
 
 __all__ = [
     "BENCHMARK_RULES",
@@ -20,9 +19,7 @@ __all__ = [
     "RESOLVERS",
     "CompiledRule",
     "Complexity",
-    "ReferenceRule",
     "Rejection",
-    "RejectionKind",
     "compile_rule",
     "complexity",
     "load_rule",

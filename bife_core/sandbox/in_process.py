@@ -20,14 +20,11 @@ class InProcess(Workers):
     Nothing can be killed at its limit, and nothing is confined: for rules one has read.
     """
 
+    workers = 1
+
     def __init__(self) -> None:
         self._one_at_a_time = Lock()
         self._closed = False
-
-    @property
-    def workers(self) -> int:
-        """One."""
-        return 1
 
     def submit_in_turn(
         self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
