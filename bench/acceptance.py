@@ -20,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bife_core.features import N_FEATURES
-from bife_core.generators import DraftRequest, Parent
 from bife_core.generators.calls import CallStore
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.parsing import parse_answer
 from bife_core.generators.prompting import OPERATORS
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
+from bife_core.search import Sample, SampleRequest
 
 _SHOWN_REASONS = 5
 _POOL = 8
@@ -57,13 +57,16 @@ def offline(count: int, seed: int) -> Iterator[str]:
 
     def written(operator: str, number: int, parents: tuple[str, ...]) -> str:
         request = {
-            "key": f"{operator}-{number}",
+            "id": f"{operator}-{number}",
+            "generation": 1,
             "operator": operator,
             "seed": seed + number,
-            "parents": tuple(Parent(id=str(i), source=source) for i, source in enumerate(parents)),
-            "benchmark": "any",
+            "parents": tuple(
+                Sample(id=str(i), generation=0, operator="i1", source=source)
+                for i, source in enumerate(parents)
+            ),
         }
-        source = generator.generate(DraftRequest.model_validate(request)).source
+        source = generator.generate(SampleRequest.model_validate(request), "any").source
         assert source is not None
         return source
 

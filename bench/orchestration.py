@@ -85,7 +85,7 @@ def pipeline_cost(preset_name: str) -> None:
     assert evaluated is not None
     assert decisions is not None
     solves = result.evolution.cost.solved * config.high.instances + len(evaluated.summary.rows)
-    samples = result.evolution.samples
+    samples = len(result.evolution.samples)
     measured = {
         "preset": preset_name,
         "samples": samples,

@@ -128,12 +128,12 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
     began = time.monotonic()
     result = run(None, evolution, with_overrides(preset(options.preset), settings))
     seconds = time.monotonic() - began
-    calls = CallStore(result.directory / "calls").calls()
-    samples = json.loads((result.directory / "samples.json").read_text(encoding="utf-8"))
+    calls = CallStore(result.folder / "calls").calls()
+    samples = json.loads((result.folder / "samples.json").read_text(encoding="utf-8"))
     return {
         "model": MODEL,
         "preset": options.preset,
-        "samples": result.samples,
+        "samples": len(result.samples),
         "calls": result.spending.calls,
         "answered": result.spending.answered,
         "answers_with_a_rule": sum(bool(row["source"]) for row in samples),

@@ -101,7 +101,7 @@ def once(runner: str, kill: bool, address: str | None = None) -> dict[str, Any]:
     assert evolved.best is not None
     assert evaluated is not None
     assert evolved.decisions is not None
-    samples = json.loads((evolved.directory / "samples.json").read_text())
+    samples = json.loads((evolved.folder / "samples.json").read_text())
     facts = {
         "decisions": evolved.decisions.digest,
         "samples": [[row[name] for name in ("id", "sha", "f_lf", "f_hf")] for row in samples],

@@ -191,7 +191,7 @@ class Progress:
 
     def generation(self, state: EvolutionState) -> None:
         """Say which generation is complete."""
-        self._say(f"generation {state.generation}, {state.sampled} of {state.budget} samples")
+        self._say(f"generation {state.generation}, {state.samples_total} of {state.budget} samples")
 
     def note(self, text: str) -> None:
         """Say it."""

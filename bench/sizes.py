@@ -51,7 +51,7 @@ def sizes(home: Path, added: dict[str, Any], result: PipelineResult) -> dict[str
     method = RuleMethod(name="rule", source=evaluated.source)
     call = SolveJob.of(Instance("model", models[0], "0" * 16), method, SolveSettings())
     artifacts = _total((home / "mlflow" / "artifacts").rglob("*"))
-    samples = evolved.samples
+    samples = len(evolved.samples)
     return {
         "model": round(mean(path.stat().st_size for path in models)),
         "decision": round(evolved.decisions.path.stat().st_size / evolved.decisions.decisions),

@@ -1,10 +1,14 @@
-"""Python's own parser, made safe for threads."""
+"""Python's own parser, made quiet and safe for threads."""
 
 from __future__ import annotations
 
 import ast
 import threading
+import warnings
 from typing import Final
+
+NOT_PYTHON: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What `syntax_tree` raises on text that is no Python or nested too deeply."""
 
 _TRIES: Final = 5
 _one_at_a_time = threading.Lock()
@@ -15,16 +19,18 @@ def syntax_tree(source: str) -> ast.Module:
 
     CPython 3.11 and 3.12 keep the depth of the tree under construction per interpreter, not per thread, so that two
     threads that parse at once can make one of them fail with a SystemError that has nothing to do with its text
-    (python/cpython#106905). Our threads take turns; against those of libraries the text is parsed again.
+    (python/cpython#106905). Our threads take turns; against those of libraries the text is parsed again. No warning is
+    printed, such as one on a stray backslash in a docstring.
 
     Raises
     ------
     SyntaxError, ValueError, RecursionError, MemoryError
-        As `ast.parse` does.
+        As `ast.parse` does; `NOT_PYTHON` has them all.
     """
     for attempt in range(_TRIES):
         try:
-            with _one_at_a_time:
+            with _one_at_a_time, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
                 return ast.parse(source)
         except SystemError:
             if attempt == _TRIES - 1:

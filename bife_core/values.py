@@ -27,8 +27,10 @@ class Value(BaseModel):
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def describe(error: ValidationError) -> str:
-    """Turn a pydantic error into sentences: which setting, what was expected, what was found."""
+def describe(error: Exception) -> str:
+    """Turn a pydantic error into sentences: which setting, what was expected, what was found. Others tell it."""
+    if not isinstance(error, ValidationError):
+        return str(error)
     lines = []
     for item in error.errors():
         where = ".".join(str(part) for part in item["loc"]) or "configuration"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 
 from prefect import flow
 from prefect.task_runners import ThreadPoolTaskRunner
@@ -10,9 +10,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
-from bife_core.evolution import Driver, EvolutionState, Journal, Workshop
-from bife_core.evolution.assembling import CONCURRENT_WORK
-from bife_core.search import Search, open_search
+from bife_core.evolution import CONCURRENT_WORK, EvolutionState, Journal, evolve
+from bife_core.search import open_search
 from flows.collection import collection
 from flows.reporting.artifacts import EvolutionPage, show_verdict
 from flows.reporting.events import EVOLUTION_ENDED, announce, stands_alone
@@ -22,18 +21,21 @@ from flows.results import EvolutionResult, TrackedRun
 from flows.verdicts import evolution_verdict, links
 from tasks.evolution import (
     alone_in_evolution,
+    calls_lock,
     describe_evolution,
-    open_workshop,
     require_generator,
     share_evolution,
 )
 from tasks.instances import InstanceSet, prepare_instances
 from tasks.model_key import model_key
+from tasks.progress import note_listener
 from tasks.searching import TaskExecutor
+from tasks.solves import solve_store
 from tasks.states import in_plain_words, told
 from tasks.tracking import EVOLUTION, run_url
 from tasks.tracking.projection import Projection
 from tasks.tracking.views import charts_url, table_url
+from tasks.workers import worker_pool
 
 
 @flow(
@@ -76,9 +78,7 @@ def evolution(
     training = _training(config, design, search.training_instances) if search.training_instances else None
     opened = describe_evolution(config, decisions, design, training)
     with model_key(config.generator), alone_in_evolution(opened.key) as folder:
-        journal = Journal(folder, opened)
-        workshop = open_workshop(config, journal, decisions, design, training)
-        result = _run(config, search, journal, workshop, decisions, (design, training))
+        result = _run(config, Journal(folder, opened), decisions, design, training)
     show_verdict(config.instances.label, "evolution", evolution_verdict(result))
     if result.best is not None and result.run.run_id and stands_alone():
         payload = {"rule": f"runs:/{result.run.run_id}", "config": config.model_dump(mode="json")}
@@ -88,11 +88,10 @@ def evolution(
 
 def _run(
     config: PipelineConfig,
-    search: Search,
     journal: Journal,
-    workshop: Workshop,
     decisions: CollectionSummary | None,
-    data: Sequence[InstanceSet | None],
+    design: InstanceSet,
+    training: InstanceSet | None,
 ) -> EvolutionResult:
     """Run the search; after each generation its folder is shared, and MLflow and the pages are brought up to date."""
     projection = Projection(journal.folder)
@@ -105,24 +104,28 @@ def _run(
         observer().generation(state)
         page.generation(state)
 
-    driver = Driver(
-        search,
-        config.search,
-        journal,
-        workshop,
-        TaskExecutor(),
-        collection_s=decisions.cpu_s if decisions is not None else 0.0,
-        watcher=observer(),
-        on_generation=brought_up_to_date,
-    )
     try:
-        found = driver.run()
+        found = evolve(
+            config,
+            design.instances,
+            decisions,
+            folder=journal,
+            benchmark=config.instances.label,
+            training=training.instances if training is not None else (),
+            workers=worker_pool(config.runner),
+            solves=solve_store(),
+            executor=TaskExecutor(),
+            watcher=observer(),
+            note=note_listener(),
+            lock=partial(calls_lock, journal.folder.name),
+            on_generation=brought_up_to_date,
+        )
     finally:
         projection.sync()
     ranking, charts, url = _addresses(projection.run_id)
     early = f"The search ended early: {found.ended_by} Raise it and run again to go on."
     notes = (
-        *(note for part in data if part is not None for note in part.notes),
+        *(note for part in (design, training) if part is not None for note in part.notes),
         *found.notes,
         *(f"Proven optima differ, which is a defect: {mismatch}" for mismatch in found.mismatches),
         *projection.notes,
@@ -131,22 +134,12 @@ def _run(
     for note in notes:
         observer().note(note)
     return EvolutionResult(
+        **dict(found) | {"notes": notes},
         key=journal.folder.name,
-        best=found.best,
-        best_solves=found.best_solves,
-        samples=len(found.samples),
-        failures=sum(sample.failure is not None for sample in found.samples),
         decisions=decisions,
-        spending=found.spending,
-        cost=found.cost,
-        ended_by=found.ended_by,
-        seconds=found.seconds,
-        directory=found.folder,
         run=TrackedRun(experiment=EVOLUTION, run_id=projection.run_id, url=url),
         ranking_url=ranking,
         charts_url=charts,
-        mismatches=found.mismatches,
-        notes=notes,
     )
 
 

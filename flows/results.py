@@ -8,9 +8,9 @@ from typing import Any
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
-from bife_core.generators import Spending
-from bife_core.scip.solving import SolveResult
-from bife_core.search import Sample, SearchCost
+from bife_core.evolution import Evolution
+from bife_core.evolution.files import BEST_RULE
+from bife_core.search import Sample
 from bife_core.values import Value
 from tasks.registry import RegisteredRule
 from tasks.tracking import run_url
@@ -45,63 +45,39 @@ class CollectionResult(Value):
     notes: tuple[str, ...] = ()
 
 
-class EvolutionResult(Value):
-    """The outcome of a search.
+class EvolutionResult(Evolution):
+    """The outcome of a search, and where it is shown.
 
     Attributes
     ----------
     key : str
         Identity of the evolution; the same configuration and data give the same.
-    best : Sample or None
-        The rule the search ended with, by the fidelity it goes by; None if there is none.
-    best_solves : tuple of SolveResult
-        The best rule's solves of the design instances.
-    cost : SearchCost
-        Rule-design time by what it went on, and the best F_HF against what had been spent.
-    ended_by : str or None
-        Which limit of the budget ended the search before its last sample, as a sentence.
-    directory : Path
-        Files of the run: best_rule.py, best.diff, samples.json, lineage.json, search_cost.json,
-        anytime.csv, figures; trials.csv if there were trials.
     decisions : CollectionSummary or None
         What F_LF was measured on; None for a search that does without.
     ranking_url, charts_url : str
         All samples in MLflow: as a list, best first, and as charts that tell which operator and generation
         led to good rules.
-    mismatches : tuple of str
-        A sentence per design instance of which two rules proved different things.
     """
 
     key: str
-    best: Sample | None
-    best_solves: tuple[SolveResult, ...]
-    samples: int
-    failures: int
     decisions: CollectionSummary | None
-    spending: Spending
-    cost: SearchCost
-    ended_by: str | None = None
-    seconds: float
-    directory: Path
     run: TrackedRun
     ranking_url: str
     charts_url: str
-    mismatches: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
         """What a reader is told first."""
         if self.best is None:
-            return f"None of {self.samples} sampled rules was of use."
+            return f"None of {len(self.samples)} sampled rules was of use."
         known = {"F_HF": self.best.f_hf, "F_LF": self.best.f_lf}
         name, value = next((name, value) for name, value in known.items() if value is not None)
-        return f"{self.best.id} is the best of {self.samples} rules: {name} {value:.4g}."
+        return f"{self.best.id} is the best of {len(self.samples)} rules: {name} {value:.4g}."
 
     @property
     def best_rule(self) -> Path:
         """File of the best rule."""
-        return self.directory / "best_rule.py"
+        return self.folder / BEST_RULE
 
 
 class EvaluationResult(Value):

@@ -30,7 +30,7 @@ def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Samp
     best = evolved.best
     if best is None:
         raise ValueError("A search without a rule has no final one.")
-    record = search_record(evolved.directory)
+    record = search_record(evolved.folder)
     few = finalists(record.samples if record is not None else (), config.validation.finalists)
     if best.f_hf is None or len(few) < 2:
         return best, _file(evolved, best), None
@@ -48,6 +48,6 @@ def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Samp
 
 def _file(evolved: EvolutionResult, final: Sample) -> Path:
     """Write the final rule under its id, by which reports will call it, and return the file."""
-    path = evolved.directory / f"{final.id}.py"
+    path = evolved.folder / f"{final.id}.py"
     path.write_text(final.source or "", encoding="utf-8")
     return path

@@ -30,7 +30,7 @@ def links(table: str, charts: str, run: str) -> str:
 def evolution_verdict(result: EvolutionResult) -> str:
     """Return the outcome of a search."""
     where = links(result.ranking_url, result.charts_url, result.run.url)
-    counts = f"{result.samples} rules sampled, {result.failures} of them out, {result.seconds:.0f} s"
+    counts = f"{len(result.samples)} rules sampled, {result.failures} of them out, {result.seconds:.0f} s"
     tail = _notes(result.notes)
     if result.best is None:
         return f"# No rule\n\nNo sampled rule was of use ({counts}).\n\n{where}\n{tail}"

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
-from bife_core.evolution import Journal, Opened, Workshop, evolution_facts, evolution_key, generator_identity
+from bife_core.evolution import Opened, evolution_facts, evolution_key, generator_identity
 from bife_core.generators import Account, open_generator
 from tasks.collection import decisions_dataset
 from tasks.home import project_home
 from tasks.instances import InstanceSet
 from tasks.locks import alone_at, process_lock
-from tasks.progress import note_listener
-from tasks.solves import solve_store
 from tasks.storage import recall, share
 from tasks.tracking.stages import flat
-from tasks.workers import worker_pool
 
 
 def require_generator(config: PipelineConfig) -> None:
@@ -90,38 +86,6 @@ def share_evolution(folder: Path) -> None:
     share(folder, changing=True)
 
 
-def open_workshop(
-    config: PipelineConfig,
-    journal: Journal,
-    decisions: CollectionSummary | None,
-    design: InstanceSet,
-    training: InstanceSet | None,
-) -> Workshop:
-    """Return where the work of an evolution is done, with the calls of interrupted earlier runs on its account.
-
-    Raises
-    ------
-    GeneratorError
-        If the generator cannot be set up.
-    ConfigError
-        If the cluster that is to solve cannot be reached.
-    """
-    account = Account(
-        journal.folder / "calls",
-        config.budget,
-        journal.until_unix_s(config.budget.hours),
-        partial(process_lock, project_home().locks / f"calls-{journal.folder.name}.lock"),
-    )
-    return Workshop(
-        benchmark=config.instances.label,
-        generator=open_generator(config.generator, account),
-        account=account,
-        pool=worker_pool(config.runner),
-        solves=solve_store(),
-        low=config.low,
-        high=config.high,
-        decisions=decisions.path if decisions is not None else None,
-        design=design.instances,
-        training=training.instances if training is not None else (),
-        note=note_listener(),
-    )
+def calls_lock(key: str) -> AbstractContextManager[None]:
+    """Return the lock under which calls to a model API are counted; no other start of the search may count then."""
+    return process_lock(project_home().locks / f"calls-{key}.lock")

@@ -7,12 +7,12 @@ from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from prefect import Task, task
 
-from bife_core.evolution import Pending, Workshop, WrittenRequest
+from bife_core.evolution import Pending, Workshop
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.trial import TrialScore
 from bife_core.generators import Draft
-from bife_core.search import SampleRequest, SolveRequest, TrialRequest
+from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from tasks.policy import TRIED_AGAIN
 from tasks.states import REJECTED, told
 

@@ -82,19 +82,11 @@ def _end_path(part: Path) -> Path:
     return part.with_suffix(".json")
 
 
-def _end_of(part: Path) -> dict[str, Any]:
-    """Return what `work` wrote beside a part; nothing for parts of earlier versions."""
-    try:
-        return dict(json.loads(_end_path(part).read_text()))
-    except (FileNotFoundError, ValueError):
-        return {}
-
-
 def _why_barren(end: dict[str, Any]) -> str:
     """Return in a few words why a solve gave no decision."""
-    if end.get("unscored"):
+    if end["unscored"]:
         return "LPs of strong branching could not be solved"
-    return f"{end.get('status', 'solved')} without a choice between two candidates"
+    return f"{end['status']} without a choice between two candidates"
 
 
 def _sentence(reasons: Sequence[str]) -> str:
@@ -168,11 +160,11 @@ def collect_decisions(
                 raise
             failures.append(f"{instance.name}: {failure}")
             continue
-        end = _end_of(path)
+        end = json.loads(_end_path(path).read_text())
         if len(part) == 0:
             barren.append(_why_barren(end))
         parts.append(part)
-        cpu_s += float(end.get("cpu_s", 0.0))
+        cpu_s += end["cpu_s"]
         total += len(part)
         if progress is not None:
             progress(min(total, config.decisions), config.decisions)

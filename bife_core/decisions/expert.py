@@ -90,20 +90,18 @@ class Recording:
 class _Expert(LpBranchrule):
     def __init__(
         self,
+        instance: str,
         quota: int | None,
         probability: float,
         rng: np.random.Generator,
         extractor: Callable[[pyscipopt.Model], FeatureExtractor | EcoleExtractor],
     ) -> None:
+        self.instance = instance
         self.extractor_of = extractor
         self.quota = quota
         self.probability = probability
         self.rng = rng
-        self.features: list[npt.NDArray[np.float64]] = []
-        self.probindex: list[npt.NDArray[np.int32]] = []
-        self.scores: list[npt.NDArray[np.float64]] = []
-        self.node: list[int] = []
-        self.depth: list[int] = []
+        self.decisions: list[Decisions] = []
         self.unscored = 0
 
     def branchinitsol(self) -> None:
@@ -112,7 +110,7 @@ class _Expert(LpBranchrule):
     def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
         model = self.model
         # The root always goes to the expert, so that every instance that branches gives a decision.
-        if self.node and self.rng.random() >= self.probability:
+        if self.decisions and self.rng.random() >= self.probability:
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         scores = None
         if model.getLPSolstat() == pyscipopt.SCIP_LPSOLSTAT.OPTIMAL:  # an unbounded LP has candidates as well
@@ -124,13 +122,19 @@ class _Expert(LpBranchrule):
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         if n > 1:
             node = model.getCurrentNode()
-            self.features.append(features[:n])
-            self.probindex.append(probindex[:n])
-            self.scores.append(scores)
-            self.node.append(node.getNumber())
-            self.depth.append(node.getDepth())
+            self.decisions.append(
+                Decisions(
+                    np.ascontiguousarray(features[:n].T),
+                    scores,
+                    np.array([0, n]),
+                    probindex[:n],
+                    np.array([node.getNumber()]),
+                    np.array([node.getDepth()]),
+                    (self.instance,),
+                )
+            )
         model.branchVar(variables[int(np.argmax(scores))])
-        if self.quota is not None and len(self.node) >= self.quota:
+        if self.quota is not None and len(self.decisions) >= self.quota:
             model.interruptSolve()
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
 
@@ -176,26 +180,11 @@ def record_decisions(
     apply(settings, model)
     rng = np.random.default_rng(settings.seed)
     extractor = EcoleExtractor if features == "ecole" else FeatureExtractor
-    expert = _Expert(quota, expert_probability, rng, extractor)
+    expert = _Expert(instance, quota, expert_probability, rng, extractor)
     model.includeBranchrule(expert, "expert", "strong branching, recorded", _PRIORITY, -1, 1.0)
     model.setParam("branching/pscost/priority", _PRIORITY - 1)
     optimize(model, f"collecting decisions from {path.name}")
     status = model.getStatus()
-    if status in INTERRUPTED and (quota is None or len(expert.node) < quota):
+    if status in INTERRUPTED and (quota is None or len(expert.decisions) < quota):
         raise SolverError(f"Collecting decisions from {path.name} was interrupted.")
-    return Recording(_decisions(expert, instance), status, expert.unscored)
-
-
-def _decisions(expert: _Expert, instance: str) -> Decisions:
-    if not expert.node:
-        return concatenate([])
-    sizes = [len(scores) for scores in expert.scores]
-    return Decisions(
-        np.ascontiguousarray(np.concatenate(expert.features).T),
-        np.concatenate(expert.scores),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        np.concatenate(expert.probindex),
-        np.array(expert.node, dtype=np.int64),
-        np.array(expert.depth, dtype=np.int64),
-        (instance,) * len(expert.node),
-    )
+    return Recording(concatenate(expert.decisions), status, expert.unscored)

@@ -1,16 +1,15 @@
 """The driver of searches: `evolve` runs one from its folder's journal on, in a notebook as in a Prefect flow."""
 
-from bife_core.evolution.assembling import evolve
-from bife_core.evolution.drafting import DraftingStoppedError, UnansweredError, WrittenRequest
-from bife_core.evolution.driver import Driver, Evolution
+from bife_core.evolution.assembling import CONCURRENT_WORK, evolve
+from bife_core.evolution.drafting import UnansweredError
+from bife_core.evolution.driver import Evolution
 from bife_core.evolution.identity import content_of, evolution_facts, evolution_key, generator_identity
 from bife_core.evolution.journal import Journal, JournalError, Opened
 from bife_core.evolution.watching import EvolutionState, Watcher
 from bife_core.evolution.workshop import Executor, Pending, Workshop
 
 __all__ = [
-    "DraftingStoppedError",
-    "Driver",
+    "CONCURRENT_WORK",
     "Evolution",
     "EvolutionState",
     "Executor",
@@ -21,7 +20,6 @@ __all__ = [
     "UnansweredError",
     "Watcher",
     "Workshop",
-    "WrittenRequest",
     "content_of",
     "evolution_facts",
     "evolution_key",

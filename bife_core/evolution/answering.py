@@ -9,13 +9,13 @@ from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
 from bife_core.errors import ConfigError
-from bife_core.evolution.drafting import DraftingStoppedError, UnansweredError, WrittenRequest
-from bife_core.evolution.journal import Drafted, Journal, JournalError, Scored, Solved, Tried, Unanswered
+from bife_core.evolution.drafting import UnansweredError
+from bife_core.evolution.journal import Drafted, HighScored, Journal, JournalError, Scored, Tried, Unanswered
 from bife_core.evolution.watching import Watcher
 from bife_core.evolution.workshop import Executor, Pending, Workshop
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
-from bife_core.generators import BudgetReachedError, Draft
+from bife_core.generators import BudgetReachedError, Draft, DraftingStoppedError
 from bife_core.generators.account import out_of_time
 from bife_core.scip.builtin import RPB
 from bife_core.search import (
@@ -30,6 +30,7 @@ from bife_core.search import (
     SolveRequest,
     TrialAnswer,
     TrialRequest,
+    WrittenRequest,
 )
 from bife_core.solves import OutOfTimeError
 
@@ -85,7 +86,7 @@ class Answering:
         self._drafts = {e.request.id: e for e in journal.entries if isinstance(e, Drafted)}
         self._scores = {e.id: e.score for e in journal.entries if isinstance(e, Scored)}
         self._trials = {e.request.id: e.score for e in journal.entries if isinstance(e, Tried)}
-        self._solves = {e.id: e.score for e in journal.entries if isinstance(e, Solved)}
+        self._solves = {e.id: e.score for e in journal.entries if isinstance(e, HighScored)}
 
     def answers(self, requests: Sequence[Request]) -> tuple[Answer, ...]:
         """Return the answers in the order of the requests.
@@ -313,7 +314,7 @@ class Answering:
         for request in requests:
             if request.id in pending:
                 try:
-                    entry = Solved(id=request.id, score=pending[request.id].result())
+                    entry = HighScored(id=request.id, score=pending[request.id].result())
                 except OutOfTimeError as end:
                     self._end(out_of_time(self._workshop.account.budget))
                     yield SolveAnswer(id=request.id, failure=str(end))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +32,7 @@ def evolve(
     instances: Sequence[Instance],
     decisions: CollectionSummary | Path | str | None = None,
     *,
-    folder: Path | str,
+    folder: Path | str | Journal,
     benchmark: str = "models of one kind",
     training: Sequence[Instance] = (),
     generator: Generator | None = None,
@@ -41,6 +41,7 @@ def evolve(
     executor: Executor | None = None,
     watcher: Watcher | None = None,
     note: Note | None = None,
+    lock: Callable[[], AbstractContextManager[object]] = nullcontext,
     on_generation: Callable[[EvolutionState], None] | None = None,
 ) -> Evolution:
     """Run a search for a branching rule; call it again with the same arguments to go on where it stopped.
@@ -54,8 +55,8 @@ def evolve(
     decisions : CollectionSummary or Path, optional
         Recorded strong-branching decisions that F_LF is measured on, as `collect_decisions` returns them. A search
         that goes by F_LF needs them.
-    folder : Path
-        The run's: its journal makes it resumable.
+    folder : Path or Journal
+        The run's: its journal makes it resumable. One that is open already has said which search it is.
     benchmark : str
         What is solved, in words for the prompt; a family's name is explained there.
     training : sequence of Instance
@@ -70,6 +71,8 @@ def evolve(
         Who has work done at the same time; by default threads.
     note : callable, optional
         Told, in a sentence, what a person should know.
+    lock : callable, optional
+        Gives the lock that keeps other processes from counting calls to a model API at the same time.
     on_generation : callable, optional
         Called with an `EvolutionState` after each generation.
 
@@ -87,7 +90,7 @@ def evolve(
     JournalError
         If `folder` holds another search.
     """
-    folder, search = Path(folder), open_search(config.search)
+    search = open_search(config.search)
     if not instances:
         raise ConfigError("A search needs at least one instance to solve; `instances` is empty.")
     if not search.low_fidelity:
@@ -102,10 +105,14 @@ def evolve(
     if len(training) < count:
         raise ConfigError(f"The search makes trials on {count} training instances, found {len(training)}.")
     path, digest, collection_s = _read(decisions)
-    who = generator_identity(config.generator) if generator is None else {"name": generator.name}
-    key = evolution_key(evolution_facts(config, benchmark, who, digest, instances, training))
-    journal = Journal(folder, Opened(key=key, name=f"{benchmark} {config.search.method}"))
-    account = Account(folder / "calls", config.budget, journal.until_unix_s(config.budget.hours))
+    if isinstance(folder, Journal):
+        journal = folder
+    else:
+        who = generator_identity(config.generator) if generator is None else {"name": generator.name}
+        key = evolution_key(evolution_facts(config, benchmark, who, digest, instances, training))
+        journal = Journal(Path(folder), Opened(key=key, name=f"{benchmark} {config.search.method}"))
+    until_unix_s = journal.until_unix_s(config.budget.hours)
+    account = Account(journal.folder / "calls", config.budget, until_unix_s, lock)
     with ExitStack() as opened:
         if workers is None or isinstance(workers, int):
             workers = WorkerPool(workers)
@@ -115,7 +122,7 @@ def evolve(
             generator=generator or open_generator(config.generator, account),
             account=account,
             pool=workers,
-            solves=solves or SolveStore(folder / "solves"),
+            solves=solves or SolveStore(journal.folder / "solves"),
             low=config.low,
             high=config.high,
             decisions=path,

@@ -4,44 +4,23 @@ from __future__ import annotations
 
 import time
 
-from bife_core.errors import BifeError, GeneratorError
-from bife_core.generators import Account, BudgetReachedError, Draft, DraftRequest, Generator, Parent
+from bife_core.errors import GeneratorError
+from bife_core.generators import (
+    Account,
+    BudgetReachedError,
+    Draft,
+    DraftingStoppedError,
+    Generator,
+    NoDraftError,
+)
 from bife_core.generators.account import out_of_time
-from bife_core.search import ReflectionRequest, SampleRequest
-
-WrittenRequest = SampleRequest | ReflectionRequest
-"""What a generator is asked for."""
+from bife_core.search import WrittenRequest
 
 
-class DraftingStoppedError(GeneratorError):
-    """No further rule can be written until a person changes something.
+class UnansweredError(NoDraftError):
+    """The model API gave no answer for a rule; whether that is the rule's end is for the search to say."""
 
-    Attributes
-    ----------
-    draft : Draft or None
-        What met the problem, with its calls, so that they can still be traced.
-    """
-
-    def __init__(self, reason: str, draft: Draft | None = None) -> None:
-        super().__init__(reason)
-        self.draft = draft
-
-
-class UnansweredError(BifeError):
-    """The model API gave no answer for a rule; whether that is the rule's end is for the search to say.
-
-    Attributes
-    ----------
-    draft : Draft
-        What was tried.
-    """
-
-    def __init__(self, draft: Draft) -> None:
-        super().__init__(draft.failure or "The model API gave no answer.")
-        self.draft = draft
-
-    def __reduce__(self) -> tuple[type[UnansweredError], tuple[Draft]]:
-        return UnansweredError, (self.draft,)
+    draft: Draft
 
 
 def write_draft(request: WrittenRequest, benchmark: str, generator: Generator, account: Account) -> Draft:
@@ -67,42 +46,19 @@ def write_draft(request: WrittenRequest, benchmark: str, generator: Generator, a
         raise BudgetReachedError(out_of_time(account.budget))
     began = time.perf_counter()
     try:
-        draft = generator.generate(_for_generator(request, benchmark))
-    except BudgetReachedError as error:
-        met = error.draft
-        raise BudgetReachedError(str(error), met and _with_all_calls(met, account)) from error
+        draft = generator.generate(request, benchmark)
+    except NoDraftError as error:
+        error.draft = error.draft and _with_all_calls(error.draft, account)
+        raise
     except GeneratorError as error:
-        met = getattr(error, "draft", None)
-        raise DraftingStoppedError(str(error), met and _with_all_calls(met, account)) from error
+        raise DraftingStoppedError(str(error)) from error
     draft = _with_all_calls(draft, account)
     # Calls read back from disk took their time in an earlier run.
     seconds = max(time.perf_counter() - began, sum(attempt.seconds for attempt in draft.attempts))
     draft = draft.model_copy(update={"seconds": seconds})
     if draft.unanswered is not None:
-        raise UnansweredError(draft)
+        raise UnansweredError(draft.failure or "The model API gave no answer.", draft)
     return draft
-
-
-def _for_generator(request: WrittenRequest, benchmark: str) -> DraftRequest:
-    parents = tuple(
-        Parent(
-            id=parent.id,
-            # With its parameters, where parameters are asked for.
-            source=(request.operator == "skeleton" and parent.skeleton) or parent.source or "",
-            thought=parent.thought,
-            f_lf=parent.f_lf,
-            f_hf=parent.f_hf,
-        )
-        for parent in request.parents
-    )
-    return DraftRequest(
-        key=request.id,
-        operator=request.operator,
-        parents=parents,
-        hints=request.hints,
-        seed=request.seed,
-        benchmark=benchmark,
-    )
 
 
 def _with_all_calls(draft: Draft, account: Account) -> Draft:

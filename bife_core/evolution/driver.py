@@ -71,22 +71,19 @@ class Evolution(Value):
     mismatches: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def failures(self) -> int:
+        """Samples that gave no valid rule."""
+        return sum(not sample.valid for sample in self.samples)
+
 
 class Driver:
-    """Runs one search, from wherever its journal ends.
+    """Runs one search, from wherever its journal ends; `evolve` makes one.
 
     Parameters
     ----------
     search : Search
         A new one; what the journal knows is told to it again.
-    config : SearchConfig
-        What it was made from.
-    journal : Journal
-        Where everything is written down.
-    workshop : Workshop
-        Where the work is done.
-    executor : Executor
-        Who has it done.
     collection_s : float
         CPU seconds that recording the decisions took; 0 for a search that reads none.
     on_generation : callable, optional
@@ -194,19 +191,13 @@ class Driver:
         left = max(self._budget - summary.samples_total, 0)
         samples = self._search.samples
         return EvolutionState(
-            generation=summary.generation,
-            sampled=summary.samples_total,
+            **dict(summary),
             budget=self._budget,
-            best_f_lf=summary.best_f_lf,
-            best_f_hf=summary.best_f_hf,
-            elites=summary.n_elites,
-            tau=summary.tau,
-            failures=summary.failures_total,
             last_failure=next((sample.failure for sample in reversed(samples) if sample.failure), None),
             spending=self._workshop.account.spending(),
             elapsed_s=elapsed_s,
             remaining_s=elapsed_s * left / max(summary.samples_total, 1),
-            samples=samples,
+            rules=samples,
             curve=self._ledger.total(other_s=0.0, wall_s=0.0).curve,
         )
 

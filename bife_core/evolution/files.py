@@ -69,7 +69,7 @@ def abstract(sample: Sample) -> str:
     return "\n\n".join(parts)
 
 
-def lineage(samples: Sequence[Sample]) -> dict[str, Any]:
+def descent(samples: Sequence[Sample]) -> dict[str, Any]:
     """Return who descends from whom by which operator, as nodes and edges."""
     return {
         "nodes": [
@@ -83,7 +83,7 @@ def lineage(samples: Sequence[Sample]) -> dict[str, Any]:
 def write_search(directory: Path, samples: Sequence[Sample]) -> None:
     """Write what is known of a search under way."""
     write_whole(directory / SAMPLES, json.dumps(sample_rows(samples), indent=1))
-    write_whole(directory / LINEAGE, json.dumps(lineage(samples), indent=1))
+    write_whole(directory / LINEAGE, json.dumps(descent(samples), indent=1))
 
 
 def write_outcome(

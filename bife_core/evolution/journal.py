@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Annotated, Any, Final, Literal, TypeVar
 from weakref import WeakSet
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from bife_core.errors import BifeError
 from bife_core.fidelity.high import HighScore
@@ -27,18 +27,15 @@ from bife_core.fidelity.trial import TrialScore
 from bife_core.generators import Draft, Spending
 from bife_core.search import (
     GenerationSummary,
-    ReflectionRequest,
     Sample,
-    SampleRequest,
     SearchCost,
     TrialRequest,
+    WrittenRequest,
 )
-from bife_core.values import Value
+from bife_core.values import Value, describe
 
-FILE: Final = "journal.jsonl"
+JOURNAL: Final = "journal.jsonl"
 """Name of the journal in a run's folder."""
-
-VERSION: Final = 1
 
 _HOUR_S: Final = 3600.0
 
@@ -80,7 +77,7 @@ class Opened(Entry):
     """
 
     kind: Literal["opened"] = "opened"
-    version: Literal[1] = VERSION
+    version: Literal[1] = 1
     key: str
     name: str = ""
     params: dict[str, Any] = Field(default_factory=dict)
@@ -99,7 +96,7 @@ class Drafted(Entry):
     """What a generator gave for a request; from then on it is the answer, whatever it is worth."""
 
     kind: Literal["drafted"] = "drafted"
-    request: Annotated[SampleRequest | ReflectionRequest, Field(discriminator="kind")]
+    request: WrittenRequest = Field(discriminator="kind")
     draft: Draft
 
 
@@ -113,7 +110,7 @@ class Unanswered(Entry):
     """
 
     kind: Literal["unanswered"] = "unanswered"
-    request: Annotated[SampleRequest | ReflectionRequest, Field(discriminator="kind")]
+    request: WrittenRequest = Field(discriminator="kind")
     draft: Draft | None = None
     reason: str
 
@@ -134,10 +131,10 @@ class Tried(Entry):
     score: TrialScore
 
 
-class Solved(Entry):
+class HighScored(Entry):
     """F_HF of a sample with its solves, or why it has none."""
 
-    kind: Literal["solved"] = "solved"
+    kind: Literal["high_scored"] = "high_scored"
     id: str
     score: HighScore
 
@@ -200,7 +197,17 @@ class Stopped(Entry):
 
 
 AnyEntry = (
-    Opened | Started | Drafted | Unanswered | Scored | Tried | Solved | Settled | Completed | Ended | Stopped
+    Opened
+    | Started
+    | Drafted
+    | Unanswered
+    | Scored
+    | Tried
+    | HighScored
+    | Settled
+    | Completed
+    | Ended
+    | Stopped
 )
 
 EntryType = TypeVar("EntryType", bound=Entry)
@@ -223,7 +230,7 @@ def read_journal(folder: Path, start: int = 0) -> Iterator[tuple[AnyEntry, int]]
     JournalError
         If a line other than a broken last one is no entry.
     """
-    path = folder / FILE
+    path = folder / JOURNAL
     if not path.is_file():
         return
     with path.open("rb") as file:
@@ -239,15 +246,8 @@ def read_journal(folder: Path, start: int = 0) -> Iterator[tuple[AnyEntry, int]]
             except ValueError as error:
                 raise JournalError(
                     f"{path} has a line that is no entry of a journal, {place - len(line)} bytes from its start "
-                    f"({_brief(error)}); move the folder away to have the search made anew."
+                    f"({describe(error).rstrip('.')}); move the folder away to have the search made anew."
                 ) from error
-
-
-def _brief(error: ValueError) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        return f"{'.'.join(str(part) for part in first['loc']) or 'line'}: {first['msg']}"
-    return str(error)
 
 
 _open: WeakSet[Journal] = WeakSet()
@@ -286,7 +286,7 @@ class Journal:
 
     def __init__(self, folder: Path, opened: Opened) -> None:
         self.folder = folder
-        self._path = folder / FILE
+        self._path = folder / JOURNAL
         self._lock = Lock()
         self._entries: list[Entry] = []
         whole = 0

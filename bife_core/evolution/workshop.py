@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 from bife_core.benchmarks.base import Instance
-from bife_core.evolution.drafting import WrittenRequest, write_draft
+from bife_core.evolution.drafting import write_draft
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.fidelity.high import HighScore, score_high
 from bife_core.fidelity.low import LowScore, score_low
 from bife_core.fidelity.trial import TrialScore, score_trial
 from bife_core.generators import Account, Draft, Generator
 from bife_core.sandbox import Note, Workers
-from bife_core.search import SampleRequest, SolveRequest, TrialRequest
+from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from bife_core.solves import SolveStore
 
 P = ParamSpec("P")

@@ -6,14 +6,7 @@
 from __future__ import annotations
 
 from bife_core.generators.account import Account, BudgetReachedError, Spending
-from bife_core.generators.base import (
-    Attempt,
-    Draft,
-    DraftRequest,
-    Generator,
-    Message,
-    Parent,
-)
+from bife_core.generators.base import Attempt, Draft, DraftingStoppedError, Generator, Message, NoDraftError
 from bife_core.generators.config import GENERATORS, GeneratorConfig
 
 __all__ = [
@@ -22,10 +15,10 @@ __all__ = [
     "Attempt",
     "BudgetReachedError",
     "Draft",
-    "DraftRequest",
+    "DraftingStoppedError",
     "Generator",
     "Message",
-    "Parent",
+    "NoDraftError",
     "Spending",
     "open_generator",
 ]

@@ -10,8 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from threading import Lock
 
-from bife_core.errors import BifeError
-from bife_core.generators.base import Draft
+from bife_core.generators.base import NoDraftError
 from bife_core.generators.calls import Call, CallStore, read_call
 from bife_core.generators.config import BudgetConfig
 from bife_core.values import Value
@@ -65,18 +64,8 @@ class Spending(Value):
         )
 
 
-class BudgetReachedError(BifeError):
-    """A limit of the budget ends the search.
-
-    Attributes
-    ----------
-    draft : Draft or None
-        The draft that could not be completed, with the calls made for it.
-    """
-
-    def __init__(self, reason: str, draft: Draft | None = None) -> None:
-        super().__init__(reason)
-        self.draft = draft
+class BudgetReachedError(NoDraftError):
+    """A limit of the budget ends the search."""
 
 
 def reached(budget: BudgetConfig, spent: Spending) -> str | None:

@@ -7,52 +7,9 @@ from typing import Literal, Protocol
 
 from pydantic import Field
 
+from bife_core.errors import BifeError, GeneratorError
+from bife_core.search.types import WrittenRequest
 from bife_core.values import Value
-
-EohOperator = Literal["i1", "e1", "e2", "m1", "m2"]
-"""EoH's prompt operators: initialise, two crossovers, two mutations."""
-
-ReevoOperator = Literal["improve_seed", "reflective_crossover", "elitist_mutation"]
-"""ReEvo's: improve the seed rule, cross two rules with a hint, mutate the best rule with what was learnt so far."""
-
-Operator = Literal[EohOperator, ReevoOperator, "skeleton"]
-"""All that write a rule; `skeleton` is LLM4Branch's, a rule with named parameters."""
-
-Reflection = Literal["short_term_reflection", "long_term_reflection"]
-"""ReEvo's operators that write a text: a hint from two rules, and a lesson from many hints."""
-
-
-class Parent(Value):
-    """A rule shown to the generator."""
-
-    id: str
-    source: str
-    thought: str | None = None
-    f_lf: float | None = None
-    f_hf: float | None = None
-
-
-class DraftRequest(Value):
-    """One rule to be written, or one reflection.
-
-    Attributes
-    ----------
-    key : str
-        Name of the call, unique within a run; a recorded answer is found under it again.
-    hints : tuple of str
-        Reflections to be followed, or to be joined to one.
-    seed : int
-        Seed of all draws of a generator that draws.
-    benchmark : str
-        What is being solved, for the prompt.
-    """
-
-    key: str
-    operator: Operator | Reflection
-    parents: tuple[Parent, ...] = ()
-    hints: tuple[str, ...] = ()
-    seed: int
-    benchmark: str
 
 
 class Message(Value):
@@ -110,17 +67,44 @@ class Draft(Value):
     unanswered: Literal["outage", "refused"] | None = None
 
 
+class NoDraftError(BifeError):
+    """A request has no answer now; what it means for the search the kinds of this error say.
+
+    Attributes
+    ----------
+    draft : Draft or None
+        What was tried, with its calls, so that they can still be traced.
+    """
+
+    def __init__(self, reason: str, draft: Draft | None = None) -> None:
+        super().__init__(reason)
+        self.draft = draft
+
+
+class DraftingStoppedError(NoDraftError, GeneratorError):
+    """No further rule can be written until a person changes something."""
+
+
 class Generator(Protocol):
     """Writes rules."""
 
     name: str
 
-    def generate(self, request: DraftRequest) -> Draft:
-        """Write one rule.
+    def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
+        """Write one rule, or one reflection.
+
+        Parameters
+        ----------
+        request : SampleRequest or ReflectionRequest
+            Its `id` names the call, uniquely within a run: a recorded answer is found under it again. Its `seed` is
+            that of all draws of a generator that draws.
+        benchmark : str
+            What is being solved, for the prompt.
 
         Raises
         ------
         GeneratorError
-            When no further request can succeed either, for instance because the key was refused.
+            When no further request can succeed either, for instance because the key was refused. As a
+            `DraftingStoppedError` it carries what was tried.
         """
         ...

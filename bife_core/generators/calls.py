@@ -19,6 +19,7 @@ from pydantic import Field, ValidationError
 from bife_core.errors import GeneratorError
 from bife_core.files import write_whole
 from bife_core.generators.base import Attempt, Message, Outcome
+from bife_core.values import describe
 
 INTERRUPTED = "The process ended before the answer came; whether it was billed is not known."
 """What is said of a call that went out and of which nothing more is known."""
@@ -167,18 +168,12 @@ def read_call(path: Path) -> Call:
     try:
         return Call.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError) as error:
+        why = describe(error).rstrip(".")
         raise GeneratorError(
-            f"{path} was expected to be a recorded model call and cannot be read as one ({_brief(error)}); "
+            f"{path} was expected to be a recorded model call and cannot be read as one ({why}); "
             "move it away to have the call made again."
         ) from error
 
 
 def _file_stem(key: str) -> str:
     return quote(key, safe="").replace(".", "%2E")
-
-
-def _brief(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        return f"{'.'.join(str(part) for part in first['loc']) or 'file'}: {first['msg']}"
-    return str(error)

@@ -10,35 +10,22 @@ from urllib.parse import quote
 
 import numpy as np
 
-from bife_core.errors import ConfigError, GeneratorError
+from bife_core.errors import ConfigError
 from bife_core.generators.account import Account, BudgetReachedError
-from bife_core.generators.base import Attempt, Draft, DraftRequest
+from bife_core.generators.base import Attempt, Draft, DraftingStoppedError
 from bife_core.generators.calls import Call
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.model_api import Reply, ask
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.parsing import parse_answer, parse_reflection, read_skeleton
 from bife_core.generators.prompting import REFLECTIONS, assemble, prompt_digest, prompt_version
+from bife_core.search.types import WrittenRequest
 
 _LENGTH: Final = "length"
 _WITHHELD: Final = "content_filter"
 _BYTES_PER_TOKEN: Final = 4
 _MOST_DOUBLINGS: Final = 16
 _UNREACHABLE_TRIES: Final = 3
-
-
-class ModelApiError(GeneratorError):
-    """The API will not answer any request until a person changes something.
-
-    Attributes
-    ----------
-    draft : Draft or None
-        The draft that met the problem, with its attempts, so that they can still be traced.
-    """
-
-    def __init__(self, reason: str, draft: Draft | None = None) -> None:
-        super().__init__(reason)
-        self.draft = draft
 
 
 class OpenAIGenerator:
@@ -94,27 +81,27 @@ class OpenAIGenerator:
         self._reached = False
         self._stopped: str | None = None
 
-    def generate(self, request: DraftRequest) -> Draft:
+    def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
         """Write one rule.
 
         Raises
         ------
         GeneratorError
             When the key is refused, the model does not exist, the account is empty or the server was never
-            reached: no further request would fare better. It is a `ModelApiError` and carries the attempts.
+            reached: no further request would fare better. It is a `DraftingStoppedError` with the attempts.
         BudgetReachedError
             When the budget is used up; recorded answers are still given.
         """
-        messages = assemble(request)
+        messages = assemble(request, benchmark)
         digest = prompt_digest(messages)
         known = self.account.store.answer(
-            request.key, digest, model=self.model, temperature=self.settings.temperature
+            request.id, digest, model=self.model, temperature=self.settings.temperature
         )
         if known is not None:
             return read_answer(request, self.name, known, (known.attempt(recorded=True),))
         attempts: list[Attempt] = []
         call = Call(
-            key=request.key,
+            key=request.id,
             number=1,
             model=self.model,
             base_url=self.settings.address,
@@ -137,7 +124,7 @@ class OpenAIGenerator:
         draft = self._without_rule(call, attempts, failure)
         if reply.outcome == "stop" or (reply.unreachable and not self._reached):
             self._stopped = self._stopped or reply.problem
-            raise ModelApiError(failure, draft)
+            raise DraftingStoppedError(failure, draft)
         unanswered = "outage" if reply.outcome == "retry" else "refused"
         return draft.model_copy(update={"unanswered": unanswered})
 
@@ -238,10 +225,10 @@ def _guessed(text: str) -> int:
     return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
 
 
-def read_answer(request: DraftRequest, generator: str, call: Call, attempts: tuple[Attempt, ...]) -> Draft:
+def read_answer(request: WrittenRequest, generator: str, call: Call, attempts: tuple[Attempt, ...]) -> Draft:
     """Turn a recorded call that has an answer into a draft: thought and source, a text, or why there is none."""
     known = {
-        "key": request.key,
+        "key": request.id,
         "generator": generator,
         "model": call.model,
         "messages": call.messages,
@@ -260,15 +247,7 @@ def read_answer(request: DraftRequest, generator: str, call: Call, attempts: tup
 
 
 def configured(config: GeneratorConfig, account: Account) -> OpenAIGenerator:
-    """Return the generator for the API the environment names; model and temperature of `config` win over it.
-
-    Raises
-    ------
-    GeneratorError
-        If the address or the model is missing.
-    ConfigError
-        If money is limited and a price is missing.
-    """
+    """Return the generator for the API the environment names; model and temperature of `config` win over it."""
     chosen = {"model": config.model, "temperature": config.temperature}
     update = {name: value for name, value in chosen.items() if value is not None}
     return OpenAIGenerator(ModelApiSettings.from_environment().model_copy(update=update), account)

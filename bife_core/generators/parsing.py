@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-import warnings
 from dataclasses import dataclass
 from typing import Final
 
 from bife_core.errors import RuleError
 from bife_core.rules.language import FUNCTION_NAME
 from bife_core.rules.skeletons import parse_skeleton
-from bife_core.syntax import syntax_tree
+from bife_core.syntax import NOT_PYTHON, syntax_tree
 
 _FENCE: Final = re.compile(
     r"^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
@@ -30,22 +29,6 @@ _MOST_ENDS: Final = 200
 
 LONGEST_ANSWER: Final = 200_000
 """Characters of an answer, its reasoning left out, that are read for a rule; a rule has a few thousand."""
-
-NOT_PYTHON: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What `parse_python` raises on text that is no Python or nested too deeply."""
-
-
-def parse_python(code: str) -> ast.Module:
-    """Parse `code` without printing a warning, such as one on a stray backslash in a docstring.
-
-    Raises
-    ------
-    SyntaxError, ValueError, RecursionError, MemoryError
-        If it cannot be parsed; `NOT_PYTHON` has them all.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return syntax_tree(code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +93,7 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
     complaint: str | None = None
     for code, before in pieces:
         try:
-            tree = parse_python(code)
+            tree = syntax_tree(code)
         except NOT_PYTHON as error:
             if FUNCTION_NAME in code:
                 complaint = _syntax_complaint(error, cut_off or _unclosed(text, code))
@@ -182,7 +165,7 @@ def _bare_code(text: str) -> list[tuple[str, str]]:
     end = len(lines)
     for _ in range(_MOST_ENDS):
         try:
-            tree = parse_python("\n".join(lines[:end]))
+            tree = syntax_tree("\n".join(lines[:end]))
         except NOT_PYTHON as error:
             # No code that reaches beyond the first mistake can be right.
             wrong = error.lineno if isinstance(error, SyntaxError) and error.lineno else end
@@ -221,7 +204,7 @@ def _no_rule(text: str, pieces: list[str]) -> str:
     names: dict[str, ast.FunctionDef] = {}
     for code in pieces:
         try:
-            names |= _functions(parse_python(code))
+            names |= _functions(syntax_tree(code))
         except NOT_PYTHON:
             continue
     if names:

@@ -15,7 +15,8 @@ from string import Template
 from typing import Final, get_args
 
 from bife_core.features import FEATURES, GROUPS, N_FEATURES
-from bife_core.generators.base import DraftRequest, Message, Operator, Parent, Reflection
+from bife_core.generators.base import Message
+from bife_core.search.types import Operator, Reflection, Sample, WrittenRequest
 
 OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
 REFLECTIONS: Final[tuple[Reflection, ...]] = get_args(Reflection)
@@ -78,13 +79,13 @@ def prompt_digest(messages: tuple[Message, ...]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _parent(number: int, parent: Parent) -> str:
+def _parent(number: int, parent: Sample) -> str:
     thought = parent.thought or "Its author left no description."
-    filled = _template("parent").substitute(number=number, thought=thought, source=parent.source.strip())
+    filled = _template("parent").substitute(number=number, thought=thought, source=parent.written.strip())
     return filled.strip()
 
 
-def assemble(request: DraftRequest) -> tuple[Message, ...]:
+def assemble(request: WrittenRequest, benchmark: str) -> tuple[Message, ...]:
     """Return the messages that ask a language model for one rule or one reflection.
 
     The order is the paper's (section on rule generation): problem description, operator with the selected
@@ -93,14 +94,15 @@ def assemble(request: DraftRequest) -> tuple[Message, ...]:
 
     Examples
     --------
-    >>> request = DraftRequest(key="g00-c00", operator="i1", seed=0, benchmark="set_covering")
-    >>> [message.role for message in assemble(request)]
+    >>> from bife_core.search import SampleRequest
+    >>> request = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=0)
+    >>> [message.role for message in assemble(request, "set_covering")]
     ['user']
     """
     parents = "\n\n".join(_parent(number, parent) for number, parent in enumerate(request.parents, start=1))
     hints = "\n".join(f"- {' '.join(hint.split())}" for hint in request.hints) or "- (none yet)"
     parts = [
-        _template("problem").substitute(_table(), benchmark=request.benchmark.replace("_", " ")),
+        _template("problem").substitute(_table(), benchmark=benchmark.replace("_", " ")),
         _template(request.operator).substitute(count=len(request.parents), parents=parents, hints=hints),
     ]
     if request.operator not in REFLECTIONS:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account
-from bife_core.generators.base import Draft, DraftRequest
+from bife_core.generators.base import Draft
 from bife_core.generators.calls import CallStore
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.openai_compatible import read_answer
 from bife_core.generators.prompting import assemble, prompt_digest
+from bife_core.search.types import WrittenRequest
 
 
 class ReplayGenerator:
@@ -42,19 +43,19 @@ class ReplayGenerator:
         if not self._answers:
             raise GeneratorError(f"{directory} holds no recorded answers (files named <key>.<number>.json).")
 
-    def generate(self, request: DraftRequest) -> Draft:
+    def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
         """Return the recorded rule; a request nobody recorded an answer to gives a failure, not an error."""
-        messages = assemble(request)
+        messages = assemble(request, benchmark)
         digest = prompt_digest(messages)
-        under_key = [call for call in self._answers if call.key == request.key]
+        under_key = [call for call in self._answers if call.key == request.id]
         under_prompt = [call for call in self._answers if call.prompt_digest == digest]
         if not under_key and not under_prompt:
             return Draft(
-                key=request.key,
+                key=request.id,
                 generator=self.name,
                 model=self._answers[-1].model,
                 messages=messages,
-                failure=f"{self.directory} holds no answer for {request.key!r} or for the same prompt.",
+                failure=f"{self.directory} holds no answer for {request.id!r} or for the same prompt.",
             )
         if under_key:
             call = max(under_key, key=lambda call: (call.prompt_digest == digest, call.number))
@@ -64,12 +65,6 @@ class ReplayGenerator:
 
 
 def configured(config: GeneratorConfig, account: Account) -> ReplayGenerator:
-    """Return the generator for `config.replay_from`.
-
-    Raises
-    ------
-    GeneratorError
-        If there are no recorded answers.
-    """
+    """Return the generator for `config.replay_from`."""
     assert config.replay_from is not None  # `GeneratorConfig` sees to it
     return ReplayGenerator(config.replay_from)

@@ -90,14 +90,10 @@ class MlpMethod(Scorer):
         return int(self._native[1].address)
 
     def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Score candidates with numpy, equal to the machine code to rounding."""
-        values = X[:, [_INDEX[name] for name in self.inputs]]
-        values = (values - np.array(self.mean or 0.0)) / np.array(self.scale or 1.0)
-        for layer in self.layers[:-1]:
-            values = values @ np.array(layer.weights).T + np.array(layer.bias)
-            values = np.maximum(values, 0.0) if self.activation == "relu" else np.tanh(values)
-        last = self.layers[-1]
-        scores: npt.NDArray[np.float64] = values @ np.array(last.weights[0]) + last.bias[0]
+        """Score candidates; see `Scorer`."""
+        matrix = np.ascontiguousarray(X, dtype=np.float64)
+        scores = np.empty(len(matrix))
+        self._native[1].ctypes(matrix.ctypes.data, len(matrix), scores.ctypes.data)
         return scores
 
     @cached_property

@@ -73,9 +73,7 @@ class RuleMethod(Scorer):
         return self.compiled.score(X)
 
 
-@lru_cache(maxsize=1024)
-def _sha(source: str) -> str:
-    return rule_sha(source)
+_sha = lru_cache(maxsize=1024)(rule_sha)
 
 
 @lru_cache(maxsize=64)

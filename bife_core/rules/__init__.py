@@ -6,28 +6,23 @@ compiles that to machine code. Importing this package does not import numba.
 
 from bife_core.rules.compiling import compile_rule, rule_sha
 from bife_core.rules.complexity import complexity
-from bife_core.rules.loading import load_rule, register_resolver, rule_source
+from bife_core.rules.loading import RESOLVERS, load_rule, rule_source
 from bife_core.rules.reference_rules import (
     BENCHMARK_RULES,
     REFERENCE_RULES,
-    ReferenceRule,
-    reference_rule_for,
 )
-from bife_core.rules.types import CompiledRule, Complexity, Rejection, RejectionKind
+from bife_core.rules.types import CompiledRule, Complexity, Rejection
 
 __all__ = [
     "BENCHMARK_RULES",
     "REFERENCE_RULES",
+    "RESOLVERS",
     "CompiledRule",
     "Complexity",
-    "ReferenceRule",
     "Rejection",
-    "RejectionKind",
     "compile_rule",
     "complexity",
     "load_rule",
-    "reference_rule_for",
-    "register_resolver",
     "rule_sha",
     "rule_source",
 ]

@@ -113,19 +113,19 @@ class _Canonical(ast.NodeTransformer):
             value = _Relocated(node).visit(copy.deepcopy(constant))
             return _Canonical(self._names, frozenset()).visit(value)  # type: ignore[no-any-return]
         meaning = self._names.canonical(node)
-        return _spelled(meaning, node) if meaning in CONSTANTS | FUNCTIONS else node
+        return nodes.dotted(meaning, node) if meaning in CONSTANTS | FUNCTIONS else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         meaning = self._names.canonical(node)
         if meaning in CONSTANTS | FUNCTIONS:
-            return _spelled(meaning, node)
+            return nodes.dotted(meaning, node)
         node.value = self.visit(node.value)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         text = special_float(node) if "float" not in self._local else None
         if text is not None:
-            value: ast.expr = _spelled("np.nan" if text == "nan" else "np.inf", node)
+            value: ast.expr = nodes.dotted("np.nan" if text == "nan" else "np.inf", node)
             if text.startswith("-"):
                 value = ast.copy_location(ast.UnaryOp(op=ast.USub(), operand=value), node)
             return value
@@ -150,17 +150,6 @@ class _Relocated(ast.NodeTransformer):
         if isinstance(node, ast.expr):
             ast.copy_location(node, self._where)
         return super().generic_visit(node)
-
-
-def _spelled(meaning: str, where: ast.expr) -> ast.expr:
-    module, _, name = meaning.rpartition(".")
-    spelled: ast.expr
-    if module:
-        base = ast.copy_location(ast.Name(id=module, ctx=ast.Load()), where)
-        spelled = ast.Attribute(value=base, attr=name, ctx=ast.Load())
-    else:
-        spelled = ast.Name(id=name, ctx=ast.Load())
-    return ast.copy_location(spelled, where)
 
 
 def _fill_arguments(call: ast.Call, helper: ast.FunctionDef) -> None:

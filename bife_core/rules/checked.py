@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from bife_core.rules.canonical import canonical_functions
 from bife_core.rules.checking import check
-from bife_core.rules.flow import always_returns
 from bife_core.rules.hashing import hash_functions
-from bife_core.rules.language import FUNCTION_NAME, MAX_NODES
+from bife_core.rules.language import MAX_NODES
 from bife_core.rules.lowering import lower
 from bife_core.rules.names import collect
 from bife_core.rules.parsing import count_nodes, parse
-from bife_core.rules.rejections import RejectionError, forbidden, no_number
+from bife_core.rules.rejections import RejectionError, forbidden
 from bife_core.rules.types import Rejection
 from bife_core.rules.unrolling import unroll
 
@@ -62,12 +61,6 @@ def _checked(source: str | bytes) -> CheckedRule:
     # Constants put in where they are used can make the tree larger than its text.
     if sum(count_nodes(function) for function in functions) > 2 * MAX_NODES:
         raise forbidden("The code is too large once its constants are put in.")
-    for function in functions:
-        if not always_returns(function.body):
-            what = (
-                "the scoring function" if function.name == FUNCTION_NAME else f"the helper {function.name!r}"
-            )
-            raise no_number(f"{what} can end without returning a number", function)
     sha = hash_functions(functions)
     program = unroll(lower(functions))
     return CheckedRule(program.functions, sha, program.features)

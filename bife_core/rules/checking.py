@@ -203,16 +203,13 @@ class _Checker(ast.NodeVisitor):
             raise RejectionError("type", "the function returns None here; a score must be one number", node)
         self.visit(node.value)
 
-    def visit_For(self, node: ast.For) -> None:
-        self._check_loop(node)
-
-    def visit_While(self, node: ast.While) -> None:
-        self._check_loop(node)
-
-    def _check_loop(self, node: ast.For | ast.While) -> None:
+    def visit_For(self, node: ast.For | ast.While) -> None:
         if node.orelse:
             raise forbidden("a loop may not have an else part", node)
         self.generic_visit(node)
+
+    def visit_While(self, node: ast.While) -> None:
+        self.visit_For(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
         for target in node.targets:

@@ -6,7 +6,7 @@ import ast
 import hashlib
 from typing import Final
 
-from bife_core.rules.checking import parameters
+from bife_core.rules.checking import local_names, parameters
 
 _VERSION: Final = "bife rule 1"
 
@@ -29,11 +29,7 @@ class _Writer:
         self._function = function
         self._helpers = helpers
         self._numbers = {name: f"v{number}" for number, name in enumerate(parameters(function))}
-        self._local = set(self._numbers) | {
-            node.id
-            for node in ast.walk(function)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
+        self._local = local_names(function)
 
     def text(self) -> str:
         body = " ".join(self._write(statement) for statement in self._function.body)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
 from bife_core.errors import BifeError, RuleError
+from bife_core.plugins import Plugins
 from bife_core.rules.compiling import compile_rule
 from bife_core.rules.reference_rules import REFERENCE_RULES
 from bife_core.rules.types import CompiledRule, Rejection
@@ -17,28 +17,13 @@ from bife_core.rules.types import CompiledRule, Rejection
 Resolver = Callable[[str], str]
 """Takes a reference such as ``models:/bife-x@champion`` and returns the rule's source; raises `RuleError`."""
 
-RESOLVER_GROUP: Final = "bife.rule_resolvers"
-"""Entry point group: the name of an entry is the scheme, its object a `Resolver`."""
+RESOLVERS: Final[Plugins[Resolver]] = Plugins(
+    "rule resolver", "bife.rule_resolvers", {}, callable, "a function from a reference to a source"
+)
+"""Scheme -> who resolves references that begin with it."""
 
 # Two letters at least: a single one before a colon is a drive.
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
-
-_resolvers: dict[str, Resolver] = {}
-
-
-def register_resolver(scheme: str, resolver: Resolver) -> None:
-    """Let `load_rule` understand references that start with ``scheme:``; the last registration counts.
-
-    Parameters
-    ----------
-    scheme : str
-        What stands before the colon, two characters or more.
-    resolver : callable
-        Takes the whole reference and returns the source of the rule.
-    """
-    if _SCHEME.fullmatch(f"{scheme}:") is None:
-        raise RuleError(f"{scheme!r} cannot be a scheme: it must be a letter and more letters or digits.")
-    _resolvers[scheme] = resolver
 
 
 def rule_source(ref: str | Path) -> tuple[str, str]:
@@ -54,7 +39,10 @@ def rule_source(ref: str | Path) -> tuple[str, str]:
         return text, REFERENCE_RULES[text].source
     scheme = _SCHEME.match(text)
     if not isinstance(ref, Path) and scheme is not None:
-        return text, _resolved(scheme.group(1), text)
+        try:
+            return text, RESOLVERS.find(scheme.group(1))(text)
+        except BifeError as error:
+            raise RuleError(str(error)) from error
     path = Path(ref)
     looks_like_file = isinstance(ref, Path) or path.suffix == ".py" or len(path.parts) > 1
     if looks_like_file or (text and path.exists()):
@@ -90,24 +78,6 @@ def load_rule(ref: str | Path) -> CompiledRule:
     if isinstance(rule, Rejection):
         raise RuleError(f"{ref} is not a usable rule: {rule.reason}")
     return rule
-
-
-def _resolved(scheme: str, ref: str) -> str:
-    resolver = _resolvers.get(scheme)
-    if resolver is None:
-        found = [entry for entry in entry_points(group=RESOLVER_GROUP) if entry.name == scheme]
-        if not found:
-            known = sorted({*_resolvers, *(entry.name for entry in entry_points(group=RESOLVER_GROUP))})
-            schemes = ", ".join(f"{name}:" for name in known) or "none"
-            raise RuleError(f"No resolver for {scheme!r} references is installed (known schemes: {schemes}).")
-        try:
-            resolver = found[0].load()
-        except (ImportError, AttributeError) as error:
-            raise RuleError(f"The resolver for {scheme!r} references cannot be loaded: {error}.") from error
-    try:
-        return resolver(ref)
-    except BifeError as error:
-        raise RuleError(str(error)) from error
 
 
 def _read(path: Path) -> str:

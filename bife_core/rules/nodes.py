@@ -10,18 +10,22 @@ def name(text: str, where: ast.AST) -> ast.Name:
     return ast.copy_location(ast.Name(id=text, ctx=ast.Load()), where)
 
 
+def dotted(text: str, where: ast.AST) -> ast.expr:
+    """Return what a canonical name such as ``"np.exp"`` or ``"max"`` names."""
+    module, _, attribute = text.rpartition(".")
+    if not module:
+        return name(attribute, where)
+    return ast.copy_location(ast.Attribute(value=name(module, where), attr=attribute, ctx=ast.Load()), where)
+
+
 def literal(value: float, where: ast.AST) -> ast.expr:
     """Return a literal."""
     return ast.copy_location(ast.Constant(value=value), where)
 
 
 def call(function: str, arguments: list[ast.expr], where: ast.AST) -> ast.Call:
-    """Return a call of a function by its canonical name, such as ``"np.exp"`` or ``"max"``."""
-    module, _, attribute = function.rpartition(".")
-    callee: ast.expr = name(module or attribute, where)
-    if module:
-        callee = ast.copy_location(ast.Attribute(value=callee, attr=attribute, ctx=ast.Load()), where)
-    return ast.copy_location(ast.Call(func=callee, args=arguments, keywords=[]), where)
+    """Return a call of a function by its canonical name."""
+    return ast.copy_location(ast.Call(func=dotted(function, where), args=arguments, keywords=[]), where)
 
 
 def binary(left: ast.expr, operator: ast.operator, right: ast.expr, where: ast.AST) -> ast.expr:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import warnings
 
 from bife_core.rules.language import MAX_DEPTH, MAX_NODES, MAX_SOURCE_CHARACTERS
 from bife_core.rules.rejections import RejectionError, forbidden
@@ -29,9 +28,7 @@ def parse(source: str | bytes) -> ast.Module:
         size = f"{len(source)} characters long; at most {MAX_SOURCE_CHARACTERS} are allowed"
         raise forbidden(f"The source is {size}.")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # such as a stray backslash in a docstring
-            tree = syntax_tree(source.removeprefix("\ufeff"))
+        tree = syntax_tree(source.removeprefix("\ufeff"))
     except SyntaxError as error:
         where = f"Line {error.lineno}: " if error.lineno else ""
         raise RejectionError("syntax", f"{where}not valid Python: {error.msg}") from error

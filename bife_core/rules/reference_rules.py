@@ -82,8 +82,3 @@ BENCHMARK_RULES: Final[Mapping[str, str]] = {
     rule.benchmark: rule.name for rule in REFERENCE_RULES.values() if rule.benchmark is not None
 }
 """Benchmark to the name of its reference rule."""
-
-
-def reference_rule_for(benchmark: str) -> str:
-    """Return the name of a benchmark's reference rule; `pseudocost_product` where it has none of its own."""
-    return BENCHMARK_RULES.get(benchmark, "pseudocost_product")

@@ -18,8 +18,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from bife_core.errors import RuleError
+from bife_core.rules.checking import literal_number
 from bife_core.rules.language import FUNCTION_NAME
-from bife_core.syntax import syntax_tree
+from bife_core.syntax import NOT_PYTHON, syntax_tree
 from bife_core.values import Value
 
 BOUNDS_NAME: Final = "BOUNDS"
@@ -120,7 +121,7 @@ def parse_skeleton(source: str) -> Skeleton:
 def _parsed(source: str) -> tuple[ast.Module, ast.FunctionDef]:
     try:
         tree = syntax_tree(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except NOT_PYTHON as error:
         raise RuleError(f"The skeleton is no valid Python: {error}.") from error
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == FUNCTION_NAME]
     if not found:
@@ -154,10 +155,5 @@ def _bounds(tree: ast.Module) -> dict[str, tuple[float, float]]:
 
 
 def _number(node: ast.expr) -> float | None:
-    sign = 1.0
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        node, sign = node.operand, -1.0
-    match node:
-        case ast.Constant(value=float() | int() as value) if not isinstance(value, bool):
-            return sign * float(value) if math.isfinite(value) else None
-    return None
+    value = literal_number(node)
+    return float(value) if value is not None and math.isfinite(value) else None

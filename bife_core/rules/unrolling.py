@@ -24,7 +24,6 @@ from bife_core.rules.expressions import (
     spelled,
     too_large,
 )
-from bife_core.rules.flow import endless
 from bife_core.rules.language import FUNCTION_NAME, MAX_LOOPS, MAX_SEQUENCE, MAX_WRITTEN_OUT, RESERVED_PREFIX
 from bife_core.rules.nodes import call, callee_name, element, function, literal, name
 from bife_core.rules.parsing import count_nodes
@@ -112,7 +111,11 @@ class _Function(Expressions):
 
     def written_out(self) -> ast.FunctionDef:
         """Return the function as one of a scalar program."""
-        body, _ = self._block(self._written.body)
+        body, runs_on = self._block(self._written.body)
+        if runs_on:
+            main = self._written.name == FUNCTION_NAME
+            what = "the scoring function" if main else f"the helper {self._written.name!r}"
+            raise no_number(f"{what} can end without returning a number", self._written)
         made = function(self._written.name, [FEATURES, *self._arguments], body, self._written)
         if not any(isinstance(node, ast.Return) for node in ast.walk(made)):
             raise no_number("no path of the function leads to a number", self._written)
@@ -255,7 +258,7 @@ class _Function(Expressions):
         body, _ = self._block(node.body)
         self._leave(head)
         self._emit(ast.While(test=test, body=body, orelse=[]), node)
-        return not endless(node)
+        return not _endless(node)
 
     def _for(self, node: ast.For) -> None:
         place = self._temporary(node.iter)
@@ -328,3 +331,17 @@ def _met(one: dict[str, Meaning], other: dict[str, Meaning]) -> dict[str, Meanin
             known = left.integers is not None and right.integers is not None
             met[text] = Variable(left.integers | right.integers if known else None)  # type: ignore[operator]
     return met
+
+
+def _endless(loop: ast.While) -> bool:
+    """Tell whether a loop is left by return only: `while True` without a break."""
+    return isinstance(loop.test, ast.Constant) and bool(loop.test.value) and not _breaks(loop.body)
+
+
+def _breaks(statements: list[ast.stmt]) -> bool:
+    for statement in statements:
+        if isinstance(statement, ast.Break):
+            return True
+        if isinstance(statement, ast.If) and (_breaks(statement.body) or _breaks(statement.orelse)):
+            return True
+    return False

@@ -10,9 +10,10 @@ from bife_core.sandbox.failure import FailureKind, WorkerFailure
 from bife_core.sandbox.in_process import InProcess
 from bife_core.sandbox.pool import WorkerPool
 from bife_core.sandbox.repeating import Note, submit_repeated
-from bife_core.sandbox.workers import Workers
+from bife_core.sandbox.workers import Allowed, Workers
 
 __all__ = [
+    "Allowed",
     "CoreSlots",
     "FailureKind",
     "InProcess",

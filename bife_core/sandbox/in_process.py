@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from concurrent.futures import Future
 from threading import Lock
-from typing import Any
+from typing import Any, Unpack
 
 from bife_core.errors import BifeError
 from bife_core.sandbox.calls import describe_exception, resolve
 from bife_core.sandbox.failure import WorkerFailure
-from bife_core.sandbox.workers import Workers
+from bife_core.sandbox.workers import Allowed, Workers
 
 
 class InProcess(Workers):
@@ -20,17 +20,14 @@ class InProcess(Workers):
     Nothing can be killed at its limit, and nothing is confined: for rules one has read.
     """
 
+    workers = 1
+
     def __init__(self) -> None:
         self._one_at_a_time = Lock()
         self._closed = False
 
-    @property
-    def workers(self) -> int:
-        """One."""
-        return 1
-
     def submit_in_turn(
-        self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Any
+        self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
         """Make calls one right after the other; their results are there."""
         if self._closed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -51,7 +52,7 @@ def memory_share_mb(workers: int) -> float:
     return max(_LEAST_MEMORY_MB, _SHARE_OF_MEMORY * usable_memory_mb() / workers)
 
 
-def directories_of(paths: tuple[Path, ...]) -> frozenset[Path]:
+def directories_of(paths: Iterable[Path]) -> frozenset[Path]:
     """Return the directories files lie in, links followed; a directory stands for itself."""
     found = set()
     for path in paths:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache, partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Unpack
 
 from bife_core.errors import ConfigError
 from bife_core.sandbox.calls import well_formed
@@ -20,7 +20,7 @@ from bife_core.sandbox.environment import usable_cores
 from bife_core.sandbox.failure import WorkerFailure
 from bife_core.sandbox.limits import MEASURES, Confinement, directories_of, memory_share_mb
 from bife_core.sandbox.process import WorkerProcess
-from bife_core.sandbox.workers import Workers
+from bife_core.sandbox.workers import Allowed, Workers
 
 START_LIMIT_S: Final = 120.0
 """Wall seconds a worker may take to start; a slow disk under load needs many."""
@@ -88,26 +88,21 @@ class WorkerPool(Workers):
         return self._workers
 
     def submit_in_turn(
-        self,
-        call: str,
-        arguments: Sequence[dict[str, Any]],
-        *,
-        limit_s: float,
-        memory_mb: float | None = None,
-        reads: Iterable[Path] = (),
-        writes: Iterable[Path] = (),
+        self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
         """Queue calls; see `Workers`. A worker that may write more than they need is replaced before them."""
         if not well_formed(call):
             raise WorkerFailure("error", f"A worker runs only 'bife_core.module:function', not {call!r}.")
+        limit_s = allowed["limit_s"]
         if not limit_s > 0:
             raise WorkerFailure("error", f"The limit of {call} must be positive, not {limit_s!r} s.")
         try:
             json.dumps(arguments)
         except (TypeError, ValueError, RecursionError) as error:
             raise WorkerFailure("error", f"The arguments of {call} must be plain JSON: {error}.") from error
-        allowed = (limit_s, memory_mb, directories_of(tuple(reads)), directories_of(tuple(writes)))
-        tasks = tuple(_Task(Future(), call, each, *allowed) for each in arguments)
+        reads, writes = directories_of(allowed.get("reads", ())), directories_of(allowed.get("writes", ()))
+        limits = (limit_s, allowed.get("memory_mb"), reads, writes)
+        tasks = tuple(_Task(Future(), call, each, *limits) for each in arguments)
         with self._state.lock:
             if self._state.closed:
                 raise WorkerFailure("closed", f"{call} cannot run because its worker pool is closed.")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from bife_core.sandbox.failure import WorkerFailure
-from bife_core.sandbox.workers import Workers
+from bife_core.sandbox.workers import Allowed, Workers
 
 REPEATS: Final = 1
 """How often a call is repeated whose process was lost: once is an accident, twice is the call's own doing."""
@@ -23,7 +23,7 @@ def submit_repeated(
     arguments: dict[str, Any],
     *,
     note: Note | None = None,
-    **allowed: Any,
+    **allowed: Unpack[Allowed],
 ) -> Future[Any]:
     """Queue a call like `Workers.submit`, and once more if its process is lost without an answer.
 

@@ -6,7 +6,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Required, Self, TypedDict, Unpack
+
+
+class Allowed(TypedDict, total=False):
+    """What calls may take and touch.
+
+    Attributes
+    ----------
+    limit_s : float
+        Wall seconds of each call, from the moment a worker takes it up; waiting in the queue does not count.
+    memory_mb : float or None
+        Address space each call may take; None allows a worker's share of the machine's memory.
+    reads, writes : iterable of Path
+        Files or directories the calls name. Reading a file or writing to it takes in its directory.
+    """
+
+    limit_s: Required[float]
+    memory_mb: float | None
+    reads: Iterable[Path]
+    writes: Iterable[Path]
 
 
 class Workers(ABC):
@@ -22,14 +41,7 @@ class Workers(ABC):
 
     @abstractmethod
     def submit_in_turn(
-        self,
-        call: str,
-        arguments: Sequence[dict[str, Any]],
-        *,
-        limit_s: float,
-        memory_mb: float | None = None,
-        reads: Iterable[Path] = (),
-        writes: Iterable[Path] = (),
+        self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
         """Queue calls that one worker, on one core, makes one right after the other.
 
@@ -42,12 +54,8 @@ class Workers(ABC):
             ``"bife_core.module:function"``, a public function of this package.
         arguments : sequence of dict
             Keyword arguments of each call, in order; JSON must hold them. NaN and infinities pass.
-        limit_s : float
-            Wall seconds of each call, from the moment a worker takes it up; waiting in the queue does not count.
-        memory_mb : float or None
-            Address space each call may take; None allows a worker's share of the machine's memory.
-        reads, writes : iterable of Path
-            Files or directories the calls name. Reading a file or writing to it takes in its directory.
+        **allowed
+            What each call may take and touch.
 
         Returns
         -------
@@ -61,9 +69,9 @@ class Workers(ABC):
             If the workers are closed, or the calls could not be sent at all.
         """
 
-    def submit(self, call: str, arguments: dict[str, Any], *, limit_s: float, **allowed: Any) -> Future[Any]:
+    def submit(self, call: str, arguments: dict[str, Any], **allowed: Unpack[Allowed]) -> Future[Any]:
         """Queue one call and return the future of its result; see `submit_in_turn`."""
-        return self.submit_in_turn(call, [arguments], limit_s=limit_s, **allowed)[0]
+        return self.submit_in_turn(call, [arguments], **allowed)[0]
 
     @abstractmethod
     def close(self) -> None:

@@ -21,6 +21,7 @@ from bife_core.search.types import (
     SolveRequest,
     TrialAnswer,
     TrialRequest,
+    WrittenRequest,
 )
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "SolveRequest",
     "TrialAnswer",
     "TrialRequest",
+    "WrittenRequest",
     "open_search",
     "sample_seed",
 ]

@@ -7,10 +7,9 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from bife_core.generators.base import EohOperator
 from bife_core.plugins import Plugins
 from bife_core.scip.cost import Cost
-from bife_core.search.types import Search
+from bife_core.search.types import EohOperator, Search
 from bife_core.values import Value
 
 SEARCHES: Final[Plugins[Callable[..., Any]]] = Plugins(

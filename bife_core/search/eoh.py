@@ -31,21 +31,11 @@ class EohSearch(SampledSearch):
     """
 
     draws_with_replacement: ClassVar[bool] = True
+    high_fidelity: ClassVar[bool] = False
 
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
-        self._alive: tuple[Sample, ...] = ()
         self._turn = 0
-
-    @property
-    def population(self) -> tuple[Sample, ...]:
-        """The rules alive after the last generation, highest F_LF first."""
-        return self._alive
-
-    @property
-    def best(self) -> Sample | None:
-        """The valid rule of highest F_LF."""
-        return next(iter(by_low_fidelity(self.samples)), None)
 
     def _next(self) -> tuple[Request, ...]:
         if not self._alive:

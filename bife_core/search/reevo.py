@@ -15,15 +15,21 @@ population; the best rule so far is drawn from even when it is no longer in it. 
 from __future__ import annotations
 
 import math
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
-from bife_core.generators.base import Reflection
 from bife_core.rules import REFERENCE_RULES
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_low_fidelity
 from bife_core.search.sampled import SampledSearch, Told
 from bife_core.search.seeding import sample_id, sample_seed
-from bife_core.search.types import ReflectionAnswer, ReflectionRequest, Request, Sample, SampleRequest
+from bife_core.search.types import (
+    Reflection,
+    ReflectionAnswer,
+    ReflectionRequest,
+    Request,
+    Sample,
+    SampleRequest,
+)
 
 SEED_RULE: Final = "pseudocost_product"
 _TRIES: Final = 1000
@@ -41,25 +47,16 @@ class ReevoSearch(SampledSearch):
     [('improve_seed', False), ('improve_seed', True), ('improve_seed', True)]
     """
 
+    high_fidelity: ClassVar[bool] = False
+
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
         self._step: _Step = "initialise"
-        self._alive: tuple[Sample, ...] = ()
         self._pairs: tuple[tuple[Sample, Sample], ...] = ()
         self._hints: tuple[str | None, ...] = ()
         self._children: tuple[Sample, ...] = ()
         self._lesson: str | None = None
         self._reflections = 0
-
-    @property
-    def population(self) -> tuple[Sample, ...]:
-        """The rules alive after the last completed generation, highest F_LF first."""
-        return self._alive
-
-    @property
-    def best(self) -> Sample | None:
-        """The valid rule of highest F_LF: ReEvo's elitist."""
-        return next(iter(by_low_fidelity(self.samples)), None)
 
     def _remaining(self) -> int:
         return super()._remaining() - (self._reflections if self.config.reevo.count_reflections else 0)

@@ -8,13 +8,20 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from bife_core.generators.base import Operator
 from bife_core.search.answers import answered_sample, check_answers
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
 from bife_core.search.seeding import sample_id, sample_seed
 from bife_core.search.selection import draw_parents
-from bife_core.search.types import Answer, GenerationSummary, Request, Sample, SampleAnswer, SampleRequest
+from bife_core.search.types import (
+    Answer,
+    GenerationSummary,
+    Operator,
+    Request,
+    Sample,
+    SampleAnswer,
+    SampleRequest,
+)
 
 ATTEMPTS_PER_SAMPLE: Final = 10
 """Samples asked for at most, per sample of the budget, when failures do not count."""
@@ -38,6 +45,9 @@ class SampledSearch(ABC):
     low_fidelity: ClassVar[bool] = True
     """Whether samples are scored with F_LF; decisions are recorded only for searches that need them."""
 
+    high_fidelity: ClassVar[bool] = True
+    """Whether rules are solved with, and the best is that of highest F_HF; without, it is that of highest F_LF."""
+
     draws_with_replacement: ClassVar[bool] = False
     """Whether a crossover may read the same rule twice while there are others."""
 
@@ -51,6 +61,7 @@ class SampledSearch(ABC):
         self._used = 0
         self._pending: tuple[Request, ...] = ()
         self._summaries: list[GenerationSummary] = []
+        self._alive: tuple[Sample, ...] = ()
 
     @property
     def training_instances(self) -> int:
@@ -64,13 +75,14 @@ class SampledSearch(ABC):
 
     @property
     def best(self) -> Sample | None:
-        """The rule the search would return now, answers of the generation under way included: that of highest F_HF."""
-        return next(iter(by_high_fidelity(self.samples)), None)
+        """The rule the search would return now, answers of the generation under way included."""
+        ranked = by_high_fidelity if self.high_fidelity else by_low_fidelity
+        return next(iter(ranked(self.samples)), None)
 
     @property
     def population(self) -> tuple[Sample, ...]:
         """The rules alive after the last completed generation."""
-        return ()
+        return self._alive
 
     @property
     def generation(self) -> int:

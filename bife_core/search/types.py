@@ -6,9 +6,20 @@ from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import Field
 
-from bife_core.generators.base import Operator, Reflection
 from bife_core.scip.cost import Cost
 from bife_core.values import Value
+
+EohOperator = Literal["i1", "e1", "e2", "m1", "m2"]
+"""EoH's prompt operators: initialise, two crossovers, two mutations."""
+
+ReevoOperator = Literal["improve_seed", "reflective_crossover", "elitist_mutation"]
+"""ReEvo's: improve the seed rule, cross two rules with a hint, mutate the best rule with what was learnt so far."""
+
+Operator = Literal[EohOperator, ReevoOperator, "skeleton"]
+"""All that write a rule; `skeleton` is LLM4Branch's, a rule with named parameters."""
+
+Reflection = Literal["short_term_reflection", "long_term_reflection"]
+"""ReEvo's operators that write a text: a hint from two rules, and a lesson from many hints."""
 
 
 class Sample(Value):
@@ -39,6 +50,11 @@ class Sample(Value):
     f_lf: float | None = None
     f_hf: float | None = None
     failure: str | None = None
+
+    @property
+    def written(self) -> str:
+        """What its author wrote: the rule's source, with its parameters where it has some."""
+        return self.skeleton or self.source or ""
 
     @property
     def valid(self) -> bool:
@@ -82,6 +98,10 @@ class ReflectionRequest(Value):
     seed: int
 
 
+WrittenRequest = SampleRequest | ReflectionRequest
+"""What a generator is asked for."""
+
+
 class TrialRequest(Value):
     """Solve training instances with a rule, or with RPB: feedback that is no F_HF.
 
@@ -117,7 +137,7 @@ class SolveRequest(Value):
     sample: Sample
 
 
-Request = SampleRequest | ReflectionRequest | TrialRequest | SolveRequest
+Request = WrittenRequest | TrialRequest | SolveRequest
 
 
 class SampleAnswer(Value):

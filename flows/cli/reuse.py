@@ -39,7 +39,7 @@ class Ledger:
         solves = after.solved - self.solved
         return [
             ("instances for decisions", _shares(after.collected - self.collected, instances)),
-            ("rules sampled", _shares(after.written - self.written, result.evolution.samples)),
+            ("rules sampled", _shares(after.written - self.written, len(result.evolution.samples))),
             ("solves stored", f"{solves} new" if solves else "none new, all reused"),
         ]
 

@@ -154,8 +154,8 @@ def required(result: EvolutionResult) -> Sample:
         return result.best
     early = f"{result.ended_by} " if result.ended_by else ""
     raise CommandEnd(
-        f"{early}None of the {result.samples} samples became a rule that solves the design instances "
-        f"({result.failures} failed); samples.json in {result.directory} tells why for each.",
+        f"{early}None of the {len(result.samples)} samples became a rule that solves the design instances "
+        f"({result.failures} failed); samples.json in {result.folder} tells why for each.",
         ExitCode.ERROR,
     )
 

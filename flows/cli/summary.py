@@ -70,7 +70,7 @@ def show_evolution(console: Console, result: EvolutionResult) -> None:
     """Print what a search cost and where it can be looked at."""
     spent = result.spending
     rows = [
-        ("samples", f"{result.samples}, of which {result.failures} gave no valid rule"),
+        ("samples", f"{len(result.samples)}, of which {result.failures} gave no valid rule"),
         ("took", duration(result.seconds)),
         ("file", str(result.best_rule)),
     ]
@@ -176,5 +176,5 @@ def show_discovery(console: Console, config: PipelineConfig, result: PipelineRes
         aliases = ", ".join(known.aliases) or "no alias"
         more.append(("registered", f"{known.name} version {known.version} ({aliases})"))
     more.append(("report", str(result.evaluation.directory / "report.html")))
-    more.append(("files", str(result.evolution.directory)))
+    more.append(("files", str(result.evolution.folder)))
     show_tracked(console, result.evolution.run, result.evolution.ranking_url, more)

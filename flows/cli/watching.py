@@ -197,12 +197,12 @@ def cells(state: EvolutionState) -> dict[str, str]:
     tokens = spent.prompt_tokens + spent.completion_tokens
     return {
         "gen": str(state.generation),
-        "samples": f"{state.sampled}/{state.budget}",
+        "samples": f"{state.samples_total}/{state.budget}",
         "best F_LF": number(state.best_f_lf, 3),
         "best F_HF": number(state.best_f_hf),
-        "elites": str(state.elites),
+        "elites": str(state.n_elites),
         "tau": number(state.tau, 3),
-        "failures": str(state.failures),
+        "failures": str(state.failures_total),
         "tokens": f"{tokens:,}" if tokens else "-",
         "cost": "-" if spent.cost_usd is None else f"${spent.cost_usd:.4f}",
         "elapsed": duration(state.elapsed_s),

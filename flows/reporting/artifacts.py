@@ -77,8 +77,7 @@ class EvolutionPage:
         with showing():
             self._progress(state)
             rows = [
-                {name: row[name] for name in _TABLE_COLUMNS}
-                for row in sample_rows(state.samples)[:_TABLE_ROWS]
+                {name: row[name] for name in _TABLE_COLUMNS} for row in sample_rows(state.rules)[:_TABLE_ROWS]
             ]
             create_table_artifact(
                 rows,
@@ -94,9 +93,9 @@ class EvolutionPage:
                 )
 
     def _progress(self, state: EvolutionState) -> None:
-        percent = min(100.0, 100.0 * state.sampled / state.budget)
+        percent = min(100.0, 100.0 * state.samples_total / state.budget)
         best = "" if state.best_f_hf is None else f", best F_HF {state.best_f_hf:.4g}"
-        text = f"Generation {state.generation}: {state.sampled} of {state.budget} rules sampled{best}"
+        text = f"Generation {state.generation}: {state.samples_total} of {state.budget} rules sampled{best}"
         if self._bar is None:
             key = artifact_key("progress", self._label)
             # Prefect's stubs allow for an asynchronous caller; here it returns the id.

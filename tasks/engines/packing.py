@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 from bife_core.places import compiled_code
+from bife_core.sandbox import Allowed
 from tasks.home import project_home
 from tasks.storage import fetch, key_of, publish
 
@@ -23,18 +23,19 @@ def pack(arguments: dict[str, Any], root: str) -> dict[str, Any]:
     return {name: _packed(value, root) for name, value in arguments.items()}
 
 
-def pack_allowed(reads: Iterable[Path], writes: Iterable[Path], root: str) -> dict[str, Any]:
-    """Return what a call may read and write in a form that means the same on another machine."""
+def pack_allowed(allowed: Allowed, root: str) -> dict[str, Any]:
+    """Return what a call may take and touch in a form that means the same on another machine."""
     home = project_home().root
     named: list[Any] = []
-    for path in writes:
+    for path in allowed.get("writes", ()):
         if path == compiled_code():
             named.append({_COMPILED: ""})  # each machine has its own
         elif root and path.is_relative_to(home):
             named.append({_OUTPUT: key_of(path)})
         else:
             named.append(str(path))
-    return {"reads": [_packed(str(path), root) if root else str(path) for path in reads], "writes": named}
+    reads = [_packed(str(path), root) if root else str(path) for path in allowed.get("reads", ())]
+    return {**allowed, "reads": reads, "writes": named}
 
 
 def arrive_allowed(allowed: dict[str, Any], root: str) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from bife_core.sandbox import FailureKind, WorkerFailure, Workers
+from bife_core.sandbox import Allowed, FailureKind, WorkerFailure, Workers
 from tasks.engines.base import Engine
 from tasks.engines.packing import bring_back, pack, pack_allowed
 from tasks.engines.remote import perform
@@ -37,23 +36,15 @@ class EnginePool(Workers):
         return self._engine.slots
 
     def submit_in_turn(
-        self,
-        call: str,
-        arguments: Sequence[dict[str, Any]],
-        *,
-        limit_s: float,
-        memory_mb: float | None = None,
-        reads: Iterable[Path] = (),
-        writes: Iterable[Path] = (),
+        self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
         """Queue calls; see `Workers`. Their results come together, when the last is done."""
         if self._closed:
             raise WorkerFailure("closed", f"{call} cannot run because its worker pool is closed.")
         root = storage_root()
         packed = [pack(each, root) for each in arguments]
-        allowed = {"limit_s": limit_s, "memory_mb": memory_mb} | pack_allowed(reads, writes, root)
         promised: list[Future[Any]] = [Future() for _ in arguments]
-        sent = self._engine.submit(perform, call, packed, allowed, root)
+        sent = self._engine.submit(perform, call, packed, pack_allowed(allowed, root), root)
         self._pending.add(sent)
         for future in promised:
             future.add_done_callback(partial(self._give_up, promised, sent))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bife_core.errors import BifeError
-from bife_core.evolution.journal import FILE, JournalError, read_journal
+from bife_core.evolution.journal import JOURNAL, JournalError, read_journal
 from bife_core.values import Value
 from tasks.home import project_home
 from tasks.locks import LockTimeoutError, process_lock
@@ -47,7 +47,7 @@ def run_folders() -> list[Path]:
     records = [
         record
         for folder in project_home().runs.iterdir()
-        for record in (folder / FILE, folder / stages.FILE)
+        for record in (folder / JOURNAL, folder / stages.FILE)
         if record.is_file()
     ]
     return [record.parent for record in sorted(records, key=lambda record: record.stat().st_mtime_ns)]

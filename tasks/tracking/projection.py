@@ -19,15 +19,15 @@ from weakref import WeakSet
 
 from bife_core.evolution import files as reports
 from bife_core.evolution.journal import (
-    FILE,
+    JOURNAL,
     AnyEntry,
     Completed,
     Drafted,
     Ended,
+    HighScored,
     Opened,
     Scored,
     Settled,
-    Solved,
     Started,
     Stopped,
     Unanswered,
@@ -124,7 +124,7 @@ class Projection:
             return tuple(self._refusals)
         names = ", ".join(sorted(self._untraced)[:_MOST_NAMED])
         calls = "1 call" if len(self._untraced) == 1 else f"{len(self._untraced)} calls"
-        untraced = f"MLflow takes no trace of {calls} ({names}); {self.folder / FILE} has all of it."
+        untraced = f"MLflow takes no trace of {calls} ({names}); {self.folder / JOURNAL} has all of it."
         return (*self._refusals, untraced)
 
     def sync(self, *, now: bool = False) -> bool:
@@ -183,7 +183,7 @@ class Projection:
         """Find or make the parent run, and learn what MLflow has of it."""
         opened = self._opened
         if opened is None:
-            raise store.TrackingError(f"{self.folder / FILE} does not begin with the search it is of.")
+            raise store.TrackingError(f"{self.folder / JOURNAL} does not begin with the search it is of.")
         tags = {"kind": "evolution", "evolution_key": opened.key, **opened.tags}
         run_id, self.complete = store.open_run(
             store.EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened)
@@ -208,7 +208,7 @@ class Projection:
         except RefusedError as error:
             self._refusals.append(
                 f"MLflow refused a record ({error}): the entry {entry.kind!r} of "
-                f"{_ms(entry) / 1000:.3f} in {self.folder / FILE}. It is left out there."
+                f"{_ms(entry) / 1000:.3f} in {self.folder / JOURNAL}. It is left out there."
             )
 
     def _project(self, entry: AnyEntry, *, with_files: bool) -> None:
@@ -228,7 +228,7 @@ class Projection:
                 known[entry.request.id] = Known(draft=entry.draft, draft_ms=_ms(entry))
             case Scored():
                 known.setdefault(entry.id, Known()).low = entry.score
-            case Solved():
+            case HighScored():
                 known.setdefault(entry.id, Known()).high = entry.score
             case Settled():
                 sample = entry.sample

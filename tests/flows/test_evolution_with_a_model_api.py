@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 from mlflow import MlflowClient
 
-from bife_core.evolution import DraftingStoppedError
+from bife_core.generators import DraftingStoppedError
 from bife_core.presets import with_overrides
 from flows.evolution import evolution
 from flows.operate.running import run
@@ -48,10 +48,10 @@ def test_good_malformed_slow_and_failing_replies_end_in_a_rule(smoke, configured
         assert asked > config.search.samples
 
         assert result.best is not None
-        assert result.samples == config.search.samples
+        assert len(result.samples) == config.search.samples
         assert len(traces(result.run.run_id)) == asked == result.spending.calls
         children = tagged(result.run.run_id)
-        assert len(children) == result.samples
+        assert len(children) == len(result.samples)
         kinds = [child.data.tags["kind"] for child in children.values()]
         assert kinds.count("call") == result.failures == 2
 
@@ -88,7 +88,7 @@ def test_a_stopped_search_goes_on_when_the_key_is_right(smoke, configured):
             run(None, evolution, config, smoke.result.collection.summary)
         result = run(None, evolution, config, smoke.result.collection.summary)
         assert len(api.requests) == config.search.samples + 1
-        assert result.samples == config.search.samples
+        assert len(result.samples) == config.search.samples
         assert len(traces(result.run.run_id)) == config.search.samples + 1
 
 
@@ -107,7 +107,7 @@ def test_a_model_that_writes_no_rule_ends_the_search_without_one(smoke, configur
         config = configured(api, 5)
         result = run(None, evolution, config, smoke.result.collection.summary)
     assert result.best is None
-    assert result.failures == result.samples == config.search.samples
+    assert result.failures == len(result.samples) == config.search.samples
     parent = MlflowClient().get_run(result.run.run_id)
     assert parent.info.status == "FINISHED"
     assert parent.data.tags["best_sample"] == "none"

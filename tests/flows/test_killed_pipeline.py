@@ -32,7 +32,7 @@ def test_kills_are_dealt_to_pipelines_stage_by_stage():
 def test_a_killed_pipeline_ends_like_an_undisturbed_one(smoke, tmp_path):
     """The undisturbed one is the run all tests of flows share; it has MLflow to itself no more, this one has."""
     evolution = smoke.result.evolution
-    rows = json.loads((evolution.directory / "samples.json").read_text())
+    rows = json.loads((evolution.folder / "samples.json").read_text())
     durations_s = {"collection": 2.0, "evolution": 4.0}
     tally = Tally()
     left = disturbed(("collection", "evolution"), durations_s, SMOKE, random.Random(3), tally, tmp_path)

@@ -102,7 +102,7 @@ def test_the_table_of_samples_is_sorted_best_first(smoke):
     number = tracked(evolved.run.run_id).info.experiment_id
     table = MlflowClient().load_table(number, "samples.json", [evolved.run.run_id])
     assert table["id"][0] == evolved.best.id
-    assert json.loads((evolved.directory / "samples.json").read_text())[0]["source"] == evolved.best.source
+    assert json.loads((evolved.folder / "samples.json").read_text())[0]["source"] == evolved.best.source
 
 
 def test_the_cost_is_split_by_what_it_went_on_and_kept_as_data(smoke):
@@ -116,8 +116,8 @@ def test_the_cost_is_split_by_what_it_went_on_and_kept_as_data(smoke):
     assert cost.curve[-1].f_hf == evolved.best.f_hf
     assert cost.curve[-1].sample == evolved.best.id
     assert tracked(evolved.run.run_id).data.metrics["design_s"] == pytest.approx(cost.design_s)
-    assert SearchCost.model_validate_json((evolved.directory / "search_cost.json").read_text()) == cost
-    rows = (evolved.directory / "anytime.csv").read_text().splitlines()
+    assert SearchCost.model_validate_json((evolved.folder / "search_cost.json").read_text()) == cost
+    rows = (evolved.folder / "anytime.csv").read_text().splitlines()
     assert rows[0] == "solver_s,design_s,samples,calls,f_hf,sample"
     assert len(rows) == 1 + len(cost.curve)
 
@@ -133,7 +133,7 @@ def test_the_observer_sees_stages_progress_and_generations(smoke):
     diary = smoke.diary
     assert diary.stages == ["collection", "evolution", "validation", "evaluation", "registration"]
     assert (20, 20) in diary.steps
-    assert [state.sampled for state in diary.states] == [4, 8]
+    assert [state.samples_total for state in diary.states] == [4, 8]
     assert diary.states[-1].best_f_hf == smoke.result.evolution.best.f_hf
     assert diary.states[-1].remaining_s == 0
 

@@ -69,7 +69,7 @@ def children(run_id, kind):
 
 
 def samples_of(result):
-    return json.loads((result.directory / "samples.json").read_text())
+    return json.loads((result.folder / "samples.json").read_text())
 
 
 def test_a_rival_leaves_the_layout_of_every_evolution(result):
@@ -79,7 +79,7 @@ def test_a_rival_leaves_the_layout_of_every_evolution(result):
     assert parent.data.tags["best_sample"] == result.best.id
     files = {item.path for item in MlflowClient().list_artifacts(result.run.run_id)}
     assert {"samples.json", "lineage.json", "search_cost.json", "anytime.csv", "best_rule.py"} <= files
-    assert (result.directory / "best_rule.py").read_text().strip() == result.best.source.strip()
+    assert (result.folder / "best_rule.py").read_text().strip() == result.best.source.strip()
     told = {run.data.tags["sample_id"]: run for run in children(result.run.run_id, "sample")}
     known = samples_of(result)
     assert len(known) >= SAMPLES[method]
@@ -96,7 +96,7 @@ def test_its_design_time_is_split_by_what_it_went_on(result):
     assert spent - {"other"} == SPENDS[cost.search]
     metrics = MlflowClient().get_run(result.run.run_id).data.metrics
     assert {part: metrics[f"{part}_s"] for part in PARTS} == pytest.approx(cost.parts)
-    assert SearchCost.model_validate_json((result.directory / "search_cost.json").read_text()) == cost
+    assert SearchCost.model_validate_json((result.folder / "search_cost.json").read_text()) == cost
     assert cost.samples == SAMPLES[cost.search], "rules the search brings along are not counted"
     solved = [row["f_hf"] for row in samples_of(result) if row["f_hf"] is not None]
     assert cost.solved == len(solved)
@@ -128,7 +128,7 @@ def test_reevos_reflections_calls_and_samples_are_counted_apart(evolved):
 
 def test_every_trial_of_llm4branch_is_on_record(evolved):
     result = evolved("llm4branch")
-    rows = list(csv.DictReader((result.directory / "trials.csv").read_text(encoding="utf-8").splitlines()))
+    rows = list(csv.DictReader((result.folder / "trials.csv").read_text(encoding="utf-8").splitlines()))
     assert len(rows) == result.cost.trials
     screened = [row["sample"] for row in rows if row["id"].endswith(".screening")]
     known = {row["id"]: row for row in samples_of(result)}

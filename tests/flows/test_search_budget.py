@@ -6,7 +6,7 @@ import pytest
 from mlflow import MlflowClient
 
 from bife_core.errors import ConfigError
-from bife_core.evolution import DraftingStoppedError
+from bife_core.generators import DraftingStoppedError
 from bife_core.presets import with_overrides
 from flows.evolution import evolution
 from flows.operate.running import run
@@ -52,7 +52,7 @@ def test_a_limit_on_calls_in_the_midst_of_a_generation(search):
         assert (again.best, len(api.requests)) == (first.best, 6)
 
         whole = search(21, api)
-        assert len(api.requests) == whole.samples == 8
+        assert len(api.requests) == len(whole.samples) == 8
         assert (whole.ended_by, whole.failures, status(whole)) == (None, 0, "FINISHED")
         assert whole.spending.cost_usd == 8 * Decimal("0.0014")
 
@@ -65,21 +65,21 @@ def test_fewer_calls_than_the_initial_population_still_give_a_rule(search):
         result = search(22, api, usd=0.0028)
     assert result.best is not None
     assert "budget.usd" in result.ended_by
-    assert 2 <= len(api.requests) == result.samples <= 4
+    assert 2 <= len(api.requests) == len(result.samples) <= 4
 
 
 def test_a_limit_on_samples_holds_for_any_generator_and_costs_nothing_when_raised(search):
     short = search(23, samples=6)
-    assert (short.samples, short.best is not None) == (6, True)
+    assert (len(short.samples), short.best is not None) == (6, True)
     assert "budget.samples is used up: 6 rules" in short.ended_by
     resumed = search(23)
     undisturbed = search(24)
-    assert (resumed.samples, undisturbed.samples, resumed.ended_by) == (8, 8, None)
+    assert (len(resumed.samples), len(undisturbed.samples), resumed.ended_by) == (8, 8, None)
 
 
 def test_no_time_left_ends_the_search_before_it_begins(search):
     result = search(25, hours=1e-9)
-    assert (result.samples, result.best) == (0, None)
+    assert (len(result.samples), result.best) == (0, None)
     assert "budget.hours" in result.ended_by
 
 
@@ -102,7 +102,7 @@ def test_an_api_that_never_answers_stops_the_run_and_spoils_nothing(search, scen
         assert len(api.requests) == 4
     with ModelApi() as api:
         result = search(seed, api)
-    assert (result.samples, result.failures) == (8, 0)
+    assert (len(result.samples), result.failures) == (8, 0)
 
 
 def test_an_outage_in_the_midst_stops_the_run_where_it_can_go_on(search):
@@ -113,12 +113,12 @@ def test_an_outage_in_the_midst_stops_the_run_where_it_can_go_on(search):
     with ModelApi(["two_blocks"] * 4) as api:
         result = search(30, api)
         assert len(api.requests) == 4
-    assert result.samples == result.spending.answered == 8
+    assert len(result.samples) == result.spending.answered == 8
 
 
 def test_a_request_nobody_accepts_among_others_is_a_failed_sample_for_good(search):
     with ModelApi(["good", "context_overflow"]) as api:
         first = search(31, api)
-        assert (first.samples, first.failures, len(api.requests)) == (8, 1, 8)
+        assert (len(first.samples), first.failures, len(api.requests)) == (8, 1, 8)
         assert search(31, api).best == first.best
         assert len(api.requests) == 8

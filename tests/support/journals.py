@@ -12,11 +12,11 @@ from bife_core.evolution.journal import (
     Completed,
     Drafted,
     Ended,
+    HighScored,
     Journal,
     Opened,
     Scored,
     Settled,
-    Solved,
     Started,
     Unanswered,
 )
@@ -77,7 +77,7 @@ def add_draft(
     if source is not None:
         journal.add(Scored(id=name, score=LowScore(f_lf=f_lf, sha="abc", seconds=0.5)))
     if f_hf is not None:
-        journal.add(Solved(id=name, score=HighScore(f_hf=f_hf, cpu_s=3.0)))
+        journal.add(HighScored(id=name, score=HighScore(f_hf=f_hf, cpu_s=3.0)))
 
 
 def settled(name="g01-c00", *, source: str | None = SOURCE, attempts=(), **known) -> Sample:

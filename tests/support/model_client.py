@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from bife_core.generators.account import Account
-from bife_core.generators.base import DraftRequest
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
+from bife_core.search import SampleRequest
 
 THREADS = 16
 
@@ -22,11 +22,11 @@ def main() -> None:
     directory, count = Path(sys.argv[1]), int(sys.argv[2])
     generator = OpenAIGenerator(ModelApiSettings.from_environment(), Account(directory))
     requests = [
-        DraftRequest(key=f"g00-c{number:02d}", operator="i1", seed=number, benchmark="toys")
+        SampleRequest(id=f"g00-c{number:02d}", generation=0, operator="i1", seed=number)
         for number in range(count)
     ]
     with ThreadPoolExecutor(THREADS) as pool:
-        for generation in pool.map(generator.generate, requests):
+        for generation in pool.map(generator.generate, requests, ["toys"] * count):
             assert generation.source is not None, generation.failure
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from bife_core.generators.offline.priors import near
-from bife_core.generators.parsing import NOT_PYTHON, parse_python
+from bife_core.syntax import NOT_PYTHON, syntax_tree
 
 _GUARD: Final = 1e-4
 """Numbers up to this size keep divisors from zero; they are no parameters."""
@@ -20,7 +20,7 @@ def tune_source(rng: np.random.Generator, source: str) -> str | None:
     Feature indices and other whole numbers, guards such as 1e-9, and numbers in docstrings stay.
     """
     try:
-        tree = parse_python(source)
+        tree = syntax_tree(source)
     except NOT_PYTHON:
         return None
     found = [

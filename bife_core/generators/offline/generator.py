@@ -11,7 +11,7 @@ import numpy as np
 from bife_core.errors import RuleError
 from bife_core.features import Role
 from bife_core.generators.account import Account
-from bife_core.generators.base import Draft, DraftRequest
+from bife_core.generators.base import Draft
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.offline import guided, operators
 from bife_core.generators.offline.expression import Node, components, role
@@ -25,6 +25,7 @@ from bife_core.generators.offline.writer import write, write_skeleton
 from bife_core.generators.prompting import REFLECTIONS
 from bife_core.rules import REFERENCE_RULES
 from bife_core.rules.skeletons import BOUNDS_NAME, parse_skeleton
+from bife_core.search.types import WrittenRequest
 
 _REFERENCE_SHARE: Final = 0.25
 """Share of initial rules that start from the reference library."""
@@ -50,8 +51,9 @@ class OfflineGenerator:
 
     Examples
     --------
-    >>> request = DraftRequest(key="g00-c00", operator="i1", seed=3, benchmark="set_covering")
-    >>> OfflineGenerator({}).generate(request).failure is None
+    >>> from bife_core.search import SampleRequest
+    >>> request = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3)
+    >>> OfflineGenerator({}).generate(request, "set_covering").failure is None
     True
     """
 
@@ -62,13 +64,13 @@ class OfflineGenerator:
         library = {name: rule.source for name, rule in REFERENCE_RULES.items()}
         self._references = library if references is None else dict(references)
 
-    def generate(self, request: DraftRequest) -> Draft:
+    def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
         """Write one rule or one reflection; it always succeeds."""
         rng = np.random.default_rng(request.seed)
         if request.operator in REFLECTIONS:
             return self._draft(request, text=reflect(request))
-        if request.operator == "m2" and request.parents and read(request.parents[0].source) is None:
-            source = tune_source(rng, request.parents[0].source)
+        if request.operator == "m2" and request.parents and read(request.parents[0].written) is None:
+            source = tune_source(rng, request.parents[0].written)
             if source is not None:
                 return self._draft(request, source=source, thought="The parent with other numbers.")
         proposal = self._propose(rng, request)
@@ -79,14 +81,14 @@ class OfflineGenerator:
             )
         return self._draft(request, source=write(proposal.root), thought=proposal.thought)
 
-    def _draft(self, request: DraftRequest, **written: str) -> Draft:
-        return Draft(key=request.key, generator=self.name, model=self.model, **written)
+    def _draft(self, request: WrittenRequest, **written: str) -> Draft:
+        return Draft(key=request.id, generator=self.name, model=self.model, **written)
 
-    def _propose(self, rng: np.random.Generator, request: DraftRequest) -> Proposal:
+    def _propose(self, rng: np.random.Generator, request: WrittenRequest) -> Proposal:
         if request.operator == "reflective_crossover" and len(request.parents) == 2:
-            worse, better = (_tree(rng, parent.source) for parent in request.parents)
+            worse, better = (_tree(rng, parent.written) for parent in request.parents)
             return guided.cross(rng, worse, better, read_hints(request.hints))
-        parents = tuple(dict.fromkeys(_tree(rng, parent.source) for parent in request.parents))
+        parents = tuple(dict.fromkeys(_tree(rng, parent.written) for parent in request.parents))
         if request.operator == "i1" or not parents:
             return self._initial(rng)
         match request.operator:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from bife_core.features import FEATURES
-from bife_core.generators.base import DraftRequest
 from bife_core.generators.offline.reader import read
 from bife_core.generators.offline.syntax import features_read
 from bife_core.generators.offline.writer import describe
+from bife_core.search.types import WrittenRequest
 
 _MOST_NAMED: Final = 5
 _INDEX: Final = {feature.name: feature.index for feature in FEATURES}
@@ -53,7 +53,7 @@ def _named(text: str) -> list[int]:
     return list(dict.fromkeys(_INDEX[word] for word in _WORD.findall(text) if word in _INDEX))
 
 
-def reflect(request: DraftRequest) -> str:
+def reflect(request: WrittenRequest) -> str:
     """Return the text of a reflection.
 
     Short-term: the features that the better rule (the last parent) reads and the worse does not, and the reverse; where
@@ -61,12 +61,12 @@ def reflect(request: DraftRequest) -> str:
     """
     if request.operator == "long_term_reflection" or len(request.parents) < 2:
         return _sentences(_tally(request.hints))
-    worse, better = (features_read(parent.source) for parent in request.parents[-2:])
+    worse, better = (features_read(parent.written) for parent in request.parents[-2:])
     gained = tuple(index for index in better if index not in worse)
     lost = tuple(index for index in worse if index not in better)
     if gained or lost:
         return _sentences(Hints(gained, lost))
-    tree = read(request.parents[-1].source)
+    tree = read(request.parents[-1].written)
     formula = f": {describe(tree)}" if tree is not None else ""
     return f"Both read the same features; combine them as the better one does{formula}."
 

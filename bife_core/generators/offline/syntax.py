@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass
 
 from bife_core.features import N_FEATURES
-from bife_core.generators.parsing import NOT_PYTHON, parse_python
 from bife_core.rules.language import FUNCTION_NAME
+from bife_core.syntax import NOT_PYTHON, syntax_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class RuleSyntax:
 def parse_rule(source: str) -> RuleSyntax | None:
     """Return the functions of a rule, or None when the source is no Python or lacks the asked function."""
     try:
-        tree = parse_python(source)
+        tree = syntax_tree(source)
     except NOT_PYTHON:
         return None
     shared = _constants(tree.body)

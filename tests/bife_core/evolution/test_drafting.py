@@ -4,9 +4,9 @@ import time
 import pytest
 
 from bife_core.config import BudgetConfig, GeneratorConfig
-from bife_core.evolution import DraftingStoppedError, UnansweredError, generator_identity
+from bife_core.evolution import UnansweredError, generator_identity
 from bife_core.evolution.drafting import write_draft
-from bife_core.generators import Account, BudgetReachedError, Draft, open_generator
+from bife_core.generators import Account, BudgetReachedError, Draft, DraftingStoppedError, open_generator
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
@@ -72,7 +72,7 @@ def test_a_stop_survives_the_way_between_processes():
     draft = Draft(key="g00-c00", generator="openai", model="m", failure="Nobody is there.")
     stopped = pickle.loads(pickle.dumps(DraftingStoppedError("no credit", draft)))
     assert (str(stopped), stopped.draft) == ("no credit", draft)
-    missing = pickle.loads(pickle.dumps(UnansweredError(draft)))
+    missing = pickle.loads(pickle.dumps(UnansweredError("Nobody is there.", draft)))
     assert (str(missing), missing.draft) == ("Nobody is there.", draft)
 
 

@@ -28,7 +28,7 @@ def test_samples_are_ranked_by_high_then_low_fidelity():
 
 
 def test_the_lineage_has_an_edge_for_every_parent():
-    edges = files.lineage(FOUND)["edges"]
+    edges = files.descent(FOUND)["edges"]
     assert {"parent": "c0", "child": "c3"} in edges
     assert {edge["child"] for edge in edges} == {"c3"}
 

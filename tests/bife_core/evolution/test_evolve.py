@@ -13,9 +13,9 @@ import bife_core
 from bife_core.config import PipelineConfig
 from bife_core.errors import BifeError, ConfigError
 from bife_core.evolution import JournalError
-from bife_core.evolution.journal import FILE, read_journal
-from bife_core.generators import Draft, DraftRequest
-from bife_core.search import SEARCHES
+from bife_core.evolution.journal import JOURNAL, read_journal
+from bife_core.generators import Draft
+from bife_core.search import SEARCHES, WrittenRequest
 
 
 def small(**overrides: Any) -> PipelineConfig:
@@ -65,28 +65,28 @@ def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution) -> 
     assert len(whole.best_solves) == 2
     assert whole.ended_by is None
     names = {path.name for path in whole.folder.iterdir()}
-    assert {FILE, "best_rule.py", "samples.json", "search_cost.json", "solves"} <= names
+    assert {JOURNAL, "best_rule.py", "samples.json", "search_cost.json", "solves"} <= names
     assert bife_core.load_rule(str(whole.folder / "best_rule.py")).sha == whole.best.sha
     assert kinds(whole.folder).count("settled") == 5
     assert (kinds(whole.folder)[:2], kinds(whole.folder)[-1]) == (["opened", "started"], "ended")
 
 
 def test_a_second_call_does_nothing_again(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
-    before = (whole.folder / FILE).read_bytes()
+    before = (whole.folder / JOURNAL).read_bytes()
     seen = []
     again = bife_core.evolve(small(), **data, folder=whole.folder, on_generation=seen.append)
-    assert (whole.folder / FILE).read_bytes() == before
+    assert (whole.folder / JOURNAL).read_bytes() == before
     assert (told(again), again.best, again.cost) == (told(whole), whole.best, whole.cost)
-    assert [state.sampled for state in seen] == [summary.samples_total for summary in whole.generations]
+    assert [state.samples_total for state in seen] == [summary.samples_total for summary in whole.generations]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.45, 0.8, 0.99])
 def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
     share: float, whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
 ) -> None:
-    journal = (whole.folder / FILE).read_bytes()
+    journal = (whole.folder / JOURNAL).read_bytes()
     shutil.copytree(whole.folder / "solves", tmp_path / "solves")
-    (tmp_path / FILE).write_bytes(journal[: int(share * len(journal))])
+    (tmp_path / JOURNAL).write_bytes(journal[: int(share * len(journal))])
     resumed = bife_core.evolve(small(), **data, folder=tmp_path)
     assert (told(resumed), resumed.generations) == (told(whole), whole.generations)
     assert kinds(tmp_path).count("settled") == 5
@@ -123,7 +123,7 @@ def test_what_a_search_lacks_is_said(data: dict[str, Any], tmp_path: Path) -> No
         bife_core.evolve(small(), **given)
     with pytest.raises(ConfigError, match="at least one instance"):
         bife_core.evolve(small(), **{**given, "instances": ()}, decisions=data["decisions"])
-    assert not (tmp_path / FILE).exists()
+    assert not (tmp_path / JOURNAL).exists()
 
 
 class Stubborn:
@@ -134,13 +134,13 @@ class Stubborn:
     def __init__(self, fails_at: int | None) -> None:
         self.fails_at, self.asked = fails_at, []
 
-    def generate(self, request: DraftRequest) -> Draft:
-        self.asked.append(request.key)
+    def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
+        self.asked.append(request.id)
         if len(self.asked) == self.fails_at:
             raise MemoryError("The notebook's machine is small.")
-        number = int(request.key[1:3]) * 10 + int(request.key[-2:])
+        number = int(request.id[1:3]) * 10 + int(request.id[-2:])
         source = f"def candidate_variable_score(f):\n    return f[24] + {number} * f[18]\n"
-        return Draft(key=request.key, generator=self.name, model="", thought="One more.", source=source)
+        return Draft(key=request.id, generator=self.name, model="", thought="One more.", source=source)
 
 
 def test_a_generator_of_ones_own_and_an_error_on_the_way(data: dict[str, Any], tmp_path: Path) -> None:

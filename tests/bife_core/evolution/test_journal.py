@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bife_core.evolution import Journal, JournalError, Opened
-from bife_core.evolution.journal import FILE, Drafted, Ended, Scored, Stopped, read_journal, stop_journals
+from bife_core.evolution.journal import JOURNAL, Drafted, Ended, Scored, Stopped, read_journal, stop_journals
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
 from bife_core.search import SampleRequest, SearchCost
@@ -32,7 +32,7 @@ def test_entries_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert [entry.kind for entry in written] == ["opened", "drafted", "scored"]
     assert tuple(entry for entry, _ in read_journal(tmp_path)) == written
     assert Journal(tmp_path, OPENED).entries == written
-    assert len((tmp_path / FILE).read_bytes().splitlines()) == 3
+    assert len((tmp_path / JOURNAL).read_bytes().splitlines()) == 3
 
 
 def test_reading_goes_on_from_any_place(tmp_path: Path) -> None:
@@ -40,14 +40,14 @@ def test_reading_goes_on_from_any_place(tmp_path: Path) -> None:
     places = [place for _, place in read_journal(tmp_path)]
     made.add(Stopped(reason="Tea."))
     assert [entry.kind for entry, _ in read_journal(tmp_path, places[1])] == ["scored", "stopped"]
-    assert list(read_journal(tmp_path, (tmp_path / FILE).stat().st_size)) == []
+    assert list(read_journal(tmp_path, (tmp_path / JOURNAL).stat().st_size)) == []
     assert list(read_journal(tmp_path / "none")) == []
 
 
 @pytest.mark.parametrize("cut", [1, 5, 50])
 def test_half_a_line_at_the_end_counts_for_nothing(tmp_path: Path, cut: int) -> None:
     journal(tmp_path)
-    path = tmp_path / FILE
+    path = tmp_path / JOURNAL
     path.write_bytes(path.read_bytes()[:-cut])
     assert [entry.kind for entry, _ in read_journal(tmp_path)] == ["opened", "drafted"]
     again = Journal(tmp_path, OPENED)
@@ -57,7 +57,7 @@ def test_half_a_line_at_the_end_counts_for_nothing(tmp_path: Path, cut: int) -> 
 
 def test_a_line_the_disk_does_not_take_leaves_nothing_of_itself(tmp_path: Path) -> None:
     made = journal(tmp_path)
-    size = (tmp_path / FILE).stat().st_size
+    size = (tmp_path / JOURNAL).stat().st_size
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, before[1]))
     try:
@@ -65,14 +65,14 @@ def test_a_line_the_disk_does_not_take_leaves_nothing_of_itself(tmp_path: Path) 
             made.add(Stopped(reason="Tea."))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert (tmp_path / FILE).stat().st_size == size
+    assert (tmp_path / JOURNAL).stat().st_size == size
     made.add(Stopped(reason="Tea."))
     assert [entry.kind for entry, _ in read_journal(tmp_path)] == ["opened", "drafted", "scored", "stopped"]
 
 
 def test_a_line_in_the_middle_that_is_none_is_an_error(tmp_path: Path) -> None:
     made = journal(tmp_path)
-    with (tmp_path / FILE).open("ab") as file:
+    with (tmp_path / JOURNAL).open("ab") as file:
         file.write(b'{"kind": "scored"}\n')
     made.add(Stopped(reason="Tea."))
     with pytest.raises(

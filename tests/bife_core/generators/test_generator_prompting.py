@@ -4,9 +4,10 @@ from importlib import resources
 from string import Template
 
 import pytest
+from pydantic import TypeAdapter
 
 from bife_core.features import FEATURES
-from bife_core.generators.base import DraftRequest, Message, Parent
+from bife_core.generators.base import Message
 from bife_core.generators.parsing import parse_answer
 from bife_core.generators.prompting import (
     OPERATORS,
@@ -17,23 +18,29 @@ from bife_core.generators.prompting import (
     prompt_version,
 )
 from bife_core.rules.language import FUNCTION_NAME
+from bife_core.search import Sample, WrittenRequest
 
 PARENTS = (
-    Parent(
-        id="g00-c01", source="def one(): return '$notaplaceholder {x}'", thought="first thought", f_lf=0.25
+    Sample(
+        id="g00-c01",
+        generation=0,
+        operator="i1",
+        source="def one(): return '$notaplaceholder {x}'",
+        thought="first thought",
+        f_lf=0.25,
     ),
-    Parent(id="g00-c02", source="def two(): return 2", thought=None),
+    Sample(id="g00-c02", generation=0, operator="i1", source="def two(): return 2"),
 )
 
 
-def request(operator: str, parents: tuple[Parent, ...] = PARENTS) -> DraftRequest:
-    return DraftRequest.model_validate(
-        {"key": "k", "operator": operator, "parents": parents, "seed": 1, "benchmark": "set_covering"}
-    )
+def request(operator: str, parents: tuple[Sample, ...] = PARENTS) -> WrittenRequest:
+    kind = "reflection" if operator in REFLECTIONS else "sample"
+    told = {"kind": kind, "id": "k", "generation": 1, "operator": operator, "parents": parents, "seed": 1}
+    return TypeAdapter(WrittenRequest).validate_python(told)
 
 
 def text(operator: str) -> str:
-    (message,) = assemble(request(operator))
+    (message,) = assemble(request(operator), "set_covering")
     return message.content
 
 
@@ -73,7 +80,7 @@ def test_parents_are_numbered_and_shown_unchanged_with_their_thoughts() -> None:
 
 
 def test_the_initial_prompt_shows_no_parents() -> None:
-    (message,) = assemble(request("i1", ()))
+    (message,) = assemble(request("i1", ()), "set_covering")
     assert "Rule 1" not in message.content
     assert "set covering" in message.content
 
@@ -83,14 +90,14 @@ def test_operators_ask_for_different_things() -> None:
 
 
 def test_the_template_is_itself_a_complete_answer() -> None:
-    (message,) = assemble(request("i1", ()))
+    (message,) = assemble(request("i1", ()), "set_covering")
     answer = message.content[message.content.index("# How to answer") :]
     assert parse_answer(answer).source is not None
 
 
 def test_the_digest_depends_on_the_content() -> None:
-    one, other = assemble(request("m1")), assemble(request("m2"))
-    assert prompt_digest(one) == prompt_digest(assemble(request("m1")))
+    one, other = assemble(request("m1"), "set_covering"), assemble(request("m2"), "set_covering")
+    assert prompt_digest(one) == prompt_digest(assemble(request("m1"), "set_covering"))
     assert prompt_digest(one) != prompt_digest(other)
     assert prompt_digest(one) != prompt_digest((Message(role="system", content=one[0].content),))
 

@@ -13,13 +13,12 @@ from bife_core.errors import GeneratorError
 from bife_core.generators import (
     Account,
     Draft,
-    DraftRequest,
     Generator,
-    Parent,
     open_generator,
 )
 from bife_core.generators.config import GENERATORS
 from bife_core.generators.prompting import OPERATORS
+from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
 
@@ -41,22 +40,23 @@ def open_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]
             if kind == "replay":
                 source = open_generator(GeneratorConfig(kind="openai"), Account(recorded))
                 for operator in OPERATORS:
-                    source.generate(request(operator))
+                    source.generate(request(operator), "set_covering")
             data = {"kind": kind, "replay_from": recorded if kind == "replay" else None}
             return open_generator(GeneratorConfig.model_validate(data), Account(tmp_path / "calls"))
 
         yield build
 
 
-def request(operator: str) -> DraftRequest:
-    parents = () if operator == "i1" else tuple(Parent(id=str(i), source=rule_source(i)) for i in range(2))
-    return DraftRequest.model_validate(
+def request(operator: str) -> SampleRequest:
+    shown = [{"id": str(i), "generation": 0, "operator": "i1", "source": rule_source(i)} for i in range(2)]
+    parents = () if operator == "i1" else tuple(Sample.model_validate(parent) for parent in shown)
+    return SampleRequest.model_validate(
         {
-            "key": f"g01-{operator}",
+            "id": f"g01-{operator}",
+            "generation": 1,
             "operator": operator,
             "parents": parents,
             "seed": 3,
-            "benchmark": "set_covering",
         }
     )
 
@@ -76,12 +76,12 @@ def test_every_generator_writes_a_rule_for_every_operator(open_kind: Open, kind:
     generator = open_kind(kind)
     asked = request(operator)
     before = asked.model_dump()
-    generation = generator.generate(asked)
+    generation = generator.generate(asked, "set_covering")
     assert generation.failure is None
     assert generation.source is not None
     assert "def candidate_variable_score(" in generation.source
     assert generation.thought
-    assert generation.key == asked.key
+    assert generation.key == asked.id
     assert generation.generator == generator.name == kind
     assert generation.model
     assert asked.model_dump() == before
@@ -91,7 +91,10 @@ def test_every_generator_writes_a_rule_for_every_operator(open_kind: Open, kind:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_request_gives_the_same_rule_again(open_kind: Open, kind: str) -> None:
     generator = open_kind(kind)
-    assert generator.generate(request("e2")).source == generator.generate(request("e2")).source
+    assert (
+        generator.generate(request("e2"), "set_covering").source
+        == generator.generate(request("e2"), "set_covering").source
+    )
 
 
 def test_model_and_temperature_of_the_configuration_win_over_the_environment(
@@ -101,8 +104,13 @@ def test_model_and_temperature_of_the_configuration_win_over_the_environment(
     with ModelApi() as api:
         monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
         config = GeneratorConfig(kind="openai", model="bigger", temperature=0.9)
-        assert open_generator(config, Account(tmp_path / "a")).generate(request("i1")).model == "bigger"
-        open_generator(GeneratorConfig(kind="openai"), Account(tmp_path / "b")).generate(request("i1"))
+        assert (
+            open_generator(config, Account(tmp_path / "a")).generate(request("i1"), "set_covering").model
+            == "bigger"
+        )
+        open_generator(GeneratorConfig(kind="openai"), Account(tmp_path / "b")).generate(
+            request("i1"), "set_covering"
+        )
     sent = [(received.body["model"], received.body["temperature"]) for received in api.requests]
     assert sent == [("bigger", 0.9), (MODEL, 0.1)]
 

@@ -16,10 +16,11 @@ import pytest
 from bife_core.config import BudgetConfig
 from bife_core.errors import ConfigError, GeneratorError
 from bife_core.generators.account import Account, BudgetReachedError, Spending, reached
-from bife_core.generators.base import Draft, DraftRequest
+from bife_core.generators.base import Draft
 from bife_core.generators.calls import Call, CallStore
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
+from bife_core.search import SampleRequest
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 
@@ -57,7 +58,8 @@ def ask_for(writer: OpenAIGenerator, count: int) -> list[Draft | BaseException]:
     def one(number: int) -> Draft | BaseException:
         try:
             return writer.generate(
-                DraftRequest(key=f"g00-c{number:02d}", operator="i1", seed=number, benchmark="toys")
+                SampleRequest(id=f"g00-c{number:02d}", generation=0, operator="i1", seed=number),
+                "toys",
             )
         except BudgetReachedError as error:
             return error

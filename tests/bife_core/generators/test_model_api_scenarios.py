@@ -12,11 +12,12 @@ import pytest
 
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account
-from bife_core.generators.base import Draft, DraftRequest
+from bife_core.generators.base import Draft, DraftingStoppedError
 from bife_core.generators.calls import Call
 from bife_core.generators.model_api import retry_after_s
 from bife_core.generators.model_settings import ModelApiSettings
-from bife_core.generators.openai_compatible import ModelApiError, OpenAIGenerator
+from bife_core.generators.openai_compatible import OpenAIGenerator
+from bife_core.search import SampleRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
 from tests.support.model_scenes import SCENES
@@ -98,7 +99,9 @@ def open_api(api: ModelApi, calls: Path, **settings: object) -> OpenAIGenerator:
 
 
 def ask(generator: OpenAIGenerator, key: str = "g00-c00") -> Draft:
-    return generator.generate(DraftRequest(key=key, operator="i1", seed=1, benchmark="combinatorial_auction"))
+    return generator.generate(
+        SampleRequest(id=key, generation=0, operator="i1", seed=1), "combinatorial_auction"
+    )
 
 
 def test_every_scene_has_an_expected_outcome() -> None:
@@ -125,7 +128,7 @@ def test_what_no_try_can_mend_stops_after_one_call(tmp_path: Path, scene: str, p
     with ModelApi(then=scene) as api:
         generator = open_api(api, tmp_path)
         for key in ("g00-c00", "g00-c01"):
-            with pytest.raises(ModelApiError) as caught:
+            with pytest.raises(DraftingStoppedError) as caught:
                 ask(generator, key)
     assert len(api.requests) == 1
     assert part in str(caught.value)
@@ -279,5 +282,5 @@ def test_the_first_call_goes_out_alone_and_the_others_follow_together(tmp_path: 
         with ThreadPoolExecutor(16) as pool:
             asked = [pool.submit(ask, generator, f"g00-c{number:02d}") for number in range(16)]
             for future in asked:
-                assert isinstance(future.exception(), ModelApiError)
+                assert isinstance(future.exception(), DraftingStoppedError)
     assert len(api.requests) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
-from bife_core.rules import BENCHMARK_RULES, REFERENCE_RULES, compile_rule, load_rule, reference_rule_for
+from bife_core.rules import BENCHMARK_RULES, REFERENCE_RULES, compile_rule, load_rule
 from bife_core.rules.reference_rules import read_header
 
 
@@ -101,11 +101,6 @@ def test_each_benchmark_of_the_paper_has_its_rule():
     # A second file naming the same benchmark would silently win or lose.
     claims = [rule.benchmark for rule in REFERENCE_RULES.values() if rule.benchmark]
     assert len(claims) == len(set(claims))
-
-
-def test_any_other_benchmark_gets_the_pseudocost_product():
-    assert reference_rule_for("independent_set") == "paper_mis"
-    assert reference_rule_for("folder") == "pseudocost_product"
 
 
 def test_a_header_needs_an_origin():

@@ -66,7 +66,7 @@ def test_the_stages_can_be_run_one_by_one(smoke, bife):
     assert smoke.result.evolution.run.run_id in evolved.stdout
     best = smoke.result.evolution.best
     assert f"The rule ({best.id} by {best.operator}" in evolved.stdout
-    final = smoke.result.evolution.directory / f"{smoke.result.rule.id}.py"
+    final = smoke.result.evolution.folder / f"{smoke.result.rule.id}.py"
     evaluated = bife("evaluate", "--preset", "smoke", "--rule", final)
     assert evaluated.exit_code == 0
     assert smoke.result.evaluation.run.run_id in evaluated.stdout
@@ -195,8 +195,8 @@ def test_a_search_without_a_rule_says_where_the_reasons_are(smoke):
     with pytest.raises(CommandEnd, match="None of the 8 samples") as end:
         required(smoke.result.evolution.model_copy(update={"best": None, "failures": 8}))
     assert end.value.code == ExitCode.ERROR
-    assert str(smoke.result.evolution.directory) in str(end.value)
-    reasons = json.loads((smoke.result.evolution.directory / "samples.json").read_text())
+    assert str(smoke.result.evolution.folder) in str(end.value)
+    reasons = json.loads((smoke.result.evolution.folder / "samples.json").read_text())
     assert len(reasons) == 8
 
 

@@ -15,13 +15,16 @@ from flows.cli.watching import LiveDisplay, PlainDisplay, cells, watching
 def state(generation=0, **changes):
     known = {
         "generation": generation,
-        "sampled": 16 + 4 * generation,
+        "samples": 4,
+        "failures": 1,
+        "solved": 2,
+        "samples_total": 16 + 4 * generation,
         "budget": 100,
         "best_f_lf": 0.35312,
         "best_f_hf": -1.35741,
-        "elites": 4,
+        "n_elites": 4,
         "tau": 0.2871,
-        "failures": 2,
+        "failures_total": 2,
         "last_failure": "Line 3: a rule may\nimport numpy and math only, not os.",
         "spending": Spending(
             calls=16, prompt_tokens=12000, completion_tokens=3456, cost_usd=Decimal("0.0123")

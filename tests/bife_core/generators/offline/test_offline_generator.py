@@ -8,33 +8,29 @@ import numpy as np
 import pytest
 
 from bife_core.features import N_FEATURES
-from bife_core.generators import DraftRequest, Parent
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.offline.expression import centred, signed
 from bife_core.generators.offline.reader import read
 from bife_core.generators.prompting import OPERATORS
 from bife_core.rules import REFERENCE_RULES, CompiledRule, compile_rule, rule_sha
+from bife_core.search import Sample, SampleRequest
 
 PLAIN = OfflineGenerator({})
 
 
-def request(operator: str, seed: int, parents: tuple[str, ...] = ()) -> DraftRequest:
-    shown = tuple(Parent(id=str(i), source=source) for i, source in enumerate(parents))
-    return DraftRequest.model_validate(
-        {
-            "key": f"{operator}-{seed}",
-            "operator": operator,
-            "seed": seed,
-            "parents": shown,
-            "benchmark": "any",
-        }
+def request(operator: str, seed: int, parents: tuple[str, ...] = ()) -> SampleRequest:
+    shown = tuple(
+        Sample(id=str(i), generation=0, operator="i1", source=source) for i, source in enumerate(parents)
+    )
+    return SampleRequest.model_validate(
+        {"id": f"{operator}-{seed}", "generation": 1, "operator": operator, "seed": seed, "parents": shown}
     )
 
 
 def source(
     operator: str, seed: int, parents: tuple[str, ...] = (), generator: OfflineGenerator = PLAIN
 ) -> str:
-    generation = generator.generate(request(operator, seed, parents))
+    generation = generator.generate(request(operator, seed, parents), "any")
     assert generation.failure is None
     assert generation.source is not None
     return generation.source
@@ -95,21 +91,21 @@ def test_rules_tell_candidates_apart_before_anything_is_known_of_them() -> None:
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_seed_decides_everything(operator: str) -> None:
     parents = (source("i1", 1), source("i1", 2))
-    one = PLAIN.generate(request(operator, 7, parents))
-    assert one == OfflineGenerator({}).generate(request(operator, 7, parents))
+    one = PLAIN.generate(request(operator, 7, parents), "any")
+    assert one == OfflineGenerator({}).generate(request(operator, 7, parents), "any")
     assert len({source(operator, seed, parents) for seed in range(20)}) > 15
 
 
 def test_another_process_with_another_hash_seed_writes_the_same() -> None:
     program = (
-        "from bife_core.generators import DraftRequest, Parent\n"
+        "from bife_core.search import Sample, SampleRequest\n"
         "from bife_core.generators.offline import OfflineGenerator\n"
         "generator, parents = OfflineGenerator({}), ()\n"
         "for seed, operator in enumerate(('i1', 'i1', 'e1', 'e2', 'm1', 'm2')):\n"
-        "    asked = dict(key='k', operator=operator, seed=seed, parents=parents, benchmark='any')\n"
-        "    made = generator.generate(DraftRequest(**asked))\n"
+        "    asked = dict(id='k', generation=0, operator=operator, seed=seed, parents=parents)\n"
+        "    made = generator.generate(SampleRequest(**asked), 'any')\n"
         "    print(made.thought, made.source)\n"
-        "    parents = (*parents, Parent(id=str(seed), source=made.source))[-2:]\n"
+        "    parents = (*parents, Sample(id=str(seed), generation=0, operator='i1', source=made.source))[-2:]\n"
     )
     printed = [
         subprocess.run(
@@ -122,7 +118,7 @@ def test_another_process_with_another_hash_seed_writes_the_same() -> None:
 
 
 def test_it_says_what_it_is() -> None:
-    generation = PLAIN.generate(request("i1", 0))
+    generation = PLAIN.generate(request("i1", 0), "any")
     assert (generation.generator, generation.model) == ("offline", "offline grammar")
     assert generation.attempts == ()
     assert generation.messages == ()
@@ -130,10 +126,12 @@ def test_it_says_what_it_is() -> None:
 
 def test_the_thought_tells_the_operator_and_the_formula() -> None:
     parents = (source("i1", 1), source("i1", 2))
-    assert str(PLAIN.generate(request("m2", 3, parents[:1])).thought).startswith(
+    assert str(PLAIN.generate(request("m2", 3, parents[:1]), "any").thought).startswith(
         "The parent with other numbers: "
     )
-    assert str(PLAIN.generate(request("e2", 3, parents)).thought).startswith("Parts of the parents joined: ")
+    assert str(PLAIN.generate(request("e2", 3, parents), "any").thought).startswith(
+        "Parts of the parents joined: "
+    )
 
 
 @pytest.mark.parametrize("operator", ["e1", "e2", "m1", "m2"])
@@ -160,7 +158,7 @@ def test_numbers_of_a_parent_outside_the_grammar_are_tuned_in_its_own_text() -> 
 
 def test_some_initial_rules_start_from_the_reference_library() -> None:
     generator = OfflineGenerator()
-    made = [generator.generate(request("i1", seed)) for seed in range(200)]
+    made = [generator.generate(request("i1", seed), "any") for seed in range(200)]
     started = [generation for generation in made if "reference rule" in str(generation.thought)]
     assert 20 < len(started) < 100
     named = {name for name in REFERENCE_RULES for generation in started if name in str(generation.thought)}

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
-from bife_core.generators.base import DraftRequest, Parent
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.offline.expression import Leaf, leaves, product
 from bife_core.generators.offline.guided import Hints, cross, mutate
@@ -19,6 +19,7 @@ from bife_core.generators.parsing import parse_reflection, read_skeleton
 from bife_core.rules.checked import check_source
 from bife_core.rules.skeletons import parse_skeleton
 from bife_core.rules.types import Rejection
+from bife_core.search import Sample, WrittenRequest
 
 SLACK, PRODUCT, COUNT = 18, 24, 48
 WORSE = write(product((Leaf(0), 1.0), (Leaf(PRODUCT), 1.0)))
@@ -26,9 +27,20 @@ BETTER = write(product((Leaf(SLACK), 1.0), (Leaf(PRODUCT), 0.5)))
 
 
 def generate(operator: str, *sources: str, seed: int = 0, hints: tuple[str, ...] = ()) -> Any:
-    parents = tuple(Parent(id=f"p{k}", source=source) for k, source in enumerate(sources))
-    request = {"key": "k", "operator": operator, "parents": parents, "hints": hints, "seed": seed}
-    return OfflineGenerator().generate(DraftRequest.model_validate({**request, "benchmark": "toys"}))
+    parents = tuple(
+        Sample(id=f"p{k}", generation=0, operator="i1", source=source) for k, source in enumerate(sources)
+    )
+    kind = "reflection" if operator.endswith("_reflection") else "sample"
+    request = {
+        "kind": kind,
+        "id": "k",
+        "generation": 1,
+        "operator": operator,
+        "parents": parents,
+        "hints": hints,
+    }
+    asked = TypeAdapter(WrittenRequest).validate_python({**request, "seed": seed})
+    return OfflineGenerator().generate(asked, "toys")
 
 
 def test_a_short_reflection_says_what_the_better_rule_reads_and_the_worse_does_not() -> None:

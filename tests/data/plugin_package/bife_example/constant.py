@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bife_core.generators import Account, Draft, DraftRequest
+from bife_core.generators import Account, Draft
 from bife_core.generators.config import GeneratorConfig
+from bife_core.search import WrittenRequest
 
 SOURCE = """
 def candidate_variable_score(variable_features) -> float:
@@ -14,9 +15,9 @@ def candidate_variable_score(variable_features) -> float:
 class ConstantGenerator:
     name = "constant"
 
-    def generate(self, request: DraftRequest) -> Draft:
+    def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
         return Draft(
-            key=request.key,
+            key=request.id,
             generator=self.name,
             model="none",
             thought="The pseudocost product.",
