@@ -114,8 +114,10 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
             f"{100 * evidence.confidence:.3g} %, {p_text(evidence.p_value)}; below 1 is faster; "
             f"{evidence.instances} held-out instances, {seeds} each)"
         ),
-        f"{METRICS[evidence.metric].words} relative to {evidence.baseline}": (
-            "" if evidence.metric == "time" else f"{evidence.metric_ratio:.3f}, what was asked to be compared"
+        "Compared by": (
+            ""
+            if evidence.metric == "time"
+            else f"{METRICS[evidence.metric].words}, ratio {evidence.metric_ratio:.3f}"
         ),
         "Solves": (
             f"{evidence.solves}, {evidence.proofs} with a proof ({evidence.baseline}: {evidence.baseline_proofs}), "
