@@ -18,8 +18,12 @@ import numpy as np
 
 from bife_core.evaluation.comparing import Comparison, compare
 from bife_core.evaluation.config import EvaluationConfig
+from bife_core.evaluation.looks import confidence_of
 from bife_core.evaluation.metrics import solve_frame
 from tasks.registry.evidence import Evidence, weigh
+
+PROTOCOL = EvaluationConfig(seeds=(0,), confidence=confidence_of(1, 0.95))
+"""As an evaluation takes the first look at a test set."""
 
 SPREAD = 0.3
 """Standard deviation, or scale, of the logarithm of a ratio."""
@@ -38,7 +42,7 @@ def null_comparison(instances: int, rng: np.random.Generator, *, heavy: bool = F
                     "lp_iterations": 10, "gap": 0.0, "bound_integral": 1.0, "primal_dual_integral": 1.0,
                 }
             )  # fmt: skip
-    (found,) = compare(solve_frame(rows), ("rule",), "relpscost", EvaluationConfig(seeds=(0,)))
+    (found,) = compare(solve_frame(rows), ("rule",), "relpscost", PROTOCOL)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from prefect import flow
 from pydantic import Field
 
 from bife_core.config import InstancesConfig, PipelineConfig, protocol
+from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
 from bife_core.report import Story
 from bife_core.scip.builtin import BUILTIN_METHODS
@@ -29,6 +31,7 @@ from tasks.evaluation import (
 )
 from tasks.evaluation_files import search_behind
 from tasks.instances import InstanceSet, prepare_instances
+from tasks.looks import look_at
 from tasks.registry import origin_of
 from tasks.states import in_plain_words, told
 from tasks.tracking import EVALUATION, TrackingError
@@ -54,6 +57,7 @@ def evaluation(
     as_challenger: bool = False,
     others: tuple[str, ...] = (),
     chosen: str = "",
+    promoting: bool = False,
 ) -> EvaluationResult:
     """Compare a rule and other methods with the baseline; an evaluation that was interrupted goes on.
 
@@ -70,6 +74,8 @@ def evaluation(
         Further methods.
     chosen : str
         How the rule was chosen, for the report.
+    promoting : bool
+        Whether whoever asks may promote the rule by it, as a pipeline does; so it is with `as_challenger`.
 
     Raises
     ------
@@ -79,6 +85,9 @@ def evaluation(
     settings = config.evaluation
     references = (rule, *others, *(present_champion(config) if as_challenger else ()))
     methods = [load_method(reference) for reference in references]
+    promoting = promoting or as_challenger
+    if promoting:
+        config = config.model_copy(update={"instances": own_test_instances(config, methods[0])})
     groups: dict[str, InstanceSet] = {}
     for size in settings.sizes or (config.instances.size,):
         instances = config.instances.model_copy(update={"size": size}) if _sized(config) else config.instances
@@ -89,8 +98,9 @@ def evaluation(
     count = sum(len(group.instances) for group in groups.values())
     seeds = "1 seed" if len(settings.seeds) == 1 else f"{len(settings.seeds)} seeds"
     observer().stage("evaluation", f"{count} held-out instances, {seeds}")
-    summary = evaluate(methods, groups, settings, config.runner)
     every = tuple(groups.values())
+    look = look_at(every[0].content, evaluation_identity(config, methods[0])) if promoting else 0
+    summary = evaluate(methods, groups, settings, config.runner, look)
     notes = tuple(dict.fromkeys(note for group in every for note in group.notes))
     story = Story(
         commands=(repeat_command(config, references),),
@@ -122,6 +132,27 @@ def evaluation(
         result = result.model_copy(update={"notes": (*notes, *said)})
     show_verdict(config.instances.label, "evaluation", evaluation_verdict(result))
     return told(result, f"{comparison(result)}.")
+
+
+def evaluation_identity(config: PipelineConfig, rule: Method) -> str:
+    """Return a hash of a rule and of how it is measured."""
+    facts = [
+        rule.identity,
+        config.instances.model_dump(mode="json"),
+        config.evaluation.model_dump(mode="json"),
+    ]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def own_test_instances(config: PipelineConfig, rule: Method) -> InstancesConfig:
+    """Return whence an evaluation that may promote a rule takes its models: no other has looked at them.
+
+    A folder has one test set, and so has an evaluation that is not to have one of its own.
+    """
+    models = config.instances
+    if models.folder is not None or not config.evaluation.fresh:
+        return models
+    return models.model_copy(update={"seed": int(evaluation_identity(config, rule)[:8], 16)})
 
 
 def _sized(config: PipelineConfig) -> bool:

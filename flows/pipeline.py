@@ -5,6 +5,7 @@ from __future__ import annotations
 from prefect import flow
 
 from bife_core.config import PipelineConfig
+from bife_core.evaluation.looks import fewest_instances
 from bife_core.search import Sample, open_search
 from flows.collection import collection
 from flows.evaluation import evaluation
@@ -17,7 +18,7 @@ from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 from flows.validation import choose_final
 from flows.verdicts import comparison, pipeline_verdict
 from tasks.evolution import require_generator
-from tasks.registry import FEWEST_INSTANCES, Origin, RegisteredRule, lineage
+from tasks.registry import Origin, RegisteredRule, lineage
 from tasks.states import in_plain_words, told
 from tasks.tracking import TrackingError
 
@@ -45,7 +46,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
         return told(PipelineResult(collection=collected, evolution=evolved, notes=notes), evolved.sentence)
     final, path, choice = choose_final(config, evolved)
     how = choice.sentence if choice is not None else ""
-    evaluated = evaluation(config, str(path), others=present_champion(config), chosen=how)
+    evaluated = evaluation(config, str(path), others=present_champion(config), chosen=how, promoting=True)
     notes = (*notes, *evaluated.notes)
     registered: RegisteredRule | None = None
     try:
@@ -56,8 +57,9 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
         notes = (*notes, f"The rule is not registered yet; the same command registers it. {error}")
         observer().note(notes[-1])
     lead = evaluated.summary.lead
-    if lead.ratio < 1 and lead.instances < FEWEST_INSTANCES:
-        notes = (*notes, f"A champion needs at least {FEWEST_INSTANCES} held-out instances to be chosen on.")
+    fewest = fewest_instances(lead.confidence)
+    if lead.ratio < 1 and lead.instances < fewest:
+        notes = (*notes, f"A champion needs at least {fewest} held-out instances to be chosen on.")
     result = PipelineResult(
         collection=collected,
         evolution=evolved,

@@ -100,6 +100,7 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
         proofs=proofs,
         baseline_proofs=baseline_proofs,
         mismatches=len(summary.mismatches),
+        look=summary.look,
         evaluation_run=evaluated.run.run_id,
         test_digest=evaluated.test_digest,
         **measured_beside,

@@ -52,6 +52,7 @@ def evaluation_key(
         config.model_dump(mode="json"),
         summary.machine.digest if summary.machine is not None else "",
         len(summary.failures),
+        summary.look,
     ]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -74,6 +75,7 @@ def evaluate(
     settings: dict[str, InstanceSet],
     config: EvaluationConfig,
     runner: RunnerConfig,
+    look: int = 0,
 ) -> EvaluationSummary:
     """Solve the instances of all settings with all methods.
 
@@ -83,6 +85,8 @@ def evaluate(
     ----------
     settings : dict
         Instances by the name of their setting.
+    look : int
+        Which look at its test set it is, if it may promote a rule; 0 otherwise.
 
     Raises
     ------
@@ -101,6 +105,7 @@ def evaluate(
             solve_store(),
             progress_listener(),
             note_listener(),
+            look=look,
         )
     directory = evaluation_directory(evaluation_key(methods, list(settings.values()), config, summary))
     recall(directory)

@@ -53,6 +53,11 @@ class Home:
         return self._directory("runs")
 
     @property
+    def looks(self) -> Path:
+        """Which evaluations looked at which test set."""
+        return self._directory("looks")
+
+    @property
     def locks(self) -> Path:
         """Files that keep two processes from doing the same thing at once."""
         return self._directory("locks")

@@ -47,6 +47,11 @@ class EvaluationConfig(Value):
     )
     metric: Cost = Field("time", description="What methods are compared by.")
     confidence: float = Field(0.95, gt=0, lt=1, description="Level of intervals and tests.")
+    fresh: bool = Field(
+        True,
+        description="Whether an evaluation that may promote a rule draws generated test instances of its own; a folder "
+        "has one test set, over whose looks the allowed error is spent.",
+    )
     warm_up_s: float = Field(
         2.0, ge=0, description="CPU seconds each solver process spends on an unmeasured solve first."
     )

@@ -14,6 +14,7 @@ from bife_core.agreement import contradictions, refuted
 from bife_core.errors import SolverError
 from bife_core.evaluation.comparing import Comparison, compare, compare_pair
 from bife_core.evaluation.config import EvaluationConfig
+from bife_core.evaluation.looks import confidence_of
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
 from bife_core.evaluation.metrics import solve_frame
 from bife_core.evaluation.verdict import verdict
@@ -47,6 +48,8 @@ class EvaluationSummary(Value):
         All methods against the baseline on all settings, the leading one on the first setting first.
     protocol : EvaluationConfig
         How it was measured.
+    look : int
+        Which look at its test set it was, if it may promote a rule; 0 for one that may not.
     machine : Machine or None
         Where it was measured.
     workers : int
@@ -66,6 +69,7 @@ class EvaluationSummary(Value):
     methods: dict[str, AnyMethod] = Field(default_factory=dict)
     comparisons: tuple[Comparison, ...] = Field(min_length=1)
     protocol: EvaluationConfig = EvaluationConfig()
+    look: int = 0
     machine: Machine | None = None
     workers: int = 1
     reused: int = 0
@@ -125,7 +129,7 @@ class EvaluationSummary(Value):
 
     @property
     def _by_time(self) -> EvaluationConfig:
-        return self.protocol.model_copy(update={"metric": "time"})
+        return self.protocol.model_copy(update={"metric": "time", "confidence": self.lead.confidence})
 
 
 def evaluate(
@@ -136,6 +140,8 @@ def evaluate(
     solves: SolveStore,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
+    *,
+    look: int = 0,
 ) -> EvaluationSummary:
     """Measure all methods and the baseline on all settings, and compare them.
 
@@ -145,6 +151,9 @@ def evaluate(
     ----------
     methods : sequence of Method
         The leading one first; the baseline is added if it is not among them.
+    look : int
+        Which look at the test set this is, 1 for the first, where a rule may be promoted by it; intervals and tests are
+        the stricter for it, see `bife_core.evaluation.looks`. 0 where nothing depends on it.
 
     Raises
     ------
@@ -164,7 +173,7 @@ def evaluate(
         note=note,
         machine_may_fail=True,
     )
-    summary = summarise(measured, every, baseline.name, config, machine)
+    summary = summarise(measured, every, baseline.name, config, machine, look)
     return summary.model_copy(
         update={
             "workers": pool.workers,
@@ -180,6 +189,7 @@ def summarise(
     baseline: str,
     config: EvaluationConfig,
     machine: Machine | None = None,
+    look: int = 0,
 ) -> EvaluationSummary:
     """Return the record of measured solves.
 
@@ -196,14 +206,17 @@ def summarise(
     if not any(one.result is not None for one in measured if one.cell.method == baseline):
         reasons = dict.fromkeys(one.failure for one in measured if one.cell.method == baseline)
         raise SolverError(f"No solve of {baseline} could be finished. {' '.join(filter(None, reasons))}")
+    level = confidence_of(look, config.confidence) if look else config.confidence
+    spent = config.model_copy(update={"confidence": level})
     return EvaluationSummary(
         rule=others[0],
         baseline=baseline,
         rows=rows,
         mismatches=contradictions(one.result for one in measured if one.result is not None),
         methods=methods,
-        comparisons=compare(solve_frame(rows, config.time_limit_s), others, baseline, config),
+        comparisons=compare(solve_frame(rows, config.time_limit_s), others, baseline, spent),
         protocol=config,
+        look=look,
         machine=machine,
         reused=sum(one.solved.reused for one in measured),
     )

@@ -132,6 +132,12 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
             f"The machine did other work too: in the median a solve took {waited:.1f} times its CPU time by the "
             "clock on the wall. CPU times are compared, but caches and memory were shared."
         )
+    if evaluation.look > 1:
+        found.append(
+            f"{evaluation.look - 1} evaluations looked at this test set before, to promote a rule or not. "
+            f"Intervals and tests are at {100 * evaluation.lead.confidence:.4g} %, so that all looks together keep to "
+            f"{100 * evaluation.protocol.confidence:g} %."
+        )
     missing = int(frame["missing"].sum())
     if missing:
         found.append(

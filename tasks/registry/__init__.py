@@ -1,6 +1,6 @@
 """Registered rules: versions with their evidence, who is champion and why, and what MLflow's runs hold of rules."""
 
-from tasks.registry.evidence import FEWEST_INSTANCES, Evidence, Origin, lineage
+from tasks.registry.evidence import Evidence, Origin, lineage
 from tasks.registry.registering import register
 from tasks.registry.runs import load_run_rule, origin_of, tag_of_run
 from tasks.registry.versions import (
@@ -17,7 +17,6 @@ from tasks.registry.versions import (
 __all__ = [
     "CHALLENGER",
     "CHAMPION",
-    "FEWEST_INSTANCES",
     "Evidence",
     "Origin",
     "RegisteredRule",

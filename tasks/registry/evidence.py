@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from bife_core.evaluation.comparing import finding, obstacle
+from bife_core.evaluation.looks import fewest_instances
 from bife_core.evaluation.verdict import p_text
 from bife_core.scip.builtin import RPB
 from bife_core.scip.cost import Cost
 from bife_core.search import Sample
 from bife_core.values import Value
-
-FEWEST_INSTANCES: Final = 6
-"""Held-out instances a champion needs: with fewer, no exact two-sided paired test can reach the 5 % level."""
 
 
 class Origin(Value):
@@ -40,6 +36,8 @@ class Evidence(Origin):
     solves, missing, unfinished, proofs, baseline_proofs : int
         Solves of the rule; those of them that gave no result or a wrong one, and that ended at a limit; those that
         ended with a proof, and the baseline's that did.
+    look : int
+        Which look at its test set the evaluation was; the confidence is that of the look.
     champion_ratio, champion_ci_low, champion_ci_high, champion_p_value : float
         CPU time over the champion's in the same evaluation.
     champion_obstacle : str
@@ -65,6 +63,7 @@ class Evidence(Origin):
     proofs: int
     baseline_proofs: int
     mismatches: int = 0
+    look: int = 0
     evaluation_run: str
     test_digest: str
     champion_sha: str = ""
@@ -153,8 +152,10 @@ def _against(challenger: Evidence) -> str | None:
     hindered = obstacle(challenger.missing, challenger.proofs, challenger.baseline_proofs, challenger.solves)
     if hindered:
         return f"It cannot count as faster than RPB: {hindered}."
-    if challenger.instances < FEWEST_INSTANCES:
-        return f"{challenger.instances} held-out instances are too few, {FEWEST_INSTANCES} are needed."
+    fewest = fewest_instances(challenger.confidence)
+    if challenger.instances < fewest:
+        looks = f" at look {challenger.look} at the same test set" if challenger.look > 1 else ""
+        return f"{challenger.instances} held-out instances are too few, {fewest} are needed{looks}."
     low, high, p_value = challenger.ci_low, challenger.ci_high, challenger.p_value
     if finding(low, high, p_value, challenger.confidence) != "better":
         known = f"{challenger.ratio:.3f} of RPB's CPU time, {interval(low, high)}, {p_text(p_value)}"

@@ -17,7 +17,7 @@ from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.loading import load_method
 from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.rules import rule_sha
-from tasks.registry import FEWEST_INSTANCES, list_rules, load_registered_rule, registered_name
+from tasks.registry import list_rules, load_registered_rule, registered_name
 from tasks.registry.registering import register_rule
 from tasks.tracking import store
 from tests.support.challenging import crowned, evidence, source
@@ -110,7 +110,8 @@ def test_the_same_rule_of_the_same_evolution_is_registered_once(name):
         {"ci_high": 1.0},
         {"ci_low": None, "ci_high": None},
         {"baseline": "pscost"},
-        {"instances": FEWEST_INSTANCES - 1},
+        {"instances": 5},
+        {"instances": 7, "confidence": 0.9917, "look": 2},
         {"mismatches": 1},
         {"p_value": 0.06},
         {"missing": 1},
