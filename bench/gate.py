@@ -61,7 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--experiments", type=int, default=500)
+    parser.add_argument("--experiments", type=int, default=2000)
     parser.add_argument("--instances", type=int, nargs="+", default=[6, 8, 20])
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -31,7 +31,8 @@ def preset(name: PresetName) -> PipelineConfig:
         If no preset has that name.
     """
     if name == "paper":
-        return PipelineConfig()
+        # As published, seconds are those of the clock, and every rule that earns solves is solved to the end.
+        return PipelineConfig(high=HighFidelityConfig(control=False, race=False))
     if name == "quick":
         return PipelineConfig(
             collection=CollectionConfig(decisions=150, decisions_per_instance=25),

@@ -8,6 +8,7 @@ from typing import Any, Final, ParamSpec, TypeVar, cast
 from prefect import Task, task
 
 from bife_core.evolution import Pending, Workshop
+from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.trial import TrialScore
@@ -48,10 +49,19 @@ def score_trial(work: Callable[[TrialRequest], TrialScore], request: TrialReques
     return _judged(score, f"Costs {', '.join(f'{cost:.4g}' for cost in score.costs or ())}")
 
 
+@task(name="measure RPB", task_run_name="solve the design instances with RPB", **TRIED_AGAIN)
+def measure_reference(work: Callable[[], Reference]) -> Reference:
+    """Solve the design instances with RPB, which others are measured by."""
+    reference = work()
+    return told(reference, f"{len(reference.results)} solves, {reference.cpu_s:.1f} CPU seconds")
+
+
 @task(name="score high", task_run_name="score {request.id} high", **TRIED_AGAIN)
-def score_high(work: Callable[[SolveRequest], HighScore], request: SolveRequest) -> HighScore:
+def score_high(
+    work: Callable[[SolveRequest, Reference], HighScore], request: SolveRequest, reference: Reference
+) -> HighScore:
     """Solve the design instances with a rule."""
-    score = work(request)
+    score = work(request, reference)
     solves = f"{len(score.results)} solves, {score.cpu_s:.1f} CPU seconds"
     return _judged(score, f"F_HF {score.f_hf:.4g}: {solves}" if score.f_hf is not None else "")
 
@@ -66,6 +76,7 @@ _TASKS: Final[dict[str, Task[..., Any]]] = {
     Workshop.write.__name__: propose,
     Workshop.score.__name__: score_low,
     Workshop.try_out.__name__: score_trial,
+    Workshop.refer.__name__: measure_reference,
     Workshop.solve.__name__: score_high,
 }
 

@@ -10,9 +10,19 @@ from typing import Any, Final, TypeVar
 
 from bife_core.errors import ConfigError
 from bife_core.evolution.drafting import UnansweredError
-from bife_core.evolution.journal import Drafted, HighScored, Journal, JournalError, Scored, Tried, Unanswered
+from bife_core.evolution.journal import (
+    Drafted,
+    HighScored,
+    Journal,
+    JournalError,
+    Referred,
+    Scored,
+    Tried,
+    Unanswered,
+)
 from bife_core.evolution.watching import Watcher
 from bife_core.evolution.workshop import Executor, Pending, Workshop
+from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import BudgetReachedError, Draft, DraftingStoppedError
@@ -87,6 +97,10 @@ class Answering:
         self._scores = {e.id: e.score for e in journal.entries if isinstance(e, Scored)}
         self._trials = {e.request.id: e.score for e in journal.entries if isinstance(e, Tried)}
         self._solves = {e.id: e.score for e in journal.entries if isinstance(e, HighScored)}
+        known = (e.reference for e in journal.entries if isinstance(e, Referred))
+        self._reference = next(known, None)
+        if self._reference is not None:
+            ledger.referred(self._reference.cpu_s)
 
     def answers(self, requests: Sequence[Request]) -> tuple[Answer, ...]:
         """Return the answers in the order of the requests.
@@ -310,7 +324,13 @@ class Answering:
     def _solve(self, requests: Sequence[SolveRequest]) -> Iterator[Answer]:
         """Solve the design instances with the rules that earned it."""
         new = [request for request in requests if request.id not in self._solves]
-        pending = {request.id: self._executor.submit(self._workshop.solve, request) for request in new}
+        pending: dict[str, Pending[HighScore]] = {}
+        try:
+            for request in new:
+                reference = self._measured_by()
+                pending[request.id] = self._executor.submit(self._workshop.solve, request, reference)
+        except OutOfTimeError:
+            self._end(out_of_time(self._workshop.account.budget))
         for request in requests:
             if request.id in pending:
                 try:
@@ -320,9 +340,20 @@ class Answering:
                     yield SolveAnswer(id=request.id, failure=str(end))
                     continue
                 self._solves[request.id] = self._journal.add(entry).score
+            if request.id not in self._solves:
+                yield SolveAnswer(id=request.id, failure=self.ended_by)
+                continue
             score = self.solves[request.id] = self._solves[request.id]
             self._ledger.solved(request.id, score.cpu_s, score.f_hf)
-            yield SolveAnswer(id=request.id, f_hf=score.f_hf, failure=score.failure)
+            yield SolveAnswer(id=request.id, f_hf=score.f_hf, failure=score.failure, costs=score.costs)
+
+    def _measured_by(self) -> Reference:
+        """Return RPB's solves of the design instances, made before the first rule is solved with."""
+        if self._reference is None:
+            reference = self._executor.submit(self._workshop.refer).result()
+            self._reference = self._journal.add(Referred(reference=reference)).reference
+            self._ledger.referred(reference.cpu_s)
+        return self._reference
 
 
 def _by_generator(request: WrittenRequest) -> bool:

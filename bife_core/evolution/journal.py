@@ -21,6 +21,7 @@ from weakref import WeakSet
 from pydantic import Field, TypeAdapter
 
 from bife_core.errors import BifeError
+from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.trial import TrialScore
@@ -131,6 +132,13 @@ class Tried(Entry):
     score: TrialScore
 
 
+class Referred(Entry):
+    """RPB's solves of the design instances, which those of rules are measured by."""
+
+    kind: Literal["referred"] = "referred"
+    reference: Reference
+
+
 class HighScored(Entry):
     """F_HF of a sample with its solves, or why it has none."""
 
@@ -203,6 +211,7 @@ AnyEntry = (
     | Unanswered
     | Scored
     | Tried
+    | Referred
     | HighScored
     | Settled
     | Completed

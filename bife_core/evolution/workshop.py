@@ -10,7 +10,8 @@ from typing import ParamSpec, Protocol, TypeVar
 from bife_core.benchmarks.base import Instance
 from bife_core.evolution.drafting import write_draft
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
-from bife_core.fidelity.high import HighScore, score_high
+from bife_core.fidelity.control import Reference, measure_reference
+from bife_core.fidelity.high import HighScore, ToBeat, score_high
 from bife_core.fidelity.low import LowScore, score_low
 from bife_core.fidelity.trial import TrialScore, score_trial
 from bife_core.generators import Account, Draft, Generator
@@ -77,6 +78,23 @@ class Workshop:
     training: Sequence[Instance] = ()
     note: Note | None = None
 
+    def refer(self) -> Reference:
+        """Solve the design instances with RPB, which others are measured by.
+
+        Raises
+        ------
+        OutOfTimeError
+            If solves are left when the time of the budget is up.
+        """
+        return measure_reference(
+            self.design,
+            self.high,
+            self.pool,
+            self.solves,
+            note=self.note,
+            until_unix_s=self.account.until_unix_s,
+        )
+
     def write(self, request: WrittenRequest) -> Draft:
         """Have a rule or a reflection written; see `write_draft` for what is raised."""
         return write_draft(request, self.benchmark, self.generator, self.account)
@@ -108,7 +126,7 @@ class Workshop:
             until_unix_s=self.account.until_unix_s,
         )
 
-    def solve(self, request: SolveRequest) -> HighScore:
+    def solve(self, request: SolveRequest, reference: Reference) -> HighScore:
         """Solve the design instances with a rule.
 
         Raises
@@ -124,5 +142,7 @@ class Workshop:
             self.pool,
             self.solves,
             note=self.note,
+            reference=reference,
+            to_beat=ToBeat(request.to_beat, request.best),
             until_unix_s=self.account.until_unix_s,
         )

@@ -26,4 +26,22 @@ class HighFidelityConfig(Value):
     cost: Cost = Field("time", description="What a solve costs.")
     mean: Literal["arithmetic", "geometric"] = Field("arithmetic", description="How costs are averaged.")
     time_limit_s: float = Field(60.0, gt=0, description="CPU seconds one solve may take.")
-    seed: int = Field(0, ge=0, description="SCIP's randomisation seed.")
+    seed: int = Field(0, ge=0, description="SCIP's randomisation seed, and that of the order of a race.")
+    control: bool = Field(
+        True,
+        description="Whether seconds are counted as if the machine had been as busy as for RPB, which the root of each "
+        "solve tells.",
+    )
+    race: bool = Field(
+        True, description="Whether a rule is given up once it is known to be worse than the worst elite."
+    )
+    heat: int = Field(4, ge=1, description="Instances of a race that are solved before the next look at it.")
+    cap: float | None = Field(
+        4.0,
+        gt=1,
+        description="In a race a solve is cut short at this many times what the best rule took; it is solved to "
+        "the end only if the rule may still win. Null: never.",
+    )
+    least_cap_s: float = Field(
+        1.0, gt=0, description="CPU seconds the best rule counts as at least for `cap`."
+    )

@@ -1,26 +1,26 @@
-"""F_HF: minus the mean cost of solving the design instances with the rule (paper, Bi-Fidelity Formulation)."""
+"""F_HF: minus the mean cost of solving the design instances with the rule (paper, Bi-Fidelity Formulation).
+
+Seconds are controlled (see `bife_core.fidelity.control`), and a rule that has one to beat is raced against it (see
+`bife_core.fidelity.racing`); both are settings, which the published protocol does without.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
 from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.methods.base import Method
+from bife_core.fidelity.control import Reference, slowdowns
+from bife_core.fidelity.racing import heats, lost
+from bife_core.fidelity.solving import cost_of, misbehaviour, solve_each
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Note, Workers
-from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Solve, Solved, SolveJob, SolveStore, run_solves
+from bife_core.scip.solving import SolveResult
+from bife_core.solves import SolveStore
 from bife_core.values import Value
-
-UNFINISHED_FACTOR: Final = 10.0
-"""Nodes and LP iterations of a solve cut off at its time limit count this often, or a slow rule would look lean."""
-
-MOST_UNDECIDED: Final = 0.5
-"""A rule that leaves more than this share of its branchings to SCIP would be scored for SCIP's work."""
 
 
 class HighScore(Value):
@@ -29,11 +29,19 @@ class HighScore(Value):
     Attributes
     ----------
     f_hf : float or None
-        Minus the mean cost, in the cost's unit.
+        Minus the mean cost, in the cost's unit; seconds are controlled unless that is switched off.
+    raw_f_hf : float or None
+        The same of seconds as the clock showed them.
     failure : str or None
-        What the rule did wrong; a fault of the solver is none of the rule's.
+        What the rule did wrong, or that it was outraced; a fault of the solver is none of the rule's.
+    outraced : bool
+        Whether it was given up because it could not be expected to beat the rule it had to.
+    costs : tuple of (float or None)
+        Cost of each design instance, in order; None where it was set aside or not solved to the end any more.
+    slowdown : float or None
+        How many times slower the machine was than in the reference, in the geometric mean; None without a control.
     results : tuple of SolveResult
-        One per design instance that could be solved, in order.
+        One per design instance that was solved to its end or to the limit, in order.
     cpu_s : float
         CPU seconds of all solves, reused ones included.
     notes : tuple of str
@@ -41,37 +49,105 @@ class HighScore(Value):
     """
 
     f_hf: float | None = None
+    raw_f_hf: float | None = None
     failure: str | None = None
+    outraced: bool = False
+    costs: tuple[float | None, ...] = ()
+    slowdown: float | None = None
     results: tuple[SolveResult, ...] = ()
     cpu_s: float = 0.0
     notes: tuple[str, ...] = ()
 
 
-def cost_of(result: SolveResult, config: HighFidelityConfig) -> float:
-    """Return what one solve costs under `config`, positive and lower is better."""
-    cost = result.cost(config.cost)
-    if config.cost == "time" and not result.finished:
-        # SCIP may have given up early, out of memory say; that is not to look fast.
-        return max(cost, config.time_limit_s)
-    if config.cost in {"nodes", "lp_iterations"} and not result.finished:
-        return UNFINISHED_FACTOR * cost
-    return cost
-
-
 def high_fidelity(results: Sequence[SolveResult], config: HighFidelityConfig) -> float:
-    """Return F_HF of the given solves.
+    """Return F_HF of the given solves, their seconds as the clock showed them.
 
     Raises
     ------
     ValueError
         If there is no solve.
     """
-    if not results:
+    return -mean_cost([cost_of(result, config) for result in results], config)
+
+
+def mean_cost(costs: Sequence[float], config: HighFidelityConfig) -> float:
+    """Return the mean of costs that F_HF is the negative of.
+
+    Raises
+    ------
+    ValueError
+        If there is no cost.
+    """
+    if not costs:
         raise ValueError("F_HF needs at least one solve.")
-    costs = [cost_of(result, config) for result in results]
     if config.mean == "arithmetic":
-        return -math.fsum(costs) / len(costs)
-    return -math.exp(math.fsum(math.log(max(cost, 1e-9)) for cost in costs) / len(costs))
+        return math.fsum(costs) / len(costs)
+    return math.exp(math.fsum(math.log(max(cost, 1e-9)) for cost in costs) / len(costs))
+
+
+@dataclass(frozen=True)
+class ToBeat:
+    """The rule that another has to beat, by its costs on the design instances; none of them if there is no such rule.
+
+    Attributes
+    ----------
+    costs : sequence of (float or None)
+        Costs of the worst rule that would still be kept.
+    best : sequence of (float or None)
+        Costs of the best rule, which tell when a solve takes too long to be worth its while.
+    """
+
+    costs: Sequence[float | None] = ()
+    best: Sequence[float | None] = ()
+
+
+@dataclass
+class _Measurement:
+    """The solves of one rule so far."""
+
+    instances: Sequence[Instance]
+    config: HighFidelityConfig
+    reference: Reference | None
+    results: dict[int, SolveResult] = field(default_factory=dict)
+    censored: set[int] = field(default_factory=set)
+    cpu_s: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+    def costs(self) -> dict[int, float]:
+        """Return the costs by position, controlled; of a solve cut short what it had cost by then."""
+        costs = {
+            place: result.cpu_s if place in self.censored else cost_of(result, self.config)
+            for place, result in self.results.items()
+        }
+        for place, slow in self.slowdowns().items():
+            costs[place] /= slow
+        return costs
+
+    def slowdowns(self) -> dict[int, float]:
+        """Return how much slower the machine was by position; empty where seconds are not controlled."""
+        if self.reference is None or not self.config.control or self.config.cost != "time":
+            return {}
+        pairs = {place: (result, self.reference.results[place]) for place, result in self.results.items()}
+        known = {place: (own, other) for place, (own, other) in pairs.items() if other is not None}
+        slow = slowdowns([own for own, _ in known.values()], [other for _, other in known.values()])
+        return dict(zip(known, slow, strict=True))
+
+    def score(self, *, failure: str | None = None, outraced: bool = False) -> HighScore:
+        """Return what is known; without a failure all solves have to be done."""
+        whole = {place: self.results[place] for place in sorted(self.results) if place not in self.censored}
+        costs, slow = self.costs(), list(self.slowdowns().values())
+        kept = [costs[place] for place in whole]
+        return HighScore(
+            f_hf=None if failure else -mean_cost(kept, self.config),
+            raw_f_hf=None if failure else high_fidelity(list(whole.values()), self.config),
+            failure=failure,
+            outraced=outraced,
+            costs=tuple(costs[place] if place in whole else None for place in range(len(self.instances))),
+            slowdown=math.exp(math.fsum(map(math.log, slow)) / len(slow)) if slow else None,
+            results=tuple(whole.values()),
+            cpu_s=self.cpu_s,
+            notes=tuple(self.notes),
+        )
 
 
 def score_high(
@@ -83,12 +159,21 @@ def score_high(
     solves: SolveStore,
     note: Note | None = None,
     *,
+    reference: Reference | None = None,
+    to_beat: ToBeat | None = None,
     until_unix_s: float | None = None,
 ) -> HighScore:
     """Solve the design instances with a rule and return F_HF; solves done before are reused.
 
     A rule that raises while branching, leaves most branchings without a usable score, or ends a worker that RPB does
-    not end, has no F_HF. An instance on which RPB fails as well is set aside with a note.
+    not end, has no F_HF. Nor has one that is outraced. An instance on which RPB fails is set aside with a note.
+
+    Parameters
+    ----------
+    reference : Reference, optional
+        RPB's solves of the same instances; without it seconds are not controlled.
+    to_beat : ToBeat, optional
+        Whom the rule is raced against; without it all instances are solved under the limit of the configuration.
 
     Raises
     ------
@@ -100,67 +185,93 @@ def score_high(
         If solves are left at `until_unix_s`, seconds since 1970.
     """
     method = RuleMethod(name=name, source=source)
+    done = _Measurement(instances, config, reference)
+    places = list(range(len(instances)))
+    if reference is not None:
+        done.notes += reference.failures
+        places = [place for place in places if reference.results[place] is not None]
+    rival = to_beat if to_beat is not None and config.race and to_beat.costs else None
     try:
-        solved = solve_each(method, instances, config, pool, solves, note=note, until_unix_s=until_unix_s)
+        for heat in _heats(places, config, rival):
+            limits_s = [_limit_s(place, config, rival) for place in heat]
+            fault = _solve(done, method, heat, limits_s, pool, solves, note, until_unix_s)
+            if fault is not None:
+                return done.score(failure=fault)
+            if rival is not None and (reason := _outraced(done, places, rival)):
+                return done.score(failure=f"Outraced: {reason}.", outraced=True)
+        cut_short = sorted(done.censored)
+        full_s = [config.time_limit_s] * len(cut_short)
+        fault = _solve(done, method, cut_short, full_s, pool, solves, note, until_unix_s)
     except RuleError as error:
         return HighScore(failure=str(error))
-    results = tuple(one.outcome.result for one in solved if one.outcome.result is not None)
-    so_far = HighScore(results=results, cpu_s=math.fsum(result.cpu_s for result in results))
-    notes = tuple(
-        f"{one.solve.job.instance} is set aside, because RPB fails on it too: {one.rpb_failure}"
-        for one in solved
-        if one.rpb_failure is not None
-    )
-    fault = next((one.rules_fault for one in solved if one.rules_fault is not None), misbehaviour(results))
     if fault is not None:
-        return so_far.model_copy(update={"failure": fault, "notes": notes})
-    if not results:
-        raise SolverError(f"None of the {len(instances)} design instances can be solved. {' '.join(notes)}")
-    never = sum(result.calls == 0 for result in results)
+        return done.score(failure=fault)
+    if not done.results:
+        reasons = " ".join(done.notes)
+        raise SolverError(f"None of the {len(instances)} design instances can be solved. {reasons}")
+    never = sum(result.calls == 0 for result in done.results.values())
     if never:
-        notes += (
-            f"{never} of {len(results)} design instances needed no branching on an LP solution: "
-            "they are the same for every rule.",
+        done.notes.append(
+            f"{never} of {len(done.results)} design instances needed no branching on an LP solution: "
+            "they are the same for every rule."
         )
-    return so_far.model_copy(update={"f_hf": high_fidelity(results, config), "notes": notes})
+    return done.score()
 
 
-def solve_each(
-    method: Method,
-    instances: Sequence[Instance],
-    config: HighFidelityConfig,
+def _heats(
+    places: Sequence[int], config: HighFidelityConfig, rival: ToBeat | None
+) -> Iterator[Sequence[int]]:
+    return iter([places]) if rival is None else heats(places, config.heat, config.seed)
+
+
+def _limit_s(place: int, config: HighFidelityConfig, rival: ToBeat | None) -> float:
+    """Return how long a solve is worth its while, in CPU seconds."""
+    best = rival.best[place] if rival is not None and rival.best else None
+    if best is None or config.cap is None or config.cost != "time":
+        return config.time_limit_s
+    return min(config.time_limit_s, config.cap * max(best, config.least_cap_s))
+
+
+def _solve(
+    done: _Measurement,
+    method: RuleMethod,
+    places: Sequence[int],
+    limits_s: Sequence[float],
     pool: Workers,
     solves: SolveStore,
-    *,
-    note: Note | None = None,
-    until_unix_s: float | None = None,
-) -> list[Solved]:
-    """Solve each instance once with a method, under the limits of F_HF.
+    note: Note | None,
+    until_unix_s: float | None,
+) -> str | None:
+    """Add the solves of some instances, and return what the rule did wrong in them, or None."""
+    instances = [done.instances[place] for place in places]
+    found = solve_each(
+        method, instances, done.config, pool, solves, limits_s=limits_s, note=note, until_unix_s=until_unix_s
+    )
+    for place, limit_s, one in zip(places, limits_s, found, strict=True):
+        if one.rpb_failure is not None:
+            done.notes.append(
+                f"{one.solve.job.instance} is set aside, because RPB fails on it too: {one.rpb_failure}"
+            )
+        result = one.outcome.result
+        done.censored.discard(place)
+        if result is not None:
+            done.results[place] = result
+            done.cpu_s += result.cpu_s
+            if limit_s < done.config.time_limit_s and not result.finished:
+                done.censored.add(place)
+    fault = next((one.rules_fault for one in found if one.rules_fault is not None), None)
+    return fault or misbehaviour(list(done.results.values()))
 
-    Raises
-    ------
-    RuleError
-        If the method is a source that is no Python.
-    WorkerFailure, OutOfTimeError, OSError
-        As `run_solves`.
-    """
-    settings = SolveSettings(time_limit_s=config.time_limit_s, seed=config.seed)
-    portable = config.cost in {"nodes", "lp_iterations"}
-    groups = [
-        [Solve.of(SolveJob.of(instance, method, settings), portable=portable)] for instance in instances
-    ]
-    return run_solves(groups, solves, pool, note=note, until_unix_s=until_unix_s)
 
-
-def misbehaviour(results: Sequence[SolveResult]) -> str | None:
-    """Return what a rule did wrong in solves that came to an end, as a sentence."""
-    for result in results:
-        if result.rule_errors:
-            return f"{result.instance}: the rule raised at {result.rule_errors} branchings."
-    calls = sum(result.calls for result in results)
-    undecided = sum(result.undecided for result in results)
-    if undecided > MOST_UNDECIDED * calls:
-        return (
-            f"The rule gave no usable score at {undecided} of {calls} branchings, which SCIP decided instead."
-        )
-    return None
+def _outraced(done: _Measurement, places: Sequence[int], rival: ToBeat) -> str | None:
+    costs = done.costs()
+    against = {place: cost for place in places if (cost := rival.costs[place]) is not None}
+    shared = [place for place in costs if place in against]
+    if not shared:
+        return None
+    return lost(
+        [costs[place] for place in shared],
+        [against[place] for place in shared],
+        math.fsum(against.values()),
+        done.config.mean,
+    )

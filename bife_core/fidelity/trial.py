@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
 from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.fidelity.high import cost_of, misbehaviour, solve_each
+from bife_core.fidelity.solving import cost_of, misbehaviour, solve_each
 from bife_core.methods.base import Method
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod

@@ -21,6 +21,7 @@ from bife_core.scip.effort import branching_effort
 from bife_core.scip.guard import Guard
 from bife_core.scip.libscip import library
 from bife_core.scip.reading import read_model
+from bife_core.scip.root import RootClock
 from bife_core.values import Value
 
 PROVEN: Final = frozenset({"optimal", "infeasible", "unbounded", "inforunbd"})
@@ -88,6 +89,8 @@ class SolveResult(Value):
         SCIP's word: optimal, infeasible, unbounded, timelimit, nodelimit, userinterrupt, ...
     cpu_s, wall_s : float
         Seconds in `optimize`, presolving included and reading not; CPU seconds of the solving thread.
+    root_s : float or None
+        CPU seconds up to the last LP of the root: the same work whoever branches; None where there was no LP.
     gap : float
         Between the bounds at the end, see `relative_gap`; 0 after a proof.
     primal_bound, dual_bound : float or None
@@ -123,6 +126,7 @@ class SolveResult(Value):
     nodes: int
     lp_iterations: int
     cpu_s: float
+    root_s: float | None = None
     wall_s: float
     gap: float
     primal_bound: float | None
@@ -292,9 +296,10 @@ def solve(
     stats = choose_method(model, method, settings.guard)
     if show_log:
         model.hideOutput(False)
-    known, trace = known_bounds(model), BoundTrace.attach(model)
+    known, trace, root = known_bounds(model), BoundTrace.attach(model), RootClock.attach(model)
     name = method if isinstance(method, str) else method.name
     cpu, wall = time.thread_time(), time.perf_counter()
+    root.start()
     optimize(model, f"solving {Path(path).name} under {name}")
     cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
 
@@ -313,6 +318,7 @@ def solve(
         nodes=model.getNTotalNodes(),
         lp_iterations=model.getNLPIterations(),
         cpu_s=cpu,
+        root_s=root.root_s,
         wall_s=wall,
         gap=0.0 if status in PROVEN else relative_gap(primal, dual),
         primal_bound=primal,
@@ -326,6 +332,7 @@ def solve(
         versions=versions(),
     )
     trace.release()
+    root.model = None
     return result
 
 

@@ -50,6 +50,7 @@ class BifeSearch(SampledSearch):
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
         self._population = Population()
+        self._costs: dict[str, tuple[float | None, ...]] = {}
         self._newcomers: tuple[str, ...] = ()
         self._to_solve: tuple[Sample, ...] = ()
         self._reserve: tuple[Sample, ...] = ()
@@ -74,13 +75,14 @@ class BifeSearch(SampledSearch):
 
     def _next(self) -> tuple[Request, ...]:
         if self._to_solve:
-            return tuple(SolveRequest(id=sample.id, sample=sample) for sample in self._to_solve)
+            return tuple(self._solve_request(sample) for sample in self._to_solve)
         return self._samples_by(self.config.operators if self.population else ())
 
     def _take(self, told: Told) -> None:
         if self._to_solve:
             answers = [answer for _, answer in told if isinstance(answer, SolveAnswer)]
             solved = [solved_sample(rule, one) for rule, one in zip(self._to_solve, answers, strict=True)]
+            self._costs.update({one.id: one.costs for one in answers if one.f_hf is not None})
             self._samples.update({sample.id: sample for sample in solved})
             self._to_solve = () if self.population or by_high_fidelity(solved) else self._call_founders()
         else:
@@ -91,6 +93,12 @@ class BifeSearch(SampledSearch):
             self._population = self._survivors([self._samples[name] for name in self._newcomers])
             self._reserve = ()
             self._close()
+
+    def _solve_request(self, sample: Sample) -> SolveRequest:
+        if not self.elites:
+            return SolveRequest(id=sample.id, sample=sample)
+        best, worst = (self._costs.get(elite.id, ()) for elite in (self.elites[0], self.elites[-1]))
+        return SolveRequest(id=sample.id, sample=sample, to_beat=worst, best=best)
 
     def _earns_solves(self, newcomers: Sequence[Sample]) -> tuple[Sample, ...]:
         """Return which samples of a generation are to be solved with."""

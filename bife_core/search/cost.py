@@ -117,6 +117,10 @@ class CostLedger:
         """Take note of a trial on training instances and its CPU seconds in the solver."""
         self._add("tuning", seconds, trials=self._cost.trials + 1)
 
+    def referred(self, seconds: float) -> None:
+        """Take note of the CPU seconds of RPB's solves that those of rules are measured by."""
+        self._add("f_hf", seconds)
+
     def solved(self, sample: str, seconds: float, f_hf: float | None) -> None:
         """Take note of a rule's solves: their CPU seconds, and the F_HF unless they failed."""
         self._add("f_hf", seconds, solved=self._cost.solved + (f_hf is not None))

@@ -130,11 +130,20 @@ class TrialRequest(Value):
 
 
 class SolveRequest(Value):
-    """Score the rule of `sample` with F_HF."""
+    """Score the rule of `sample` with F_HF.
+
+    Attributes
+    ----------
+    to_beat, best : tuple of (float or None)
+        Costs by design instance of the worst rule that the search would keep, and of its best; empty where the rule has
+        none to beat. Whoever solves may give a rule up that cannot beat the one.
+    """
 
     kind: Literal["solve"] = "solve"
     id: str
     sample: Sample
+    to_beat: tuple[float | None, ...] = ()
+    best: tuple[float | None, ...] = ()
 
 
 Request = WrittenRequest | TrialRequest | SolveRequest
@@ -172,12 +181,19 @@ class TrialAnswer(Value):
 
 
 class SolveAnswer(Value):
-    """What became of a `SolveRequest`: F_HF, or the reason there is none."""
+    """What became of a `SolveRequest`: F_HF, or the reason there is none.
+
+    Attributes
+    ----------
+    costs : tuple of (float or None)
+        Cost of each design instance, in order; None where there is none. Empty if nobody says.
+    """
 
     kind: Literal["solve"] = "solve"
     id: str
     f_hf: float | None = None
     failure: str | None = None
+    costs: tuple[float | None, ...] = ()
 
 
 Answer = SampleAnswer | ReflectionAnswer | TrialAnswer | SolveAnswer
