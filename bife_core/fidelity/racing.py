@@ -61,7 +61,7 @@ def lost(
     times = math.fsum(own) / math.fsum(other) if mean == "arithmetic" else ratio(own, other)
     counted = "1 instance" if len(own) == 1 else f"{len(own)} instances"
     said = f"it took {times:.3g} times as much on {counted}"
-    if mean == "arithmetic" and math.fsum(own) > total_to_beat:
+    if mean == "arithmetic" and math.fsum(own) > max(total_to_beat, math.fsum(other)):
         return f"{said}, more than the other on all of them"
     one_sided = signed_rank_test(own, other) / 2
     return f"{said}, p = {one_sided:.2g}" if times > 1 and one_sided < _ALPHA else None

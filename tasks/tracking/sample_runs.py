@@ -129,7 +129,7 @@ def outcome(sample: Sample) -> str:
         return "no_rule"
     if sample.failure is None:
         return "solved" if sample.f_hf is not None else "scored"
-    known = {"duplicate": "duplicate", "screened": "screened_out"}
+    known = {"duplicate": "duplicate", "screened": "screened_out", "Outraced:": "outraced"}
     return known.get(sample.failure.partition(" ")[0], "failed")
 
 
@@ -147,7 +147,12 @@ def _metrics(sample: Sample, known: Known) -> dict[str, float | None]:
     if known.low is not None and known.low.f_lf is not None:
         metrics |= {"f_lf_seconds": known.low.seconds}
     if known.high is not None:
-        metrics["solve_cpu_s"] = known.high.cpu_s
+        metrics |= {
+            "solve_cpu_s": known.high.cpu_s,
+            "raw_f_hf": known.high.raw_f_hf,
+            "slowdown": known.high.slowdown,
+            "instances_solved": float(len(known.high.results)),
+        }
     if known.draft is not None and known.draft.attempts:
         metrics |= _call_metrics(known.draft)
     return metrics

@@ -112,7 +112,7 @@ def test_nobody_is_asked_about_a_rule_that_fails_the_gate(name, served):
     challenge(name, 0, ci_high=1.2)
     decision = promotion(name, "person")
     assert (decision.champion, decision.by) == (False, GATE)
-    assert "reaches 1.200" in decision.reason
+    assert "interval 0.700 to 1.200" in decision.reason
     assert by_alias(name, CHALLENGER) is not None
     assert by_alias(name, CHAMPION) is None
 
@@ -136,25 +136,29 @@ def test_there_must_be_a_challenger(name, approval):
         ({"mismatches": 1}, "which is a defect"),
         ({"instances": 5}, "too few"),
         ({"ci_low": None, "ci_high": None}, "no interval"),
-        ({"ci_high": 1.0}, "may be slower"),
+        ({"ci_high": 1.0}, "not known to be faster"),
+        ({"p_value": 0.06}, "not known to be faster"),
+        ({"missing": 2}, "2 of its 20 solves are missing"),
+        ({"proofs": 18}, "it finishes 18 of 20 solves, the baseline 20"),
         ({"ratio": 0.5}, "not measured side by side"),
         (BESIDE | {"champion_sha": "another"}, "not measured side by side"),
         (
             BESIDE | {"champion_ci_high": 1.01},
-            "0.750 of the champion's (interval 0.700 to 1.010): it may be slower",
+            "0.750 of the champion's (interval 0.700 to 1.010, p = 0.001): it may be slower",
         ),
-        (BESIDE | {"champion_ci_low": None, "champion_ci_high": None}, "without interval"),
+        (BESIDE | {"champion_ci_low": None, "champion_ci_high": None}, "no interval"),
+        (BESIDE | {"champion_obstacle": "1 of its 20 solves is missing"}, "beside the champion 1 of its 20"),
     ],
 )
 def test_the_gate_says_why_not(known, sentence):
-    verdict = weigh(evidence(1, **known), evidence(0))
+    verdict = weigh(evidence(1, **known), evidence(0).sha)
     assert not verdict.promote
     assert sentence in verdict.reason
 
 
 def test_the_gate_opens_to_a_rule_that_beats_rpb_and_the_champion_beside_it():
     assert weigh(evidence(1), None).promote
-    assert weigh(evidence(0), evidence(0)).promote, "the same rule, registered again"
-    verdict = weigh(evidence(1, ratio=0.9, **BESIDE), evidence(0, ratio=0.7))
+    assert weigh(evidence(0), evidence(0).sha).promote, "the same rule, registered again"
+    verdict = weigh(evidence(1, ratio=0.9, **BESIDE), evidence(0, ratio=0.7).sha)
     assert verdict.promote, "two ratios from two evaluations do not count"
-    assert "0.750 of the champion's (interval 0.700 to 0.800)" in verdict.reason
+    assert "0.750 of the champion's (interval 0.700 to 0.800, p = 0.001)" in verdict.reason

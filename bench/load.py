@@ -1,0 +1,82 @@
+"""How much F_HF of one unchanged rule moves with the load of the machine, raw and controlled.
+
+RPB's solves of the design instances are the reference. Then the family's reference rule is measured by turns alone and
+beside busy loops, each time anew. One JSON object a line: {family, rule, loops, round, raw, controlled}, where raw is the
+CPU seconds beside the loops over those without, and controlled the same of the seconds that F_HF counts.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.options import benchmark_of, parse
+from bife_core.benchmarks.base import Instance
+from bife_core.fidelity.config import HighFidelityConfig
+from bife_core.fidelity.control import Reference, measure_reference
+from bife_core.fidelity.high import HighScore, score_high
+from bife_core.methods.base import Method
+from bife_core.methods.loading import load_method
+from bife_core.rules import BENCHMARK_RULES
+from bife_core.sandbox import WorkerPool, Workers
+from bife_core.solves import SolveStore
+
+
+@contextmanager
+def busy(loops: int) -> Iterator[None]:
+    """Keep the machine busy with so many endless loops."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def score(
+    rule: Method,
+    instances: Sequence[Instance],
+    config: HighFidelityConfig,
+    pool: Workers,
+    reference: Reference | None,
+) -> HighScore:
+    """Measure F_HF anew."""
+    with tempfile.TemporaryDirectory() as fresh:
+        store = SolveStore(Path(fresh))
+        return score_high(rule.text, rule.name, instances, config, pool, store, reference=reference)
+
+
+def main() -> None:
+    options = parse(__doc__, instances=8, rule=None, loops=4, rounds=2, workers=1)
+    config = HighFidelityConfig(instances=options.instances, time_limit_s=300.0)
+    with WorkerPool(options.workers) as pool:
+        for family in options.families:
+            rule = load_method(options.rule or BENCHMARK_RULES[family])
+            instances = list(benchmark_of(family, options).instances("design", options.instances))
+
+            score(rule, instances, config, pool, None)  # warms the worker up
+            with tempfile.TemporaryDirectory() as fresh:
+                reference = measure_reference(instances, config, pool, SolveStore(Path(fresh)))
+            for number in range(options.rounds):
+                quiet = score(rule, instances, config, pool, reference)
+                with busy(options.loops):
+                    loaded = score(rule, instances, config, pool, reference)
+                line = {
+                    "family": family,
+                    "rule": rule.name,
+                    "loops": options.loops,
+                    "round": number,
+                    "raw": round((loaded.raw_f_hf or 0.0) / (quiet.raw_f_hf or 1.0), 4),
+                    "controlled": round((loaded.f_hf or 0.0) / (quiet.f_hf or 1.0), 4),
+                }
+                print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""F_HF does not move with the load of the machine, and a rule that cannot win is given up early and never ranked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bife_core.benchmarks.base import Instance
+from bife_core.config import HighFidelityConfig
+from bife_core.fidelity.control import Reference, measure_reference, slowdowns
+from bife_core.fidelity.high import HighScore, ToBeat, score_high
+from bife_core.fidelity.racing import heats, lost
+from bife_core.rules import REFERENCE_RULES
+from bife_core.sandbox import WorkerPool
+from bife_core.scip.solving import SolveResult, solve
+from bife_core.solves import SolveStore
+
+SOURCE = REFERENCE_RULES["pseudocost_product"].source
+NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30, heat=1)
+TIME = HighFidelityConfig(instances=3, cost="time", time_limit_s=30, heat=1)
+
+
+def rooted(root_s: float | None, cpu_s: float = 1.0) -> SolveResult:
+    return SolveResult(
+        instance="a", method="b", seed=0, status="optimal", nodes=1, lp_iterations=1, cpu_s=cpu_s, root_s=root_s,
+        wall_s=cpu_s, gap=0.0, primal_bound=0.0, dual_bound=0.0, primal_dual_integral=0.0, versions={},
+    )  # fmt: skip
+
+
+def scored(
+    instances: list[Instance], config: HighFidelityConfig, pool: WorkerPool, store: Path, **more: object
+) -> HighScore:
+    return score_high(SOURCE, "rule", instances, config, pool, SolveStore(store), **more)  # type: ignore[arg-type]
+
+
+def test_the_root_takes_part_of_a_solve_and_the_same_work_under_every_rule(
+    tiny_auctions: list[Instance],
+) -> None:
+    for method in ("relpscost", "pseudocost_product"):
+        result = solve(tiny_auctions[0].path, method)
+        assert result.root_s is not None
+        assert 0 < result.root_s <= result.cpu_s
+
+
+def test_a_slow_machine_is_told_by_the_roots() -> None:
+    reference = [rooted(2.0), rooted(4.0)]
+    assert slowdowns([rooted(3.0), rooted(6.0)], reference) == pytest.approx([1.5, 1.5])
+    assert slowdowns(reference, reference) == pytest.approx([1.0, 1.0])
+    noisy, other = slowdowns([rooted(0.02), rooted(6.0)], [rooted(0.01), rooted(4.0)])
+    assert 1.45 < noisy < 1.55, "a short root says little; the others say more"
+    assert 1.45 < other < 1.55
+    assert slowdowns([rooted(None)], [rooted(2.0)]) == pytest.approx([1.0])
+
+
+def test_seconds_are_counted_as_on_the_machine_of_the_reference(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    reference = measure_reference(tiny_auctions, TIME, pool, SolveStore(tmp_path))
+    usual = scored(tiny_auctions, TIME, pool, tmp_path, reference=reference)
+    assert usual.raw_f_hf == scored(tiny_auctions, TIME, pool, tmp_path).f_hf
+    assert usual.slowdown is not None
+    # As if RPB had been measured on a machine twice as fast: all solves are the same, and count half.
+    halved = Reference(
+        results=tuple(
+            one and one.model_copy(update={"root_s": (one.root_s or 0.0) / 2}) for one in reference.results
+        )
+    )
+    slow = scored(tiny_auctions, TIME, pool, tmp_path, reference=halved)
+    assert slow.raw_f_hf == usual.raw_f_hf
+    assert slow.slowdown is not None
+    assert slow.slowdown > usual.slowdown
+    assert slow.f_hf is not None
+    assert usual.f_hf is not None
+    assert slow.f_hf > usual.f_hf
+    without = TIME.model_copy(update={"control": False})
+    assert scored(tiny_auctions, without, pool, tmp_path, reference=halved).f_hf == usual.raw_f_hf
+
+
+def test_what_rpb_fails_on_is_set_aside_for_every_rule(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.mps"
+    broken.write_text("NAME broken\nROWS\n N obj\n")
+    instances = [Instance("broken", broken, "f" * 16), *tiny_auctions[:2]]
+    reference = measure_reference(instances, NODES, pool, SolveStore(tmp_path / "solves"))
+    assert [result is None for result in reference.results] == [True, False, False]
+    score = scored(instances, NODES, pool, tmp_path / "solves", reference=reference)
+    assert score.f_hf == scored(tiny_auctions[:2], NODES, pool, tmp_path / "solves").f_hf
+    assert score.costs[0] is None
+    assert score.notes[0].startswith("broken is set aside for the whole search")
+
+
+def test_a_rule_that_cannot_win_is_given_up_and_has_no_score(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    whole = scored(tiny_auctions, NODES, pool, tmp_path / "whole")
+    beaten = ToBeat(costs=[0.01] * 3, best=[0.01] * 3)
+    score = scored(tiny_auctions, NODES, pool, tmp_path / "raced", to_beat=beaten)
+    assert (score.f_hf, score.outraced, len(score.results)) == (None, True, 1)
+    assert (score.failure or "").startswith("Outraced: it took")
+    assert sum(cost is not None for cost in score.costs) == 1
+    winner = scored(tiny_auctions, NODES, pool, tmp_path / "won", to_beat=ToBeat(costs=[1e9] * 3))
+    assert (winner.f_hf, winner.costs) == (whole.f_hf, whole.costs)
+    off = NODES.model_copy(update={"race": False})
+    assert scored(tiny_auctions, off, pool, tmp_path / "whole", to_beat=beaten).f_hf == whole.f_hf
+
+
+def test_a_solve_cut_short_is_solved_to_its_end_if_the_rule_may_still_win(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    tight = TIME.model_copy(update={"cap": 1.01, "least_cap_s": 0.001})
+    score = scored(tiny_auctions, tight, pool, tmp_path, to_beat=ToBeat(costs=[1e6] * 3, best=[0.001] * 3))
+    assert score.f_hf is not None
+    assert all(result.finished for result in score.results)
+    assert score.cpu_s >= sum(result.cpu_s for result in score.results)
+
+
+def test_heats_hold_every_instance_once_in_an_order_of_the_seed() -> None:
+    first = list(heats(range(10), 4, seed=3))
+    assert [len(heat) for heat in first] == [4, 4, 2]
+    assert sorted(sum(first, ())) == list(range(10))
+    assert first == list(heats(range(10), 4, seed=3)) != list(heats(range(10), 4, seed=4))
+
+
+def test_a_race_is_lost_by_certainty_or_by_the_exact_test() -> None:
+    assert lost([5.0], [1.0], 4.0, "arithmetic")
+    assert lost([5.0], [1.0], 4.0, "geometric") is None, "a geometric mean may still come right"
+    assert lost([1.2] * 5, [1.0] * 5, 100.0, "arithmetic") is not None, "p = 1/32"
+    assert lost([1.2] * 4, [1.0] * 4, 100.0, "arithmetic") is None
+    assert lost([0.5] * 8, [1.0] * 8, 100.0, "arithmetic") is None
+    assert lost([0.0, 0.0], [0.0, 0.0], 0.0, "arithmetic") is None
