@@ -1,8 +1,8 @@
 """How much F_HF of one unchanged rule moves with the load of the machine, raw and controlled.
 
 RPB's solves of the design instances are the reference. Then the family's reference rule is measured by turns alone and
-beside busy loops, each time anew. One JSON object a line: {family, rule, loops, round, raw, controlled}, where raw is the
-CPU seconds beside the loops over those without, and controlled the same of the seconds that F_HF counts.
+beside busy loops, each time anew. One JSON object a line: {family, rule, loops, round, raw, controlled}, where raw is
+the CPU seconds beside the loops over those without, and controlled the same of the seconds that F_HF counts.
 """
 
 from __future__ import annotations
