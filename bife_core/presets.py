@@ -31,7 +31,7 @@ def preset(name: PresetName) -> PipelineConfig:
         If no preset has that name.
     """
     if name == "paper":
-        return PipelineConfig()
+        return PipelineConfig(search=SearchConfig(threshold_share=None))
     if name == "quick":
         return PipelineConfig(
             collection=CollectionConfig(decisions=150, decisions_per_instance=25),

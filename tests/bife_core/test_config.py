@@ -78,8 +78,14 @@ def test_the_defaults_of_what_the_paper_leaves_open() -> None:
     search = config.search
     assert (search.elite_fraction, search.elite_cap, search.admission) == (0.5, None, "at_least")
     assert (search.survivors, search.rank_base, search.count_failures) == ("new", 0, True)
+    assert (search.threshold_quantile, search.threshold_share) == (None, 0.1)
     assert config.low.ties == "any"
-    assert config == preset("paper")
+
+
+def test_the_preset_paper_keeps_the_published_threshold() -> None:
+    """Where a default is better by our evidence, the preset still is the paper's."""
+    published = {"search.threshold_quantile": None, "search.threshold_share": None}
+    assert preset("paper") == with_overrides(PipelineConfig(), published)
 
 
 def test_presets_are_valid_and_grow() -> None:
