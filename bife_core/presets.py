@@ -31,8 +31,11 @@ def preset(name: PresetName) -> PipelineConfig:
         If no preset has that name.
     """
     if name == "paper":
-        # As published, seconds are those of the clock, and every rule that earns solves is solved to the end.
-        return PipelineConfig(high=HighFidelityConfig(control=False, race=False))
+        # As published: seconds are those of the clock, every rule that earns solves is solved to the end, and tau is not
+        # held down.
+        return PipelineConfig(
+            search=SearchConfig(threshold_share=None), high=HighFidelityConfig(control=False, race=False)
+        )
     if name == "quick":
         return PipelineConfig(
             collection=CollectionConfig(decisions=150, decisions_per_instance=25),

@@ -17,7 +17,14 @@ from collections.abc import Sequence
 
 from bife_core.search.answers import solved_sample
 from bife_core.search.config import SearchConfig
-from bife_core.search.population import Population, by_high_fidelity, by_low_fidelity, founders
+from bife_core.search.population import (
+    Population,
+    by_high_fidelity,
+    by_low_fidelity,
+    founders,
+    reaches,
+    threshold,
+)
 from bife_core.search.sampled import SampledSearch, Told
 from bife_core.search.types import GenerationSummary, Request, Sample, SolveAnswer, SolveRequest
 
@@ -51,6 +58,7 @@ class BifeSearch(SampledSearch):
         super().__init__(config)
         self._population = Population()
         self._costs: dict[str, tuple[float | None, ...]] = {}
+        self._tau: float | None = None
         self._newcomers: tuple[str, ...] = ()
         self._to_solve: tuple[Sample, ...] = ()
         self._reserve: tuple[Sample, ...] = ()
@@ -68,7 +76,7 @@ class BifeSearch(SampledSearch):
     @property
     def tau(self) -> float | None:
         """F_LF a sample must reach to earn solves; None while there is no elite."""
-        return self._population.tau
+        return self._tau
 
     def _summary(self) -> GenerationSummary:
         return super()._summary().model_copy(update={"n_elites": len(self.elites), "tau": self.tau})
@@ -92,6 +100,7 @@ class BifeSearch(SampledSearch):
         if not self._to_solve:
             self._population = self._survivors([self._samples[name] for name in self._newcomers])
             self._reserve = ()
+            self._tau = threshold(self.elites, self.samples, self.config)
             self._close()
 
     def _solve_request(self, sample: Sample) -> SolveRequest:
@@ -103,8 +112,7 @@ class BifeSearch(SampledSearch):
     def _earns_solves(self, newcomers: Sequence[Sample]) -> tuple[Sample, ...]:
         """Return which samples of a generation are to be solved with."""
         if self.elites:
-            admission = self.config.admission
-            return tuple(rule for rule in newcomers if self._population.admits(rule, admission))
+            return tuple(rule for rule in newcomers if reaches(rule, self.tau, self.config.admission))
         self._reserve = by_low_fidelity(newcomers)
         return self._call_founders()
 

@@ -101,6 +101,18 @@ class SearchConfig(Value):
     elite_cap: int | None = Field(
         None, ge=1, description="Elites kept at most; None keeps all, and the population may outgrow N."
     )
+    threshold_quantile: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="tau is this quantile of the elites' F_LF; None: the F_LF of the elite of worst F_HF.",
+    )
+    threshold_share: float | None = Field(
+        0.1,
+        gt=0,
+        le=1,
+        description="tau is never above the F_LF this share of all valid samples reaches; None: no such bound.",
+    )
     admission: Literal["at_least", "above"] = Field(
         "at_least", description="Whether F_LF must reach tau or exceed it to earn solves."
     )

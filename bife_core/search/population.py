@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
 
 from bife_core.search.config import SearchConfig
 from bife_core.search.types import Sample
@@ -40,8 +42,45 @@ def founders(config: SearchConfig) -> int:
     >>> founders(SearchConfig(population=25, elite_fraction=0.28))
     7
     """
+    return _count(config.elite_fraction, config.population)
+
+
+def _count(share: float, of: int) -> int:
     # 0.28 * 25 is 7.000000000000001 in floating point; without rounding its ceiling would be 8.
-    return math.ceil(round(config.elite_fraction * config.population, 9))
+    return max(1, math.ceil(round(share * of, 9)))
+
+
+def threshold(elites: Sequence[Sample], samples: Iterable[Sample], config: SearchConfig) -> float | None:
+    """Return tau, the F_LF that earns solves; None while there is no elite.
+
+    Where all elites are kept, the paper's tau can only rise, for whoever becomes an elite has reached it. One rule
+    that agrees often with strong branching and solves badly can so end all admission; `threshold_share` prevents it.
+
+    Parameters
+    ----------
+    elites : sequence of Sample
+        The elite set, best F_HF first.
+    samples : iterable of Sample
+        All samples so far, the elites among them; only valid ones count.
+    config : SearchConfig
+        Gives `threshold_quantile` and `threshold_share`.
+    """
+    of_elites = [elite.f_lf for elite in elites if elite.f_lf is not None]
+    if not of_elites:
+        return None
+    quantile, share = config.threshold_quantile, config.threshold_share
+    tau = of_elites[-1] if quantile is None else float(np.quantile(of_elites, quantile))
+    if share is None:
+        return tau
+    reached = [sample.f_lf for sample in by_low_fidelity(samples) if sample.f_lf is not None]
+    return min(tau, reached[_count(share, len(reached)) - 1])
+
+
+def reaches(sample: Sample, tau: float | None, admission: Literal["at_least", "above"]) -> bool:
+    """Return whether the F_LF of a sample earns it solves; nothing does while there is no tau."""
+    if tau is None or not sample.valid or sample.f_lf is None:
+        return False
+    return sample.f_lf > tau or (admission == "at_least" and sample.f_lf == tau)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +102,6 @@ class Population:
     def ranked(self) -> tuple[Sample, ...]:
         """All rules alive in the order parents are drawn by: elites by F_HF, then the others by F_LF."""
         return self.elites + self.others
-
-    @property
-    def tau(self) -> float | None:
-        """F_LF of the elite with the worst F_HF (paper, section 4.4); None while there is no elite."""
-        return self.elites[-1].f_lf if self.elites else None
-
-    def admits(self, sample: Sample, admission: Literal["at_least", "above"]) -> bool:
-        """Return whether the F_LF of `sample` earns it solves under the present threshold."""
-        tau = self.tau
-        if tau is None or not sample.valid or sample.f_lf is None:
-            return False
-        return sample.f_lf > tau or (admission == "at_least" and sample.f_lf == tau)
 
     def succeeded_by(self, newcomers: Iterable[Sample], config: SearchConfig) -> Population:
         """Return the next population: elites old and new, and the best of the others in the places left.

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +28,7 @@ from bife_core.search import (
 )
 from tests.support.searching import World, drive, ids, table, wishes
 
-SMALL = SearchConfig(samples=12, initial=5, population=4)
+SMALL = SearchConfig(samples=12, initial=5, population=4, threshold_share=None)
 
 CONFIGS = st.builds(
     lambda samples, initial, **fields: SearchConfig(samples=samples, initial=min(samples, initial), **fields),
@@ -38,6 +39,8 @@ CONFIGS = st.builds(
     crossover_parents=st.integers(2, 3),
     elite_fraction=st.sampled_from([0.1, 0.25, 0.5, 0.9, 1.0]),
     elite_cap=st.sampled_from([None, 1, 2, 5]),
+    threshold_quantile=st.sampled_from([None, 0.0, 0.5]),
+    threshold_share=st.sampled_from([None, 0.1, 0.5, 1.0]),
     admission=st.sampled_from(["at_least", "above"]),
     survivors=st.sampled_from(["new", "population"]),
     rank_base=st.sampled_from([0, 1]),
@@ -301,6 +304,27 @@ def test_elite_cap_says_how_many_elites_are_kept(cap: int | None, elites: int, t
     assert ids(search.population) == list(low), "those without a rank fill the places left, by F_LF"
 
 
+def test_one_rule_that_agrees_often_and_solves_badly_locks_the_papers_admission_but_not_ours() -> None:
+    """A founder of highest F_LF and worst F_HF: nothing written later agrees as often."""
+    config = SearchConfig()
+    solved = {}
+    for name, share in (("paper", None), ("default", config.threshold_share)):
+        search = BifeSearch(config.model_copy(update={"threshold_share": share}))
+
+        def answer(request: Any) -> Answer:
+            imitator = request.id == "g00-c00"
+            rng = np.random.default_rng([sample_seed(0, request.id), request.kind == "solve"])
+            if isinstance(request, SampleRequest):
+                return sample(request.id, 0.9 if imitator else rng.uniform(0.2, 0.5))
+            return solve(request.id, -60.0 if imitator else -rng.uniform(1.0, 9.0))
+
+        drive(search, answer)
+        solved[name] = [summary.solved for summary in search.summaries]
+        assert solved[name][0] == 4
+    assert sum(solved["paper"][1:]) == 0
+    assert sum(solved["default"][-10:]) > 1
+
+
 def test_rank_base_says_how_strongly_the_best_parent_is_preferred() -> None:
     """The same random numbers draw a parent of the same or a worse rank when ranks begin at 1."""
     low = {"g00-c00": 0.9, "g00-c01": 0.8, "g00-c02": 0.7}
@@ -378,9 +402,18 @@ def test_what_holds_at_every_step(config: SearchConfig, world: World) -> None:
         search.tell(tuple(world(request) for request in requests))
         if len(search.summaries) > generations:
             generations += 1
+            assert search.summaries[-1].tau == search.tau
             if search.elites:
-                worst = min(elite.f_hf for elite in search.elites if elite.f_hf is not None)
-                assert search.tau in {elite.f_lf for elite in search.elites if elite.f_hf == worst}
+                of_elites = [elite.f_lf for elite in search.elites if elite.f_lf is not None]
+                scores = [c.f_lf for c in search.samples if c.valid and c.f_lf is not None]
+                assert search.tau is not None
+                assert search.tau <= max(of_elites)
+                if config.threshold_share is not None:
+                    assert sum(f_lf >= search.tau for f_lf in scores) >= config.threshold_share * len(scores)
+                elif config.threshold_quantile is None:
+                    worst = min(elite.f_hf for elite in search.elites if elite.f_hf is not None)
+                    assert search.tau in {elite.f_lf for elite in search.elites if elite.f_hf == worst}
+                    assert tau is None or config.elite_cap is not None or search.tau >= tau
             now = set(ids(search.elites))
             assert elites <= now or config.elite_cap is not None
             assert bool(elites) <= bool(now)

@@ -8,7 +8,14 @@ import pytest
 
 from bife_core.config import SearchConfig
 from bife_core.search import Sample
-from bife_core.search.population import Population, by_high_fidelity, by_low_fidelity, founders
+from bife_core.search.population import (
+    Population,
+    by_high_fidelity,
+    by_low_fidelity,
+    founders,
+    reaches,
+    threshold,
+)
 from tests.support.searching import ids
 
 
@@ -40,31 +47,69 @@ def test_founders_are_the_ceiling_of_alpha_n(fraction: float, population: int, c
     assert founders(SearchConfig(elite_fraction=fraction, population=population)) == count
 
 
-def test_tau_is_the_low_fidelity_of_the_elite_of_worst_high_fidelity() -> None:
-    config = SearchConfig(population=3)
-    population = Population().succeeded_by(
-        [rule("g00-c00", 0.9, -5.0), rule("g00-c01", 0.2, -1.0), rule("g00-c02", 0.95)], config
-    )
+PAPER = SearchConfig(threshold_share=None)
+
+
+def test_the_papers_tau_is_the_low_fidelity_of_the_elite_of_worst_high_fidelity() -> None:
+    newcomers = [rule("g00-c00", 0.9, -5.0), rule("g00-c01", 0.2, -1.0), rule("g00-c02", 0.95)]
+    population = Population().succeeded_by(newcomers, SearchConfig(population=3))
     assert ids(population.elites) == ["g00-c01", "g00-c00"]
-    assert population.tau == 0.9
+    assert threshold(population.elites, newcomers, PAPER) == 0.9
     assert ids(population.ranked) == ["g00-c01", "g00-c00", "g00-c02"]
+
+
+@pytest.mark.parametrize(("quantile", "tau"), [(None, 0.5), (0.0, 0.2), (0.25, 0.35), (0.5, 0.5), (1.0, 0.9)])
+def test_tau_may_be_a_quantile_of_the_low_fidelity_of_the_elites(quantile: float | None, tau: float) -> None:
+    elites = (rule("g00-c00", 0.9, -1.0), rule("g00-c01", 0.2, -2.0), rule("g00-c02", 0.5, -3.0))
+    config = SearchConfig(threshold_quantile=quantile, threshold_share=None)
+    assert threshold(elites, elites, config) == pytest.approx(tau)
+
+
+@pytest.mark.parametrize(
+    ("share", "tau"), [(None, 0.9), (0.01, 0.9), (0.2, 0.9), (0.21, 0.8), (0.6, 0.7), (0.8, 0.6), (1.0, 0.2)]
+)
+def test_tau_is_no_higher_than_what_a_share_of_all_valid_samples_reaches(
+    share: float | None, tau: float
+) -> None:
+    """Five are valid: a fifth of them is one, anything more is two."""
+    elite = rule("g00-c00", 0.9, -5.0)
+    others = [rule(f"g01-c0{k}", f_lf) for k, f_lf in enumerate((0.2, 0.6, 0.8, 0.7))]
+    out = [rule("g02-c00", 0.95, failure="the solver was killed"), rule("g02-c01")]
+    samples = [elite, *others, *out]
+    config = SearchConfig(threshold_share=share)
+    assert threshold((elite,), samples, config) == tau
+    if share is not None:
+        assert sum(reaches(sample, tau, "at_least") for sample in samples) >= share * 5
+
+
+@pytest.mark.parametrize("quantile", [None, 0.0, 1.0])
+@pytest.mark.parametrize("share", [None, 0.1, 1.0])
+def test_tau_with_one_elite_or_none(quantile: float | None, share: float | None) -> None:
+    config = SearchConfig(threshold_quantile=quantile, threshold_share=share)
+    one = rule("g00-c00", 0.4, -1.0)
+    assert threshold((one,), (one,), config) == 0.4
+    assert threshold((), (rule("g00-c00", 0.4),), config) is None
+    assert threshold((), (), config) is None
+
+
+def test_the_share_never_raises_tau() -> None:
+    elite = rule("g00-c00", 0.1, -1.0)
+    assert threshold((elite,), (elite, rule("g00-c01", 0.9)), SearchConfig(threshold_share=0.5)) == 0.1
 
 
 @pytest.mark.parametrize(
     ("f_lf", "at_least", "above"), [(0.49, False, False), (0.5, True, False), (0.51, True, True)]
 )
 def test_admission(f_lf: float, at_least: bool, above: bool) -> None:
-    population = Population(elites=(rule("g00-c00", 0.5, -1.0),))
     child = rule("g01-c00", f_lf)
-    assert population.admits(child, "at_least") is at_least
-    assert population.admits(child, "above") is above
+    assert reaches(child, 0.5, "at_least") is at_least
+    assert reaches(child, 0.5, "above") is above
 
 
-def test_nobody_is_admitted_without_a_score_or_without_elites() -> None:
-    population = Population(elites=(rule("g00-c00", 0.5, -1.0),))
-    assert not population.admits(rule("g01-c00"), "at_least")
-    assert not population.admits(rule("g01-c00", 0.9, failure="duplicate of g00-c00"), "at_least")
-    assert not Population(others=(rule("g00-c00", 0.1),)).admits(rule("g01-c00", 0.9), "at_least")
+def test_nothing_is_admitted_without_a_score_or_without_tau() -> None:
+    assert not reaches(rule("g01-c00"), 0.5, "at_least")
+    assert not reaches(rule("g01-c00", 0.9, failure="duplicate of g00-c00"), 0.5, "at_least")
+    assert not reaches(rule("g01-c00", 0.9), None, "at_least")
 
 
 def test_elites_may_outnumber_the_population() -> None:
@@ -82,7 +127,7 @@ def test_an_elite_beyond_the_cap_loses_its_rank() -> None:
         population = old.succeeded_by(newcomers, config)
         assert ids(population.elites) == ["g01-c00"]
         assert ids(population.others) == others
-        assert population.tau == 0.7
+        assert threshold(population.elites, newcomers, PAPER) == 0.7
 
 
 def test_failed_newcomers_never_live() -> None:
