@@ -36,7 +36,7 @@ for _name in (
 ):
     os.environ.pop(_name, None)
 
-# Whoever waits until Prefect has written all task runs down waits as long as it collects them: a second, by our default.
+# Whoever waits until Prefect has written all task runs down waits as long as it collects them: by our default a second.
 os.environ["PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL"] = "0.1"
 
 # Tests that press Ctrl-C start programs that have to hear it. A shell starts what it runs in the background with
@@ -80,6 +80,12 @@ def databases(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path
     own = tmp_path_factory.getbasetemp()
     # Processes of one test run have folders side by side.
     return partial(copy_databases, (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "databases")
+
+
+@pytest.fixture(scope="session")
+def prepared(home: Path, databases: Callable[[Path], Path]) -> Path:
+    """The session's home with the databases in it: for whoever runs a flow in this process."""
+    return databases(home)
 
 
 @pytest.fixture(scope="session")

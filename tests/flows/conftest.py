@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,11 +79,6 @@ def demonstrate() -> SmokeRun:
     return SmokeRun(preset("smoke"), results[0], diary, printed)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _made(databases: Callable[[Path], Path], home: Path) -> None:
-    databases(home)
-
-
 @pytest.fixture(scope="session")
-def smoke() -> SmokeRun:
+def smoke(prepared: Path) -> SmokeRun:
     return demonstrate()

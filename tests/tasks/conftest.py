@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import fsspec
 import pytest
 
 from tasks import storage
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _made(databases: Callable[[Path], Path], home: Path) -> None:
-    databases(home)
 
 
 @pytest.fixture(params=["memory", "local"])
