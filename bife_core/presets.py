@@ -31,8 +31,8 @@ def preset(name: PresetName) -> PipelineConfig:
         If no preset has that name.
     """
     if name == "paper":
-        # As published: seconds are those of the clock, every rule that earns solves is solved to the end, and tau is not
-        # held down.
+        # As published: seconds are those of the clock, every rule that earns solves is solved to the end, and nothing
+        # keeps tau down.
         return PipelineConfig(
             search=SearchConfig(threshold_share=None), high=HighFidelityConfig(control=False, race=False)
         )

@@ -7,8 +7,8 @@ import re
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,9 @@ for _name in (
     "BIFE_SERVER_AUTH",
 ):
     os.environ.pop(_name, None)
+
+# Whoever waits until Prefect has written all task runs down waits as long as it collects them: by our default a second.
+os.environ["PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL"] = "0.1"
 
 # Tests that press Ctrl-C start programs that have to hear it. A shell starts what it runs in the background with
 # SIGINT ignored, and programs hand that on to those they start.
@@ -67,6 +70,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def home() -> Path:
     """The session's home, removed at its end."""
     return HOME
+
+
+@pytest.fixture(scope="session")
+def databases(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """Give a home the databases of Prefect and MLflow, so that what runs there need not make them."""
+    from tests.support.databases import copy_databases
+
+    own = tmp_path_factory.getbasetemp()
+    # Processes of one test run have folders side by side.
+    return partial(copy_databases, (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "databases")
+
+
+@pytest.fixture(scope="session")
+def prepared(home: Path, databases: Callable[[Path], Path]) -> Path:
+    """The session's home with the databases in it: for whoever runs a flow in this process."""
+    return databases(home)
 
 
 @pytest.fixture(scope="session")

@@ -13,11 +13,11 @@ from typing import Any, Final, ParamSpec, TypeVar
 import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.exceptions import PrefectException
+from prefect.settings import get_current_settings
 
 from bife_core.errors import BifeError
 from bife_core.evolution.journal import stop_journals
 from flows.operate.abandoned import cancel_own, close_abandoned
-from flows.operate.embedded import install
 from flows.reporting.observer import Observer, observing
 from tasks.home import project_home
 from tasks.locks import process_lock
@@ -28,8 +28,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _OPEN_STATES: Final = ("SCHEDULED", "PENDING", "RUNNING")
-_POLL_S: Final = 1.2
-"""Wall seconds between two looks at the embedded API: longer than it waits before it writes task runs down."""
+_LONGER_S: Final = 0.2
+"""Wall seconds between two looks at the embedded API, beyond those it waits before it writes task runs down."""
 _API_START_LIMIT_S: Final = 300.0
 _AFTER_FAILURE_S: Final = 3.0
 SETTLE_LIMIT_S: Final = 15.0
@@ -87,6 +87,9 @@ def start_embedded_api() -> None:
     LockTimeoutError
         If another process has been starting its own for minutes.
     """
+    # Prefect's server takes seconds to import: a run that is given one, or ends before, goes without.
+    from flows.operate.embedded import install
+
     install()
     # Two that meet a fresh database would break its migration.
     with (
@@ -114,6 +117,7 @@ def settle(began: datetime, limit_s: float = SETTLE_LIMIT_S) -> bool:
     An API that cannot be asked any more holds what it holds; the flow's result must not be lost over it.
     """
     deadline = time.monotonic() + limit_s
+    poll_s = get_current_settings().server.services.task_run_recorder.flush_interval + _LONGER_S
     before = -1
     try:
         with get_client(sync_client=True) as client:
@@ -122,7 +126,7 @@ def settle(began: datetime, limit_s: float = SETTLE_LIMIT_S) -> bool:
                 if unfinished == 0 and known == before:
                     return True
                 before = known
-                time.sleep(_POLL_S)
+                time.sleep(poll_s)
     except httpx.HTTPError:
         return False
     return False

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner, Result
 
 from bife_core.config import PipelineConfig
 from bife_core.evolution import EvolutionState
 from bife_core.presets import preset
-from flows.operate.running import run
-from flows.pipeline import pipeline
+from flows.operate import running
+from flows.reporting.observer import Observer
 from flows.results import PipelineResult
 
 
 @dataclass
-class Diary:
-    """An observer that writes down what it is told."""
+class Diary(Observer):
+    """An observer that writes down what it is told, and tells another."""
 
+    other: Observer = field(default_factory=Observer)
     stages: list[str] = field(default_factory=list)
     steps: list[tuple[int, int]] = field(default_factory=list)
     activities: list[str] = field(default_factory=list)
@@ -26,30 +30,55 @@ class Diary:
 
     def stage(self, name: str, about: str) -> None:
         self.stages.append(name)
+        self.other.stage(name, about)
 
     def progress(self, done: int, total: int) -> None:
         self.steps.append((done, total))
+        self.other.progress(done, total)
 
     def activity(self, text: str) -> None:
         self.activities.append(text)
+        self.other.activity(text)
 
     def generation(self, state: EvolutionState) -> None:
         self.states.append(state)
+        self.other.generation(state)
 
     def note(self, text: str) -> None:
         self.notes.append(text)
+        self.other.note(text)
 
 
 @dataclass(frozen=True)
 class SmokeRun:
-    """The run, and what its observer saw."""
+    """The run, what its observer saw, and what the command line printed."""
 
     config: PipelineConfig
     result: PipelineResult
     diary: Diary
+    printed: Result
+
+
+def demonstrate() -> SmokeRun:
+    """Call ``bife demo --preset smoke`` in this process, watched twice."""
+    from flows.cli import app
+
+    diary, results, run = Diary(), [], running.run
+
+    def watched(watcher: Observer, *flow_and_settings: Any) -> Any:
+        diary.other = watcher
+        results.append(run(diary, *flow_and_settings))
+        return results[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "run", watched)
+        patch.setenv("COLUMNS", "200")
+        patch.setenv("NO_COLOR", "1")
+        printed = CliRunner().invoke(app, ["demo", "--preset", "smoke"])
+    assert printed.exit_code == 0, printed.output
+    return SmokeRun(preset("smoke"), results[0], diary, printed)
 
 
 @pytest.fixture(scope="session")
-def smoke() -> SmokeRun:
-    config, diary = preset("smoke"), Diary()
-    return SmokeRun(config, run(diary, pipeline, config), diary)
+def smoke(prepared: Path) -> SmokeRun:
+    return demonstrate()

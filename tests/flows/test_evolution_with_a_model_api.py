@@ -12,6 +12,7 @@ from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 
 KEY = "sk-secret-of-the-tests"
+SMALL = {"generator.kind": "openai", "high.instances": 1}
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def configured(smoke, monkeypatch):
         monkeypatch.setenv("BIFE_LLM_TIMEOUT_S", "1")
         monkeypatch.setenv("BIFE_LLM_PRICE_IN", "1.0")
         monkeypatch.setenv("BIFE_LLM_PRICE_OUT", "2.0")
-        return with_overrides(smoke.config, {"generator.kind": "openai", "search.seed": seed})
+        return with_overrides(smoke.config, SMALL | {"search.seed": seed})
 
     return configure
 

@@ -13,7 +13,7 @@ from flows.operate.running import run
 from flows.pipeline import pipeline
 from tasks.evaluation_files import load_report
 from tasks.registry import list_rules
-from tests.flows.conftest import Diary
+from tests.flows.conftest import demonstrate
 
 
 def tracked(run_id):
@@ -140,7 +140,11 @@ def test_the_observer_sees_stages_progress_and_generations(smoke):
 
 def test_running_again_redoes_and_doubles_nothing(smoke, home):
     before, solves, results = everything_in_mlflow(), files(home / "solves"), files(home / "results")
-    again = run(Diary(), pipeline, smoke.config)
+    done = demonstrate()
+    assert "rules sampled            0 new, 8 reused" in done.printed.stdout
+    assert "solves stored            none new, all reused" in done.printed.stdout
+    assert smoke.result.evolution.run.run_id in done.printed.stdout
+    again = done.result
     for part in ("collection", "final", "choice", "evaluation", "registered", "notes"):
         assert getattr(again, part) == getattr(smoke.result, part)
     timeless = {"seconds"}

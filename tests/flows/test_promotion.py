@@ -19,6 +19,8 @@ from tasks.registry.evidence import weigh
 from tasks.tracking import store
 from tests.support.challenging import beside, challenge, evidence, source
 
+pytestmark = pytest.mark.usefixtures("prepared")
+
 LIMIT_S = 120.0
 
 BESIDE = beside(0)
@@ -62,8 +64,9 @@ def answer(run_id: str, given: dict[str, str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def asking(served: None) -> Callable[[str], Future[ChampionChange]]:
+def asking(served: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Future[ChampionChange]]:
     """Start a promotion that asks a person, and return what it will end with."""
+    monkeypatch.setattr("flows.promotion._POLL_S", 0.2)
     threads = ThreadPoolExecutor(1)
 
     def start(name: str) -> Future[ChampionChange]:

@@ -26,7 +26,8 @@ def search(smoke, monkeypatch):
             monkeypatch.setenv("BIFE_LLM_TRIES", "1")
             monkeypatch.setenv("BIFE_LLM_PRICE_IN", "1.0")
             monkeypatch.setenv("BIFE_LLM_PRICE_OUT", "2.0")
-        overrides = {f"budget.{name}": value for name, value in limits.items()} | {"search.seed": seed}
+        overrides = {f"budget.{name}": value for name, value in limits.items()}
+        overrides |= {"search.seed": seed, "high.instances": 1}
         if api is not None:
             overrides["generator.kind"] = "openai"
         return run(None, evolution, with_overrides(smoke.config, overrides), smoke.result.collection.summary)

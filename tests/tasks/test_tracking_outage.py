@@ -1,11 +1,13 @@
-"""A tracking server that is killed in the middle of a search and comes back."""
+"""A tracking server that is cut off in the middle of a search and comes back."""
 
 import os
+import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,42 @@ for line in sys.stdin:
 """
 
 
+class Cable:
+    """What lies between a client and a server; cut, the client is refused as if there were no server."""
+
+    def __init__(self, server_port):
+        self._server_port = server_port
+        self.port = free_port(0)
+        self.join()
+
+    def join(self):
+        self._ends = []
+        self._door = socket.create_server((LOOPBACK, self.port))
+        threading.Thread(target=self._connect, args=(self._door,), daemon=True).start()
+
+    def cut(self):
+        for end in (self._door, *self._ends):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+    def _connect(self, door):
+        with suppress(OSError):
+            while True:
+                near, _ = door.accept()
+                far = socket.create_connection((LOOPBACK, self._server_port))
+                self._ends += [near, far]
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
+
+    @staticmethod
+    def _carry(source, sink):
+        with suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+
 def mlflow_server(home, port):
     command = [
         sys.executable,
@@ -57,19 +95,21 @@ def mlflow_server(home, port):
         "--workers",
         "1",
     ]
-    command += ["--backend-store-uri", f"sqlite:///{home / 'server.db'}"]
+    command += ["--backend-store-uri", f"sqlite:///{home / 'mlflow' / 'mlflow.db'}"]
     command += ["--artifacts-destination", (home / "artifacts").as_uri()]
     environment = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_TRACKING_URI": ""}
     address = f"http://{LOOPBACK}:{port}"
     server = Server("MLflow", command, environment, f"{address}/health", home / "server.log")
     server.wait_ready()
-    return server, address
+    return server
 
 
 @pytest.mark.slow
-def test_what_happens_during_an_outage_is_delivered_in_order_and_once(tmp_path):
+def test_what_happens_during_an_outage_is_delivered_in_order_and_once(databases, tmp_path):
     port = free_port(0)
-    server, address = mlflow_server(tmp_path, port)
+    server = mlflow_server(databases(tmp_path), port)
+    cable = Cable(port)
+    address = f"http://{LOOPBACK}:{cable.port}"
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("MLFLOW_")}
     search = subprocess.Popen(
         [sys.executable, "-c", SEARCH],
@@ -87,13 +127,13 @@ def test_what_happens_during_an_outage_is_delivered_in_order_and_once(tmp_path):
 
     try:
         assert say("generation") == "all delivered"
-        server.stop()
+        cable.cut()
         left = say("generation")
         assert left.startswith(f"1 run is not, or not whole, in MLflow, because {address} cannot be reached")
         assert say("generation").startswith("1 run is")
         assert say("stage") == "stage kept"
         assert search.stdout.readline().startswith("2 runs are not")
-        server, _ = mlflow_server(tmp_path, port)
+        cable.join()
         time.sleep(0.6)
         assert say("generation") == "all delivered"
         assert say("end") == "all delivered"
@@ -101,8 +141,9 @@ def test_what_happens_during_an_outage_is_delivered_in_order_and_once(tmp_path):
         search.stdin.close()
         search.wait(60)
         search.stdout.close()
+        cable.cut()
         server.stop()
-    with closing(sqlite3.connect(tmp_path / "server.db")) as database:
+    with closing(sqlite3.connect(tmp_path / "mlflow" / "mlflow.db")) as database:
         runs = database.execute("select name, status from runs order by name").fetchall()
         steps = database.execute("select step from metrics where key = 'samples' order by rowid").fetchall()
         traces = database.execute("select count(*) from trace_info").fetchone()

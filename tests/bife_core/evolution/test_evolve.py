@@ -103,7 +103,9 @@ def test_workers_find_the_same(whole: bife_core.Evolution, data: dict[str, Any],
 
 @pytest.mark.parametrize("method", sorted(set(SEARCHES.names) - {"bife"}))
 def test_any_registered_search_runs(method: str, data: dict[str, Any], tmp_path: Path) -> None:
-    config = small(search__method=method, search__samples=3, search__initial=2)
+    llm4branch = {"training_instances": 1, "tuning_calls": 2, "islands": 2}
+    few = {f"search__llm4branch__{name}": number for name, number in llm4branch.items()}
+    config = small(search__method=method, search__samples=3, search__initial=2, **few)
     one = data["instances"][:1]
     given = {**data, "instances": one, "training": one * config.search.llm4branch.training_instances}
     found = bife_core.evolve(config, **given, folder=tmp_path)

@@ -24,10 +24,9 @@ def shown(console):
     return console.export_text()
 
 
-@pytest.mark.slow
-def test_a_newcomer_sees_the_rule_its_speed_and_what_to_do_next(program, tmp_path):
-    done = program("demo", "--preset", "smoke", home=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_a_newcomer_sees_the_rule_its_speed_and_what_to_do_next(smoke):
+    done = smoke.printed
+    assert (done.exit_code, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
     for text in (
         "def candidate_variable_score",
@@ -47,14 +46,6 @@ def test_a_newcomer_sees_the_rule_its_speed_and_what_to_do_next(program, tmp_pat
     lines = done.stdout.splitlines()
     assert [line.split(":")[0] for line in lines if ": samples" in line] == ["generation 0", "generation 1"]
     assert not [line for line in lines if any(noise in line for noise in ("INFO", "WARN", "Traceback"))]
-
-
-def test_a_second_run_reuses_what_was_paid_for(smoke, bife):
-    result = bife("demo", "--preset", "smoke")
-    assert result.exit_code == 0
-    assert "rules sampled            0 new, 8 reused" in result.stdout
-    assert "solves stored            none new, all reused" in result.stdout
-    assert smoke.result.evolution.run.run_id in result.stdout
 
 
 def test_the_stages_can_be_run_one_by_one(smoke, bife):

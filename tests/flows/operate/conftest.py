@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from prefect.client.orchestration import SyncPrefectClient, get_client
@@ -14,11 +15,13 @@ from tests.support.operating import Operated, bife_up
 
 
 @pytest.fixture(scope="session")
-def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operated]:
+def operated(
+    tmp_path_factory: pytest.TempPathFactory, databases: Callable[[Path], Path]
+) -> Iterator[Operated]:
     auth = ("operator", secrets.token_urlsafe(12))
     # Prefect looks for new schedules once a minute.
     often = {"PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "2"}
-    with bife_up(Home(tmp_path_factory.mktemp("operated")), auth=auth, **often) as up:
+    with bife_up(Home(databases(tmp_path_factory.mktemp("operated"))), auth=auth, **often) as up:
         yield up
 
 
