@@ -84,7 +84,7 @@ class Llm4BranchConfig(Value):
 class SearchConfig(Value):
     """Which search, and its settings: those all searches share, those of BiFE, and a section for each rival.
 
-    BiFE's are Algorithm 1 of the paper, with every gap it leaves as a field.
+    BiFE's are Algorithm 1 of the paper, with every gap it leaves as a field, and what keeps its threshold from locking.
     """
 
     method: str = Field(
