@@ -86,13 +86,15 @@ def _share_of_best(decisions: Decisions, ties: Ties) -> Floats:
     """Score over the best score of the decision: 1 for all best rows, and between 0 and 1 for the others."""
     best_scores = np.maximum.reduceat(decisions.scores, decisions.offsets[:-1])
     highest = np.repeat(best_scores, np.diff(decisions.offsets))
-    share = np.zeros_like(highest)
-    np.divide(decisions.scores, highest, out=share, where=highest > 0)
-    return np.where(decisions.best, 1.0, share.clip(0.0, 1.0))
+    share: Floats = np.zeros_like(highest)
+    np.divide(decisions.scores, highest, out=share, where=decisions.scores > 0)
+    share[decisions.best] = 1.0
+    return share
 
 
 def _expert_ranks(decisions: Decisions, ties: Ties) -> Floats:
-    return _unit_ranks(decisions.scores, decisions.offsets, SCORE_TOLERANCE)
+    ranks: Floats = _unit_ranks(decisions.scores, decisions.offsets, SCORE_TOLERANCE)
+    return ranks
 
 
 def _all(decisions: Decisions) -> Floats:
@@ -104,7 +106,7 @@ def _genuine(decisions: Decisions) -> Floats:
 
 
 def _by_depth(decisions: Decisions) -> Floats:
-    """Halve the weight with every level: each level of a full tree then counts alike, as its subtrees do in size."""
+    """2^-depth, the share of a full tree that hangs on the decision: then every level of such a tree counts alike."""
     weight: Floats = np.exp2(decisions.depth.min() - decisions.depth.astype(np.float64))
     return weight
 

@@ -39,6 +39,8 @@ def test_collecting_is_exact_reproducible_and_resumable(
     assert decisions.digest == summary.digest
     assert set(decisions.instance) <= set(summary.instances)
     assert np.all(np.diff(decisions.offsets) >= 2)
+    kinds = (summary.pruned_share, summary.tightenable_share, np.mean(decisions.genuine))
+    assert sum(kinds) == pytest.approx(1)
 
     elsewhere = collect_decisions(auctions, CONFIG, tmp_path / "b", pool)
     assert elsewhere.digest == summary.digest
