@@ -1,8 +1,8 @@
 """Time to compile a rule and to score it on recorded decisions.
 
 Decisions are made up to scale: the given number of decisions with the given number of candidates each, features
-drawn at random (the time does not depend on their values). One JSON object a line:
-{decisions, candidates, ms, compile_ms, ...}: medians over the reference rules of CPU milliseconds.
+drawn at random (the time does not depend on their values). One JSON object a line, one for each measure of F_LF:
+{measure, decisions, candidates, ms, compile_ms, ...}: medians over the reference rules of CPU milliseconds.
 """
 
 from __future__ import annotations
@@ -16,22 +16,26 @@ import numpy as np
 from bench.options import parse
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import N_FEATURES
-from bife_core.fidelity.low import low_fidelity
-from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
+from bife_core.fidelity.low import scores_of
+from bife_core.fidelity.measures import MEASURES, Yardstick, chosen_rows
+from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 
 
 def made_up(decisions: int, candidates: int) -> Decisions:
     rng = np.random.default_rng(0)
     rows = decisions * candidates
     zeros = np.zeros(decisions, dtype=np.int64)
+    gains = rng.exponential(size=(2, rows))
     return Decisions(
-        rng.exponential(size=(N_FEATURES, rows)),
-        rng.exponential(size=rows),
-        np.arange(0, rows + 1, candidates, dtype=np.int64),
-        np.zeros(rows, dtype=np.int32),
-        zeros,
-        zeros,
-        ("made up",) * decisions,
+        columns=rng.exponential(size=(N_FEATURES, rows)),
+        scores=gains.prod(axis=0),
+        gains=gains,
+        offsets=np.arange(0, rows + 1, candidates, dtype=np.int64),
+        probindex=np.zeros(rows, dtype=np.int32),
+        node=zeros,
+        depth=zeros,
+        room=np.full(decisions, np.inf),
+        instance=("made up",) * decisions,
     )
 
 
@@ -40,32 +44,38 @@ def main() -> None:
     data = (
         Decisions.load(Path(options.file)) if options.file else made_up(options.decisions, options.candidates)
     )
-    score_ms: dict[str, float] = {}
-    compile_ms: dict[str, float] = {}
+    rules: list[CompiledRule] = []
+    compile_ms: list[float] = []
     for name, reference in REFERENCE_RULES.items():
         started = time.process_time()
         rule = compile_rule(reference.source, name=name)
-        compile_ms[name] = 1e3 * (time.process_time() - started)
+        compile_ms.append(1e3 * (time.process_time() - started))
         assert not isinstance(rule, Rejection), rule
-        low_fidelity(rule, data)
-        times = []
-        for _ in range(9):
-            started = time.process_time()
-            low_fidelity(rule, data)
-            times.append(1e3 * (time.process_time() - started))
-        score_ms[name] = float(np.median(times))
-    print(
-        json.dumps(
-            {
-                "decisions": len(data),
-                "candidates": data.n_candidates,
-                "ms": round(float(np.median(list(score_ms.values()))), 2),
-                "ms_worst": round(max(score_ms.values()), 2),
-                "compile_ms": round(float(np.median(list(compile_ms.values()))), 1),
-                "rules": len(score_ms),
-            }
+        rules.append(rule)
+    for measure in MEASURES:
+        yardstick = Yardstick(data, measure)
+        score_ms = []
+        for rule in rules:
+            times = []
+            for _ in range(10):
+                started = time.process_time()
+                scores = scores_of(rule, data)
+                yardstick.f_lf(scores, chosen_rows(scores, data.offsets))
+                times.append(1e3 * (time.process_time() - started))
+            score_ms.append(float(np.median(times[1:])))
+        print(
+            json.dumps(
+                {
+                    "measure": measure,
+                    "decisions": len(data),
+                    "candidates": data.n_candidates,
+                    "ms": round(float(np.median(score_ms)), 2),
+                    "ms_worst": round(max(score_ms), 2),
+                    "compile_ms": round(float(np.median(compile_ms)), 1),
+                    "rules": len(rules),
+                }
+            )
         )
-    )
 
 
 if __name__ == "__main__":

@@ -62,6 +62,8 @@ def track_collection(instances: InstancesConfig, config: CollectionConfig, summa
         "decisions": float(summary.decisions),
         "candidates": float(summary.candidates),
         "tie_share": summary.tie_share,
+        "pruned_share": summary.pruned_share,
+        "tightenable_share": summary.tightenable_share,
         "instances": float(len(summary.instances)),
         "failures": float(len(summary.failures)),
     }

@@ -40,6 +40,9 @@ class CollectionSummary(Value):
         Hash of its content.
     tie_share : float
         Share of decisions whose best score several candidates have.
+    pruned_share, tightenable_share : float
+        Share of decisions at whose node strong branching had nothing left to decide, and of those where it could have
+        tightened a bound instead of branching; see `Decisions`.
     instances : tuple of str
         Names of the instances that were solved for them, in order, those without a decision included.
     failures : tuple of str
@@ -55,6 +58,8 @@ class CollectionSummary(Value):
     decisions: int
     candidates: int
     tie_share: float
+    pruned_share: float
+    tightenable_share: float
     instances: tuple[str, ...]
     failures: tuple[str, ...]
     cpu_s: float = 0.0
@@ -187,6 +192,8 @@ def collect_decisions(
         decisions=len(decisions),
         candidates=decisions.n_candidates,
         tie_share=decisions.tie_share,
+        pruned_share=float(decisions.pruned.mean()),
+        tightenable_share=float(decisions.tightenable.mean()),
         instances=tuple(names),
         failures=tuple(failures),
         cpu_s=cpu_s,

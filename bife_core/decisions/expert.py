@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,23 @@ _INFEASIBLE_GAIN: Final = 1e20
 """Bound gain of an infeasible child while no incumbent bounds it: SCIP's infinity."""
 
 
-def strong_branching_scores(
-    model: pyscipopt.Model, variables: list[pyscipopt.Variable]
-) -> npt.NDArray[np.float64] | None:
+class StrongBranching(NamedTuple):
+    """What strong branching found at a node of n candidates; see `Decisions` for the gains.
+
+    Attributes
+    ----------
+    scores : (n,) float64
+        SCIP's branching score (a product) of the two gains.
+    gains : (2, n) float64
+    room : float
+    """
+
+    scores: npt.NDArray[np.float64]
+    gains: npt.NDArray[np.float64]
+    room: float
+
+
+def strong_branching(model: pyscipopt.Model, variables: list[pyscipopt.Variable]) -> StrongBranching | None:
     """Solve both children's LPs of every candidate to the end and score their bound gains.
 
     Parameters
@@ -39,9 +53,8 @@ def strong_branching_scores(
 
     Returns
     -------
-    (n,) float64 or None
-        SCIP's branching score (a product) of the two gains in the dual bound; an infeasible child gains what the
-        incumbent leaves. None if an LP could not be solved.
+    StrongBranching or None
+        An infeasible child gains what the incumbent leaves. None if an LP could not be solved.
 
     Notes
     -----
@@ -49,8 +62,9 @@ def strong_branching_scores(
     """
     bound = model.getLPObjVal()
     cutoff = model.getCutoffbound()
-    most = _INFEASIBLE_GAIN if model.isInfinity(cutoff) else max(cutoff - bound, 0.0)
+    room = _INFEASIBLE_GAIN if model.isInfinity(cutoff) else max(cutoff - bound, 0.0)
     scores = np.empty(len(variables))
+    gains = np.empty((2, len(variables)))
     model.startStrongbranch()
     try:
         for position, variable in enumerate(variables):
@@ -59,14 +73,15 @@ def strong_branching_scores(
             )
             if failed or not (down_valid or down_infeasible) or not (up_valid or up_infeasible):
                 return None
-            gains = [
-                most if infeasible else min(max(value - bound, 0.0), most)
+            both = [
+                room if infeasible else min(max(value - bound, 0.0), room)
                 for value, infeasible in ((down, down_infeasible), (up, up_infeasible))
             ]
-            scores[position] = model.getBranchScoreMultiple(variable, gains)
+            gains[:, position] = both
+            scores[position] = model.getBranchScoreMultiple(variable, both)
     finally:
         model.endStrongbranch()
-    return scores
+    return StrongBranching(scores, gains, room)
 
 
 @dataclass(frozen=True)
@@ -112,28 +127,30 @@ class _Expert(LpBranchrule):
         # The root always goes to the expert, so that every instance that branches gives a decision.
         if self.decisions and self.rng.random() >= self.probability:
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
-        scores = None
+        found = None
         if model.getLPSolstat() == pyscipopt.SCIP_LPSOLSTAT.OPTIMAL:  # an unbounded LP has candidates as well
             probindex, features = self.extractor.extract()
             variables, _, _, _, n, _ = model.getLPBranchCands()
-            scores = strong_branching_scores(model, variables[:n])
-        if scores is None:
+            found = strong_branching(model, variables[:n])
+        if found is None:
             self.unscored += 1
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         if n > 1:
             node = model.getCurrentNode()
             self.decisions.append(
                 Decisions(
-                    np.ascontiguousarray(features[:n].T),
-                    scores,
-                    np.array([0, n]),
-                    probindex[:n],
-                    np.array([node.getNumber()]),
-                    np.array([node.getDepth()]),
-                    (self.instance,),
+                    columns=np.ascontiguousarray(features[:n].T),
+                    scores=found.scores,
+                    gains=found.gains,
+                    offsets=np.array([0, n]),
+                    probindex=probindex[:n],
+                    node=np.array([node.getNumber()]),
+                    depth=np.array([node.getDepth()]),
+                    room=np.array([found.room]),
+                    instance=(self.instance,),
                 )
             )
-        model.branchVar(variables[int(np.argmax(scores))])
+        model.branchVar(variables[int(np.argmax(found.scores))])
         if self.quota is not None and len(self.decisions) >= self.quota:
             model.interruptSolve()
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}

@@ -1,8 +1,8 @@
 """Recorded strong-branching decisions: one row per candidate, in a columnar file anyone can read.
 
 The file is Parquet: ``pandas.read_parquet(path)`` gives a table with one row per candidate, the columns `instance`,
-`decision`, `node`, `depth`, `probindex`, `score`, and one column per feature under its name. The schema version
-and a digest of the content stand in the file's metadata.
+`decision`, `node`, `depth`, `room`, `pruned`, `tightenable`, `probindex`, `score`, `down_gain`, `up_gain`, and one
+column per feature under its name. The schema version and a digest of the content stand in the file's metadata.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,15 @@ from bife_core.errors import DecisionsError
 from bife_core.features import FEATURES, N_FEATURES
 from bife_core.files import write_whole
 
-SCHEMA_VERSION: Final = "1"
-_SCORE_TOLERANCE: Final = 1e-9
+SCHEMA_VERSION: Final = "2"
+SCORE_TOLERANCE: Final = 1e-9
 """Relative distance to the best score within which a candidate counts as best too."""
+_GAINS: Final = ("down_gain", "up_gain")
+_DERIVED: Final = ("pruned", "tightenable")
+"""Written for who reads the table; `Decisions` derives them."""
+_OF_CANDIDATES: Final = ("columns", "scores", "gains", "probindex")
+_OF_DECISIONS: Final = ("node", "depth", "room")
+"""Arrays of `Decisions` whose last axis runs over candidates, and over decisions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,22 +43,28 @@ class Decisions:
         Features, one row per feature: scoring a rule then reads only what the rule reads.
     scores : (n_rows,) float64
         Strong-branching score of every candidate.
+    gains : (2, n_rows) float64
+        By how much the dual bound rises in the down child and in the up child of every candidate, `room` at most.
     offsets : (n_decisions + 1,) int64
         Decision t owns the rows from ``offsets[t]`` up to ``offsets[t + 1]``.
     probindex : (n_rows,) int32
         Candidate's position among the variables of its transformed problem.
     node, depth : (n_decisions,) int64
         Where in the tree the decision was taken.
+    room : (n_decisions,) float64
+        What the incumbent leaves above the node's dual bound, or SCIP's infinity: a child that gains it is cut off.
     instance : tuple of str
         Name of the instance of each decision.
     """
 
     columns: npt.NDArray[np.float64]
     scores: npt.NDArray[np.float64]
+    gains: npt.NDArray[np.float64]
     offsets: npt.NDArray[np.int64]
     probindex: npt.NDArray[np.int32]
     node: npt.NDArray[np.int64]
     depth: npt.NDArray[np.int64]
+    room: npt.NDArray[np.float64]
     instance: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -74,8 +86,31 @@ class Decisions:
         if len(self) == 0:
             return np.zeros(0, dtype=np.bool_)
         highest = np.maximum.reduceat(self.scores, self.offsets[:-1])
-        threshold = highest - _SCORE_TOLERANCE * np.abs(highest)
+        threshold = highest - SCORE_TOLERANCE * np.abs(highest)
         return self.scores >= np.repeat(threshold, np.diff(self.offsets))
+
+    @property
+    def pruned(self) -> npt.NDArray[np.bool_]:
+        """Which decisions had nothing to decide: both children of some candidate were cut off."""
+        return self._most_cut_off >= 2
+
+    @property
+    def tightenable(self) -> npt.NDArray[np.bool_]:
+        """Which of the others could have tightened a bound instead: one child of some candidate was cut off."""
+        return ~(self.pruned | self.genuine)
+
+    @property
+    def genuine(self) -> npt.NDArray[np.bool_]:
+        """Which decisions were choices between branchings: no child of any candidate was cut off."""
+        return self._most_cut_off < 1
+
+    @property
+    def _most_cut_off(self) -> npt.NDArray[np.int64]:
+        """Return how many children of one candidate were cut off, at most, in each decision."""
+        if len(self) == 0:
+            return np.zeros(0, dtype=np.int64)
+        cut_off = self.gains >= np.repeat(self.room, np.diff(self.offsets))
+        return np.maximum.reduceat(cut_off.sum(axis=0), self.offsets[:-1])
 
     @property
     def tie_share(self) -> float:
@@ -88,23 +123,18 @@ class Decisions:
     def digest(self) -> str:
         """Hash of everything that `save` writes; 16 hexadecimal digits."""
         content = hashlib.sha256(SCHEMA_VERSION.encode())
-        for array in (self.columns, self.scores, self.offsets, self.probindex, self.node, self.depth):
-            content.update(np.ascontiguousarray(array).tobytes())
+        for name in (*_OF_CANDIDATES, "offsets", *_OF_DECISIONS):
+            content.update(np.ascontiguousarray(getattr(self, name)).tobytes())
         content.update("\n".join(self.instance).encode())
         return content.hexdigest()[:16]
 
     def take(self, count: int) -> Decisions:
         """Return the first `count` decisions."""
         rows = self.offsets[min(count, len(self))]
-        return Decisions(
-            np.ascontiguousarray(self.columns[:, :rows]),
-            self.scores[:rows],
-            self.offsets[: count + 1],
-            self.probindex[:rows],
-            self.node[:count],
-            self.depth[:count],
-            self.instance[:count],
-        )
+        arrays: dict[str, Any] = {
+            name: np.ascontiguousarray(getattr(self, name)[..., :rows]) for name in _OF_CANDIDATES
+        } | {name: getattr(self, name)[:count] for name in _OF_DECISIONS}
+        return Decisions(**arrays, offsets=self.offsets[: count + 1], instance=self.instance[:count])
 
     def save(self, path: Path) -> None:
         """Write the file at once or not at all."""
@@ -115,10 +145,10 @@ class Decisions:
                     pa.array(np.repeat(np.arange(len(self)), sizes))
                 ),
                 "decision": np.repeat(np.arange(len(self)), sizes),
-                "node": np.repeat(self.node, sizes),
-                "depth": np.repeat(self.depth, sizes),
+                **{name: np.repeat(getattr(self, name), sizes) for name in (*_OF_DECISIONS, *_DERIVED)},
                 "probindex": self.probindex,
                 "score": self.scores,
+                **dict(zip(_GAINS, self.gains, strict=True)),
                 **{feature.name: self.columns[feature.index] for feature in FEATURES},
             }
         )
@@ -162,13 +192,13 @@ class Decisions:
         for feature in FEATURES:
             columns[feature.index] = table[feature.name].to_numpy()
         decisions = cls(
-            columns,
-            table["score"].to_numpy(),
-            offsets,
-            table["probindex"].to_numpy(),
-            table["node"].to_numpy()[starts],
-            table["depth"].to_numpy()[starts],
-            tuple(table["instance"].take(pa.array(starts)).to_pylist()),
+            columns=columns,
+            scores=table["score"].to_numpy(),
+            gains=np.stack([table[name].to_numpy() for name in _GAINS]),
+            offsets=offsets,
+            probindex=table["probindex"].to_numpy(),
+            instance=tuple(table["instance"].take(pa.array(starts)).to_pylist()),
+            **{name: table[name].to_numpy()[starts] for name in _OF_DECISIONS},
         )
         if decisions.digest != metadata.get("bife_digest"):
             raise DecisionsError(f"The content of {path} does not match its digest; collect it again.")
@@ -178,23 +208,25 @@ class Decisions:
 def concatenate(parts: Sequence[Decisions]) -> Decisions:
     """Join decisions in the given order; no part at all gives no decisions."""
     if not parts:
-        empty = np.zeros(0, dtype=np.int64)
+        nothing, none = np.zeros(0), np.zeros(0, dtype=np.int64)
         return Decisions(
-            np.zeros((N_FEATURES, 0)),
-            np.zeros(0),
-            np.zeros(1, dtype=np.int64),
-            np.zeros(0, dtype=np.int32),
-            empty,
-            empty,
-            (),
+            columns=np.zeros((N_FEATURES, 0)),
+            scores=nothing,
+            gains=np.zeros((2, 0)),
+            offsets=np.zeros(1, dtype=np.int64),
+            probindex=np.zeros(0, dtype=np.int32),
+            node=none,
+            depth=none,
+            room=nothing,
+            instance=(),
         )
     sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts], axis=-1)
+        for name in (*_OF_CANDIDATES, *_OF_DECISIONS)
+    }
     return Decisions(
-        np.concatenate([part.columns for part in parts], axis=1),
-        np.concatenate([part.scores for part in parts]),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        np.concatenate([part.probindex for part in parts]),
-        np.concatenate([part.node for part in parts]),
-        np.concatenate([part.depth for part in parts]),
-        tuple(name for part in parts for name in part.instance),
+        **arrays,
+        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        instance=tuple(name for part in parts for name in part.instance),
     )

@@ -9,12 +9,23 @@ from pydantic import Field
 from bife_core.scip.cost import Cost
 from bife_core.values import Value
 
+LowMeasure = Literal["agreement", "genuine", "regret", "depth_regret", "rank"]
+"""What F_LF is; `bife_core.fidelity.measures` says how each is computed."""
+
 
 class LowFidelityConfig(Value):
-    """F_LF: agreement with the recorded decisions."""
+    """F_LF: how well a rule chooses in the recorded decisions."""
 
+    measure: LowMeasure = Field(
+        "agreement",
+        description="Share of decisions in which the rule chooses as the expert, in all ('agreement', the paper's) or "
+        "where no child is cut off ('genuine'); the chosen candidate's score over the best, with all decisions alike "
+        "('regret') or weighted by 2^-depth ('depth_regret'); or the rank correlation of all scores ('rank').",
+    )
     ties: Literal["any", "first"] = Field(
-        "any", description="'any' credits every candidate with the best expert score, 'first' only the first."
+        "any",
+        description="In 'agreement' and 'genuine', 'any' credits every candidate with the best expert score, 'first' "
+        "only the first.",
     )
     time_limit_s: float = Field(30.0, gt=0, description="Wall seconds before a rule is stopped and rejected.")
 

@@ -1,7 +1,7 @@
-"""F_LF: how often a rule picks what strong branching picked (paper, section Low-Fidelity Surrogate).
+"""F_LF: how well a rule chooses where strong branching chose (paper, section Low-Fidelity Surrogate).
 
-Higher is better. A rule's choice is its first largest score; a score that is not a number never wins. With ties
-``"any"`` every candidate that shares the best expert score is right, with ``"first"`` only the first of them.
+Higher is better; `bife_core.fidelity.measures` has what it may be. A rule's choice is its first largest score; a score
+that is not a number never wins.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +19,14 @@ from numba import types
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
-from bife_core.fidelity.config import LowFidelityConfig
+from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
+from bife_core.fidelity.measures import Ties, Yardstick, behaviour_of, chosen_rows
 from bife_core.jit import jit_for
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.types import CompiledRule, RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers, submit_repeated
-from bife_core.scip.compiled.callback import best_candidate
 from bife_core.scip.compiled.memory import call_scorer
 from bife_core.values import Value
-
-Ties = Literal["any", "first"]
 
 MEMORY_MB: Final = 2048.0
 """Address space a rule may take while it is compiled and scored, beside what the recorded decisions take."""
@@ -39,7 +37,6 @@ _ROOM_PER_BYTE: Final = 8.0
 """Bytes in memory per byte of a compressed file of decisions, with room for a copy."""
 
 _READ_ONLY_ROWS: Final = types.Array(types.float64, 2, "C", readonly=True)
-_READ_ONLY_OFFSETS: Final = types.Array(types.int64, 1, "C", readonly=True)
 
 _BLOCK: Final = 256
 """Rows scored at a time: their features then stay in the processor's cache."""
@@ -62,31 +59,6 @@ def _score_native(scorer, columns, used, scores):
     return True
 
 
-@jit_for(types.int64(types.float64[::1], _READ_ONLY_OFFSETS, types.boolean[::1]))
-def _count_right(scores, offsets, right):
-    """Count the decisions whose chosen row is marked right."""
-    count = 0
-    for decision in range(len(offsets) - 1):
-        start = offsets[decision]
-        chosen = best_candidate(scores[start : offsets[decision + 1]])
-        if chosen >= 0 and right[start + chosen]:
-            count += 1
-    return count
-
-
-def _right_rows(decisions: Decisions, ties: Ties) -> npt.NDArray[np.bool_]:
-    best = decisions.best
-    if ties == "any":
-        return best
-    first = np.zeros_like(best)
-    first[[start + int(np.argmax(best[start:end])) for start, end in _ranges(decisions)]] = True
-    return first
-
-
-def _ranges(decisions: Decisions) -> list[tuple[int, int]]:
-    return list(zip(decisions.offsets[:-1].tolist(), decisions.offsets[1:].tolist(), strict=True))
-
-
 def scores_of(rule: CompiledRule, decisions: Decisions) -> npt.NDArray[np.float64]:
     """Return the rule's score of every recorded candidate.
 
@@ -105,8 +77,10 @@ def scores_of(rule: CompiledRule, decisions: Decisions) -> npt.NDArray[np.float6
     return scores
 
 
-def low_fidelity(rule: CompiledRule, decisions: Decisions, ties: Ties = "any") -> float:
-    """Return F_LF, the share of decisions in which the rule chose as the expert did.
+def low_fidelity(
+    rule: CompiledRule, decisions: Decisions, ties: Ties = "any", measure: LowMeasure = "agreement"
+) -> float:
+    """Return F_LF, by default the share of decisions in which the rule chose as the expert did.
 
     Parameters
     ----------
@@ -115,11 +89,13 @@ def low_fidelity(rule: CompiledRule, decisions: Decisions, ties: Ties = "any") -
         At least one.
     ties : {"any", "first"}
         Whether every best-scored candidate is right or only the first.
+    measure : str
+        What F_LF is, see `LowFidelityConfig`.
 
     Raises
     ------
     DecisionsError
-        If there is no decision.
+        If there is no decision, or none that the measure goes by.
     RuleError
         If the rule raises on a candidate.
 
@@ -127,13 +103,9 @@ def low_fidelity(rule: CompiledRule, decisions: Decisions, ties: Ties = "any") -
     -----
     Runs in this process and without a time limit; use `score_low` for a rule nobody has read.
     """
-    if len(decisions) == 0:
-        raise DecisionsError("F_LF needs at least one recorded decision; the file holds none.")
-    return _agreement(scores_of(rule, decisions), decisions, ties)
-
-
-def _agreement(scores: npt.NDArray[np.float64], decisions: Decisions, ties: Ties) -> float:
-    return float(_count_right(scores, decisions.offsets, _right_rows(decisions, ties)) / len(decisions))
+    yardstick = Yardstick(decisions, measure, ties)
+    scores = scores_of(rule, decisions)
+    return yardstick.f_lf(scores, chosen_rows(scores, decisions.offsets))
 
 
 class LowScore(Value):
@@ -145,6 +117,8 @@ class LowScore(Value):
         What is wrong with the rule, one of `bife_core.rules.types.RejectionKind`; None if nothing is.
     sha : str or None
         Hash of the rule; None if the source is no rule.
+    behaviour : str or None
+        Hash of what the rule chose; rules that choose alike in all decisions of the file have the same.
     seconds : float
         CPU seconds of compiling and scoring.
     """
@@ -153,6 +127,7 @@ class LowScore(Value):
     failure: str | None = None
     kind: RejectionKind | None = None
     sha: str | None = None
+    behaviour: str | None = None
     seconds: float = 0.0
 
 
@@ -168,11 +143,11 @@ def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, po
     DecisionsError
         If there is no such file.
     WorkerFailure
-        If the call failed for a reason that is not the rule's: the pool is closed, the file holds no decisions, the
-        machine fails a sound rule too.
+        If the call failed for a reason that is not the rule's: the pool is closed, the file holds no decisions
+        that the measure goes by, the machine fails a sound rule too.
     """
     path = None if decisions is None else str(decisions)
-    arguments = {"decisions": path, "ties": config.ties}
+    arguments = {"decisions": path, "measure": config.measure, "ties": config.ties}
     try:
         size = 0 if decisions is None else decisions.stat().st_size
     except OSError as error:
@@ -214,35 +189,37 @@ def _out(failure: WorkerFailure, config: LowFidelityConfig) -> LowScore:
     raise failure
 
 
-def work(source: str, decisions: str | None, ties: Ties) -> dict[str, Any]:
+def work(source: str, decisions: str | None, measure: LowMeasure, ties: Ties) -> dict[str, Any]:
     """Score a rule in this process; what `score_low` calls in a worker."""
-    recorded = None if decisions is None else _load(decisions)
+    recorded = None if decisions is None else _prepared(decisions, measure, ties)
     started = time.process_time()
     try:
-        score = _scored(source, recorded, ties)
+        score = _scored(source, recorded)
     except Exception as error:  # noqa: BLE001 - the decisions are read: whatever happens now, the rule did it
         what = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         score = LowScore(kind="runtime", failure=f"Scoring the rule failed ({what}).")
     return score.model_copy(update={"seconds": time.process_time() - started}).model_dump()
 
 
-def _scored(source: str, decisions: Decisions | None, ties: Ties) -> LowScore:
+def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None) -> LowScore:
     rule = compile_rule(source)
     if isinstance(rule, Rejection):
         return LowScore(failure=rule.reason, kind=rule.kind)
-    known: dict[str, Any] = {"sha": rule.sha}
+    if recorded is None:
+        return LowScore(sha=rule.sha)
+    decisions, yardstick = recorded
     try:
-        scores = None if decisions is None else scores_of(rule, decisions)
+        scores = scores_of(rule, decisions)
     except RuleError as error:
-        return LowScore(failure=str(error), kind="runtime", **known)
-    if decisions is None or scores is None:
-        return LowScore(**known)
-    if not np.any(scores > -np.inf):
+        return LowScore(failure=str(error), kind="runtime", sha=rule.sha)
+    chosen = chosen_rows(scores, decisions.offsets)
+    if np.all(chosen < 0):
         why = "The rule chooses no candidate in any decision: every score is NaN or minus infinity."
-        return LowScore(failure=why, kind="runtime", **known)
-    return LowScore(f_lf=_agreement(scores, decisions, ties), **known)
+        return LowScore(failure=why, kind="runtime", sha=rule.sha)
+    return LowScore(f_lf=yardstick.f_lf(scores, chosen), sha=rule.sha, behaviour=behaviour_of(chosen))
 
 
 @lru_cache(maxsize=2)
-def _load(path: str) -> Decisions:
-    return Decisions.load(path)
+def _prepared(path: str, measure: LowMeasure, ties: Ties) -> tuple[Decisions, Yardstick]:
+    decisions = Decisions.load(path)
+    return decisions, Yardstick(decisions, measure, ties)

@@ -42,7 +42,7 @@ def fidelity_scatter(samples: Sequence[Sample]) -> Figure:
                 x[k], y[k], s=80, color=color, marker=marker, label=f"{label}: {both[k].id}", zorder=3
             )
         _mark_drop(axes, (x[top_low], y[top_low]), (x[top_high], y[top_high]))
-    axes.set_xlabel("F_LF (agreement)")
+    axes.set_xlabel("F_LF")
     axes.set_ylabel("F_HF (minus mean cost)")
     correlation = rank_correlation(both)
     told = "" if correlation is None else f", rank correlation {correlation:.2f}"

@@ -27,7 +27,7 @@ def progress(summaries: Sequence[GenerationSummary]) -> Figure:
     _line(low, generations, [s.mean_f_lf for s in summaries], YELLOW, "s", "mean of rules alive")
     tau = [number(s.tau) for s in summaries]
     low.step(generations, tau, where="post", color=GREY, linestyle="--", linewidth=1.3, label="threshold tau")
-    low.set_ylabel("F_LF (agreement)")
+    low.set_ylabel("F_LF")
     _line(high, generations, [s.best_f_hf for s in summaries], ORANGE, "D", "best")
     high.set_ylabel("F_HF (minus mean cost)")
     high.set_xlabel("generation")

@@ -38,6 +38,10 @@ def show_collection(console: Console, result: CollectionResult) -> None:
         ("decisions", f"{recorded.decisions} with {recorded.candidates} candidates"),
         ("instances", str(len(recorded.instances))),
         ("ties", f"{recorded.tie_share:.0%} of the decisions have several best candidates"),
+        (
+            "no choice",
+            f"{recorded.pruned_share:.0%} at pruned nodes, {recorded.tightenable_share:.0%} where a bound tightens",
+        ),
         ("file", str(recorded.path)),
     ]
     show_facts(console, facts)
@@ -57,8 +61,7 @@ def show_rule(
     console.print()
     known = []
     if best.f_lf is not None and decisions is not None:
-        share = f"takes a best candidate in {best.f_lf:.0%} of {decisions.decisions} decisions"
-        known.append(("F_LF", f"{best.f_lf:.3f}: {share}"))
+        known.append(("F_LF", f"{best.f_lf:.3f}: {config.low.measure} on {decisions.decisions} decisions"))
     if best.f_hf is not None:
         what = METRICS[config.high.cost].words + (" in seconds" if config.high.cost == "time" else "")
         mean = f"minus the {config.high.mean} mean of {what} over the design instances"

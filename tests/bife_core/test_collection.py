@@ -39,6 +39,8 @@ def test_collecting_is_exact_reproducible_and_resumable(
     assert decisions.digest == summary.digest
     assert set(decisions.instance) <= set(summary.instances)
     assert np.all(np.diff(decisions.offsets) >= 2)
+    kinds = (summary.pruned_share, summary.tightenable_share, np.mean(decisions.genuine))
+    assert sum(kinds) == pytest.approx(1)
 
     elsewhere = collect_decisions(auctions, CONFIG, tmp_path / "b", pool)
     assert elsewhere.digest == summary.digest
@@ -62,6 +64,14 @@ def test_the_expert_takes_the_largest_score_and_may_share_nodes_with_pseudocosts
     assert len(followed) > 3
     assert np.all(np.isfinite(followed.columns))
     assert np.all(followed.scores >= 0)
+    assert np.all(followed.gains >= 0)
+    assert np.all(followed.gains <= np.repeat(followed.room, np.diff(followed.offsets)))
+    product = followed.gains.prod(axis=0)
+    apart = followed.scores > 1e-6 * followed.scores.max()  # SCIP puts a floor under small gains
+    np.testing.assert_allclose(followed.scores[apart], product[apart], rtol=1e-3)
+    assert followed.pruned.any()
+    assert followed.tightenable.any()
+    assert followed.genuine.any()
     settings = SolveSettings(seed=1)
     mixed = record_decisions(path, "x", settings=settings, quota=None, expert_probability=0.3).decisions
     # Same root, then other nodes, because pseudocosts branched at some of them.

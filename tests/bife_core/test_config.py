@@ -79,7 +79,7 @@ def test_the_defaults_of_what_the_paper_leaves_open() -> None:
     assert (search.elite_fraction, search.elite_cap, search.admission) == (0.5, None, "at_least")
     assert (search.survivors, search.rank_base, search.count_failures) == ("new", 0, True)
     assert (search.threshold_quantile, search.threshold_share) == (None, 0.1)
-    assert config.low.ties == "any"
+    assert (config.low.measure, config.low.ties) == ("agreement", "any")
 
 
 def test_the_preset_paper_keeps_what_was_published() -> None:
@@ -238,7 +238,7 @@ def test_fingerprints_are_equal_for_equal_values_only() -> None:
 
 
 def test_a_fingerprint_is_the_same_in_every_process() -> None:
-    assert LowFidelityConfig(ties="first", time_limit_s=5.0).fingerprint() == "4bf33ac05f869c83"
+    assert LowFidelityConfig(ties="first", time_limit_s=5.0).fingerprint() == "2b4ddaa88a403085"
 
 
 @pytest.mark.parametrize("folder", ["models/knapsack", "models/knapsack/"])

@@ -14,19 +14,23 @@ from hypothesis import strategies as st
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.features import N_FEATURES
+from tests.support.recorded import decisions_of
 
 
 def made_up(sizes: list[int], seed: int = 0, instance: str = "a") -> Decisions:
     rng = np.random.default_rng(seed)
-    rows = sum(sizes)
-    return Decisions(
-        rng.normal(size=(N_FEATURES, rows)),
+    rows, n = sum(sizes), len(sizes)
+    room = rng.exponential(size=n)
+    return decisions_of(
+        sizes,
         rng.exponential(size=rows).round(1),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        rng.integers(0, 1000, rows).astype(np.int32),
-        np.arange(len(sizes)),
-        rng.integers(0, 20, len(sizes)),
-        (instance,) * len(sizes),
+        columns=rng.normal(size=(N_FEATURES, rows)),
+        gains=np.minimum(rng.exponential(size=(2, rows)), np.repeat(room, sizes)),
+        probindex=rng.integers(0, 1000, rows).astype(np.int32),
+        node=np.arange(n),
+        depth=rng.integers(0, 20, n),
+        room=room,
+        instance=instance,
     )
 
 
@@ -34,7 +38,7 @@ def test_a_saved_file_gives_everything_back(tmp_path: Path) -> None:
     original = made_up([3, 1, 5])
     original.save(tmp_path / "new" / "d.parquet")
     loaded = Decisions.load(tmp_path / "new" / "d.parquet")
-    for name in ("columns", "scores", "offsets", "probindex", "node", "depth"):
+    for name in ("columns", "scores", "gains", "offsets", "probindex", "node", "depth", "room"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(original, name))
     assert loaded.instance == original.instance
     assert loaded.digest == original.digest
@@ -45,7 +49,19 @@ def test_the_file_is_a_table_anyone_can_read(tmp_path: Path) -> None:
     made_up([2, 2]).save(tmp_path / "d.parquet")
     table = pd.read_parquet(tmp_path / "d.parquet")
     assert list(table["decision"]) == [0, 0, 1, 1]
-    assert {"instance", "node", "depth", "probindex", "score", "pseudocost_product"} <= set(table.columns)
+    known = {
+        "instance",
+        "node",
+        "depth",
+        "room",
+        "pruned",
+        "tightenable",
+        "probindex",
+        "score",
+        "pseudocost_product",
+    }
+    assert known <= set(table.columns)
+    assert (table[["down_gain", "up_gain"]].max(axis=1) <= table["room"]).all()
 
 
 def test_no_decision_at_all_survives_the_file(tmp_path: Path) -> None:
@@ -55,6 +71,28 @@ def test_no_decision_at_all_survives_the_file(tmp_path: Path) -> None:
     assert len(loaded) == loaded.n_candidates == 0
     assert loaded.tie_share == 0.0
     assert loaded.best.shape == (0,)
+
+
+def test_a_decision_knows_what_could_be_done_instead_of_branching() -> None:
+    sizes = [2, 2, 2, 2, 1]
+    down = [1, 5, 1, 5, 1, 5, 1, 4, 0]
+    up = [5, 1, 1, 5, 1, 1, 4, 1, 0]
+    decisions = decisions_of(
+        sizes, np.zeros(9), gains=np.array([down, up], dtype=float), room=[5.0, 5, 5, 5, 0]
+    )
+    assert decisions.pruned.tolist() == [False, True, False, False, True], (
+        "also where the bound is at the cutoff"
+    )
+    assert decisions.tightenable.tolist() == [True, False, True, False, False]
+    assert decisions.genuine.tolist() == [False, False, False, True, False]
+
+
+@given(st.lists(st.integers(1, 6), max_size=6), st.integers(0, 99))
+@settings(max_examples=40, deadline=None)
+def test_a_decision_is_one_of_three_kinds(sizes: list[int], seed: int) -> None:
+    decisions = made_up(sizes, seed)
+    kinds = decisions.pruned.astype(int) + decisions.tightenable + decisions.genuine
+    assert kinds.tolist() == [1] * len(sizes)
 
 
 def test_best_keeps_ties_and_looks_at_each_decision_alone() -> None:
@@ -103,6 +141,14 @@ def test_bad_files_get_a_sentence(tmp_path: Path) -> None:
         Decisions.load(tmp_path / "other.parquet")
     made_up([2]).save(tmp_path / "d.parquet")
     table = pq.read_table(tmp_path / "d.parquet")
+    earlier = table.select(["decision", "node", "depth", "score"]).replace_schema_metadata(
+        {"bife_schema": "1"}
+    )
+    pq.write_table(earlier, tmp_path / "earlier.parquet")
+    with pytest.raises(
+        DecisionsError, match=r"schema 1, this version reads 2; collect the decisions again\.$"
+    ):
+        Decisions.load(tmp_path / "earlier.parquet")
     changed = table.set_column(table.schema.get_field_index("score"), "score", [[9.0, 9.0]])
     pq.write_table(changed.replace_schema_metadata(table.schema.metadata), tmp_path / "d.parquet")
     with pytest.raises(DecisionsError, match="does not match its digest"):

@@ -57,7 +57,7 @@ def test_progress_shows_both_fidelities_and_tau(search: BifeSearch) -> None:
     assert list(mean.get_ydata()) == [s.mean_f_lf for s in summaries]  # type: ignore[arg-type]
     assert list(tau.get_ydata()) == [s.tau for s in summaries]  # type: ignore[arg-type]
     assert list(high.lines[0].get_ydata()) == [s.best_f_hf for s in summaries]  # type: ignore[arg-type]
-    assert (low.get_ylabel(), high.get_xlabel()) == ("F_LF (agreement)", "generation")
+    assert (low.get_ylabel(), high.get_xlabel()) == ("F_LF", "generation")
     assert is_png(figure)
 
 

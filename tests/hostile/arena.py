@@ -29,6 +29,7 @@ from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves import SolveJob
 from tests.hostile.corpus import Case, outcome_of
+from tests.support.recorded import decisions_of
 
 SECRET: Final = "canary-7f3a9c-not-a-real-key"
 PORT: Final = 47011
@@ -73,16 +74,7 @@ def made_up_decisions(seed: int = 0) -> Decisions:
     rows = int(sizes.sum())
     columns = rng.exponential(size=(N_FEATURES, rows)) * 10.0 ** rng.integers(-2, 4, size=(N_FEATURES, 1))
     columns[rng.random(columns.shape) < 0.2] = 0.0
-    zeros = np.zeros(len(sizes), dtype=np.int64)
-    return Decisions(
-        columns,
-        rng.exponential(size=rows),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        np.zeros(rows, dtype=np.int32),
-        zeros,
-        zeros,
-        ("made up",) * len(sizes),
-    )
+    return decisions_of(sizes.tolist(), rng.exponential(size=rows), columns=columns)
 
 
 class Arena:

@@ -1,4 +1,4 @@
-"""F_LF counts agreement, whoever runs the rule."""
+"""F_LF counts agreement, or what else it is set to measure, whoever runs the rule."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from bife_core.features import N_FEATURES
 from bife_core.fidelity.low import score_low
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.sandbox import WorkerFailure, WorkerPool
+from tests.support.recorded import decisions_of
 
 HEADER = "import math\ndef candidate_variable_score(variable_features):\n    "
 
@@ -28,12 +29,7 @@ def rule_of(body: str) -> CompiledRule:
 @pytest.fixture
 def four_decisions() -> Decisions:
     """Feature 0 holds what a rule may read; scores have a tie in the third decision."""
-    columns = np.zeros((N_FEATURES, 9))
-    columns[0] = [1, 2, 2, 1, 3, 3, 0, 7, 5]
-    scores = np.array([1.0, 2, 2, 1, 4, 4, 4, 1, 0])
-    offsets = np.array([0, 2, 4, 7, 9])
-    zeros = np.zeros(4, dtype=np.int64)
-    return Decisions(columns, scores, offsets, np.zeros(9, dtype=np.int32), zeros, zeros, ("a",) * 4)
+    return decisions_of([2, 2, 3, 2], [1, 2, 2, 1, 4, 4, 4, 1, 0], feature=[1, 2, 2, 1, 3, 3, 0, 7, 5])
 
 
 @pytest.mark.parametrize(
@@ -60,15 +56,10 @@ def test_a_large_set_is_scored_like_a_loop_in_python() -> None:
     rng = np.random.default_rng(0)
     sizes = rng.integers(1, 40, 200)
     rows = int(sizes.sum())
-    zeros = np.zeros(len(sizes), dtype=np.int64)
-    decisions = Decisions(
-        rng.exponential(size=(N_FEATURES, rows)),
-        rng.integers(0, 5, rows).astype(float),
-        np.concatenate([[0], np.cumsum(sizes)]),
-        np.zeros(rows, dtype=np.int32),
-        zeros,
-        zeros,
-        ("a",) * len(sizes),
+    decisions = decisions_of(
+        sizes.tolist(),
+        rng.integers(0, 5, rows),
+        columns=rng.exponential(size=(N_FEATURES, rows)),
     )
     for name, reference in REFERENCE_RULES.items():
         rule = compile_rule(reference.source, name=name)
@@ -98,6 +89,14 @@ def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
     good = score_low(HEADER + "return variable_features[0]", path, config, pool)
     assert (good.f_lf, good.failure) == (1.0, None)
     assert good.sha is not None
+    twin = score_low(HEADER + "return 2 * variable_features[0] + 1", path, config, pool)
+    other = score_low(HEADER + "return -variable_features[0]", path, config, pool)
+    assert good.behaviour == twin.behaviour != other.behaviour
+    assert twin.sha != good.sha
+    by_rank = score_low(
+        HEADER + "return variable_features[0]", path, config.model_copy(update={"measure": "rank"}), pool
+    )
+    assert (by_rank.f_lf, by_rank.behaviour) == (pytest.approx(1), good.behaviour)
 
     broken = score_low("def candidate_variable_score(f) return 1", path, config, pool)
     assert broken.f_lf is None
@@ -131,6 +130,10 @@ def test_what_is_not_the_rules_fault_is_not_its_failure(tmp_path: Path, pool: Wo
     good = HEADER + "return variable_features[0]"
     with pytest.raises(DecisionsError, match=r"missing.parquet cannot be read"):
         score_low(good, tmp_path / "missing.parquet", LowFidelityConfig(), pool)
+    pruned = tmp_path / "pruned.parquet"
+    decisions_of([2], [1, 2], room=[0.0]).save(pruned)
+    with pytest.raises(WorkerFailure, match=r"'genuine' has no decision to go by"):
+        score_low(good, pruned, LowFidelityConfig(measure="genuine"), pool)
     broken = tmp_path / "broken.parquet"
     broken.write_text("no decisions")
     with pytest.raises(WorkerFailure, match=r"broken.parquet"):

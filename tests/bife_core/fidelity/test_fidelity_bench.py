@@ -1,0 +1,53 @@
+"""The bench of F_LF against F_HF: its numbers on paper, and a small run that goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.fidelity import foretold, main, recall
+from bife_core.fidelity.measures import MEASURES
+
+
+def test_recall_shares_the_last_places_among_equals() -> None:
+    truth = np.arange(8.0)
+    assert recall(truth, truth) == 1
+    assert recall(-truth, truth) == 2 / 5
+    assert recall(np.zeros(8), truth) == pytest.approx(5 / 8)
+    assert recall(np.array([3.0, 2, 2, 2, 2, 2, 2, 1]), truth) == pytest.approx(4 * (4 / 6) / 5)
+
+
+def test_tau_is_the_mean_over_measurements() -> None:
+    up = np.arange(12.0)
+    same = foretold([(up, up), (up, up**3)])
+    assert (same["tau"], same["low"], same["high"], same["top5"], same["rules"]) == (1, 1, 1, 1, 12)
+    mixed = foretold([(up, up), (up, -up)])
+    assert mixed["tau"] == 0
+    assert foretold([(np.zeros(12), up)])["tau"] is None, "what gives all the same foretells nothing"
+
+
+@pytest.mark.slow
+def test_a_small_run_is_repeated_from_its_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    options = "--families combinatorial_auction --size tiny --instances 2 --rules-count 6 --decisions 30 --cost nodes"
+    monkeypatch.setattr(sys, "argv", ["fidelity", *options.split(), "--store", str(tmp_path / "store")])
+    main()
+    first = capsys.readouterr().out
+    solves = {path: path.stat().st_mtime_ns for path in (tmp_path / "store" / "solves").rglob("*.json")}
+    assert len(solves) >= 6 * 2 * 2
+    main()
+    assert capsys.readouterr().out == first
+    assert {path: path.stat().st_mtime_ns for path in solves} == solves
+    facts, *lines = map(json.loads, first.splitlines())
+    assert facts["decisions"] == facts["pruned"] + facts["tightenable"] + facts["genuine"] == 30
+    assert [line["variant"] for line in lines] == [*MEASURES, "ceiling"]
+    for line in lines:
+        assert line["rules"] == 6 - facts["without_f_hf"]
+        assert -1 <= line["tau"] <= 1
+        assert 0 <= line["top5"] <= 1

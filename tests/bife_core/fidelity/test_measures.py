@@ -1,0 +1,154 @@
+"""What F_LF may measure: decisions made by hand, worked out on paper."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bife_core.decisions.recorded import Decisions, concatenate
+from bife_core.errors import DecisionsError
+from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
+from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows
+from tests.support.recorded import decisions_of
+
+NAN, INF = np.nan, np.inf
+
+
+@pytest.fixture
+def three() -> Decisions:
+    """A tightenable root, below it a choice between branchings, and a pruned node below that."""
+    gains = np.array([[2, 1, 1, 1, 2, 1, 3, 0], [2, 5, 1, 1, 2, 8, 3, 0]], dtype=float)
+    return decisions_of([3, 3, 2], gains.prod(axis=0), gains=gains, room=[5.0, 9, 3], depth=[0, 1, 2])
+
+
+def f_lf(decisions: Decisions, scores: list[float], measure: LowMeasure) -> float:
+    given = np.array(scores, dtype=np.float64)
+    return Yardstick(decisions, measure).f_lf(given, chosen_rows(given, decisions.offsets))
+
+
+def test_every_setting_has_a_measure() -> None:
+    assert tuple(MEASURES) == get_args(LowMeasure)
+    assert LowFidelityConfig().measure == "agreement"
+
+
+@pytest.mark.parametrize(
+    ("scores", "measured"),
+    [
+        # The expert itself: scores 4 5 1, 1 4 8, 9 0.
+        ([4, 5, 1, 1, 4, 8, 9, 0], (1, 1, 1, 1, 1)),
+        # Second best at the root, half as good a candidate below, and right where all was pruned.
+        ([2, 1, 0, 0, 2, 1, 1, 0], (1 / 3, 0, (0.8 + 0.5 + 1) / 3, (0.8 + 0.5 / 2 + 1 / 4) / 1.75, 2 / 3)),
+        # The first of equals is chosen; equals everywhere are no order.
+        ([7] * 8, (1 / 3, 0, (0.8 + 1 / 8 + 1) / 3, (0.8 + 1 / 16 + 1 / 4) / 1.75, 0)),
+        # What is no number never wins, and orders nothing.
+        ([NAN] * 8, (0, 0, 0, 0, 0)),
+        ([-INF] * 8, (0, 0, 0, 0, 0)),
+        ([4, NAN, 1, 1, 4, NAN, NAN, 0], (0, 0, (0.8 + 0.5 + 0) / 3, (0.8 + 0.5 / 2) / 1.75, -2 / 3)),
+        ([0, INF, -INF, 0, 1, INF, INF, -INF], (1, 1, 1, 1, 1)),
+    ],
+)
+def test_the_measures_of_a_rule_on_three_decisions(
+    three: Decisions, scores: list[float], measured: tuple[float, ...]
+) -> None:
+    found = {measure: f_lf(three, scores, measure) for measure in MEASURES}
+    assert found == pytest.approx(dict(zip(MEASURES, measured, strict=True)))
+
+
+@pytest.mark.parametrize("measure", ["agreement", "regret", "depth_regret"])
+def test_any_choice_is_right_where_all_candidates_tie(measure: LowMeasure) -> None:
+    decisions = decisions_of([2, 3], [0, 0, 2, 2 + 1e-12, 2])
+    assert f_lf(decisions, [0, 1, 0, 0, 1], measure) == 1
+
+
+def test_candidates_that_tie_have_no_order_to_agree_with() -> None:
+    decisions = decisions_of([2, 3, 2], [0, 0, 2, 2 + 1e-12, 2, 1, 2])
+    assert f_lf(decisions, [5, 1, 4, 2, 1, 0, 1], "rank") == pytest.approx(1), "only the last decision counts"
+    with pytest.raises(
+        DecisionsError, match=r"'rank' has no decision to go by: in each all candidates score"
+    ):
+        Yardstick(decisions.take(2), "rank")
+
+
+def test_without_a_genuine_choice_there_is_no_agreement_on_one(three: Decisions) -> None:
+    with pytest.raises(
+        DecisionsError, match=r"'genuine' has no decision to go by: in each a child .*, 1 in all\."
+    ):
+        Yardstick(three.take(1), "genuine")
+    with pytest.raises(DecisionsError, match="at least one"):
+        Yardstick(concatenate([]), "genuine")
+
+
+def test_scores_that_are_not_positive_have_no_share_of_the_best() -> None:
+    decisions = decisions_of([2, 2], [-1, -2, 4, -1])
+    assert f_lf(decisions, [1, 0, 1, 0], "regret") == 1
+    assert f_lf(decisions, [0, 1, 0, 1], "regret") == 0
+
+
+def test_nodes_far_below_each_other_still_have_weights() -> None:
+    decisions = decisions_of([2, 2], [4, 2, 1, 0], depth=[3000, 3001])
+    assert f_lf(decisions, [0, 1, 0, 1], "depth_regret") == pytest.approx((0.5 + 0 / 2) / 1.5)
+
+
+def test_rules_that_choose_alike_behave_alike(three: Decisions) -> None:
+    def behaviour(scores: list[float]) -> str:
+        return behaviour_of(chosen_rows(np.array(scores), three.offsets))
+
+    one = behaviour([3.0, 2, 1, 1, 2, 3, 1, 0])
+    assert one == behaviour([9.0, NAN, 1, 0, 0, 1, 5, 4])
+    assert one != behaviour([3.0, 2, 1, 1, 2, 3, 0, 1])
+    assert one != behaviour([3.0, 2, 1, 1, 2, 3, NAN, NAN])
+
+
+@st.composite
+def judged(draw: st.DrawFn) -> tuple[Decisions, list[float]]:
+    sizes = draw(st.lists(st.integers(2, 6), min_size=1, max_size=6))
+    rows, whole = sum(sizes), st.integers(0, 4)
+    expert = draw(st.lists(whole, min_size=rows, max_size=rows))
+    rule = draw(st.lists(whole.map(float) | st.sampled_from([NAN, INF, -INF]), min_size=rows, max_size=rows))
+    depth = draw(st.lists(st.integers(0, 60), min_size=len(sizes), max_size=len(sizes)))
+    return decisions_of(sizes, expert, depth=depth), rule
+
+
+@given(judged())
+@settings(max_examples=100, deadline=None)
+def test_measures_keep_their_range_and_their_order(case: tuple[Decisions, list[float]]) -> None:
+    decisions, scores = case
+    agreement, regret = (f_lf(decisions, scores, measure) for measure in ("agreement", "regret"))  # type: ignore[arg-type]
+    assert 0 <= agreement <= regret <= 1, "a right choice has the whole score"
+    assert f_lf(decisions, scores, "genuine") == agreement, "where no child is cut off"
+    assert 0 <= f_lf(decisions, scores, "depth_regret") <= 1
+    if len(set(decisions.scores)) > 1 and not decisions.best.all():
+        best = f_lf(decisions, decisions.scores.tolist(), "rank")
+        assert -1 <= f_lf(decisions, scores, "rank") <= best == pytest.approx(1)
+
+
+@given(judged(), st.sampled_from(sorted(MEASURES)))
+@settings(max_examples=100, deadline=None)
+def test_a_monotone_transform_of_a_rule_changes_nothing(
+    case: tuple[Decisions, list[float]], measure: LowMeasure
+) -> None:
+    decisions, scores = case
+    if decisions.best.all():
+        return
+    transformed = np.exp(np.nan_to_num(scores, nan=NAN, posinf=9.0, neginf=-INF)).tolist()
+    moved = [-INF if value == 0 else value for value in transformed]
+    assert f_lf(decisions, moved, measure) == f_lf(decisions, scores, measure)
+
+
+@given(judged())
+@settings(max_examples=60, deadline=None)
+def test_rank_is_spearmans_correlation(case: tuple[Decisions, list[float]]) -> None:
+    decisions, scores = case
+    found = []
+    for start, end in zip(decisions.offsets[:-1], decisions.offsets[1:], strict=True):
+        expert = decisions.scores[start:end]
+        rule = scipy.stats.rankdata(np.nan_to_num(scores[start:end], nan=-INF, neginf=-INF))
+        if np.ptp(expert) > 0:
+            found.append(scipy.stats.spearmanr(rule, expert).statistic if np.ptp(rule) > 0 else 0.0)
+    if found:
+        assert f_lf(decisions, scores, "rank") == pytest.approx(np.mean(found))
