@@ -277,6 +277,7 @@ class Answering:
                 source=draft.source,
                 skeleton=draft.skeleton,
                 thought=draft.thought,
+                behaviour=score.behaviour,
                 f_lf=score.f_lf,
                 failure=score.failure,
             )

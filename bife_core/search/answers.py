@@ -83,6 +83,7 @@ def answered_sample(request: SampleRequest, answer: SampleAnswer, duplicate_of: 
         source=answer.source,
         skeleton=answer.skeleton,
         thought=answer.thought,
+        behaviour=answer.behaviour,
         f_lf=answer.f_lf,
         failure=failure,
     )

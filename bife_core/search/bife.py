@@ -7,13 +7,15 @@ What Algorithm 1 leaves open is a field of `SearchConfig`. What it does not spea
 - If the solves of all rules chosen to found the elite set fail, the next ceil(alpha N) by F_LF are tried,
   until one succeeds or none is left.
 - A rule whose hash was seen before is a failure, `duplicate of <first id>`, and earns no second F_HF.
+- A rule that chose in all recorded decisions like one that was solved with (a twin) keeps its F_LF, inherits no
+  F_HF and is not solved with, unless `twins` says so.
 - When failures cost no budget, at most `ATTEMPTS_PER_SAMPLE` times the budget is asked for.
 - The last generation takes the first operators that the budget allows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from bife_core.search.answers import solved_sample
 from bife_core.search.config import SearchConfig
@@ -90,7 +92,7 @@ class BifeSearch(SampledSearch):
         if self._to_solve:
             answers = [answer for _, answer in told if isinstance(answer, SolveAnswer)]
             solved = [solved_sample(rule, one) for rule, one in zip(self._to_solve, answers, strict=True)]
-            self._costs.update({one.id: one.costs for one in answers if one.f_hf is not None})
+            self._costs.update({one.id: one.costs for one in answers})
             self._samples.update({sample.id: sample for sample in solved})
             self._to_solve = () if self.population or by_high_fidelity(solved) else self._call_founders()
         else:
@@ -112,9 +114,22 @@ class BifeSearch(SampledSearch):
     def _earns_solves(self, newcomers: Sequence[Sample]) -> tuple[Sample, ...]:
         """Return which samples of a generation are to be solved with."""
         if self.elites:
-            return tuple(rule for rule in newcomers if reaches(rule, self.tau, self.config.admission))
-        self._reserve = by_low_fidelity(newcomers)
+            admission = self.config.admission
+            return self._without_twins(rule for rule in newcomers if reaches(rule, self.tau, admission))
+        self._reserve = self._without_twins(by_low_fidelity(newcomers))
         return self._call_founders()
+
+    def _without_twins(self, rules: Iterable[Sample]) -> tuple[Sample, ...]:
+        """Return the rules that choose otherwise than those solved with, and than those before them."""
+        if self.config.twins == "solve":
+            return tuple(rules)
+        known = {sample.behaviour for sample in self.samples if sample.id in self._costs}
+        kept = []
+        for rule in rules:
+            if rule.behaviour is None or rule.behaviour not in known:
+                kept.append(rule)
+                known.add(rule.behaviour)
+        return tuple(kept)
 
     def _survivors(self, newcomers: Sequence[Sample]) -> Population:
         """Return the population after a generation."""

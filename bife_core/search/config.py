@@ -116,6 +116,10 @@ class SearchConfig(Value):
     admission: Literal["at_least", "above"] = Field(
         "at_least", description="Whether F_LF must reach tau or exceed it to earn solves."
     )
+    twins: Literal["skip", "solve"] = Field(
+        "skip",
+        description="Whether a rule earns solves that chose in all recorded decisions like one that was solved with.",
+    )
     survivors: Literal["new", "population"] = Field(
         "new", description="Who fills the places elites leave: only new rules, or all that were alive."
     )

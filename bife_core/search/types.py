@@ -33,6 +33,8 @@ class Sample(Value):
         Hash of the rule's normalised syntax tree; None when the sample gave no rule.
     skeleton : str or None
         Where `source` has named parameters set to numbers: the text with parameters and their bounds.
+    behaviour : str or None
+        Hash of what the rule chose in the recorded decisions; two rules of one behaviour are twins.
     f_lf, f_hf : float or None
         Low and high fidelity, higher is better; None while unknown.
     failure : str or None
@@ -47,6 +49,7 @@ class Sample(Value):
     source: str | None = None
     skeleton: str | None = None
     thought: str | None = None
+    behaviour: str | None = None
     f_lf: float | None = None
     f_hf: float | None = None
     failure: str | None = None
@@ -158,6 +161,7 @@ class SampleAnswer(Value):
     source: str | None = None
     skeleton: str | None = None
     thought: str | None = None
+    behaviour: str | None = None
     f_lf: float | None = None
     failure: str | None = None
 

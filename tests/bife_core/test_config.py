@@ -87,6 +87,7 @@ def test_the_preset_paper_keeps_what_was_published() -> None:
     published = {
         "search.threshold_quantile": None,
         "search.threshold_share": None,
+        "search.twins": "solve",
         "high.control": False,
         "high.race": False,
     }

@@ -459,3 +459,28 @@ def test_another_seed_gives_another_run() -> None:
         for run in (one, other)
     ]
     assert parents[0] != parents[1]
+
+
+def test_a_twin_of_a_solved_rule_is_not_solved_with_unless_asked() -> None:
+    """Rules are twins that choose alike in all recorded decisions; a twin inherits nothing."""
+    for twins, asked in (("skip", ["g01-c01"]), ("solve", ["g01-c00", "g01-c01"])):
+        search = BifeSearch(SearchConfig(samples=6, initial=2, population=2, twins=twins))
+        told(search, sample("g00-c00", 0.5, behaviour="a"), sample("g00-c01", 0.4, behaviour="b"))
+        told(search, solve("g00-c00", -1.0))
+        newcomers = [sample(f"g01-c0{k}", 0.6, behaviour=who) for k, who in enumerate("acbc")]
+        told(search, *newcomers)
+        solved = [request.id for request in search.ask()]
+        assert solved[: len(asked)] == asked
+        assert ("g01-c03" in solved) == (twins == "solve"), "of two new twins one is solved with"
+    unsolved = next(rule for rule in search.samples if rule.id == "g01-c02")
+    assert (unsolved.valid, unsolved.f_hf) == (True, None)
+
+
+def test_a_rule_is_raced_against_the_worst_elite_and_capped_by_the_best() -> None:
+    search = BifeSearch(SearchConfig(samples=8, initial=4, population=4))
+    told(search, *(sample(f"g00-c0{k}", 0.5 - 0.1 * k) for k in range(4)))
+    assert [(r.to_beat, r.best) for r in search.ask()] == [((), ())] * 2, "founders have nobody to beat"
+    told(search, solve("g00-c00", -2.0, costs=(1.0, 3.0)), solve("g00-c01", -5.0, costs=(4.0, 6.0)))
+    told(search, *(sample(f"g01-c0{k}", 0.9) for k in range(4)))
+    for request in search.ask():
+        assert (request.to_beat, request.best) == ((4.0, 6.0), (1.0, 3.0))
