@@ -36,9 +36,6 @@ for _name in (
 ):
     os.environ.pop(_name, None)
 
-# Whoever waits until Prefect has written all task runs down waits as long as it collects them: by our default a second.
-os.environ["PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL"] = "0.1"
-
 # Tests that press Ctrl-C start programs that have to hear it. A shell starts what it runs in the background with
 # SIGINT ignored, and programs hand that on to those they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -15,6 +15,9 @@ from tasks.evaluation_files import load_report
 from tasks.registry import list_rules
 from tests.flows.conftest import demonstrate
 
+# All but the one run they share, of which Prefect is asked.
+pytestmark = pytest.mark.usefixtures("in_haste")
+
 
 def tracked(run_id):
     return MlflowClient().get_run(run_id)

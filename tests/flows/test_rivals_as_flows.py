@@ -42,7 +42,7 @@ SAMPLES = {"bife_without_f_lf": 6, "eoh": 6, "llm4branch": 4, "reevo": 6}
 
 
 @pytest.fixture(scope="module")
-def decisions(prepared):
+def decisions(prepared, in_haste):
     return run(None, collection, with_overrides(preset("smoke"), SMALL)).summary
 
 

@@ -14,6 +14,8 @@ from flows.cli.summary import show_comparison, show_tracked
 from flows.results import TrackedRun
 from tests.flows.cli.conftest import FOREIGN, sentence
 
+pytestmark = pytest.mark.usefixtures("in_haste")
+
 
 @pytest.fixture
 def console():
