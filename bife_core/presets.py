@@ -34,7 +34,7 @@ def preset(name: PresetName) -> PipelineConfig:
         # As published: seconds are those of the clock, every rule that earns solves is solved to the end, and nothing
         # keeps tau down.
         return PipelineConfig(
-            search=SearchConfig(threshold_share=None, twins="solve"),
+            search=SearchConfig(elite_cap=None, threshold_share=None, twins="solve"),
             high=HighFidelityConfig(control=False, race=False),
         )
     if name == "quick":

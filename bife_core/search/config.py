@@ -99,7 +99,7 @@ class SearchConfig(Value):
     crossover_parents: int = Field(2, ge=2, description="Parents a crossover reads.")
     elite_fraction: float = Field(0.5, gt=0, le=1, description="alpha: share of N that founds the elite.")
     elite_cap: int | None = Field(
-        None, ge=1, description="Elites kept at most; None keeps all, and the population may outgrow N."
+        8, ge=1, description="Elites kept at most; None keeps all, and the population may outgrow N."
     )
     threshold_quantile: float | None = Field(
         None,

@@ -76,7 +76,7 @@ def test_the_defaults_of_what_the_paper_leaves_open() -> None:
     """docs/paper.md discusses them; a changed default must be changed there too."""
     config = PipelineConfig()
     search = config.search
-    assert (search.elite_fraction, search.elite_cap, search.admission) == (0.5, None, "at_least")
+    assert (search.elite_fraction, search.elite_cap, search.admission) == (0.5, 8, "at_least")
     assert (search.survivors, search.rank_base, search.count_failures) == ("new", 0, True)
     assert (search.threshold_quantile, search.threshold_share) == (None, 0.1)
     assert (config.low.measure, config.low.ties) == ("agreement", "any")
@@ -88,6 +88,7 @@ def test_the_preset_paper_keeps_what_was_published() -> None:
         "search.threshold_quantile": None,
         "search.threshold_share": None,
         "search.twins": "solve",
+        "search.elite_cap": None,
         "high.control": False,
         "high.race": False,
     }
@@ -231,7 +232,7 @@ def test_fingerprints_are_equal_for_equal_values_only() -> None:
             ("search.seed", 1),
             ("runner.workers", 2),
             ("low.ties", "first"),
-            ("search.elite_cap", 8),
+            ("search.elite_cap", 7),
         ]
     ]
     assert len({config.fingerprint() for config in (one, *changed)}) == 5
