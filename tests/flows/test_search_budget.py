@@ -29,7 +29,7 @@ def search(smoke, monkeypatch):
             monkeypatch.setenv("BIFE_LLM_PRICE_IN", "1.0")
             monkeypatch.setenv("BIFE_LLM_PRICE_OUT", "2.0")
         overrides = {f"budget.{name}": value for name, value in limits.items()}
-        overrides |= {"search.seed": seed, "high.instances": 1}
+        overrides |= {"search.seed": seed, "high.instances": 1, "high.race": False}
         if api is not None:
             overrides["generator.kind"] = "openai"
         return run(None, evolution, with_overrides(smoke.config, overrides), smoke.result.collection.summary)

@@ -154,7 +154,7 @@ def test_workers_solve_with_any_method_and_solves_are_kept(
 ) -> None:
     store = SolveStore(tmp_path)
     job = SolveJob.of(tiny_auctions[0], network(8), SETTINGS)
-    (solved,) = run_solves([[Solve.of(job)]], store, pool)
+    (solved,) = run_solves([[Solve.of(job, portable=True)]], store, pool)
     outcome = solved.outcome
     assert outcome.failure is None
     assert outcome.result.calls > 0
