@@ -7,7 +7,7 @@ Seconds are controlled (see `bife_core.fidelity.control`), and a rule that has o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bife_core.benchmarks.base import Instance
@@ -19,7 +19,7 @@ from bife_core.fidelity.solving import cost_of, misbehaviour, solve_each
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import SolveResult
-from bife_core.solves import SolveStore
+from bife_core.solves import Solved, SolveStore
 from bife_core.values import Value
 
 
@@ -103,15 +103,51 @@ class ToBeat:
 
 @dataclass
 class _Measurement:
-    """The solves of one rule so far."""
+    """The solves of one rule so far, and how more of them are made."""
 
+    method: RuleMethod
     instances: Sequence[Instance]
     config: HighFidelityConfig
     reference: Reference | None
+    rival: ToBeat | None
+    solve_them: Callable[[RuleMethod, Sequence[Instance], Sequence[float]], list[Solved]]
     results: dict[int, SolveResult] = field(default_factory=dict)
     censored: set[int] = field(default_factory=set)
     cpu_s: float = 0.0
     notes: list[str] = field(default_factory=list)
+
+    def places(self) -> list[int]:
+        """Return the positions of the instances that count."""
+        known = [True] * len(self.instances)
+        if self.reference is not None:
+            known = [result is not None for result in self.reference.results]
+        return [place for place, counts in enumerate(known) if counts]
+
+    def solve(self, places: Sequence[int], limits_s: Sequence[float]) -> str | None:
+        """Add the solves of some instances, and return what the rule did wrong so far, or None."""
+        found = self.solve_them(self.method, [self.instances[place] for place in places], limits_s)
+        for place, limit_s, one in zip(places, limits_s, found, strict=True):
+            if one.rpb_failure is not None:
+                self.notes.append(
+                    f"{one.solve.job.instance} is set aside, because RPB fails on it too: {one.rpb_failure}"
+                )
+            result = one.outcome.result
+            self.censored.discard(place)
+            if result is not None:
+                self.results[place] = result
+                self.cpu_s += result.cpu_s
+                if limit_s < self.config.time_limit_s and not result.finished:
+                    self.censored.add(place)
+        fault = next((one.rules_fault for one in found if one.rules_fault is not None), None)
+        return fault or misbehaviour(list(self.results.values()))
+
+    def limit_s(self, place: int) -> float:
+        """Return how long a solve is worth its while in a race, in CPU seconds."""
+        config = self.config
+        best = self.rival.best[place] if self.rival is not None and self.rival.best else None
+        if best is None or config.cap is None or config.cost != "time":
+            return config.time_limit_s
+        return min(config.time_limit_s, config.cap * max(best, config.least_cap_s))
 
     def costs(self) -> dict[int, float]:
         """Return the costs by position, controlled; of a solve cut short what it had cost by then."""
@@ -132,13 +168,24 @@ class _Measurement:
         slow = slowdowns([own for own, _ in known.values()], [other for _, other in known.values()])
         return dict(zip(known, slow, strict=True))
 
+    def outraced(self) -> str | None:
+        """Return why the rule cannot be expected to beat its rival any more, or None."""
+        if self.rival is None:
+            return None
+        costs = self.costs()
+        against = {place: cost for place in self.places() if (cost := self.rival.costs[place]) is not None}
+        shared = [place for place in costs if place in against]
+        if not shared:
+            return None
+        own, other = [costs[place] for place in shared], [against[place] for place in shared]
+        return lost(own, other, math.fsum(against.values()), self.config.mean)
+
     def score(self, *, failure: str | None = None, outraced: bool = False) -> HighScore:
         """Return what is known; without a failure all solves have to be done."""
         whole = {place: self.results[place] for place in sorted(self.results) if place not in self.censored}
         costs, slow = self.costs(), list(self.slowdowns().values())
-        kept = [costs[place] for place in whole]
         return HighScore(
-            f_hf=None if failure else -mean_cost(kept, self.config),
+            f_hf=None if failure else -mean_cost([costs[place] for place in whole], self.config),
             raw_f_hf=None if failure else high_fidelity(list(whole.values()), self.config),
             failure=failure,
             outraced=outraced,
@@ -184,24 +231,26 @@ def score_high(
     OutOfTimeError
         If solves are left at `until_unix_s`, seconds since 1970.
     """
-    method = RuleMethod(name=name, source=source)
-    done = _Measurement(instances, config, reference)
-    places = list(range(len(instances)))
-    if reference is not None:
-        done.notes += reference.failures
-        places = [place for place in places if reference.results[place] is not None]
+
+    def solve_them(method: RuleMethod, some: Sequence[Instance], limits_s: Sequence[float]) -> list[Solved]:
+        return solve_each(
+            method, some, config, pool, solves, limits_s=limits_s, note=note, until_unix_s=until_unix_s
+        )
+
     rival = to_beat if to_beat is not None and config.race and to_beat.costs else None
+    method = RuleMethod(name=name, source=source)
+    done = _Measurement(method, instances, config, reference, rival, solve_them)
+    done.notes += reference.failures if reference is not None else ()
+    places = done.places()
     try:
-        for heat in _heats(places, config, rival):
-            limits_s = [_limit_s(place, config, rival) for place in heat]
-            fault = _solve(done, method, heat, limits_s, pool, solves, note, until_unix_s)
+        for heat in heats(places, config.heat, config.seed) if rival is not None else [places]:
+            fault = done.solve(heat, [done.limit_s(place) for place in heat])
             if fault is not None:
                 return done.score(failure=fault)
-            if rival is not None and (reason := _outraced(done, places, rival)):
+            if reason := done.outraced():
                 return done.score(failure=f"Outraced: {reason}.", outraced=True)
         cut_short = sorted(done.censored)
-        full_s = [config.time_limit_s] * len(cut_short)
-        fault = _solve(done, method, cut_short, full_s, pool, solves, note, until_unix_s)
+        fault = done.solve(cut_short, [config.time_limit_s] * len(cut_short))
     except RuleError as error:
         return HighScore(failure=str(error))
     if fault is not None:
@@ -216,62 +265,3 @@ def score_high(
             "they are the same for every rule."
         )
     return done.score()
-
-
-def _heats(
-    places: Sequence[int], config: HighFidelityConfig, rival: ToBeat | None
-) -> Iterator[Sequence[int]]:
-    return iter([places]) if rival is None else heats(places, config.heat, config.seed)
-
-
-def _limit_s(place: int, config: HighFidelityConfig, rival: ToBeat | None) -> float:
-    """Return how long a solve is worth its while, in CPU seconds."""
-    best = rival.best[place] if rival is not None and rival.best else None
-    if best is None or config.cap is None or config.cost != "time":
-        return config.time_limit_s
-    return min(config.time_limit_s, config.cap * max(best, config.least_cap_s))
-
-
-def _solve(
-    done: _Measurement,
-    method: RuleMethod,
-    places: Sequence[int],
-    limits_s: Sequence[float],
-    pool: Workers,
-    solves: SolveStore,
-    note: Note | None,
-    until_unix_s: float | None,
-) -> str | None:
-    """Add the solves of some instances, and return what the rule did wrong in them, or None."""
-    instances = [done.instances[place] for place in places]
-    found = solve_each(
-        method, instances, done.config, pool, solves, limits_s=limits_s, note=note, until_unix_s=until_unix_s
-    )
-    for place, limit_s, one in zip(places, limits_s, found, strict=True):
-        if one.rpb_failure is not None:
-            done.notes.append(
-                f"{one.solve.job.instance} is set aside, because RPB fails on it too: {one.rpb_failure}"
-            )
-        result = one.outcome.result
-        done.censored.discard(place)
-        if result is not None:
-            done.results[place] = result
-            done.cpu_s += result.cpu_s
-            if limit_s < done.config.time_limit_s and not result.finished:
-                done.censored.add(place)
-    fault = next((one.rules_fault for one in found if one.rules_fault is not None), None)
-    return fault or misbehaviour(list(done.results.values()))
-
-
-def _outraced(done: _Measurement, places: Sequence[int], rival: ToBeat) -> str | None:
-    costs = done.costs()
-    against = {place: cost for place in places if (cost := rival.costs[place]) is not None}
-    shared = [place for place in costs if place in against]
-    if not shared:
-        return None
-    return lost(
-        [costs[place] for place in shared],
-        [against[place] for place in shared],
-        math.fsum(against.values()),
-        done.config.mean,
-    )
