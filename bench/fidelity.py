@@ -33,6 +33,7 @@ from bife_core.config import CollectionConfig, HighFidelityConfig
 from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
+from bife_core.fidelity.control import measure_reference
 from bife_core.fidelity.high import score_high
 from bife_core.fidelity.low import scores_of
 from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows
@@ -80,9 +81,11 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[di
             instances=len(instances), cost=options.cost, time_limit_s=options.time_limit, seed=seed
         )
         found = []
+        store = SolveStore(home / "solves")
+        reference = measure_reference(instances, high, pool, store)
         for number, source in enumerate(rules):
             print(f"{family}, seed {seed}: rule {number + 1} of {len(rules)}", file=sys.stderr, flush=True)
-            score = score_high(source, f"rule-{number}", instances, high, pool, SolveStore(home / "solves"))
+            score = score_high(source, f"rule-{number}", instances, high, pool, store, reference=reference)
             found.append(np.nan if score.f_hf is None else score.f_hf)
         measurements.append(np.array(found))
     sound = np.flatnonzero(np.isfinite(measurements).all(axis=0))
