@@ -9,7 +9,7 @@ the five best by F_LF; all are means over the measurements. The variant `ceiling
 how well F_HF foretells itself.
 
 Decisions and solves are kept in the directory of `--store`; the same command goes on where it was stopped. F_HF by
-`--cost time` moves with the load of the machine, `--cost nodes` does not. Rules are scored in this process and without
+`--cost time` is controlled, by `--cost nodes` it needs no control. Rules are scored in this process and without
 a limit: read what `--rules` holds.
 """
 
