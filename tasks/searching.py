@@ -53,7 +53,8 @@ def score_trial(work: Callable[[TrialRequest], TrialScore], request: TrialReques
 def measure_reference(work: Callable[[], Reference]) -> Reference:
     """Solve the design instances with RPB, which others are measured by."""
     reference = work()
-    return told(reference, f"{len(reference.results)} solves, {reference.cpu_s:.1f} CPU seconds")
+    solved = sum(result is not None for result in reference.results)
+    return told(reference, f"{solved} of {len(reference.results)} solved, {reference.cpu_s:.1f} CPU seconds")
 
 
 @task(name="score high", task_run_name="score {request.id} high", **TRIED_AGAIN)

@@ -8,6 +8,7 @@ from prefect import flow
 
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import InstancesConfig, RunnerConfig
+from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
@@ -51,8 +52,11 @@ def test_scores_are_told_with_their_numbers_or_reasons(said):
     bad = said(searching.score_low, lambda request, written: LowScore(failure="Loops."), REQUEST, draft())
     assert bad[:2] == ("Loops.", "Rejected")
     request = SolveRequest(id="g00-c00", sample=SAMPLE)
-    high = said(searching.score_high, lambda request: HighScore(f_hf=-2.5, cpu_s=5.0), request)
+    reference = Reference(results=(None,))
+    scored = HighScore(f_hf=-2.5, cpu_s=5.0)
+    high = said(searching.score_high, lambda request, reference: scored, request, reference)
     assert high[:2] == ("F_HF -2.5: 0 solves, 5.0 CPU seconds", None)
+    assert said(searching.measure_reference, lambda: reference)[0] == "0 of 1 solved, 0.0 CPU seconds"
 
 
 @flow(name="working")
