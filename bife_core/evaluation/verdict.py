@@ -46,8 +46,8 @@ def evidence_text(comparison: Comparison) -> str:
     interval = (
         "no interval"
         if comparison.ci_low is None or comparison.ci_high is None
-        else f"{comparison.confidence:.0%} interval {comparison.ci_low:.3f} to {comparison.ci_high:.3f}"
-    ).replace("%", " %")
+        else f"{100 * comparison.confidence:.3g} % interval {comparison.ci_low:.3f} to {comparison.ci_high:.3f}"
+    )
     over = f" after Holm over {comparison.family} tests" if comparison.family > 1 else ""
     count = "1 instance" if comparison.instances == 1 else f"{comparison.instances} instances"
     return (

@@ -24,9 +24,7 @@ def test_the_fewest_instances_are_those_with_which_the_test_can_reach_the_level(
     assert signed_rank_test([1.0] * (fewest - 1), [2.0 + k for k in range(fewest - 1)]) >= alpha
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("instances", [6, 8])
-def test_a_rule_that_is_no_better_is_hardly_ever_promoted(instances: int) -> None:
+def test_a_rule_that_is_no_better_is_hardly_ever_promoted() -> None:
+    """Few experiments here; `python -m bench.gate` makes thousands."""
     rng = np.random.default_rng(1)
-    count = sum(promoted(null_comparison(instances, rng)) for _ in range(200))
-    assert count <= 0.025 * 200
+    assert sum(promoted(null_comparison(8, rng)) for _ in range(80)) <= 2
