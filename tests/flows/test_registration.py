@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from bife_core.presets import with_overrides
-from flows.registration import refusal_notes, register_rule
+from flows.registration import evidence, refusal_notes, register_rule
 from flows.reporting.observer import observing
 from tasks.registry import CHALLENGER, Origin, by_alias
 from tasks.registry.champions import refuse
+from tasks.registry.evidence import weigh
 from tests.flows.conftest import Diary
+from tests.support.measured import summary
 
 
 @pytest.fixture
@@ -33,3 +35,22 @@ def test_a_run_says_why_its_rule_is_no_challenger(smoke, config):
     assert note in diary.notes
     assert "Ada refused it on" in note
     assert "(reads too many features)" in note
+
+
+def test_half_the_nodes_in_twice_the_time_make_no_champion(smoke, config):
+    """Whatever an evaluation was asked to compare, a champion takes less CPU time."""
+    lean = summary([20.0 + 2 * k for k in range(8)], [10.0 + k for k in range(8)], "nodes", rule_nodes=5)
+    assert lean.lead.finding == "better"
+    known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": lean}), Origin())
+    assert known.metric == "nodes"
+    assert (known.metric_ratio, known.ratio) == (pytest.approx(0.5), pytest.approx(2.0))
+    assert weigh(known, None).reason.startswith(
+        "It is not known to be faster than RPB: 2.000 of RPB's CPU time"
+    )
+
+
+def test_a_rule_that_hangs_on_some_models_is_no_champion(smoke, config):
+    hangs = summary([1.0, 1.1, 1.2, 1.3, 1.4, None, None, None], [10.0 + k for k in range(8)])
+    known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": hangs}), Origin())
+    assert (known.solves, known.missing, known.proofs, known.baseline_proofs) == (8, 3, 5, 8)
+    assert weigh(known, None).reason == "It cannot count as faster than RPB: 3 of its 8 solves are missing."

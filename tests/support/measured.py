@@ -1,0 +1,44 @@
+"""Evaluations of solves nobody made: a rule against RPB on as many models as there are numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bife_core.benchmarks.base import Instance
+from bife_core.config import EvaluationConfig
+from bife_core.evaluation.measuring import Cell, Measured
+from bife_core.evaluation.summary import EvaluationSummary, summarise
+from bife_core.methods.loading import load_method
+from bife_core.methods.scip import ScipMethod
+from bife_core.scip.cost import Cost
+from bife_core.scip.solving import SolveResult, SolveSettings
+from bife_core.solves import Solve, Solved, SolveJob, SolveOutcome
+
+RULE, BASELINE = load_method("pseudocost_product"), ScipMethod(name="relpscost")
+METHODS = {RULE.name: RULE, BASELINE.name: BASELINE}
+LIMIT_S = 100.0
+
+
+def solved(method: str, number: int, cpu_s: float | None, *, bound: float = 7.0, nodes: int = 10) -> Measured:
+    """Return a solve of the `number`-th model; one without seconds has failed."""
+    instance = Instance(f"m{number}", Path(f"m{number}.mps"), f"{number:016d}")
+    job = SolveJob.of(instance, METHODS[method], SolveSettings(time_limit_s=LIMIT_S))
+    result = None
+    if cpu_s is not None:
+        status = "optimal" if cpu_s < LIMIT_S else "timelimit"
+        result = SolveResult(
+            instance=instance.name, method=method, seed=0, status=status, nodes=nodes, lp_iterations=5, cpu_s=cpu_s,
+            wall_s=cpu_s, gap=0.0 if status == "optimal" else 0.2, primal_bound=bound, dual_bound=bound,
+            primal_dual_integral=3.0, bound_integral=2.0, branching_s=0.1, versions={},
+        )  # fmt: skip
+    outcome = SolveOutcome(result=result, failure=None if result else "the rule hung.", by_rule=True)
+    return Measured(Cell("CA test", method, Solve.of(job)), Solved(Solve.of(job), outcome))
+
+
+def summary(
+    rule_s: list[float | None], baseline_s: list[float | None], metric: Cost = "time", rule_nodes: int = 10
+) -> EvaluationSummary:
+    measured = [solved(RULE.name, k, s, nodes=rule_nodes) for k, s in enumerate(rule_s)]
+    measured += [solved(BASELINE.name, k, s) for k, s in enumerate(baseline_s)]
+    config = EvaluationConfig(seeds=(0,), time_limit_s=LIMIT_S, metric=metric)
+    return summarise(measured, METHODS, BASELINE.name, config)
