@@ -8,7 +8,7 @@ from bife_core.config import EvaluationConfig
 from bife_core.errors import SolverError
 from bife_core.evaluation.metrics import method_table
 from bife_core.evaluation.summary import summarise
-from bife_core.report import Report, paper_markdown, paper_tables
+from bife_core.report import Report, paper_markdown, paper_tables, render_page
 from bife_core.scip.cost import Cost
 from tests.support.measured import BASELINE, LIMIT_S, METHODS, RULE, solved, summary
 
@@ -24,6 +24,9 @@ def test_a_rule_that_hangs_on_three_of_eight_models_is_not_faster_and_says_so() 
     assert table.loc[("CA test", RULE.name)]["missing"] == 3
     assert table.loc[("CA test", RULE.name)]["solves"] == table.loc[("CA test", BASELINE.name)]["solves"] == 8
     assert "\\*" in paper_markdown(paper_tables(found.frame()))
+    page = render_page(Report(evaluations=(found,)))
+    assert "3 of its 8 solves are missing</td>" in page
+    assert "5 of 8, 3 missing" in page
     told = " ".join(Report(evaluations=(found,)).cautions)
     assert "3 of 16 solves are missing or wrong" in told
 
