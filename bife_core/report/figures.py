@@ -52,7 +52,7 @@ def _results(report: Report) -> Iterator[ReportFigure]:
         "method-costs",
         "results",
         f"{metric.words[0].upper()}{metric.words[1:]} by method",
-        f"Geometric mean over instances, seeds collapsed first, with its {100 * confidence:g} % bootstrap interval.",
+        f"Geometric mean over instances, seeds collapsed first, with its {100 * confidence:.3g} % bootstrap interval.",
         plots.method_costs(_costs(frame, cost), unit=unit, confidence=confidence),
     )
     several = frame["setting"].nunique() > 1
