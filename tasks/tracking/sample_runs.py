@@ -70,7 +70,7 @@ class SampleRuns:
             "kind": "sample" if sample.source else "call",
             "rule_sha": sample.sha or "",
             "parents": " ".join(sample.parents),
-            "outcome": outcome(sample),
+            "outcome": "outraced" if known.high is not None and known.high.outraced else outcome(sample),
             "mlflow.note.content": reports.abstract(sample)[:_LONGEST_NOTE],
         }
         run = self._run(sample.id, tags, known.draft_ms or time_ms)
@@ -129,7 +129,7 @@ def outcome(sample: Sample) -> str:
         return "no_rule"
     if sample.failure is None:
         return "solved" if sample.f_hf is not None else "scored"
-    known = {"duplicate": "duplicate", "screened": "screened_out", "Outraced:": "outraced"}
+    known = {"duplicate": "duplicate", "screened": "screened_out"}
     return known.get(sample.failure.partition(" ")[0], "failed")
 
 
