@@ -198,7 +198,9 @@ def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
     seed = settings.seed % _SEED_RANGE
     params: dict[str, bool | int | float | str] = {
         "randomization/randomseedshift": seed,
+        # Seed 0 leaves the model as its file has it, for that is how people solve it; others permute rows and columns.
         "randomization/permutationseed": seed,
+        "randomization/permutevars": seed > 0,
         "randomization/lpseed": seed,
         "timing/clocktype": 1 if settings.clock == "cpu" else 2,
     }

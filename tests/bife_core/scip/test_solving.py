@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 from pathlib import Path
 
 import pyscipopt
@@ -14,7 +15,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import InstanceError, RuleError, SolverError
 from bife_core.rules import load_rule
 from bife_core.scip.builtin import BUILTIN_METHODS
-from bife_core.scip.solving import SolveResult, SolveSettings, versions
+from bife_core.scip.solving import SolveResult, SolveSettings, apply, versions
 
 
 @pytest.mark.parametrize("method", [*BUILTIN_METHODS, "pseudocost_product", "paper_ca"])
@@ -55,6 +56,22 @@ def test_the_same_seed_gives_the_same_tree(tiny_auctions: list[Instance]) -> Non
     runs = [solve(tiny_auctions[1].path, "paper_ca", seed=3) for _ in range(2)]
     assert runs[0].nodes == runs[1].nodes
     assert runs[0].lp_iterations == runs[1].lp_iterations
+
+
+def test_seed_0_leaves_the_order_of_the_file_and_others_permute_it() -> None:
+    def order(seed: int) -> list[str]:
+        model = pyscipopt.Model()
+        model.hideOutput()
+        variables = [model.addVar(str(number), vtype="B", obj=-1) for number in range(30)]
+        for one, other in itertools.pairwise(variables):
+            model.addCons(one + other <= 1)
+        apply(SolveSettings(seed=seed, params={"presolving/maxrounds": 0}), model)
+        model.presolve()
+        return [variable.name for variable in model.getVars(transformed=True)]
+
+    assert order(0) == [f"t_{number}" for number in range(30)]
+    assert sorted(order(1)) == sorted(order(0))
+    assert len({tuple(order(seed)) for seed in range(3)}) == 3
 
 
 def test_limits_stop_the_solve(golden_dir: Path) -> None:
