@@ -16,10 +16,11 @@ from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.decisions.config import CollectionConfig
 from bife_core.decisions.expert import record_decisions
 from bife_core.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
-from bife_core.errors import DecisionsError
+from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.files import write_whole
 from bife_core.places import compiled_code
+from bife_core.rules import CompiledRule, Rejection, compile_rule, load_rule
 from bife_core.sandbox import Note, WorkerFailure, Workers, submit_repeated
 from bife_core.scip.ecole import import_ecole
 from bife_core.scip.solving import SolveSettings, versions
@@ -66,7 +67,9 @@ class CollectionSummary(Value):
     notes: tuple[str, ...] = ()
 
 
-def _part_path(directory: Path, instance: Instance, config: CollectionConfig) -> Path:
+def _part_path(
+    directory: Path, instance: Instance, config: CollectionConfig, under: CompiledRule | None
+) -> Path:
     facts = {
         "digest": instance.digest,
         "quota": config.decisions_per_instance,
@@ -77,7 +80,7 @@ def _part_path(directory: Path, instance: Instance, config: CollectionConfig) ->
         "columns": N_FEATURES,
         "schema": SCHEMA_VERSION,
         "scip": versions()["scip"],
-    }
+    } | ({"under": under.sha} if under is not None else {})
     key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
     return directory / "parts" / f"{key}.parquet"
 
@@ -129,6 +132,8 @@ def collect_decisions(
 
     Raises
     ------
+    RuleError
+        If the rule of `config.under` cannot be loaded.
     ConfigError
         If Ecole is to extract the features and cannot be imported.
     DecisionsError
@@ -139,6 +144,7 @@ def collect_decisions(
     directory = Path(directory)
     if config.features == "ecole":
         import_ecole()
+    under = None if config.under == "expert" else load_rule(config.under)
     waiting = _instances(benchmark, config.max_instances, pool.workers)
     running: deque[tuple[Instance, Path, Future[Any] | None]] = deque()
     names: list[str] = []
@@ -149,9 +155,10 @@ def collect_decisions(
     cpu_s = 0.0
     while total < config.decisions:
         for instance in islice(waiting, pool.workers - len(running)):
-            path = _part_path(directory, instance, config)
+            path = _part_path(directory, instance, config, under)
             known = _known(path, note)
-            running.append((instance, path, None if known else _start(pool, instance, path, config, note)))
+            future = None if known else _start(pool, instance, path, config, under, note)
+            running.append((instance, path, future))
         if not running:
             break
         instance, path, future = running.popleft()
@@ -227,17 +234,23 @@ def _known(part: Path, note: Note | None) -> bool:
 
 
 def _start(
-    pool: Workers, instance: Instance, part: Path, config: CollectionConfig, note: Note | None
+    pool: Workers,
+    instance: Instance,
+    part: Path,
+    config: CollectionConfig,
+    under: CompiledRule | None,
+    note: Note | None,
 ) -> Future[Any]:
     arguments = {
         "path": str(instance.path),
         "instance": instance.name,
         "part": str(part),
         "config": config.model_dump(mode="json"),
+        "under": under.source if under is not None else None,
     }
     limit_s = 2.0 * config.time_limit_s + _GRACE_S
-    # No rule runs in this call, so it may add to the code compiled for all processes.
-    written = [part.parent, compiled_code()]
+    # Where no rule runs the call may add to the code compiled for all processes.
+    written = [part.parent, compiled_code()] if under is None else [part.parent]
     for directory in written:
         directory.mkdir(parents=True, exist_ok=True)
     return submit_repeated(
@@ -251,9 +264,14 @@ def _start(
     )
 
 
-def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[str, Any]:
+def work(
+    path: str, instance: str, part: str, config: dict[str, Any], under: str | None = None
+) -> dict[str, Any]:
     """Collect from one instance in this process; what `collect_decisions` calls in a worker."""
     options = CollectionConfig.model_validate(config)
+    rule = compile_rule(under) if under is not None else None
+    if isinstance(rule, Rejection):
+        raise RuleError(rule.reason)
     began = time.process_time()
     recording = record_decisions(
         Path(path),
@@ -262,6 +280,7 @@ def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[st
         quota=options.decisions_per_instance,
         expert_probability=options.expert_probability,
         features=options.features,
+        under=rule,
     )
     end = {
         "status": recording.status,

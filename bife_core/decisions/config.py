@@ -18,7 +18,16 @@ class CollectionConfig(Value):
         None, ge=1, description="Decisions taken from one instance at most; None takes all it gives."
     )
     expert_probability: float = Field(
-        1.0, gt=0, le=1, description="Chance that a node is given to the expert; others follow pseudocosts."
+        1.0,
+        gt=0,
+        le=1,
+        description="Chance that a node is given to the expert; the others are left to pseudocosts, or to the rule of "
+        "`under`.",
+    )
+    under: str = Field(
+        "expert",
+        description="Who branches where decisions are recorded: 'expert', or a rule (its file, name or models:/ "
+        "reference), so that they come from nodes such a rule meets.",
     )
     time_limit_s: float = Field(600.0, gt=0, description="CPU seconds spent on one instance at most.")
     seed: int = Field(0, ge=0, description="Seed of the choice of expert nodes and of the solver.")

@@ -13,13 +13,17 @@ import pyscipopt
 
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import SolverError
+from bife_core.rules import CompiledRule
+from bife_core.scip.branching import attach
 from bife_core.scip.ecole import EcoleExtractor
 from bife_core.scip.extractor import FeatureExtractor
 from bife_core.scip.lp_branchrule import LpBranchrule
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import INTERRUPTED, SolveSettings, apply, optimize
 
-_PRIORITY: Final = 10_000_000
+_PRIORITY: Final = 20_000_000
+"""Above that of a rule, which branches where the expert only looks on."""
+_PSCOST_PRIORITY: Final = 9_999_999
 _NO_LIMIT: Final = 2**31 - 1
 _INFEASIBLE_GAIN: Final = 1e20
 """Bound gain of an infeasible child while no incumbent bounds it: SCIP's infinity."""
@@ -110,7 +114,10 @@ class _Expert(LpBranchrule):
         probability: float,
         rng: np.random.Generator,
         extractor: Callable[[pyscipopt.Model], FeatureExtractor | EcoleExtractor],
+        *,
+        looks_on: bool,
     ) -> None:
+        self.looks_on = looks_on
         self.instance = instance
         self.extractor_of = extractor
         self.quota = quota
@@ -150,9 +157,11 @@ class _Expert(LpBranchrule):
                     instance=(self.instance,),
                 )
             )
-        model.branchVar(variables[int(np.argmax(found.scores))])
         if self.quota is not None and len(self.decisions) >= self.quota:
             model.interruptSolve()
+        if self.looks_on:
+            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+        model.branchVar(variables[int(np.argmax(found.scores))])
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
 
 
@@ -164,8 +173,9 @@ def record_decisions(
     quota: int | None,
     expert_probability: float,
     features: Literal["bife", "ecole"] = "bife",
+    under: CompiledRule | None = None,
 ) -> Recording:
-    """Solve one model under the expert and return its decisions and how the solve ended.
+    """Solve one model under the expert, or a rule, and return the expert's decisions and how the solve ended.
 
     Parameters
     ----------
@@ -181,6 +191,9 @@ def record_decisions(
         Chance that the expert is asked at a node; the other nodes follow pseudocosts. The root is always asked.
     features : {"bife", "ecole"}
         Who extracts the features that are recorded.
+    under : CompiledRule, optional
+        Who branches, instead of the expert and of pseudocosts: then decisions come from nodes such a rule meets
+        (DAgger; Ross, Gordon and Bagnell, 2011).
 
     Notes
     -----
@@ -197,9 +210,11 @@ def record_decisions(
     apply(settings, model)
     rng = np.random.default_rng(settings.seed)
     extractor = EcoleExtractor if features == "ecole" else FeatureExtractor
-    expert = _Expert(instance, quota, expert_probability, rng, extractor)
+    expert = _Expert(instance, quota, expert_probability, rng, extractor, looks_on=under is not None)
     model.includeBranchrule(expert, "expert", "strong branching, recorded", _PRIORITY, -1, 1.0)
-    model.setParam("branching/pscost/priority", _PRIORITY - 1)
+    model.setParam("branching/pscost/priority", _PSCOST_PRIORITY)
+    if under is not None:
+        attach(model, under)
     optimize(model, f"collecting decisions from {path.name}")
     status = model.getStatus()
     if status in INTERRUPTED and (quota is None or len(expert.decisions) < quota):

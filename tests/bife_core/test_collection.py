@@ -13,7 +13,7 @@ from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.expert import record_decisions
 from bife_core.decisions.recorded import Decisions
-from bife_core.errors import DecisionsError
+from bife_core.errors import DecisionsError, RuleError
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveSettings
 from tests.support import awkward
@@ -79,6 +79,28 @@ def test_the_expert_takes_the_largest_score_and_may_share_nodes_with_pseudocosts
     assert mixed.node.tolist() != followed.node.tolist()
     again = record_decisions(path, "x", settings=settings, quota=None, expert_probability=0.3).decisions
     assert again.digest == mixed.digest
+
+
+def test_decisions_can_be_recorded_where_a_rule_branches(
+    auctions: Benchmark, pool: WorkerPool, tmp_path: Path
+) -> None:
+    rule = tmp_path / "rule.py"
+    rule.write_text("def candidate_variable_score(f): return -f[20] * f[21]\n")
+    config = CollectionConfig(decisions=9, decisions_per_instance=9, time_limit_s=60)
+    expert = Decisions.load(collect_decisions(auctions, config, tmp_path, pool).path)
+    under = config.model_copy(update={"under": str(rule)})
+    summary = collect_decisions(auctions, under, tmp_path, pool)
+    followed = Decisions.load(summary.path)
+    # The same roots, scored alike; below them the tree of the worst pseudocosts.
+    roots = [decisions.take(1).scores for decisions in (expert, followed)]
+    np.testing.assert_array_equal(*roots)
+    assert followed.digest != expert.digest
+
+    rule.write_text("def candidate_variable_score(f): return f[20] * f[21]\n")
+    assert collect_decisions(auctions, under, tmp_path, pool).digest != summary.digest
+    rule.write_text("def candidate_variable_score(f): return open('x')\n")
+    with pytest.raises(RuleError, match="open"):
+        collect_decisions(auctions, under, tmp_path, pool)
 
 
 def test_a_quota_stops_the_solve(tiny_auctions: list[Instance]) -> None:
