@@ -64,6 +64,8 @@ def score_high(
     """Solve the design instances with a rule."""
     score = work(request, reference)
     solves = f"{len(score.results)} solves, {score.cpu_s:.1f} CPU seconds"
+    if score.outraced is not None:
+        return _judged(score, f"Given up in its race: {score.outraced}; {solves}")
     return _judged(score, f"F_HF {score.f_hf:.4g}: {solves}" if score.f_hf is not None else "")
 
 

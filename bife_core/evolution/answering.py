@@ -346,7 +346,13 @@ class Answering:
                 continue
             score = self.solves[request.id] = self._solves[request.id]
             self._ledger.solved(request.id, score.cpu_s, score.f_hf)
-            yield SolveAnswer(id=request.id, f_hf=score.f_hf, failure=score.failure, costs=score.costs)
+            yield SolveAnswer(
+                id=request.id,
+                f_hf=score.f_hf,
+                outraced=score.outraced,
+                failure=score.failure,
+                costs=score.costs,
+            )
 
     def _measured_by(self) -> Reference:
         """Return RPB's solves of the design instances, made before the first rule is solved with."""

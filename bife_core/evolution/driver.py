@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from statistics import geometric_mean
 
 from bife_core.agreement import contradictions
 from bife_core.evolution import files
@@ -193,6 +194,8 @@ class Driver:
         return EvolutionState(
             **dict(summary),
             budget=self._budget,
+            outraced=sum(sample.outraced is not None for sample in samples),
+            slowdown=self._slowdown(summary.generation),
             last_failure=next((sample.failure for sample in reversed(samples) if sample.failure), None),
             spending=self._workshop.account.spending(),
             elapsed_s=elapsed_s,
@@ -200,6 +203,12 @@ class Driver:
             rules=samples,
             curve=self._ledger.total(other_s=0.0, wall_s=0.0).curve,
         )
+
+    def _slowdown(self, generation: int) -> float | None:
+        own = {sample.id for sample in self._search.samples if sample.generation == generation}
+        measured = [score.slowdown for name, score in self._answering.solves.items() if name in own]
+        known = [slow for slow in measured if slow is not None]
+        return geometric_mean(known) if known else None
 
     def _outcome(self) -> Evolution:
         """Write down and return what the search ended with."""

@@ -13,6 +13,11 @@ class EvolutionState(GenerationSummary):
     ----------
     budget : int
         Rules to be sampled in all.
+    outraced : int
+        Rules given up in their races so far.
+    slowdown : float or None
+        How many times slower the machine was during this generation's solves than during RPB's, in the geometric mean;
+        None where nothing was solved or seconds are not controlled.
     last_failure : str or None
         Why the latest sample without a valid rule is none.
     elapsed_s, remaining_s : float
@@ -24,6 +29,8 @@ class EvolutionState(GenerationSummary):
     """
 
     budget: int
+    outraced: int = 0
+    slowdown: float | None = None
     last_failure: str | None = None
     spending: Spending
     elapsed_s: float

@@ -33,9 +33,9 @@ class HighScore(Value):
     raw_f_hf : float or None
         The same of seconds as the clock showed them.
     failure : str or None
-        What the rule did wrong, or that it was outraced; a fault of the solver is none of the rule's.
-    outraced : bool
-        Whether it was given up because it could not be expected to beat the rule it had to.
+        What the rule did wrong; a fault of the solver is none of the rule's.
+    outraced : str or None
+        Why it was given up: it could not be expected to beat the rule it had to. Nothing is wrong with it.
     costs : tuple of (float or None)
         Cost of each design instance, in order; None where it was set aside or not solved to the end any more.
     slowdown : float or None
@@ -51,7 +51,7 @@ class HighScore(Value):
     f_hf: float | None = None
     raw_f_hf: float | None = None
     failure: str | None = None
-    outraced: bool = False
+    outraced: str | None = None
     costs: tuple[float | None, ...] = ()
     slowdown: float | None = None
     results: tuple[SolveResult, ...] = ()
@@ -180,13 +180,14 @@ class _Measurement:
         own, other = [costs[place] for place in shared], [against[place] for place in shared]
         return lost(own, other, math.fsum(against.values()), self.config.mean)
 
-    def score(self, *, failure: str | None = None, outraced: bool = False) -> HighScore:
-        """Return what is known; without a failure all solves have to be done."""
+    def score(self, *, failure: str | None = None, outraced: str | None = None) -> HighScore:
+        """Return what is known; unless it failed or was outraced, all solves have to be done."""
         whole = {place: self.results[place] for place in sorted(self.results) if place not in self.censored}
         costs, slow = self.costs(), list(self.slowdowns().values())
+        out = failure is not None or outraced is not None
         return HighScore(
-            f_hf=None if failure else -mean_cost([costs[place] for place in whole], self.config),
-            raw_f_hf=None if failure else high_fidelity(list(whole.values()), self.config),
+            f_hf=None if out else -mean_cost([costs[place] for place in whole], self.config),
+            raw_f_hf=None if out else high_fidelity(list(whole.values()), self.config),
             failure=failure,
             outraced=outraced,
             costs=tuple(costs[place] if place in whole else None for place in range(len(self.instances))),
@@ -248,7 +249,7 @@ def score_high(
             if fault is not None:
                 return done.score(failure=fault)
             if reason := done.outraced():
-                return done.score(failure=f"Outraced: {reason}.", outraced=True)
+                return done.score(outraced=reason)
         cut_short = sorted(done.censored)
         fault = done.solve(cut_short, [config.time_limit_s] * len(cut_short))
     except RuleError as error:

@@ -37,6 +37,8 @@ class Sample(Value):
         Hash of what the rule chose in the recorded decisions; two rules of one behaviour are twins.
     f_lf, f_hf : float or None
         Low and high fidelity, higher is better; None while unknown.
+    outraced : str or None
+        Why a valid rule was given up while it was being solved with and has no F_HF, as half a sentence.
     failure : str or None
         Why the sample is out, as one sentence; None for a valid rule.
     """
@@ -52,6 +54,7 @@ class Sample(Value):
     behaviour: str | None = None
     f_lf: float | None = None
     f_hf: float | None = None
+    outraced: str | None = None
     failure: str | None = None
 
     @property
@@ -189,6 +192,8 @@ class SolveAnswer(Value):
 
     Attributes
     ----------
+    outraced : str or None
+        Why the rule was given up, if it is known to be worse than the one it had to beat.
     costs : tuple of (float or None)
         Cost of each design instance, in order; None where there is none. Empty if nobody says.
     """
@@ -196,6 +201,7 @@ class SolveAnswer(Value):
     kind: Literal["solve"] = "solve"
     id: str
     f_hf: float | None = None
+    outraced: str | None = None
     failure: str | None = None
     costs: tuple[float | None, ...] = ()
 

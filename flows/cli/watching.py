@@ -202,10 +202,12 @@ def cells(state: EvolutionState) -> dict[str, str]:
         "best F_HF": number(state.best_f_hf),
         "elites": str(state.n_elites),
         "tau": number(state.tau, 3),
-        "failures": str(state.failures_total),
+        "lost races": str(state.outraced or "-"),
+        "load": "-" if state.slowdown is None else f"{state.slowdown:.2f}",
+        "fails": str(state.failures_total),
         "tokens": f"{tokens:,}" if tokens else "-",
-        "cost": "-" if spent.cost_usd is None else f"${spent.cost_usd:.4f}",
-        "elapsed": duration(state.elapsed_s),
+        "cost": "-" if spent.cost_usd is None else f"${spent.cost_usd:.2f}",
+        "time": duration(state.elapsed_s),
         "left": duration(state.remaining_s) if state.remaining_s > 0 else "-",
     }
 

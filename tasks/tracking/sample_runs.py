@@ -70,7 +70,7 @@ class SampleRuns:
             "kind": "sample" if sample.source else "call",
             "rule_sha": sample.sha or "",
             "parents": " ".join(sample.parents),
-            "outcome": "outraced" if known.high is not None and known.high.outraced else outcome(sample),
+            "outcome": outcome(sample),
             "mlflow.note.content": reports.abstract(sample)[:_LONGEST_NOTE],
         }
         run = self._run(sample.id, tags, known.draft_ms or time_ms)
@@ -127,6 +127,8 @@ def outcome(sample: Sample) -> str:
     """Return in one word what became of a sample, for filters."""
     if not sample.source:
         return "no_rule"
+    if sample.outraced is not None:
+        return "outraced"
     if sample.failure is None:
         return "solved" if sample.f_hf is not None else "scored"
     known = {"duplicate": "duplicate", "screened": "screened_out"}

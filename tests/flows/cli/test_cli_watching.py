@@ -25,6 +25,8 @@ def state(generation=0, **changes):
         "n_elites": 4,
         "tau": 0.2871,
         "failures_total": 2,
+        "outraced": 5,
+        "slowdown": 1.037,
         "last_failure": "Line 3: a rule may\nimport numpy and math only, not os.",
         "spending": Spending(
             calls=16, prompt_tokens=12000, completion_tokens=3456, cost_usd=Decimal("0.0123")
@@ -53,20 +55,34 @@ def test_a_row_holds_what_the_table_promises():
         "best F_HF": "-1.357",
         "elites": "4",
         "tau": "0.287",
-        "failures": "2",
+        "lost races": "5",
+        "load": "1.04",
+        "fails": "2",
         "tokens": "15,456",
-        "cost": "$0.0123",
-        "elapsed": "1:15",
+        "cost": "$0.01",
+        "time": "1:15",
         "left": "1:06:40",
     }
 
 
 def test_what_is_unknown_is_a_dash():
-    row = cells(state(best_f_lf=None, best_f_hf=None, tau=None, spending=Spending(), remaining_s=0.0))
+    row = cells(
+        state(
+            best_f_lf=None,
+            best_f_hf=None,
+            tau=None,
+            outraced=0,
+            slowdown=None,
+            spending=Spending(),
+            remaining_s=0.0,
+        )
+    )
     assert {name for name, text in row.items() if text == "-"} == {
         "best F_LF",
         "best F_HF",
         "tau",
+        "lost races",
+        "load",
         "tokens",
         "cost",
         "left",
@@ -86,8 +102,8 @@ def test_plain_output_is_one_line_a_generation_without_control_codes():
     lines = console.file.getvalue().splitlines()
     assert lines == [
         "evolution: 100 samples by openai",
-        "generation 3: samples 28/100, best F_LF 0.353, best F_HF -1.357, elites 4, tau 0.287, failures 2, "
-        "tokens 15,456, cost $0.0123, elapsed 1:15, left 1:06:40",
+        "generation 3: samples 28/100, best F_LF 0.353, best F_HF -1.357, elites 4, tau 0.287, lost races 5, "
+        "load 1.04, fails 2, tokens 15,456, cost $0.01, time 1:15, left 1:06:40",
         "last failure: Line 3: a rule may import numpy and math only, not os.",
         "note: Twice told.",
     ]
