@@ -6,15 +6,18 @@ from the rest. Each is solved with on the design instances once for each of `--s
 One JSON object a line, first what the family's decisions are, then one for each measure with Kendall's tau between F_LF
 and F_HF, its 95 % bootstrap interval over rules, and `top5`, the share of the five best rules by F_HF that are among
 the five best by F_LF; all are means over the measurements. The variant `ceiling` is the same between two measurements:
-how well F_HF foretells itself.
+how well F_HF foretells itself. With `--recollect` the measures are also taken on decisions recorded in the trees of the
+rule of best F_HF (`collection.under`), which is then left out of them.
 
-Decisions and solves are kept in the directory of `--store`; the same command goes on where it was stopped. F_HF by
+Decisions and solves are kept in the directory of `--store`, and all costs in its folder `costs`, a row for each rule
+and a column for each instance, for `bench.racing`; the same command goes on where it was stopped. F_HF by
 `--cost time` is controlled, by `--cost nodes` it needs no control. Rules are scored in this process and without
 a limit: read what `--rules` holds.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -29,6 +32,7 @@ from scipy.stats import kendalltau
 from bench.acceptance import offline, recorded
 from bench.options import benchmark_of, parse
 from bench.search_cost import home_of
+from bife_core.benchmarks.base import Benchmark
 from bife_core.config import CollectionConfig, HighFidelityConfig
 from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.recorded import Decisions
@@ -37,6 +41,7 @@ from bife_core.fidelity.control import measure_reference
 from bife_core.fidelity.high import score_high
 from bife_core.fidelity.low import scores_of
 from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows
+from bife_core.files import write_whole
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.sandbox import WorkerPool
 from bife_core.solves import SolveStore
@@ -57,6 +62,7 @@ def main() -> None:
         decisions=1000,
         time_limit=60.0,
         cost="time",
+        recollect=False,
         store=None,
         workers=1,
     )
@@ -80,13 +86,16 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[di
         high = HighFidelityConfig(
             instances=len(instances), cost=options.cost, time_limit_s=options.time_limit, seed=seed
         )
-        found = []
+        found: list[float] = []
+        costs: list[Sequence[float | None]] = []
         store = SolveStore(home / "solves")
         reference = measure_reference(instances, high, pool, store)
         for number, source in enumerate(rules):
             print(f"{family}, seed {seed}: rule {number + 1} of {len(rules)}", file=sys.stderr, flush=True)
             score = score_high(source, f"rule-{number}", instances, high, pool, store, reference=reference)
             found.append(np.nan if score.f_hf is None else score.f_hf)
+            costs.append(score.costs)
+        write_whole(home / "costs" / f"{family}-{seed}.json", json.dumps(costs))
         measurements.append(np.array(found))
     sound = np.flatnonzero(np.isfinite(measurements).all(axis=0))
     f_hf = [values[sound] for values in measurements]
@@ -100,7 +109,19 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[di
         }
     ]
     every = list(rules.values())
-    scores = [every[number] for number in sound]
+    lines += foretold_by_measures(decisions, [every[number] for number in sound], f_hf)
+    if options.recollect:
+        lines += recollected(benchmark, [list(rules)[number] for number in sound], f_hf, options, home, pool)
+    if len(f_hf) > 1:
+        lines.append({"variant": "ceiling"} | foretold(list(combinations(f_hf, 2))))
+    return lines
+
+
+def foretold_by_measures(
+    decisions: Decisions, scores: Sequence[Values], f_hf: Sequence[Values]
+) -> list[dict[str, Any]]:
+    """Return a line for each measure of F_LF, from the rules' scores of all candidates."""
+    lines: list[dict[str, Any]] = []
     for measure in MEASURES:
         try:
             yardstick = Yardstick(decisions, measure)
@@ -109,9 +130,30 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[di
             continue
         f_lf = np.array([yardstick.f_lf(each, chosen_rows(each, decisions.offsets)) for each in scores])
         lines.append({"variant": measure} | foretold([(f_lf, one) for one in f_hf]))
-    if len(f_hf) > 1:
-        lines.append({"variant": "ceiling"} | foretold(list(combinations(f_hf, 2))))
     return lines
+
+
+def recollected(
+    benchmark: Benchmark,
+    sources: Sequence[str],
+    f_hf: Sequence[Values],
+    options: Any,
+    home: Path,
+    pool: WorkerPool,
+) -> list[dict[str, Any]]:
+    """Return the lines of the measures on decisions that are recorded where the best rule branches."""
+    best = int(np.argmax(f_hf[0]))
+    rule = home / f"{hashlib.sha256(sources[best].encode()).hexdigest()[:12]}.py"
+    rule.write_text(sources[best], encoding="utf-8")
+    collection = CollectionConfig(decisions=options.decisions, under=str(rule))
+    decisions = Decisions.load(
+        collect_decisions(benchmark, collection, home / "decisions" / benchmark.name, pool).path
+    )
+    kept = [number for number in range(len(sources)) if number != best]
+    compiled = [compile_rule(sources[number]) for number in kept]
+    scores = [scores_of(one, decisions) for one in compiled if not isinstance(one, Rejection)]
+    lines = foretold_by_measures(decisions, scores, [values[kept] for values in f_hf])
+    return [line | {"variant": f"{line['variant']}, under the best rule"} for line in lines]
 
 
 def different_rules(decisions: Decisions, count: int, answers: str | None) -> dict[str, Values]:

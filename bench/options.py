@@ -26,8 +26,11 @@ def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, nargs="+", default=defaults.pop("seeds", [0]), help="SCIP seeds")
     parser.add_argument("--size", default="test", help="instance size: tiny, test or transfer")
     for name, value in defaults.items():
-        kind = str if value is None else type(value)
-        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=value)
+        option = f"--{name.replace('_', '-')}"
+        if value is False:
+            parser.add_argument(option, action="store_true")
+        else:
+            parser.add_argument(option, type=str if value is None else type(value), default=value)
     return parser.parse_args()
 
 

@@ -36,9 +36,6 @@ from bife_core.search import (
 )
 from bife_core.search.config import SearchConfig
 
-RELIABILITY: Final = 0.9
-"""Correlation of F_HF with the true quality."""
-
 SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "paper": {},
     "quantile 0.5": {"threshold_quantile": 0.5},
@@ -60,6 +57,7 @@ class Toy:
     seed: int
     correlation: float
     heritability: float
+    reliability: float
     traits: dict[str, tuple[float, float]] = field(default_factory=dict)
     solved: list[tuple[float, float]] = field(default_factory=list)
     """F_HF and true quality, in the order solved."""
@@ -75,10 +73,10 @@ class Toy:
                     mix(*pair, self.heritability) for pair in zip(parents, (quality, habit), strict=True)
                 )
             self.traits[request.id] = (quality, habit)
-            f_lf = mix(quality, habit, self.correlation / RELIABILITY)
+            f_lf = mix(quality, habit, self.correlation / self.reliability)
             return SampleAnswer(id=request.id, sha=request.id, f_lf=f_lf)
         quality, _ = self.traits[request.id]
-        f_hf = mix(quality, rng.standard_normal(), RELIABILITY)
+        f_hf = mix(quality, rng.standard_normal(), self.reliability)
         self.solved.append((f_hf, quality))
         return SolveAnswer(id=request.id, f_hf=f_hf)
 
@@ -114,11 +112,13 @@ def interval(differences: ArrayLike) -> list[float]:
     return [round(one, 2) for one in (mean, mean - half, mean + half)]
 
 
-def study(correlation: float, heritability: float, seeds: range) -> Iterator[dict[str, Any]]:
+def study(
+    correlation: float, heritability: float, reliability: float, seeds: range
+) -> Iterator[dict[str, Any]]:
     """Yield a row for each setting."""
     paper: list[Toy] = []
     for name, settings in SETTINGS.items():
-        toys = [Toy(seed, correlation, heritability) for seed in seeds]
+        toys = [Toy(seed, correlation, heritability, reliability) for seed in seeds]
         stuck = [locked(play(toy, settings)) for toy in toys]
         paper = paper or toys
         gains = [
@@ -144,10 +144,13 @@ def main() -> None:
     )
     parser.add_argument("--correlations", type=float, nargs="+", default=[0.1, 0.4, 0.7])
     parser.add_argument("--heritability", type=float, default=0.5)
+    parser.add_argument(
+        "--reliability", type=float, default=0.9, help="correlation of F_HF with the true quality"
+    )
     parser.add_argument("--runs", type=int, default=200, help="seeds, from 0 on")
     options = parser.parse_args()
     for correlation in options.correlations:
-        for row in study(correlation, options.heritability, range(options.runs)):
+        for row in study(correlation, options.heritability, options.reliability, range(options.runs)):
             print(json.dumps(row), flush=True)
 
 

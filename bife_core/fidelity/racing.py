@@ -10,7 +10,7 @@ import numpy as np
 
 from bife_core.stats import ratio, signed_rank_test
 
-_ALPHA: Final = 0.05
+ALPHA: Final = 0.05
 """One-sided level at which a rule that is worse so far is given up."""
 
 _LEAST: Final = 1e-9
@@ -34,12 +34,13 @@ def lost(
     to_beat: Sequence[float],
     total_to_beat: float,
     mean: Literal["arithmetic", "geometric"],
+    alpha: float = ALPHA,
 ) -> str | None:
     """Return why a rule cannot be expected to beat another any more, as half a sentence, or None.
 
     It has lost for certain once its costs so far exceed all of the other's; and by the exact paired test once it is
-    dearer in the mean and the one-sided p-value is below 5 %. Costs of solves that were cut short count with what they
-    had cost by then, so that a rule is never given up for more than it is known to cost.
+    dearer in the mean and the one-sided p-value is below `alpha`. Costs of solves that were cut short count with what
+    they had cost by then, so that a rule is never given up for more than it is known to cost.
 
     Parameters
     ----------
@@ -47,6 +48,8 @@ def lost(
         Costs of the rule, and of the one it has to beat, on the instances solved so far.
     total_to_beat : float
         Sum of the other's costs on all instances of the race.
+    alpha : float
+        One-sided level of the test.
 
     Examples
     --------
@@ -64,4 +67,4 @@ def lost(
     if mean == "arithmetic" and math.fsum(own) > max(total_to_beat, math.fsum(other)):
         return f"{said}, more than the other on all of them"
     one_sided = signed_rank_test(own, other) / 2
-    return f"{said}, p = {one_sided:.2g}" if times > 1 and one_sided < _ALPHA else None
+    return f"{said}, p = {one_sided:.2g}" if times > 1 and one_sided < alpha else None
