@@ -46,7 +46,7 @@ class HighFidelityConfig(Value):
     race: bool = Field(
         True, description="Whether a rule is given up once it is known to be worse than the worst elite."
     )
-    heat: int = Field(4, ge=1, description="Instances of a race that are solved before the next look at it.")
+    heat: int = Field(2, ge=1, description="Instances of a race that are solved before the next look at it.")
     cap: float | None = Field(
         4.0,
         gt=1,

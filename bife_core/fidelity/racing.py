@@ -7,13 +7,20 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 import numpy as np
+from scipy.special import stdtr
 
-from bife_core.stats import ratio, signed_rank_test
 
 ALPHA: Final = 0.05
 """One-sided level at which a rule that is worse so far is given up."""
 
 _LEAST: Final = 1e-9
+
+_LEAST_INSTANCES: Final = 2
+
+_SPREAD: Final = 0.15
+"""Standard deviation over instances of the logarithm of two rules' ratio that is expected before any is seen."""
+_SPREAD_WEIGHT: Final = 2
+"""Ratios that this expectation counts as."""
 
 
 def heats(positions: Sequence[int], size: int, seed: int) -> Iterator[tuple[int, ...]]:
@@ -38,9 +45,11 @@ def lost(
 ) -> str | None:
     """Return why a rule cannot be expected to beat another any more, as half a sentence, or None.
 
-    It has lost for certain once its costs so far exceed all of the other's; and by the exact paired test once it is
-    dearer in the mean and the one-sided p-value is below `alpha`. Costs of solves that were cut short count with what
-    they had cost by then, so that a rule is never given up for more than it is known to cost.
+    It has lost for certain once its costs so far exceed all of the other's; and by a paired t-test on the logarithms of
+    the ratios, once it is dearer in the mean, on two instances at least, and the one-sided p-value is below `alpha`.
+    Two ratios alone would say little of how much they vary, so the variance is pulled towards that of `_SPREAD`.
+    Costs of solves that were cut short count with what they had cost by then, so that a rule is never given up for more
+    than it is known to cost.
 
     Parameters
     ----------
@@ -57,14 +66,20 @@ def lost(
     'it took 4.5 times as much on 1 instance, more than the other on all of them'
     >>> lost([1.0, 3.0], [2.0, 2.0], 8.0, "arithmetic")
     >>> lost([3.0] * 6, [2.0] * 6, 80.0, "arithmetic")
-    'it took 1.5 times as much on 6 instances, p = 0.016'
+    'it took 1.5 times as much on 6 instances, p = 2.6e-06'
     """
-    own = [max(cost, _LEAST) for cost in costs]
-    other = [max(cost, _LEAST) for cost in to_beat]
-    times = math.fsum(own) / math.fsum(other) if mean == "arithmetic" else ratio(own, other)
+    own = np.maximum(costs, _LEAST)
+    other = np.maximum(to_beat, _LEAST)
+    logarithms = np.log(own / other)
+    mean_ratio = float(own.sum() / other.sum() if mean == "arithmetic" else np.exp(logarithms.mean()))
     counted = "1 instance" if len(own) == 1 else f"{len(own)} instances"
-    said = f"it took {times:.3g} times as much on {counted}"
-    if mean == "arithmetic" and math.fsum(own) > max(total_to_beat, math.fsum(other)):
+    said = f"it took {mean_ratio:.3g} times as much on {counted}"
+    if mean == "arithmetic" and own.sum() > max(total_to_beat, other.sum()):
         return f"{said}, more than the other on all of them"
-    one_sided = signed_rank_test(own, other) / 2
-    return f"{said}, p = {one_sided:.2g}" if times > 1 and one_sided < alpha else None
+    if mean_ratio <= 1 or len(own) < _LEAST_INSTANCES:
+        return None
+    freedom = len(own) - 1 + _SPREAD_WEIGHT
+    deviations = float(((logarithms - logarithms.mean()) ** 2).sum())
+    variance = (deviations + _SPREAD_WEIGHT * _SPREAD**2) / freedom
+    p = float(stdtr(freedom, -logarithms.mean() / math.sqrt(variance / len(own))))
+    return f"{said}, p = {p:.2g}" if p < alpha else None

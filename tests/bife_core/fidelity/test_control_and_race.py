@@ -123,10 +123,13 @@ def test_heats_hold_every_instance_once_in_an_order_of_the_seed() -> None:
     assert first == list(heats(range(10), 4, seed=3)) != list(heats(range(10), 4, seed=4))
 
 
-def test_a_race_is_lost_by_certainty_or_by_the_exact_test() -> None:
+def test_a_race_is_lost_by_certainty_or_by_the_paired_test() -> None:
     assert lost([5.0], [1.0], 4.0, "arithmetic")
     assert lost([5.0], [1.0], 4.0, "geometric") is None, "a geometric mean may still come right"
-    assert lost([1.2] * 5, [1.0] * 5, 100.0, "arithmetic") is not None, "p = 1/32"
-    assert lost([1.2] * 4, [1.0] * 4, 100.0, "arithmetic") is None
+    assert lost([9.0], [1.0], 100.0, "arithmetic") is None, "one instance tells nothing"
+    assert lost([1.5] * 2, [1.0] * 2, 100.0, "arithmetic") is not None
+    assert lost([1.1] * 2, [1.0] * 2, 100.0, "arithmetic") is None, "two rules differ by that on any instance"
+    assert lost([1.1] * 9, [1.0] * 9, 100.0, "arithmetic") is not None
+    assert lost([3.0, 1.0, 3.0, 1.0], [1.0, 2.5, 1.0, 2.5], 100.0, "arithmetic") is None, "they take turns"
     assert lost([0.5] * 8, [1.0] * 8, 100.0, "arithmetic") is None
     assert lost([0.0, 0.0], [0.0, 0.0], 0.0, "arithmetic") is None
