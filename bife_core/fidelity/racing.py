@@ -9,7 +9,6 @@ from typing import Final, Literal
 import numpy as np
 from scipy.special import stdtr
 
-
 ALPHA: Final = 0.05
 """One-sided level at which a rule that is worse so far is given up."""
 
