@@ -19,7 +19,8 @@ from bife_core.search import SEARCHES, WrittenRequest
 
 
 def small(**overrides: Any) -> PipelineConfig:
-    settings = {"search__samples": 5, "search__initial": 3, "search__population": 2} | overrides
+    few = {"search__samples": 5, "search__initial": 3, "search__population": 2}
+    settings = few | {"search__threshold_share": 1.0} | overrides  # all rules race, and some are given up
     dotted = {name.replace("__", "."): value for name, value in settings.items()}
     return bife_core.with_overrides(bife_core.preset("smoke"), dotted)
 
@@ -55,7 +56,8 @@ def kinds(folder: Path) -> list[str]:
 
 
 def told(evolution: bife_core.Evolution) -> list[Any]:
-    return [(sample.id, sample.sha, sample.f_lf, sample.f_hf, sample.failure) for sample in evolution.samples]
+    fields = ("id", "sha", "f_lf", "f_hf", "outraced", "failure")
+    return [tuple(getattr(sample, field) for field in fields) for sample in evolution.samples]
 
 
 def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution) -> None:
@@ -84,6 +86,7 @@ def test_a_second_call_does_nothing_again(whole: bife_core.Evolution, data: dict
 def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
     share: float, whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
 ) -> None:
+    assert any(sample.outraced for sample in whole.samples)
     journal = (whole.folder / JOURNAL).read_bytes()
     shutil.copytree(whole.folder / "solves", tmp_path / "solves")
     (tmp_path / JOURNAL).write_bytes(journal[: int(share * len(journal))])
