@@ -13,6 +13,7 @@ from bife_core.config import InstancesConfig
 from bife_core.evolution import content_of
 from bife_core.values import Value
 from tasks.home import project_home
+from tasks.progress import progress_listener
 
 
 class InstanceSet(Value):
@@ -43,7 +44,7 @@ class InstanceSet(Value):
 @lru_cache(maxsize=8)
 def benchmark(config: InstancesConfig) -> Benchmark:
     """Return the benchmark a configuration names; a folder is screened once per process."""
-    return open_benchmark(config, project_home().instances)
+    return open_benchmark(config, project_home().instances, progress_listener())
 
 
 @task(name="instances", task_run_name="instances {split}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bife_core.benchmarks.base import SPLITS, Instance, Split
-from bife_core.benchmarks.screening import ModelFacts, screen
+from bife_core.benchmarks.screening import ModelFacts, screen_all
+from bife_core.benchmarks.unpacking import ARCHIVES, unpacked
 from bife_core.errors import ConfigError, InstanceError
 from bife_core.scip.reading import EXPECTED_FILES, model_format
 
@@ -36,6 +37,17 @@ _PLANS: tuple[tuple[int, tuple[tuple[Split, ...], ...], str], ...] = (
     ),
 )
 """From how many models on a plan holds, which splits share files under it, and what to tell the user."""
+
+_NAMED: dict[str, Split] = {
+    "train": "design",
+    "training": "design",
+    "valid": "validation",
+    "validation": "validation",
+    "val": "validation",
+    "test": "test",
+    "testing": "test",
+}
+"""Folders and tables whose models keep their split; of those for training, half are for collection."""
 
 _REASONS_SHOWN = 3
 
@@ -75,12 +87,17 @@ class FolderBenchmark:
         return list(self.parts[split][:count])
 
 
-def open_folder(folder: Path, seed: int = 0) -> FolderBenchmark:
+def open_folder(
+    folder: Path, cache_dir: Path, seed: int = 0, progress: Callable[[int, int], None] | None = None
+) -> FolderBenchmark:
     """Screen the models of a directory and split them.
 
-    Sub-directories are searched too; names that start with a dot are passed over, and so is everything that
-    is not called ``.mps``, ``.lp`` or ``.cip`` (or that with ``.gz``). Files of equal content count once.
-    The order in which models are dealt out comes from a hash of `seed` and their content: neither renaming
+    Sub-directories, zip archives and tables of models (``.csv``) are searched too; names that start with a dot are
+    passed over, and so is everything that SCIP does not read by its name. Files of equal content count once.
+
+    Where there are models in folders (or archives, or tables) called ``train`` and ``valid`` or ``test``, they keep
+    their split: validation and test are what is called so, collection and design share what is left. Everywhere else
+    the order in which models are dealt out comes from a hash of `seed` and their content: neither renaming
     nor moving nor touching the files changes the split. Of every 12 models, 3 go to collection, 3 to
     design, 2 to validation and 4 to test; below 12 some splits share files:
 
@@ -95,8 +112,12 @@ def open_folder(folder: Path, seed: int = 0) -> FolderBenchmark:
     ----------
     folder : Path
         The directory.
+    cache_dir : Path
+        Where unpacked models are kept, and what is known of models.
     seed : int
         Chooses another split.
+    progress : callable, optional
+        Called with (models screened, models in all) while models are looked at for the first time.
 
     Returns
     -------
@@ -110,16 +131,20 @@ def open_folder(folder: Path, seed: int = 0) -> FolderBenchmark:
     """
     folder = folder.absolute()
     usable: dict[str, tuple[str, Path, ModelFacts]] = {}
-    left_out: list[tuple[Path, str]] = []
     notes: list[str] = []
-    files = _model_files(folder)
-    for path in files:
-        name = path.relative_to(folder).as_posix()
-        try:
-            facts = screen(path)
-        except InstanceError as error:
-            left_out.append((path, str(error)))
+    files, left_out = _model_files(folder, cache_dir / "unpacked")
+    known = cache_dir / "screened" / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}.json"
+    screened: dict[Path, ModelFacts | str] = {}
+    for root in (folder, cache_dir / "unpacked"):
+        paths = [path for path in files.values() if path.is_relative_to(root) and path not in screened]
+        screened |= zip(paths, screen_all(paths, root, known, progress), strict=True)
+    for name, path in files.items():
+        facts = screened[path]
+        if isinstance(facts, str):
+            left_out.append((path, facts))
             continue
+        if facts.doubt is not None:
+            notes.append(facts.doubt)
         if facts.digest in usable:
             notes.append(
                 f"{name} has the same content as {usable[facts.digest][0]} and is not counted again."
@@ -134,8 +159,8 @@ def open_folder(folder: Path, seed: int = 0) -> FolderBenchmark:
     steered = [Instance(name, path, facts.digest) for name, path, facts in ordered if facts.n_integer]
     others = [Instance(name, path, facts.digest) for name, path, facts in ordered if not facts.n_integer]
     if not steered:
-        raise InstanceError(_nothing_usable(folder, files, left_out, others))
-    parts, sharing = _split(steered)
+        raise InstanceError(_nothing_usable(folder, len(files), left_out, others))
+    parts, sharing = _as_arranged(steered) or _split(steered)
     parts["test"] += tuple(others)
     notes += [
         f"{instance.name} has no integer variables: SCIP branches on constraints and asks no rule."
@@ -149,8 +174,29 @@ def open_folder(folder: Path, seed: int = 0) -> FolderBenchmark:
     )
 
 
-def _model_files(folder: Path) -> list[Path]:
+def _model_files(folder: Path, unpacking: Path) -> tuple[dict[str, Path], list[tuple[Path, str]]]:
+    """Return the model files by name, those in archives too, and the archives that cannot be unpacked."""
+    files, archives = _found(folder)
+    named = {path.relative_to(folder).as_posix(): path for path in files}
+    left_out: list[tuple[Path, str]] = []
+    for archive in archives:
+        try:
+            inside = unpacked(archive, unpacking)
+        except InstanceError as error:
+            left_out.append((archive, str(error)))
+            continue
+        if inside is not None:
+            name = archive.relative_to(folder).as_posix()
+            named |= {f"{name}/{path.relative_to(inside).as_posix()}": path for path in _found(inside)[0]}
+    if not named and not left_out:
+        raise InstanceError(f"{folder} holds no model, not even in a sub-folder; expected {EXPECTED_FILES}.")
+    return dict(sorted(named.items())), left_out
+
+
+def _found(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the files below a folder that are models by their names, and those that may hold some."""
     files: list[Path] = []
+    archives: list[Path] = []
     try:
         if not folder.exists():
             raise InstanceError(f"There is no folder {folder}.")
@@ -160,11 +206,10 @@ def _model_files(folder: Path) -> list[Path]:
             folders[:] = [name for name in folders if not name.startswith(".")]
             found = [Path(directory, name) for name in names if not name.startswith(".")]
             files += [path for path in found if model_format(path) is not None]
+            archives += [path for path in found if path.suffix.lower() in ARCHIVES]
     except OSError as error:
         raise InstanceError(f"{error.filename} cannot be listed: {error.strerror or error}.") from error
-    if not files:
-        raise InstanceError(f"{folder} holds no model, not even in a sub-folder; expected {EXPECTED_FILES}.")
-    return sorted(files)
+    return sorted(files), sorted(archives)
 
 
 def _raise(error: OSError) -> None:
@@ -172,16 +217,41 @@ def _raise(error: OSError) -> None:
 
 
 def _nothing_usable(
-    folder: Path, files: Sequence[Path], left_out: Sequence[tuple[Path, str]], others: Sequence[Instance]
+    folder: Path, count: int, left_out: Sequence[tuple[Path, str]], others: Sequence[Instance]
 ) -> str:
     reasons = [reason.removesuffix(".") for _, reason in left_out]
     reasons += [f"{instance.name} has no integer variables for a rule to branch on" for instance in others]
     if len(reasons) > _REASONS_SHOWN:
         rest = len(reasons) - _REASONS_SHOWN
         reasons = [*reasons[:_REASONS_SHOWN], f"and {rest} more"]
-    count = "The only model file" if len(files) == 1 else f"None of the {len(files)} model files"
-    cannot = "cannot" if len(files) == 1 else "can"
-    return f"{count} in {folder} {cannot} be used: {'; '.join(reasons)}."
+    files = "The only model file" if count == 1 else f"None of the {count} model files"
+    cannot = "cannot" if count == 1 else "can"
+    return f"{files} in {folder} {cannot} be used: {'; '.join(reasons)}."
+
+
+def _as_arranged(instances: Sequence[Instance]) -> tuple[dict[Split, tuple[Instance, ...]], str] | None:
+    """Return the splits the names of folders speak of; None where they speak of none."""
+    groups: dict[Split, list[Instance]] = {"design": [], "validation": [], "test": []}
+    for instance in instances:
+        *folders, _ = (Path(part).stem.lower() for part in Path(instance.name).parts)
+        named = [_NAMED[name] for name in folders if name in _NAMED]
+        groups[named[-1] if named else "design"].append(instance)
+    training, validation, test = groups["design"], groups["validation"], groups["test"]
+    if not training or not (validation or test):
+        return None
+    if not test:  # somebody keeps it to themselves, as competitions do
+        test, validation = validation, []
+    if not validation:
+        kept_back = len(training) // 4
+        validation, training = (
+            (training[:kept_back], training[kept_back:]) if kept_back else (training, training)
+        )
+    half = len(training) // 2
+    collection, design = (training[:half], training[half:]) if half else (training, training)
+    parts = {"collection": collection, "design": design, "validation": validation, "test": test}
+    counts = ", ".join(f"{len(part)} {split}" for split, part in parts.items())
+    note = f"Models keep the split their folders name ({counts})."
+    return {split: tuple(part) for split, part in parts.items()}, note  # type: ignore[misc]
 
 
 def _split(instances: Sequence[Instance]) -> tuple[dict[Split, tuple[Instance, ...]], str]:

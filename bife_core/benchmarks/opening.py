@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from bife_core.benchmarks.base import Benchmark
@@ -12,7 +13,9 @@ from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.errors import ConfigError
 
 
-def open_benchmark(config: InstancesConfig, cache_dir: Path | str) -> Benchmark:
+def open_benchmark(
+    config: InstancesConfig, cache_dir: Path | str, progress: Callable[[int, int], None] | None = None
+) -> Benchmark:
     """Return the benchmark `config` names.
 
     Parameters
@@ -21,7 +24,9 @@ def open_benchmark(config: InstancesConfig, cache_dir: Path | str) -> Benchmark:
         Family and size, or a folder of models.
     cache_dir : Path or str
         Where generated models are kept; created when the first is written. A folder's models stay where
-        they are.
+        they are, and what is in archives there is unpacked here.
+    progress : callable, optional
+        Called with (models screened, models in all) while a folder's models are looked at for the first time.
 
     Raises
     ------
@@ -31,7 +36,7 @@ def open_benchmark(config: InstancesConfig, cache_dir: Path | str) -> Benchmark:
         If a folder holds no usable model.
     """
     if config.folder is not None:
-        return open_folder(config.folder, config.seed)
+        return open_folder(config.folder, Path(cache_dir).absolute(), config.seed, progress)
     family = FAMILIES.find(config.benchmark)
     if config.size not in family.sizes:
         known = ", ".join(family.sizes)

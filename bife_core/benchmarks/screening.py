@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, Final
 
 from bife_core.errors import InstanceError
-from bife_core.scip.reading import read_model
+from bife_core.files import write_whole
+from bife_core.sandbox import WorkerFailure, WorkerPool, submit_repeated
+from bife_core.scip.reading import read_with_doubt
+from bife_core.scip.solving import versions
 
 _DISCRETE_HANDLERS = frozenset({"SOS1", "SOS2", "bounddisjunction", "cardinality", "disjunction"})
 """Constraints SCIP branches on although no variable is integral; semicontinuous variables become such."""
+
+_MANY: Final = 24
+"""Models from which on processes of their own are worth their start."""
+_LIMIT_S: Final = 600.0
+"""Wall seconds one model may take to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +35,15 @@ class ModelFacts:
     n_vars, n_integer, n_cons : int
         Variables, binary and integer ones among them, and constraints, as read. Without integer variables the
         model is discrete through its constraints (SOS, semicontinuous bounds) and no branching rule is asked.
+    doubt : str or None
+        A sentence on what cannot be known of the file, such as whether it is whole.
     """
 
     digest: str
     n_vars: int
     n_integer: int
     n_cons: int
+    doubt: str | None = None
 
 
 def screen(path: Path) -> ModelFacts:
@@ -38,7 +52,7 @@ def screen(path: Path) -> ModelFacts:
     Parameters
     ----------
     path : Path
-        A file of MPS, LP or CIP format, plain or gzipped.
+        A file of a format SCIP reads, plain or gzipped.
 
     Returns
     -------
@@ -51,10 +65,111 @@ def screen(path: Path) -> ModelFacts:
         If the file is missing, is not a model file, is damaged, or gives nothing to branch on.
     """
     digest = hashlib.sha256()
-    model = read_model(path, digest.update)
+    model, doubt = read_with_doubt(path, digest.update)
     n_integer = model.getNBinVars() + model.getNIntVars()
     if model.getNVars() == 0:
-        raise InstanceError(f"{path.name} describes no variables.")
+        raise InstanceError(_refusal(f"{path.name} describes no variables", doubt))
     if n_integer == 0 and not any(c.getConshdlrName() in _DISCRETE_HANDLERS for c in model.getConss()):
-        raise InstanceError(f"{path.name} has no integer variables, so there is nothing to branch on.")
-    return ModelFacts(digest.hexdigest()[:16], model.getNVars(), n_integer, model.getNConss())
+        raise InstanceError(
+            _refusal(f"{path.name} has no integer variables, so there is nothing to branch on", doubt)
+        )
+    return ModelFacts(digest.hexdigest()[:16], model.getNVars(), n_integer, model.getNConss(), doubt)
+
+
+def _refusal(sentence: str, doubt: str | None) -> str:
+    return f"{sentence}; it may be cut off, for it has no line 'End'." if doubt else f"{sentence}."
+
+
+def screen_all(
+    paths: Sequence[Path],
+    folder: Path,
+    known: Path,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[ModelFacts | str]:
+    """Screen many models, each once as long as its file is not touched.
+
+    Many are read side by side in processes of their own, so that a file which SCIP cannot stand costs nobody else.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Model files.
+    folder : Path
+        A folder they all lie in.
+    known : Path
+        File in which facts are kept from one call to the next.
+    progress : callable, optional
+        Called with (models screened, models in all).
+
+    Returns
+    -------
+    list of (ModelFacts or str)
+        For each file what it holds, or the sentence why it cannot be used.
+    """
+    before = _load(known)
+    stamps = {path: _stamp(path) for path in paths}
+    found: dict[Path, dict[str, Any]] = {
+        path: entry["found"]
+        for path in paths
+        if stamps[path] and (entry := before.get(str(path))) is not None and entry["stamp"] == stamps[path]
+    }
+    new = [path for path in paths if path not in found]
+    for path, result in _screened(new, folder):
+        found[path] = result
+        if progress is not None:
+            progress(len(found), len(paths))
+    if new:
+        # Others may have screened other folders meanwhile: what they wrote stays.
+        entries = {str(path): {"stamp": stamps[path], "found": found[path]} for path in paths}
+        write_whole(known, json.dumps(_load(known) | entries))
+    return [
+        ModelFacts(**result["facts"]) if (result := found[path])["facts"] else result["refusal"]
+        for path in paths
+    ]
+
+
+def _screened(paths: Sequence[Path], folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    if len(paths) < _MANY:
+        yield from ((path, work(str(path))) for path in paths)
+        return
+    with WorkerPool() as pool:
+        waiting = [
+            submit_repeated(
+                pool,
+                "bife_core.benchmarks.screening:work",
+                {"path": str(path)},
+                limit_s=_LIMIT_S,
+                reads=[folder],
+            )
+            for path in paths
+        ]
+        for path, answer in zip(paths, waiting, strict=True):
+            try:
+                yield path, answer.result()
+            except WorkerFailure as failure:
+                yield path, {"facts": None, "refusal": f"{path.name} cannot be read: {failure}"}
+
+
+def work(path: str) -> dict[str, Any]:
+    """Screen a model in this process and return facts or refusal; what `screen_all` calls in a worker."""
+    try:
+        return {"facts": asdict(screen(Path(path))), "refusal": None}
+    except InstanceError as error:
+        return {"facts": None, "refusal": str(error)}
+
+
+def _stamp(path: Path) -> list[int | str]:
+    """Return what changes when a file does, or another SCIP reads it."""
+    try:
+        status = path.stat()
+    except OSError:
+        return []
+    return [status.st_size, status.st_mtime_ns, status.st_ino, versions()["scip"]]
+
+
+def _load(known: Path) -> dict[str, Any]:
+    try:
+        entries: dict[str, Any] = json.loads(known.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return entries

@@ -13,18 +13,20 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, get_args
 
 from pyscipopt import Model
 
 from bife_core.errors import InstanceError
 
-ModelFormat = Literal["mps", "lp", "cip"]
+ModelFormat = Literal["mps", "lp", "cip", "opb", "wbo", "fzn"]
 
-EXPECTED_FILES = "a .mps, .lp or .cip file, plain or gzipped (.gz)"
+EXPECTED_FILES = "a .mps, .lp, .cip, .opb, .wbo or .fzn file, plain or gzipped (.gz)"
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _END_MARK: dict[ModelFormat, str] = {"mps": "ENDATA", "lp": "End", "cip": "END"}
+"""Last lines; a line of the other formats ends with `_STATEMENT_END`."""
+_STATEMENT_END = b";"
 
 _STDERR_LOCK = threading.Lock()
 _SCIP_ERROR = re.compile(r"^\[[^\]]*\] ERROR: (.*)$")
@@ -39,19 +41,16 @@ def model_format(path: Path) -> ModelFormat | None:
     ('mps', 'mps', None)
     """
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    return next((known for known in _END_MARK if suffix == f".{known}"), None)
+    return next((known for known in get_args(ModelFormat) if suffix == f".{known}"), None)
 
 
 def read_model(path: Path, on_line: Callable[[bytes], object] | None = None) -> Model:
     """Read a model file with SCIP's output hidden, after making sure that it is whole.
 
-    The end mark of the format is asked for first: SCIP takes an LP file cut in its last sections for a
-    smaller model, and an MPS file cut among its rows can bring the process down.
-
     Parameters
     ----------
     path : Path
-        A file of MPS, LP or CIP format, plain or gzipped.
+        A file of a format in `EXPECTED_FILES`.
     on_line : callable, optional
         Is given every line of the uncompressed file, in order.
 
@@ -64,6 +63,15 @@ def read_model(path: Path, on_line: Callable[[bytes], object] | None = None) -> 
     ------
     InstanceError
         If the file is missing, is not a model file, or is damaged.
+    """
+    return read_with_doubt(path, on_line)[0]
+
+
+def read_with_doubt(path: Path, on_line: Callable[[bytes], object] | None = None) -> tuple[Model, str | None]:
+    """Read a model file as `read_model`, and return with the model a sentence on what cannot be known of the file.
+
+    The end mark of the format is asked for first: an MPS file cut among its rows can bring the process down. In an LP
+    file `End` may be left out; then one that was cut between two statements cannot be told from a whole one.
     """
     try:
         mode = path.stat().st_mode
@@ -78,11 +86,13 @@ def read_model(path: Path, on_line: Callable[[bytes], object] | None = None) -> 
     format_ = model_format(path)
     if format_ is None:
         raise InstanceError(f"{path.name} is no model file by its name; expected {EXPECTED_FILES}.")
-    _check_lines(path, format_, on_line)
-    return _read(path, format_)
+    complete = _check_lines(path, format_, on_line)
+    doubt = f"{path.name} has no line 'End': whether it was cut off cannot be seen."
+    return _read(path, format_), None if complete else doubt
 
 
-def _check_lines(path: Path, format_: ModelFormat, on_line: Callable[[bytes], object] | None) -> None:
+def _check_lines(path: Path, format_: ModelFormat, on_line: Callable[[bytes], object] | None) -> bool:
+    """Return whether a file shows that it is whole; one that shows that it is not is refused."""
     complete = False
     section = b""
     empty = True
@@ -93,6 +103,10 @@ def _check_lines(path: Path, format_: ModelFormat, on_line: Callable[[bytes], ob
                     on_line(line)
                 empty = empty and not line.strip()
                 tokens = (line.partition(b"\\")[0] if format_ == "lp" else line).split()
+                if format_ not in _END_MARK:
+                    if tokens and not line.startswith((b"*", b"%")):
+                        complete = tokens[-1].endswith(_STATEMENT_END)
+                    continue
                 if complete or not tokens:
                     continue
                 complete = _is_end(tokens, format_)
@@ -109,10 +123,11 @@ def _check_lines(path: Path, format_: ModelFormat, on_line: Callable[[bytes], ob
         raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
     if empty:
         raise InstanceError(f"{path.name} is empty.")
-    if not complete:
-        raise InstanceError(
-            f"{path.name} is cut off or no {format_.upper()} file: it has no line {_END_MARK[format_]!r}."
-        )
+    if not complete and format_ != "lp":
+        mark = _END_MARK.get(format_)
+        lacks = f"it has no line {mark!r}" if mark else "its last statement does not end with ';'"
+        raise InstanceError(f"{path.name} is cut off or no {format_.upper()} file: {lacks}.")
+    return complete
 
 
 def _uncompressed(path: Path) -> BinaryIO | gzip.GzipFile:

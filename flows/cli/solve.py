@@ -83,6 +83,8 @@ def solve(
     if facts.n_integer == 0:
         what = "has no integer variables: SCIP branches on constraints and asks no rule"
         say(console, f"note: {model.name} {what}.")
+    if facts.doubt is not None:
+        say(console, f"note: {facts.doubt}")
     results = [solved(model, first, settings, show_log=not quiet)]
     if other is not None:
         results.append(solved(model, other, settings, show_log=False))

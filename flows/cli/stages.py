@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 _FULL_MB = 5.0
 """Free megabytes below which trouble of Prefect's database is laid to the disk."""
+
+_EVERY_S = 5.0
+"""Seconds between two lines on how many models were looked at."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -160,6 +164,19 @@ def required(result: EvolutionResult) -> Sample:
     )
 
 
+def _screening(console: Console) -> Callable[[int, int], None]:
+    """Return who is told how many models of a folder were looked at, and says so now and then."""
+    spoke_s = time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        nonlocal spoke_s
+        if time.monotonic() - spoke_s > _EVERY_S:
+            spoke_s = time.monotonic()
+            say(console, f"looking at the models: {done} of {total}")
+
+    return progress
+
+
 def run_flow(
     console: Console, config: PipelineConfig, flow: Callable[P, R], *args: P.args, **kwargs: P.kwargs
 ) -> R:
@@ -179,10 +196,13 @@ def run_flow(
     from flows.operate.running import report_interruption, run
     from tasks.home import project_home
     from tasks.instances import benchmark
+    from tasks.progress import listening
 
     try:
         # Opened before Prefect starts, so that a folder that cannot be used is reported at once.
-        for _, reason in getattr(benchmark(config.instances), "left_out", ()):
+        with listening(_screening(console)):
+            opened = benchmark(config.instances)
+        for _, reason in getattr(opened, "left_out", ()):
             say(console, f"left out: {reason}")
         told = partial(report_interruption, GO_ON)
         with watching(console) as watcher, ending_at_once(watcher.close, told):

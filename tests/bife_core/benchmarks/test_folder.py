@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import csv
 import gzip
 import os
 import shutil
+import zipfile
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bife_core.benchmarks.base import SPLITS, Instance
-from bife_core.benchmarks.folder import _split, open_folder
+from bife_core.benchmarks.folder import FolderBenchmark, _split, open_folder
 from bife_core.errors import ConfigError, InstanceError
 
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"
@@ -23,6 +25,10 @@ def folder(tmp_path):
     return path
 
 
+def opened(folder, seed=0) -> FolderBenchmark:
+    return open_folder(folder, folder.parent / "cache", seed)
+
+
 def fill(folder, count, name="m{:02d}.lp"):
     for i in range(count):
         (folder / name.format(i)).write_text(KNAPSACK.format(i + 2))
@@ -34,7 +40,7 @@ def parts_of(benchmark):
 
 def test_twelve_models_are_dealt_into_four_disjoint_parts(folder):
     fill(folder, 12)
-    benchmark = open_folder(folder)
+    benchmark = opened(folder)
     parts = parts_of(benchmark)
     assert [len(parts[split]) for split in SPLITS] == [3, 3, 2, 4]
     assert len({digest for part in parts.values() for digest in part}) == 12
@@ -46,7 +52,7 @@ def test_twelve_models_are_dealt_into_four_disjoint_parts(folder):
 @pytest.mark.parametrize("count", range(3, 12))
 def test_small_folders_share_collection_and_design_only(folder, count):
     fill(folder, count)
-    benchmark = open_folder(folder)
+    benchmark = opened(folder)
     parts = parts_of(benchmark)
     assert parts["collection"] == parts["design"]
     distinct = parts["design"] + parts["validation"] + parts["test"]
@@ -57,7 +63,7 @@ def test_small_folders_share_collection_and_design_only(folder, count):
 
 def test_with_two_models_only_the_test_is_unseen(folder):
     fill(folder, 2)
-    benchmark = open_folder(folder)
+    benchmark = opened(folder)
     parts = parts_of(benchmark)
     assert parts["collection"] == parts["design"] == parts["validation"]
     assert set(parts["design"]).isdisjoint(parts["test"])
@@ -66,7 +72,7 @@ def test_with_two_models_only_the_test_is_unseen(folder):
 
 def test_with_one_model_the_user_is_told_that_the_test_was_seen(folder):
     fill(folder, 1)
-    benchmark = open_folder(folder)
+    benchmark = opened(folder)
     assert all(len(part) == 1 for part in parts_of(benchmark).values())
     (note,) = benchmark.notes
     assert "also" in note or "very model used for design" in note
@@ -85,28 +91,28 @@ def test_every_model_is_in_a_part_and_no_part_is_empty(count):
 
 def test_the_split_does_not_depend_on_place_name_or_time(folder, tmp_path):
     fill(folder, 14)
-    first = parts_of(open_folder(folder))
+    first = parts_of(opened(folder))
     elsewhere = tmp_path / "deep" / "elsewhere"
     (elsewhere / "sub").mkdir(parents=True)
     for i, path in enumerate(sorted(folder.iterdir(), reverse=True)):
         copy = elsewhere / ("sub" if i % 2 else ".") / f"other{i}.lp"
         shutil.copy(path, copy)
         os.utime(copy, (i, i))
-    assert parts_of(open_folder(elsewhere)) == first
+    assert parts_of(opened(elsewhere)) == first
 
 
 def test_gzipping_a_model_does_not_move_it(folder):
     fill(folder, 13)
-    first = parts_of(open_folder(folder))
+    first = parts_of(opened(folder))
     path = folder / "m03.lp"
     (folder / "m03.lp.gz").write_bytes(gzip.compress(path.read_bytes()))
     path.unlink()
-    assert parts_of(open_folder(folder)) == first
+    assert parts_of(opened(folder)) == first
 
 
 def test_another_seed_gives_another_split(folder):
     fill(folder, 16)
-    splits = {str(parts_of(open_folder(folder, seed))) for seed in range(5)}
+    splits = {str(parts_of(opened(folder, seed))) for seed in range(5)}
     assert len(splits) == 5
 
 
@@ -114,13 +120,13 @@ def test_names_are_paths_within_the_folder(folder):
     (folder / "sub").mkdir()
     fill(folder, 1)
     fill(folder / "sub", 2)
-    names = {i.name for split in SPLITS for i in open_folder(folder).instances(split, 9)}
+    names = {i.name for split in SPLITS for i in opened(folder).instances(split, 9)}
     assert names == {"m00.lp", "sub/m01.lp"}
 
 
 def test_fewer_are_given_when_fewer_are_asked_for(folder):
     fill(folder, 12)
-    benchmark = open_folder(folder)
+    benchmark = opened(folder)
     assert benchmark.instances("test", 1) == benchmark.instances("test", 9)[:1]
     assert benchmark.instances("test", 0) == []
     with pytest.raises(ConfigError, match="'train'"):
@@ -130,7 +136,7 @@ def test_fewer_are_given_when_fewer_are_asked_for(folder):
 def test_equal_files_count_once_and_this_is_noted(folder):
     fill(folder, 2)
     shutil.copy(folder / "m01.lp", folder / "twin.lp")
-    benchmark = open_folder(folder)
+    benchmark = opened(folder)
     assert len(benchmark.instances("design", 9) + benchmark.instances("test", 9)) == 2
     assert any("twin.lp has the same content as m01.lp" in note for note in benchmark.notes)
 
@@ -140,7 +146,7 @@ def test_unusable_files_are_left_out_each_with_its_reason(folder, foreign):
     (folder / "cut.mps").write_bytes((foreign / "lseu.mps").read_bytes()[:4000])
     (folder / "linear.lp").write_text(LINEAR)
     (folder / "empty.cip").touch()
-    benchmark = open_folder(folder)
+    benchmark = opened(folder)
     reasons = {path.name: reason for path, reason in benchmark.left_out}
     assert set(reasons) == {"cut.mps", "linear.lp", "empty.cip"}
     assert "cut off" in reasons["cut.mps"]
@@ -153,7 +159,7 @@ def test_unusable_files_are_left_out_each_with_its_reason(folder, foreign):
 def test_models_discrete_by_their_constraints_only_go_to_test(folder, foreign):
     fill(folder, 2)
     shutil.copy(foreign / "semicon1.mps", folder)
-    benchmark = open_folder(folder)
+    benchmark = opened(folder)
     assert [i.name for i in benchmark.instances("test", 9)][-1] == "semicon1.mps"
     seen = [i.name for split in SPLITS[:3] for i in benchmark.instances(split, 9)]
     assert "semicon1.mps" not in seen
@@ -166,14 +172,14 @@ def test_other_and_hidden_files_are_passed_over(folder):
     (folder / ".hidden.lp").write_text("broken")
     (folder / ".git").mkdir()
     (folder / ".git" / "m.lp").write_text("broken")
-    benchmark = open_folder(folder)
+    benchmark = opened(folder)
     assert benchmark.left_out == ()
     assert [i.name for i in benchmark.instances("test", 9)] == ["m00.lp"]
 
 
 def refusal(folder):
     with pytest.raises(InstanceError) as caught:
-        open_folder(folder)
+        opened(folder)
     message = str(caught.value)
     assert "\n" not in message
     assert message.endswith(".")
@@ -199,3 +205,71 @@ def test_a_folder_without_a_usable_model_names_the_reasons(folder, foreign):
     for i in range(5):
         (folder / f"empty{i}.mps").write_text("\n" * i)
     assert "and 4 more" in refusal(folder)
+
+
+def test_folders_that_name_a_split_keep_it(folder):
+    for part, count in (("train", 6), ("valid", 2), ("test", 3)):
+        (folder / part).mkdir()
+        fill(folder / part, count, f"{part}{{:02d}}.lp")
+    for number, path in enumerate(sorted(folder.rglob("*.lp"))):
+        path.write_text(KNAPSACK.format(number + 2))
+    benchmark = opened(folder)
+    split = {name: {i.name.split("/")[0] for i in benchmark.instances(name, 9)} for name in SPLITS}
+    assert split == {"collection": {"train"}, "design": {"train"}, "validation": {"valid"}, "test": {"test"}}
+    parts = parts_of(benchmark)
+    assert [len(parts[name]) for name in SPLITS] == [3, 3, 2, 3]
+    assert len({digest for part in parts.values() for digest in part}) == 11
+    assert any("3 collection, 3 design, 2 validation, 3 test" in note for note in benchmark.notes)
+
+    shutil.rmtree(folder / "test")  # as competitions do: what is validation to them is the test
+    parts = parts_of(opened(folder))
+    assert [len(parts[name]) for name in SPLITS] == [2, 3, 1, 2]
+    assert len({digest for part in parts.values() for digest in part}) == 8
+    shutil.rmtree(folder / "valid")
+    assert "shares" not in " ".join(opened(folder).notes)
+    assert all(parts_of(opened(folder)).values()), "dealt out as if there were no folder"
+
+
+def test_models_in_archives_and_tables_are_found(folder):
+    with zipfile.ZipFile(folder / "OTS-easy.zip", "w") as archive:
+        for number in range(3):
+            archive.writestr(f"OTS/{number}.lp", KNAPSACK.format(number + 2))
+        archive.writestr("OTS/README.txt", "hello")
+        archive.writestr("../escaped.lp", KNAPSACK.format(9))
+    for part, bounds in (("train", (10, 11)), ("test", (12,))):
+        with (folder / f"{part}.csv").open("w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["", "MILP", "format"])
+            rows.writerows([k, str(KNAPSACK.format(k).encode()), "lp"] for k in bounds)
+    (folder / "other.csv").write_text("a,b\n1,2\n")
+    (folder / "broken.zip").write_bytes(b"PK nothing")
+    benchmark = opened(folder)
+    names = {i.name for part in SPLITS for i in benchmark.instances(part, 9)}
+    assert names >= {"OTS-easy.zip/OTS/0.lp", "train.csv/00001.lp", "test.csv/00001.lp"}
+    assert [i.name for i in benchmark.instances("test", 9)] == ["test.csv/00001.lp"]
+    assert [path.name for path, _ in benchmark.left_out] == ["broken.zip"]
+    assert not (folder.parent / "cache" / "escaped.lp").exists()
+    assert parts_of(opened(folder)) == parts_of(benchmark)
+
+
+def test_an_lp_file_without_its_end_is_used_with_a_note(folder):
+    fill(folder, 3)
+    (folder / "learn2branch.lp").write_text(KNAPSACK.format(90).removesuffix("End\n"))
+    benchmark = opened(folder)
+    assert [note for note in benchmark.notes if "learn2branch.lp has no line 'End'" in note]
+    assert benchmark.left_out == ()
+
+
+def test_many_models_are_screened_side_by_side_and_once(folder, foreign):
+    fill(folder, 40)
+    (folder / "bad.mps").write_bytes((foreign / "lseu.mps").read_bytes()[:4000])
+    cache, told = folder.parent / "cache", []
+    first = open_folder(folder, cache, progress=lambda done, total: told.append((done, total)))
+    assert told == [(count, 41) for count in range(1, 42)]
+    assert [path.name for path, _ in first.left_out] == ["bad.mps"]
+    told.clear()
+    again = open_folder(folder, cache, progress=lambda done, total: told.append((done, total)))
+    assert (parts_of(again), again.left_out, told) == (parts_of(first), first.left_out, [])
+    (folder / "m07.lp").write_text(KNAPSACK.format(1000))
+    open_folder(folder, cache, progress=lambda done, total: told.append((done, total)))
+    assert told == [(41, 41)], "only what was touched"

@@ -77,11 +77,40 @@ def test_cip_files_are_read(tmp_path, foreign):
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.9, 0.999])
-@pytest.mark.parametrize("name", ["lseu.mps", "stein27_inf.lp"])
-def test_a_truncated_file_is_refused_wherever_it_was_cut(tmp_path, foreign, name, share):
-    content = (foreign / name).read_bytes()
-    path = written(tmp_path / name, content[: int(len(content) * share)])
-    assert refusal(path).startswith(f"{name} is cut off")
+def test_a_truncated_mps_file_is_refused_wherever_it_was_cut(tmp_path, foreign, share):
+    content = (foreign / "lseu.mps").read_bytes()
+    path = written(tmp_path / "lseu.mps", content[: int(len(content) * share)])
+    assert refusal(path).startswith("lseu.mps is cut off")
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.9, 0.999])
+def test_a_truncated_lp_file_is_refused_where_it_makes_no_sense(tmp_path, foreign, share):
+    content = (foreign / "stein27_inf.lp").read_bytes()
+    path = written(tmp_path / "cut.lp", content[: int(len(content) * share)])
+    said = refusal(path)
+    assert "cannot be read as LP" in said or said.endswith("it may be cut off, for it has no line 'End'.")
+
+
+def test_an_lp_file_may_lack_its_end_and_that_is_noted(tmp_path):
+    whole = LINEAR + "Binary\n x\n"
+    assert screen(written(tmp_path / "whole.lp", whole + "End\n")).doubt is None
+    facts = screen(written(tmp_path / "a.lp", whole))
+    assert facts.n_integer == 1
+    assert facts.doubt == "a.lp has no line 'End': whether it was cut off cannot be seen."
+    assert screen(written(tmp_path / "b.lp", whole + "\\ the end\n")).doubt is not None, "a comment"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.opb", "* #variable= 2 #constraint= 1\nmin: +1 x1 +2 x2 ;\n+1 x1 +1 x2 >= 1 ;\n"),
+        ("a.wbo", "soft: 10 ;\n[3] +1 x1 +1 x2 >= 2 ;\n"),
+        ("a.fzn", "var 0..1: x;\nvar 0..1: y;\nconstraint int_lin_le([1,1],[x,y],1);\nsolve maximize x;\n"),
+    ],
+)
+def test_other_formats_are_read_where_scip_reads_them(tmp_path, name, text):
+    assert screen(written(tmp_path / name, text)).n_integer >= 2
+    assert "does not end with ';'" in refusal(written(tmp_path / name, text.rstrip()[:-3]))
 
 
 @pytest.mark.parametrize("keep", [15, 300, -4])
@@ -99,7 +128,8 @@ def test_damaged_gzip_data_are_refused(tmp_path, foreign):
 @pytest.mark.parametrize("suffix", ["mps", "lp", "cip"])
 def test_empty_files_and_noise_are_refused(tmp_path, suffix):
     assert "is empty" in refusal(written(tmp_path / f"a.{suffix}", b"\n \n"))
-    assert "has no line" in refusal(written(tmp_path / f"b.{suffix}", bytes(range(256)) * 20))
+    noise = refusal(written(tmp_path / f"b.{suffix}", bytes(range(256)) * 20))
+    assert "has no line" in noise or "cannot be read" in noise
 
 
 @pytest.mark.parametrize("row", [" L", " cost", "  E  "])
@@ -132,15 +162,11 @@ def test_the_end_of_an_lp_file_may_be_written_in_many_ways(tmp_path, end):
     assert screen(path).n_integer == (2 if "y" in end else 1)
 
 
-def test_an_end_in_a_comment_does_not_count(tmp_path):
-    assert "'End'" in refusal(written(tmp_path / "a.lp", LINEAR + "Binary\n x\n\\ the end\n"))
-
-
 def test_missing_files_directories_and_other_names_are_refused(tmp_path):
     assert refusal(tmp_path / "gone.mps").startswith("There is no file")
     (tmp_path / "folder.mps").mkdir()
     assert "is a directory" in refusal(tmp_path / "folder.mps")
-    assert ".mps, .lp or .cip" in refusal(written(tmp_path / "notes.txt", "hello"))
+    assert ".mps, .lp, .cip" in refusal(written(tmp_path / "notes.txt", "hello"))
     file = written(tmp_path / "file.mps", "hello")
     assert "cannot be opened" in refusal(file / "below.mps")
     os.mkfifo(tmp_path / "pipe.mps")
