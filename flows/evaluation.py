@@ -101,7 +101,8 @@ def evaluation(
     every = tuple(groups.values())
     look = look_at(every[0].content, evaluation_identity(config, methods[0])) if promoting else 0
     summary = evaluate(methods, groups, settings, config.runner, look)
-    notes = tuple(dict.fromkeys(note for group in every for note in group.notes))
+    stated = (settings.solver.sentence,) if settings.solver.sentence else ()
+    notes = (*stated, *dict.fromkeys(note for group in every for note in group.notes))
     story = Story(
         commands=(repeat_command(config, references),),
         searches=tuple(

@@ -76,6 +76,7 @@ def _part_path(
         "probability": config.expert_probability,
         "time_limit_s": config.time_limit_s,
         "seed": config.seed,
+        "solver": config.solver.model_dump(mode="json", exclude={"name"}),
         "features": config.features,
         "columns": N_FEATURES,
         "schema": SCHEMA_VERSION,
@@ -276,7 +277,7 @@ def work(
     recording = record_decisions(
         Path(path),
         instance,
-        settings=SolveSettings(time_limit_s=options.time_limit_s, seed=options.seed),
+        settings=SolveSettings.by(options.solver, time_limit_s=options.time_limit_s, seed=options.seed),
         quota=options.decisions_per_instance,
         expert_probability=options.expert_probability,
         features=options.features,

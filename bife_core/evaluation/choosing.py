@@ -82,6 +82,7 @@ def choose(
         instances=config.instances,
         seeds=config.seeds,
         time_limit_s=high.time_limit_s,
+        solver=high.solver,
         metric=high.cost,
         warm_up_s=0.0,
     )

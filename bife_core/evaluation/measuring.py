@@ -106,7 +106,9 @@ def protocol_solves(
 
     def cell(setting: Setting, label: str, instance: Instance, seed: int) -> Cell:
         job = SolveJob.of(
-            instance, methods[label], SolveSettings(time_limit_s=config.time_limit_s, seed=seed)
+            instance,
+            methods[label],
+            SolveSettings.by(config.solver, time_limit_s=config.time_limit_s, seed=seed),
         )
         own = _hash([scope, job.key])
         if not isinstance(methods[label], ScipMethod):

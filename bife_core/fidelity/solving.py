@@ -58,7 +58,7 @@ def solve_each(
     portable = config.cost in {"nodes", "lp_iterations"}
     groups = []
     for instance, limit_s in zip(instances, limits_s or [config.time_limit_s] * len(instances), strict=True):
-        settings = SolveSettings(time_limit_s=limit_s, seed=config.seed)
+        settings = SolveSettings.by(config.solver, time_limit_s=limit_s, seed=config.seed)
         groups.append([Solve.of(SolveJob.of(instance, method, settings), portable=portable)])
     return run_solves(groups, solves, pool, note=note, until_unix_s=until_unix_s)
 

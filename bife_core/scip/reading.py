@@ -149,7 +149,7 @@ def _read(path: Path, format_: ModelFormat) -> Model:
     model.hideOutput()
     complaints: list[str] = []
     try:
-        with _scip_errors(complaints):
+        with scip_errors(complaints):
             model.readProblem(str(path), format_)
     except Exception as error:
         # PySCIPOpt raises plain exceptions that name SCIP's return code; the cause is what SCIP printed.
@@ -161,7 +161,7 @@ def _read(path: Path, format_: ModelFormat) -> Model:
 
 
 @contextmanager
-def _scip_errors(complaints: list[str]) -> Iterator[None]:
+def scip_errors(complaints: list[str]) -> Iterator[None]:
     """Collect the error messages SCIP writes straight to the process's standard error.
 
     What others wrote there in the meantime is passed on. PySCIPOpt's own redirection is no substitute: it is

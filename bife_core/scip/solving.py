@@ -22,6 +22,7 @@ from bife_core.scip.guard import Guard
 from bife_core.scip.libscip import library
 from bife_core.scip.reading import read_model
 from bife_core.scip.root import RootClock
+from bife_core.scip.solver import Cuts, SolverConfig
 from bife_core.values import Value
 
 PROVEN: Final = frozenset({"optimal", "infeasible", "unbounded", "inforunbd"})
@@ -59,13 +60,19 @@ class Attachable(Protocol):
 
 
 class SolveSettings(Value):
-    """How a model is solved; the defaults are the paper's (section Experiments, Implementation)."""
+    """How a model is solved; the defaults are the paper's (section Experiments, Implementation).
+
+    Examples
+    --------
+    >>> SolveSettings.by(SolverConfig.model_validate("default"), seed=1).restarts
+    True
+    """
 
     time_limit_s: float | None = Field(None, gt=0, description="Seconds on `clock`; None is no limit.")
     node_limit: int | None = Field(None, ge=1, description="Branch-and-bound nodes; None is no limit.")
     memory_limit_mb: float | None = Field(None, gt=0, description="Megabytes SCIP may use; None is no limit.")
     seed: int = Field(0, ge=0, description="Seed of SCIP's randomisation.")
-    cuts: Literal["root", "default"] = Field("root", description="Where cutting planes are separated.")
+    cuts: Cuts = Field("root", description="Where cutting planes are separated.")
     restarts: bool = Field(False, description="Whether SCIP may restart.")
     clock: Literal["cpu", "wall"] = Field("cpu", description="Which clock limits and SCIP's times are on.")
     guard: Guard | None = Field(
@@ -74,6 +81,18 @@ class SolveSettings(Value):
     params: dict[str, bool | int | float | str] = Field(
         default_factory=dict, description="Further SCIP parameters, applied last."
     )
+
+    @classmethod
+    def by(cls, solver: SolverConfig, **settings: Any) -> SolveSettings:
+        """Return settings that set SCIP up in the given way.
+
+        What is given here wins over the solver's parameters: limits, the seed, the clock and further parameters.
+        """
+        given = {"randomization/", "timing/clocktype"}
+        given |= {"limits/time"} if settings.get("time_limit_s") is not None else set()
+        own = {name: value for name, value in solver.params.items() if not name.startswith(tuple(given))}
+        params = own | settings.pop("params", {})
+        return cls(cuts=solver.cuts, restarts=solver.restarts, params=params, **settings)
 
 
 class SolveResult(Value):

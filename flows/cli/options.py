@@ -103,6 +103,13 @@ OPTIONS: Final = {
     "replay_from": _option(_File, _HOW, "Recorded answers of --generator replay.", metavar="DIR"),
     "seed": _option(_Count, _HOW, "Seed of the search; decisions and instances stay the same.", "0", min=0),
     "preset": _option(str, _SETTINGS, "Budget to start from", choices=PRESETS, default="quick"),
+    "solver": _option(
+        _Text,
+        _SETTINGS,
+        "How SCIP is set up: as in the paper (cuts at the root, no restarts), by its defaults, or by a settings file.",
+        "paper",
+        metavar="paper|default|FILE.set",
+    ),
     "protocol": _option(_Text, _SETTINGS, "How rules are evaluated", "custom", choices=PROTOCOLS),
     "workers": _option(_Count, _SETTINGS, "Solver processes, one pinned per core.", "all cores", min=1),
     "config": _option(
@@ -165,6 +172,8 @@ def resolve(**given: Any) -> PipelineConfig:
     if "replay_from" in chosen:
         chosen.setdefault("generator", "replay")
     overrides |= {key: chosen[name] for name, key in _SETTING_OF.items() if name in chosen}
+    if "solver" in chosen:
+        overrides |= {f"{stage}.solver": chosen["solver"] for stage in ("collection", "high", "evaluation")}
     overrides |= dict(map(assignment, chosen.get("settings", ())))
     begun = preset(chosen.get("preset", "quick"))
     protocol = chosen.get("protocol", "custom")

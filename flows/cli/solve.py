@@ -51,9 +51,13 @@ def solve(
         typer.Option(metavar="S", show_default="no limit", help="CPU seconds each solve may take."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of SCIP's randomisation.")] = 0,
-    cuts: Annotated[
-        str, typer.Option(metavar="root|default", help="Where cutting planes are separated.")
-    ] = "root",
+    solver: Annotated[
+        str,
+        typer.Option(
+            metavar="paper|default|FILE.set",
+            help="How SCIP is set up: cuts at the root and no restarts, as it comes, or by a settings file.",
+        ),
+    ] = "paper",
     guard: Annotated[
         bool,
         typer.Option(
@@ -74,7 +78,7 @@ def solve(
     from bife_core.methods.loading import load_method
     from bife_core.methods.scorer import Scorer
 
-    settings = solve_settings(time_limit, seed, cuts, set_param or [], guard=guard)
+    settings = solve_settings(time_limit, seed, solver, set_param or [], guard=guard)
     facts = screen(model)
     first, other = load_method(rule), None if versus is None else load_method(versus)
     console = standard_output()
@@ -94,7 +98,7 @@ def solve(
 
 
 def solve_settings(
-    time_limit_s: float | None, seed: int, cuts: str, assignments: list[str], *, guard: bool
+    time_limit_s: float | None, seed: int, solver: str, assignments: list[str], *, guard: bool
 ) -> SolveSettings:
     """Return the settings the options name.
 
@@ -109,13 +113,14 @@ def solve_settings(
 
     from bife_core.errors import ConfigError
     from bife_core.scip.guard import as_guard
+    from bife_core.scip.solver import SolverConfig
     from bife_core.scip.solving import SolveSettings
     from bife_core.values import describe
 
     params = dict(map(assignment, assignments))
-    given = {"time_limit_s": time_limit_s, "seed": seed, "cuts": cuts, "guard": as_guard(guard)}
+    given = {"time_limit_s": time_limit_s, "seed": seed, "guard": as_guard(guard), "params": params}
     try:
-        return SolveSettings.model_validate(given | {"params": params})
+        return SolveSettings.by(SolverConfig.model_validate(solver), **given)
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
 

@@ -43,7 +43,7 @@ def test_another_brancher_is_compared_with_its_log_hidden(program):
 
 
 def test_quiet_prints_the_result_alone(program):
-    done = program("solve", LSEU, "--rule", "pseudocost_product", "-q", "--seed", 3, "--cuts", "default")
+    done = program("solve", LSEU, "--rule", "pseudocost_product", "-q", "--seed", 3, "--solver", "default")
     assert "SCIP Status" not in done.stdout
     assert row(done.stdout, "objective") == ["1120"]
     assert int(row(done.stdout, "rule asked")[0]) > 0
@@ -138,7 +138,7 @@ def test_models_that_cannot_be_solved_are_one_sentence(bife, tmp_path):
             "The registry holds no models:/bife-nothing@champion",
         ),
         (("--rule", "paper_ca", "--time-limit", "0"), 1, "time_limit_s"),
-        (("--rule", "paper_ca", "--cuts", "some"), 1, "cuts"),
+        (("--rule", "paper_ca", "--solver", "some"), 1, "A solver is 'paper', 'default'"),
         (("--rule", "paper_ca", "--set-param", "limits/bodes=5"), 1, "limits/bodes"),
         (("--rule", "paper_ca", "--set-param", "limits/nodes=few"), 1, "limits/nodes"),
     ],

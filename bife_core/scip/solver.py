@@ -1,0 +1,93 @@
+"""How SCIP is set up in experiments: as in the paper, as it comes, or by a settings file of the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from bife_core.errors import ConfigError
+from bife_core.values import Value
+
+Cuts = Literal["root", "default"]
+
+
+class SolverConfig(Value):
+    """A way to set SCIP up; may be given as `paper`, as `default`, or as the path of a `.set` file.
+
+    A file is read when the configuration is made: what it sets is part of the configuration, wherever it goes.
+
+    Raises
+    ------
+    ConfigError
+        If a file cannot be read, or SCIP does not take it.
+
+    Examples
+    --------
+    >>> SolverConfig.model_validate("default")
+    SolverConfig(name='default', cuts='default', restarts=True, params={})
+    """
+
+    name: str = Field("paper", description="'paper', 'default', or what a file is called.")
+    cuts: Cuts = Field("root", description="Where cutting planes are separated.")
+    restarts: bool = Field(False, description="Whether SCIP may restart.")
+    params: dict[str, bool | int | float | str] = Field(
+        default_factory=dict, description="Parameters of SCIP that are not at their defaults otherwise."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_name(cls, given: Any) -> Any:
+        if not isinstance(given, str | Path):
+            return given
+        if str(given) == "paper":
+            return {}
+        as_it_comes = {"cuts": "default", "restarts": True}
+        if str(given) == "default":
+            return {"name": "default"} | as_it_comes
+        return {"name": Path(given).name, "params": read_set_file(Path(given))} | as_it_comes
+
+    @property
+    def sentence(self) -> str | None:
+        """What a reader of results must know; None of the paper's way."""
+        match self.name:
+            case "paper":
+                return None
+            case "default":
+                return (
+                    "SCIP ran with its default settings: cuts are separated everywhere, and it may restart."
+                )
+        return f"SCIP ran with the settings of {self.name}: {_listed(self.params)}."
+
+
+def _listed(params: dict[str, bool | int | float | str]) -> str:
+    return ", ".join(f"{name} = {params[name]}" for name in sorted(params)) or "all are SCIP's defaults"
+
+
+def read_set_file(path: Path) -> dict[str, bool | int | float | str]:
+    """Return the parameters a SCIP settings file sets to other values than SCIP's defaults.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such file, or SCIP does not take it.
+    """
+    # A configuration that names no file does without SCIP.
+    from pyscipopt import Model
+
+    from bife_core.scip.reading import scip_errors
+
+    if path.suffix != ".set" or not path.is_file():
+        raise ConfigError(
+            f"A solver is 'paper', 'default' or a SCIP settings file (.set); there is no file {path}."
+        )
+    model = Model()
+    model.hideOutput()
+    before = model.getParams()
+    complaints: list[str] = []
+    with scip_errors(complaints):
+        model.readParams(str(path))  # which raises nothing, whatever it reads
+    if complaints:
+        raise ConfigError(f"SCIP does not take the settings in {path}: {complaints[0].strip(' .')}.")
+    return {name: value for name, value in model.getParams().items() if value != before[name]}

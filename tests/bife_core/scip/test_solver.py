@@ -1,0 +1,108 @@
+"""How SCIP is set up: as in the paper, as it comes, or by somebody's settings file."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from bife_core import preset, with_overrides
+from bife_core.config import protocol
+from bife_core.errors import ConfigError
+from bife_core.fidelity.config import HighFidelityConfig
+from bife_core.rules import compile_rule
+from bife_core.scip.branching import attach
+from bife_core.scip.libscip import library, scip_address
+from bife_core.scip.reading import read_model
+from bife_core.scip.solver import SolverConfig
+from bife_core.scip.solving import SolveSettings, apply
+
+
+@pytest.fixture
+def set_file(tmp_path: Path) -> Path:
+    path = tmp_path / "ours.set"
+    path.write_text(
+        "# tuned by us\nlimits/gap = 0.01\nlimits/time = 7\nheuristics/rens/freq = -1\n"
+        "randomization/randomseedshift = 5\npresolving/maxrounds = -1\n"
+    )
+    return path
+
+
+def test_a_file_counts_by_what_it_changes(set_file: Path) -> None:
+    solver = SolverConfig.model_validate(str(set_file))
+    assert (solver.name, solver.cuts, solver.restarts) == ("ours.set", "default", True)
+    assert solver.params == {
+        "limits/gap": 0.01,
+        "limits/time": 7.0,
+        "heuristics/rens/freq": -1,
+        "randomization/randomseedshift": 5,
+    }
+    assert "ours.set: heuristics/rens/freq = -1, limits/gap = 0.01" in (solver.sentence or "")
+    set_file.unlink()
+    assert SolverConfig.model_validate(solver.model_dump(mode="json")) == solver, (
+        "the file is not needed again"
+    )
+
+
+def test_limits_and_seeds_of_an_experiment_win_over_those_of_a_file(set_file: Path) -> None:
+    solver = SolverConfig.model_validate(set_file)
+    settings = SolveSettings.by(solver, time_limit_s=3, seed=1, params={"limits/gap": 0.5})
+    assert settings.params == {"limits/gap": 0.5, "heuristics/rens/freq": -1}
+    assert SolveSettings.by(solver).params["limits/time"] == 7
+
+
+def test_the_paper_is_the_default_and_says_nothing() -> None:
+    assert SolverConfig.model_validate("paper") == SolverConfig() == HighFidelityConfig().solver
+    assert SolverConfig().sentence is None
+    assert SolveSettings.by(SolverConfig()) == SolveSettings()
+    default = with_overrides(preset("paper"), {"high.solver": "default"})
+    assert (default.high.solver.cuts, default.high.solver.restarts) == ("default", True)
+    published = protocol("paper")
+    other = published.model_copy(update={"solver": default.high.solver})
+    assert (published.protocol, other.protocol) == ("paper", "custom")
+
+
+@pytest.mark.parametrize("given", ["fast", "absent.set"])
+def test_what_is_no_solver_is_one_sentence(given: str) -> None:
+    with pytest.raises(ConfigError, match=r"'paper', 'default' or a SCIP settings file"):
+        SolverConfig.model_validate(given)
+
+
+def test_a_file_scip_does_not_take_is_one_sentence(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.set"
+    bad.write_text("limits/gap = many\n")
+    with pytest.raises(ConfigError, match=r"SCIP does not take the settings in .*bad\.set"):
+        SolverConfig.model_validate(bad)
+
+
+class Slow(NamedTuple):
+    """A rule's twin that is called from Python."""
+
+    name: str = "slow"
+    features: frozenset[int] = frozenset({20, 21})
+    address: int = 0
+
+    def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return X[:, 20] * X[:, 21]
+
+
+def test_the_callback_and_python_walk_the_same_tree_through_restarts(golden_dir: Path) -> None:
+    """After a restart columns and rows are others: whoever keeps something between branchings must forget it."""
+    settings = SolveSettings.by(
+        SolverConfig.model_validate("default"), node_limit=40, params={"presolving/restartminred": 0.0}
+    )
+    native = compile_rule("def candidate_variable_score(f): return f[20] * f[21]")
+    walked = []
+    for rule in (native, Slow()):
+        model = read_model(golden_dir / "setcover_0.mps.gz")
+        apply(settings, model)
+        stats = attach(model, rule)
+        model.optimize()
+        runs = library().handle.SCIPgetNRuns(ctypes.c_void_p(scip_address(model)))
+        assert (runs > 1, stats.calls > 0, stats.handed_over) == (True, True, 0)
+        walked.append((runs, model.getNTotalNodes(), model.getNLPIterations(), stats.calls))
+    assert walked[0] == walked[1]
