@@ -50,7 +50,7 @@ check: lint
 
 # Three processes on two cores: tests also wait, for servers, limits and clocks.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 3
+	$(BIN)/python -m pytest -n 3 --no-loadscope-reorder
 
 long: $(STAMP)
 	$(BIN)/python -m pytest -m long
