@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BROWSER := $(VENV)/.browser
 
+# Tests start many programs: without their byte code each would compile all of BiFE anew.
+test check long: export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help setup demo check test long browser screenshots lint bench scale postgres chaos hostile clean
 
 help:
@@ -47,7 +50,7 @@ check: lint
 
 # Three processes on two cores: tests also wait, for servers, limits and clocks.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 3
+	$(BIN)/python -m pytest -n 3 --no-loadscope-reorder
 
 long: $(STAMP)
 	$(BIN)/python -m pytest -m long

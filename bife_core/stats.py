@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import scipy.stats
+import scipy  # imports what is used of it then: its statistics take most of a second
 from numpy.typing import ArrayLike, NDArray
 
 Costs: TypeAlias = (

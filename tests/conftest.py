@@ -46,9 +46,24 @@ DEAR = {"operated": r"\b(operated|served)\b", "smoke": r"def \w+\([^)]*\bsmoke\b
 
 
 @cache
+def _text(file: str) -> str:
+    return (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
+
+
+@cache
 def _together(file: str) -> str:
-    text = (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
-    return next((name for name, used in DEAR.items() if re.search(used, text)), file)
+    return next((name for name, used in DEAR.items() if re.search(used, _text(file))), file)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where tests are spread over processes, begin with what takes longest: no process is left with it at the end."""
+    if hasattr(config, "workerinput"):
+
+        def haste(item: pytest.Item) -> int:
+            file = item.nodeid.partition("::")[0]
+            return 0 if _together(file) in DEAR else 1 if "pytest.mark.slow" in _text(file) else 2
+
+        items.sort(key=haste)
 
 
 @pytest.hookimpl(optionalhook=True)

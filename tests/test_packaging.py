@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -30,7 +31,7 @@ OPTIONAL = {
     if extra != "dev"
     for name in declared(wanted)
 }
-INSTALLED = packages_distributions()
+installed = cache(packages_distributions)
 
 
 @pytest.mark.parametrize("floor", ["bife_core", "tasks", "flows"])
@@ -44,7 +45,7 @@ def test_every_package_the_product_imports_is_declared(floor):
         name
         for name in foreign
         # One that is not installed here must be an extra, under its own name.
-        if not {plain(found) for found in INSTALLED.get(name, [name])} & (DECLARED | OPTIONAL)
+        if not {plain(found) for found in installed().get(name, [name])} & (DECLARED | OPTIONAL)
     }
     assert undeclared == set()
 

@@ -144,7 +144,7 @@ FAMILY = Family(
     label="CA",
     generate=combinatorial_auction,
     sizes={
-        "tiny": {"items": 100, "bids": 150},
+        "tiny": {"items": 80, "bids": 130},
         "test": {"items": 100, "bids": 500},
         "transfer": {"items": 200, "bids": 1000},
         "test-ecole": {"items": 100, "bids": 500, "variant": "ecole"},

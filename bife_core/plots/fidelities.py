@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.stats
+import scipy
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 

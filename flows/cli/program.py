@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
@@ -69,4 +70,6 @@ def _options(
 
 def main() -> None:
     """Run the command line of this process and exit."""
+    # What is imported stays; at Python's own pace the collector looks through it again and again meanwhile.
+    gc.set_threshold(100_000, 20, 20)
     app(prog_name="bife")

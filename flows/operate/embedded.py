@@ -1,23 +1,26 @@
 """Prefect's embedded API, in a process group of its own that never outlives the run it serves.
 
 Prefect would start it in the group of the run: Ctrl-C on a terminal would end the API before the run can tell it
-what happened, and a run that is killed would leave it behind for ever.
+what happened, and a run that is killed would leave it behind for ever. And whoever has Prefect start it imports all of
+its server too, which takes seconds.
 """
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
-import subprocess
 import sys
 import threading
 from datetime import timedelta
-from functools import partial
-from typing import Any, Final
+from functools import cache, partial
+from typing import Final
 
-from prefect.server.api.server import SubprocessASGIServer
+from prefect.context import refresh_global_settings_context
 from prefect.settings import get_current_settings
 
+from flows.operate.servers import LOOPBACK, Server, free_port
 from tasks.home import project_home
 
 _LONGEST_STOP_S: Final = 5.0
@@ -35,33 +38,43 @@ _CHORES_EVERY: Final = timedelta(seconds=2)
 """How often the API looks for work of its own, such as clearing up; Prefect's pace keeps it busy while all solve."""
 
 
-class EmbeddedApi(SubprocessASGIServer):
-    """The API Prefect's clients of this process find; `install` puts it in the place of Prefect's own."""
+@cache
+def start() -> None:
+    """Start the API and have all of Prefect in this process use it; a second call changes nothing.
 
-    def _run_uvicorn_command(self) -> subprocess.Popen[Any]:
-        settings = get_current_settings().to_environment_variables(exclude_unset=True)
-        own = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
-        own |= _FOR_NOBODY
+    Raises
+    ------
+    ServerError
+        If it ends or takes too long to start.
+    """
+    port = free_port(0)
+    address = f"http://{LOOPBACK}:{port}/api"
+    environment = {
+        "BIFE_HOME": str(project_home().root),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "PREFECT_UI_ENABLED": "0",
+        "PREFECT__SERVER_EPHEMERAL": "1",
+        "PREFECT__SERVER_FINAL": "1",
+        **_FOR_NOBODY,
+        **get_current_settings().to_environment_variables(exclude_unset=True),
+    }
+    server = Server(
+        "Prefect's embedded API",
+        [sys.executable, "-m", "flows.operate.embedded", str(port)],
+        environment,
+        f"{address}/health",
         # What it prints is for whoever looks into its troubles; on the terminal it would bury the run's own words.
-        log = project_home().root / "logs" / "prefect-embedded.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as output:
-            return subprocess.Popen(
-                [sys.executable, "-m", "flows.operate.embedded", str(self.port)],
-                env={**os.environ, **own, **settings, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-                stdin=subprocess.PIPE,  # closed by the system when this process ends, however it ends
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-
-
-def install() -> None:
-    """Have Prefect's clients in this process use an `EmbeddedApi`; a second call changes nothing."""
-    # Prefect keeps the one server of a process under the port that was asked for, which is none.
-    if not isinstance(SubprocessASGIServer(), EmbeddedApi):
-        SubprocessASGIServer._instances.pop(None, None)
-        EmbeddedApi()
+        project_home().root / "logs" / "prefect-embedded.log",
+        lifeline=True,
+    )
+    atexit.register(server.stop)
+    server.wait_ready()
+    # The variable itself stays unset: it tells whether the server is one of the user's.
+    os.environ["PREFECT_API_URL"] = address
+    try:
+        refresh_global_settings_context()
+    finally:
+        del os.environ["PREFECT_API_URL"]
 
 
 def _end_with_parent() -> None:
@@ -72,17 +85,22 @@ def _end_with_parent() -> None:
 
 def main() -> None:
     """Serve the API on a port of this machine until the parent ends."""
+    gc.disable()
     import uvicorn
     from docket import Worker
     from prefect.server.api import background_workers
+    from prefect.server.api.server import create_app
+
+    gc.freeze()  # nothing of all that goes away again
+    gc.enable()
 
     at_leisure = partial(Worker, minimum_check_interval=_CHORES_EVERY, scheduling_resolution=_CHORES_EVERY)
     background_workers.Worker = at_leisure  # type: ignore[attr-defined,assignment]
     threading.Thread(target=_end_with_parent, daemon=True).start()
     uvicorn.run(
-        "prefect.server.api.server:create_app",
+        create_app,
         factory=True,
-        host="127.0.0.1",
+        host=LOOPBACK,
         port=int(sys.argv[1]),
         log_level="error",
         lifespan="on",

@@ -18,6 +18,7 @@ from prefect.settings import get_current_settings
 from bife_core.errors import BifeError
 from bife_core.evolution.journal import stop_journals
 from flows.operate.abandoned import cancel_own, close_abandoned
+from flows.operate.embedded import start
 from flows.reporting.observer import Observer, observing
 from tasks.home import project_home
 from tasks.locks import process_lock
@@ -86,11 +87,10 @@ def start_embedded_api() -> None:
     ------
     LockTimeoutError
         If another process has been starting its own for minutes.
+    ServerError
+        If it does not start.
     """
-    # Prefect's server takes seconds to import: a run that is given one, or ends before, goes without.
-    from flows.operate.embedded import install
-
-    install()
+    start()
     # Two that meet a fresh database would break its migration.
     with (
         process_lock(project_home().locks / "prefect.lock", _API_START_LIMIT_S),

@@ -93,6 +93,8 @@ class Server:
         Called when it has begun to serve.
     address : str
         Of its page, if it has one.
+    lifeline : bool
+        Give it a standard input that ends when this process does, however that ends.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class Server:
         log: Path,
         once_ready: Callable[[], None] | None = None,
         address: str = "",
+        lifeline: bool = False,
     ) -> None:
         self.name = name
         self.health = health
@@ -111,6 +114,7 @@ class Server:
         self.address = address
         self._once_ready = once_ready
         self._command = command
+        self._input = subprocess.PIPE if lifeline else subprocess.DEVNULL
         self._variables = {
             k: v for k, v in (os.environ | {**environment}).items() if v or k not in environment
         }
@@ -128,7 +132,7 @@ class Server:
                 env=self._variables,
                 # Away from the user's directory: neither its settings files nor stray output belong to it.
                 cwd=self.log.parent,
-                stdin=subprocess.DEVNULL,
+                stdin=self._input,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

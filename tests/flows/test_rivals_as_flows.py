@@ -58,7 +58,12 @@ def evolved(decisions):
     return evolve
 
 
-@pytest.fixture(params=RIVALS)
+# Those that solve with every rule take longest; the library runs each of them in `test_evolve.py`.
+@pytest.fixture(
+    params=[
+        pytest.param(rival, marks=pytest.mark.long if "f_hf" in SPENDS[rival] else ()) for rival in RIVALS
+    ]
+)
 def result(request, evolved):
     return evolved(request.param)
 
@@ -126,6 +131,7 @@ def test_reevos_reflections_calls_and_samples_are_counted_apart(evolved):
     assert sorted(made) == ["elitist_mutation"] + ["improve_seed"] * 3 + ["reflective_crossover"] * 3
 
 
+@pytest.mark.long
 def test_every_trial_of_llm4branch_is_on_record(evolved):
     result = evolved("llm4branch")
     rows = list(csv.DictReader((result.folder / "trials.csv").read_text(encoding="utf-8").splitlines()))
@@ -150,8 +156,8 @@ def _unread(row):
 
 
 def test_running_a_rival_again_pays_for_nothing_and_tells_the_same(evolved):
-    result = evolved("llm4branch")
-    again = evolved.__wrapped__("llm4branch")
+    result = evolved("reevo")
+    again = evolved.__wrapped__("reevo")
     assert (again.cost, again.best) == (result.cost, result.best)
     assert len(children(again.run.run_id, "sample")) == len(samples_of(result))
 

@@ -76,8 +76,7 @@ def test_a_limit_on_samples_holds_for_any_generator_and_costs_nothing_when_raise
     assert (len(short.samples), short.best is not None) == (6, True)
     assert "budget.samples is used up: 6 rules" in short.ended_by
     resumed = search(23)
-    undisturbed = search(24)
-    assert (len(resumed.samples), len(undisturbed.samples), resumed.ended_by) == (8, 8, None)
+    assert (len(resumed.samples), resumed.ended_by) == (8, None)
 
 
 def test_no_time_left_ends_the_search_before_it_begins(search):

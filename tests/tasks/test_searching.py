@@ -65,6 +65,7 @@ def working():
     return searching.TaskExecutor().submit(max, 2, 3).result()
 
 
+@pytest.mark.usefixtures("prepared")
 def test_work_without_a_task_of_its_own_is_done_all_the_same():
     assert working() == 3
 

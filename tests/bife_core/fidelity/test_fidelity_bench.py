@@ -11,6 +11,7 @@ import pytest
 
 from bench.fidelity import foretold, main, recall
 from bife_core.fidelity.measures import MEASURES
+from bife_core.places import compiled_code
 
 
 def test_recall_shares_the_last_places_among_equals() -> None:
@@ -30,24 +31,25 @@ def test_tau_is_the_mean_over_measurements() -> None:
     assert foretold([(np.zeros(12), up)])["tau"] is None, "what gives all the same foretells nothing"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_small_run_is_repeated_from_its_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("BIFE_CACHE_DIR", str(compiled_code().parent))  # not compiled anew
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    options = "--families combinatorial_auction --size tiny --instances 2 --rules-count 6 --decisions 30 --cost nodes"
+    options = "--families combinatorial_auction --size tiny --instances 1 --rules-count 4 --decisions 10 --cost nodes"
     monkeypatch.setattr(sys, "argv", ["fidelity", *options.split(), "--store", str(tmp_path / "store")])
     main()
     first = capsys.readouterr().out
     solves = {path: path.stat().st_mtime_ns for path in (tmp_path / "store" / "solves").rglob("*.json")}
-    assert len(solves) >= 6 * 2 * 2
+    assert len(solves) >= 4
     main()
     assert capsys.readouterr().out == first
     assert {path: path.stat().st_mtime_ns for path in solves} == solves
     facts, *lines = map(json.loads, first.splitlines())
-    assert facts["decisions"] == facts["pruned"] + facts["tightenable"] + facts["genuine"] == 30
+    assert facts["decisions"] == facts["pruned"] + facts["tightenable"] + facts["genuine"] == 10
     assert [line["variant"] for line in lines] == [*MEASURES, "ceiling"]
     for line in lines:
-        assert line["rules"] == 6 - facts["without_f_hf"]
+        assert line["rules"] == 4 - facts["without_f_hf"]
         assert -1 <= line["tau"] <= 1
         assert 0 <= line["top5"] <= 1

@@ -21,6 +21,7 @@ from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
 GOLDEN_BRANCHINGS = 8
+GOLDEN_FAMILIES = ["cauctions", "setcover", "indset", "facilities"]
 DEAR_HEURISTICS = (
     "alns",
     "crossover",
@@ -78,7 +79,9 @@ def visit_branchings(
     return rule.calls
 
 
-@pytest.mark.parametrize("family", ["cauctions", "setcover", "indset", "facilities"])
+@pytest.mark.parametrize(
+    "family", [*GOLDEN_FAMILIES[:-1], pytest.param("facilities", marks=pytest.mark.long)]
+)
 def test_features_equal_the_goldens_at_the_first_branchings(family: str, golden_dir: Path) -> None:
     with np.load(golden_dir / f"{family}_0.npz") as file:
         golden = dict(file)
@@ -142,7 +145,7 @@ def test_static_features_are_those_of_the_first_call(golden_dir: Path) -> None:
     assert visit_branchings(golden_dir / "setcover_0.mps.gz", compare, 6) == 6
 
 
-@pytest.mark.parametrize("family", ["cauctions", "setcover", "indset", "facilities"])
+@pytest.mark.parametrize("family", GOLDEN_FAMILIES)
 def test_what_is_kept_between_branchings_is_what_would_be_taken_anew(family: str, golden_dir: Path) -> None:
     rng = np.random.default_rng(0)
     extractor: list[FeatureExtractor] = []

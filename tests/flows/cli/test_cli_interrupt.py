@@ -53,9 +53,9 @@ def collecting(home):
 def flow_states(home):
     """What Prefect's pages would show, asked in a process that reads that home's database."""
     program = """
-from flows.operate.embedded import install
+from flows.operate.embedded import start
 from prefect.client.orchestration import get_client
-install()
+start()
 with get_client(sync_client=True) as client:
     print(sorted(run.state_name for run in client.read_flow_runs()))
 """

@@ -48,19 +48,13 @@ def test_a_whole_run_leaves_no_trace_of_the_key(program, tmp_path):
         assert len(api.requests) == 1
 
 
-def test_a_money_budget_without_prices_ends_before_anything_begins(program, tmp_path):
+@pytest.mark.usefixtures("prepared")
+def test_a_money_budget_without_prices_ends_before_anything_begins(bife, monkeypatch):
     with ModelApi() as api:
-        ended = program(
-            "run",
-            "--preset",
-            "smoke",
-            "--generator",
-            "openai",
-            "--set",
-            "budget.usd=1",
-            home=tmp_path,
-            **{name: value for name, value in variables(api).items() if name.startswith("BIFE_")},
-        )
-    assert ended.returncode == 1
+        for name, value in variables(api).items():
+            if name.startswith("BIFE_"):
+                monkeypatch.setenv(name, value)
+        ended = bife("run", "--preset", "smoke", "--generator", "openai", "--set", "budget.usd=1")
+    assert ended.exit_code == 1
     assert "BIFE_LLM_PRICE_IN" in sentence(ended.stderr)
     assert api.requests == []
