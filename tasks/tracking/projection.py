@@ -108,6 +108,8 @@ class Projection:
         self._opened: Opened | None = None
         self._place = 0
         self._known: dict[str, Known] = {}
+        self._provenance: dict[str, str] = {}
+        self._prompted: set[str] = set()
         self._in_mlflow: _InMlflow | None = None
         self._lock = threading.RLock()
         _open.add(self)
@@ -172,7 +174,9 @@ class Projection:
         if self.complete:
             self._place = new[-1][1]
             return True
-        self._trace([entry for entry, _ in new])
+        entries = [entry for entry, _ in new]
+        self._trace(entries)
+        self._link_prompts(entries)
         milestones = [place for entry, place in new if isinstance(entry, Completed | Ended)]
         for entry, place in new:
             self._hand_over(entry, with_files=place in milestones[-1:])
@@ -201,6 +205,22 @@ class Projection:
             steps={metric.step for metric in store.client().get_metric_history(run_id, "samples")},
         )
 
+    def _link_prompts(self, entries: Sequence[AnyEntry]) -> None:
+        """Note which templates calls were made with, by their operators; what is refused is left out with a note."""
+        opened = self._opened
+        if opened is None or not opened.prompts:
+            return
+        asked = {str(call.inputs["operator"]) for entry in entries for call in _calls(entry)} - self._prompted
+        link = partial(prompts.link_prompts, self.run_id, asked, opened.params.get("generator.prompts"))
+        if asked:
+            try:
+                twice(link)
+            except RefusedError as error:
+                self._refusals.append(
+                    f"MLflow refused the prompt templates of {', '.join(sorted(asked))} ({error})."
+                )
+            self._prompted |= asked
+
     def _hand_over(self, entry: AnyEntry, *, with_files: bool) -> None:
         """Deliver an entry; one that is refused for good is left out with a note."""
         try:
@@ -220,10 +240,15 @@ class Projection:
                 self._describe(entry)
             case Started():
                 store.client().update_run(self.run_id, status="RUNNING")
-                store.forget_tags(self.run_id, STOPPED, ENDED_BY)
+                # What the process before said of itself and this one does not say is over.
+                store.forget_tags(
+                    self.run_id, STOPPED, ENDED_BY, *(self._provenance.keys() - entry.provenance)
+                )
+                store.log(self.run_id, tags=entry.provenance)
+                self._provenance = entry.provenance
                 self.under_way = True
             case Drafted(request=ReflectionRequest() as request):
-                self._mlflow.children.reflection(request, entry.draft, _ms(entry))
+                self._mlflow.children.reflection(request, entry.draft, _ms(entry), self._provenance)
             case Drafted():
                 known[entry.request.id] = Known(draft=entry.draft, draft_ms=_ms(entry))
             case Scored():
@@ -233,7 +258,7 @@ class Projection:
             case Settled():
                 sample = entry.sample
                 self.samples += self._mlflow.children.sample(
-                    sample, known.get(sample.id) or Known(), _ms(entry)
+                    sample, known.get(sample.id) or Known(), _ms(entry), self._provenance
                 )
                 known.pop(sample.id, None)
             case Completed():
@@ -251,13 +276,11 @@ class Projection:
         return self._in_mlflow
 
     def _describe(self, opened: Opened) -> None:
-        """Write what the search is, the data it reads, the prompts it uses, and the view that shows its samples."""
+        """Write what the search is, the data it reads, and the view that shows its samples."""
         store.log(self.run_id, params=opened.params)
         for dataset in opened.datasets:
             store.log_dataset(self.run_id, **dataset)
         views.save_view(self.run_id)
-        if opened.prompts:
-            prompts.register_prompts(self.run_id, opened.params.get("generator.prompts"))
 
     def _generation(self, entry: Completed, *, with_files: bool) -> None:
         step = entry.summary.generation

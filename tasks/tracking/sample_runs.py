@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mlflow.entities import Run
@@ -56,17 +57,20 @@ class SampleRuns:
             if run.info.status in _ENDED:
                 self._ended.add(name)
 
-    def sample(self, sample: Sample, known: Known, time_ms: int) -> bool:
+    def sample(self, sample: Sample, known: Known, time_ms: int, provenance: Mapping[str, str]) -> bool:
         """Write a sample of which nothing more will become known, and say whether there was anything to do.
 
         Parameters
         ----------
         time_ms : int
             Unix time it was settled.
+        provenance : mapping
+            Tags of the process that settled it.
         """
         if sample.id in self._ended:
             return False
         tags = {
+            **provenance,
             "kind": "sample" if sample.source else "call",
             "rule_sha": sample.sha or "",
             "parents": " ".join(sample.parents),
@@ -91,11 +95,14 @@ class SampleRuns:
         self._end(sample.id, run, sample.failure is not None, time_ms)
         return True
 
-    def reflection(self, request: ReflectionRequest, draft: Draft, time_ms: int) -> None:
+    def reflection(
+        self, request: ReflectionRequest, draft: Draft, time_ms: int, provenance: Mapping[str, str]
+    ) -> None:
         """Write a reflection: a child run of its own kind with the text."""
         if request.id in self._ended:
             return
-        tags = {"kind": "reflection", "parents": " ".join(parent.id for parent in request.parents)}
+        parents = " ".join(parent.id for parent in request.parents)
+        tags = {**provenance, "kind": "reflection", "parents": parents}
         run = self._run(request.id, tags, time_ms)
         params = {
             "generation": request.generation,

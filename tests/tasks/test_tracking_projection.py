@@ -35,6 +35,31 @@ def test_a_search_that_has_begun_is_found_with_what_defines_it(journal, folder):
     assert (run.data.tags["kind"], run.data.tags["benchmark"]) == ("evolution", "toys")
 
 
+def test_every_run_says_who_or_what_it_comes_from(key, journal, folder):
+    journals.opened(key, folder, {"mlflow.user": "ada", "prefect.flow_run_id": "1"})
+    add_sample(journal, **GOOD)
+    first = synced(folder)
+    for run in (parent(first), *children(first).values()):
+        assert (run.data.tags["mlflow.user"], run.data.tags["prefect.flow_run_id"]) == ("ada", "1")
+    again = journals.opened(key, folder, {"mlflow.user": "bob"})
+    add_sample(again, "g01-c01", **BROKEN)
+    taken_up = synced(folder)
+    users = {name: run.data.tags["mlflow.user"] for name, run in children(taken_up).items()}
+    assert users == {"g01-c00": "ada", "g01-c01": "bob"}
+    tags = parent(taken_up).data.tags
+    assert tags["mlflow.user"] == "bob"
+    assert "prefect.flow_run_id" not in tags
+
+
+def test_only_prompts_of_operators_that_were_asked_are_linked(key, folder):
+    journal = journals.opened(key, folder, prompts=True)
+    add_sample(journal, **GOOD)
+    add_sample(journal, "g01-c02", f_lf=0.5)  # an operator that no call was made for
+    add_unanswered(journal, attempts=TRIED_TWICE[:1])
+    linked = json.loads(parent(synced(folder)).data.tags["mlflow.linkedPrompts"])
+    assert sorted(prompt["name"] for prompt in linked) == ["bife_prompt_e1", "bife_prompt_m1"]
+
+
 def test_a_sample_becomes_a_child_run_with_everything_known(journal, folder):
     add_sample(journal, **GOOD)
     run = children(synced(folder))["g01-c00"]

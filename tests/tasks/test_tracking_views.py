@@ -52,8 +52,8 @@ def test_the_links_name_the_view_and_a_server_only_if_there_is_one(run_id, monke
 
 
 def test_a_prompt_gets_a_version_only_when_its_text_changes(run_id, monkeypatch):
-    prompts.register_prompts(run_id)
-    prompts.register_prompts(run_id)
+    for _ in range(2):
+        prompts.link_prompts(run_id, ["e1", "i1"])
     client = store.client()
     first = client.load_prompt("prompts:/bife_prompt_e1@latest")
     assert first.version == 1
@@ -62,12 +62,12 @@ def test_a_prompt_gets_a_version_only_when_its_text_changes(run_id, monkeypatch)
     assert "{{parents}}" in first.template
     changed = {"e1": "Write a rule for $benchmark."}
     monkeypatch.setattr(prompts, "prompt_templates", lambda: changed)
-    prompts.register_prompts(run_id)
+    prompts.link_prompts(run_id, ["e1"])
     second = client.load_prompt("prompts:/bife_prompt_e1@latest")
     assert (second.version, second.template) == (2, "Write a rule for {{benchmark}}.")
     monkeypatch.undo()
     used = json.loads(client.get_run(run_id).data.tags["mlflow.linkedPrompts"])
-    assert {(prompt["name"], prompt["version"]) for prompt in used} >= {
+    assert {(prompt["name"], prompt["version"]) for prompt in used} == {
         ("bife_prompt_e1", "1"),
         ("bife_prompt_e1", "2"),
         ("bife_prompt_i1", "1"),
