@@ -144,8 +144,8 @@ def track_evaluation(
         | {"rule": summary.rule, "rule_sha": lead.identity, "methods": " ".join(summary.methods)},
         metrics={
             "ratio": compared.ratio,
-            "ci_low": compared.ci_low,
-            "ci_high": compared.ci_high,
+            "ratio_low": compared.ci_low,
+            "ratio_high": compared.ci_high,
             "node_ratio": compared.node_ratio,
             "p_value": compared.p_adjusted,
             "wins": float(compared.wins),

@@ -280,7 +280,8 @@ class Projection:
         store.log(self.run_id, params=opened.params)
         for dataset in opened.datasets:
             store.log_dataset(self.run_id, **dataset)
-        views.save_view(self.run_id)
+        views.save_lists()
+        views.save_view(self.run_id, opened.name, _ms(opened))
 
     def _generation(self, entry: Completed, *, with_files: bool) -> None:
         step = entry.summary.generation

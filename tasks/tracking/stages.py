@@ -16,7 +16,7 @@ from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.progress import note
 from tasks.storage import share
-from tasks.tracking import store
+from tasks.tracking import store, views
 from tasks.tracking.marker import read_marker, write_marker
 from tasks.tracking.outage import RefusedError, outage, twice
 from tasks.tracking.provenance import provenance
@@ -129,6 +129,7 @@ def _write(folder: Path, stage: Stage) -> str:
     run_id, complete = store.open_run(stage.experiment, stage.key, stage.name, tags, start_ms=time_ms)
     if not complete:
         store.log(run_id, params=stage.params, tags=tags)
+        views.save_lists()
         # A registered rule's model is logged to its evaluation, which a kill in that moment leaves open: what was
         # measured is known by then and must not be logged once more, by a machine with another clock least of all.
         if not store.has_metrics(run_id):

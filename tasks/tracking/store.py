@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 from mlflow import MlflowClient
@@ -293,17 +294,28 @@ def run_url(run_id: str, experiment: str) -> str:
     """
     if not run_id:
         return ""
-    return f"{ui_address()}#/experiments/{experiment_id(experiment)}/runs/{run_id}"
-
-
-def experiment_url(name: str) -> str:
-    """Return the list of an experiment's runs."""
-    return f"{ui_address()}#/experiments/{experiment_id(name)}/runs"
+    return page(f"experiments/{experiment_id(experiment)}/runs/{run_id}")
 
 
 def version_url(name: str, version: int) -> str:
     """Return the page of a registered version."""
-    return f"{ui_address()}#/models/{name}/versions/{version}"
+    return page(f"models/{name}/versions/{version}")
+
+
+def page(path: str, address: str | None = None, **asked: str) -> str:
+    """Return the address of one of MLflow's pages, in the mode that shows runs and the registry.
+
+    By itself MLflow shows its pages for language models, which have neither.
+
+    Parameters
+    ----------
+    address : str, optional
+        Of the server; by default `ui_address`.
+    asked : str
+        What else the page is told.
+    """
+    base = ui_address() if address is None else f"{address.rstrip('/')}/"
+    return f"{base}#/{path}?{urlencode({'workflowType': 'machine_learning', **asked})}"
 
 
 def ui_address() -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tasks.tracking.store import page
 from tests.browser.showing import CHALLENGED, Shown
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _prefect(path: str) -> Callable[[Shown], str]:
 
 
 def _mlflow(path: str) -> Callable[[Shown], str]:
-    return lambda shown: f"{shown.up.mlflow}/#/{path}"
+    return lambda shown: page(path, shown.up.mlflow)
 
 
 def form_of(deployment: str) -> Callable[[Shown], str]:
@@ -66,7 +67,7 @@ def _artifact(kind: str) -> Callable[[Shown], str]:
 def _ranking(shown: Shown) -> str:
     """The saved view of the evolution by the grammar, as runs link to it."""
     number, run = shown.experiment("evolution"), shown.evolution("offline")
-    return f"{shown.up.mlflow}/#/experiments/{number}/runs?viewStateShareKey={run}"
+    return page(f"experiments/{number}/runs", shown.up.mlflow, viewStateShareKey=run)
 
 
 def _report(shown: Shown) -> str:
@@ -76,8 +77,9 @@ def _report(shown: Shown) -> str:
 
 
 def _evolution(path: str) -> Callable[[Shown], str]:
-    return lambda shown: (
-        f"{shown.up.mlflow}/#/experiments/{shown.experiment('evolution')}/runs/{shown.evolution('offline')}{path}"
+    return lambda shown: page(
+        f"experiments/{shown.experiment('evolution')}/runs/{shown.evolution('offline')}{path}",
+        shown.up.mlflow,
     )
 
 
@@ -186,6 +188,15 @@ VIEWS: Final = (
         ),
     ),
     View(
+        "mlflow-evaluations",
+        lambda shown: page(
+            f"experiments/{shown.experiment('evaluation')}/runs",
+            shown.up.mlflow,
+            viewStateShareKey="evaluations",
+        ),
+        ("All evaluations, the fastest", "ratio", "ratio_high", "ratio_low", "verdict", "better"),
+    ),
+    View(
         "mlflow-evolution", _evolution("/model-metrics"), ("best_f_hf", "best_f_lf", "Model metrics", "Step")
     ),
     View(
@@ -195,7 +206,7 @@ VIEWS: Final = (
     ),
     View(
         "mlflow-traces",
-        lambda shown: f"{shown.up.mlflow}/#/experiments/{shown.experiment('evolution')}/traces",
+        lambda shown: page(f"experiments/{shown.experiment('evolution')}/traces", shown.up.mlflow),
         ("g00-c00.1: i1 in generation 0", "in generation 2 from g0", "1200"),
     ),
     View(
