@@ -37,14 +37,17 @@ from bife_core.search import ReflectionRequest
 from tasks.tracking import prompts, store, views
 from tasks.tracking.marker import write_marker
 from tasks.tracking.outage import TROUBLE, RefusedError, outage, refuses, twice
-from tasks.tracking.sample_runs import Known, SampleRuns
+from tasks.tracking.sample_runs import Known, SampleRuns, began_ms
 from tasks.tracking.traces import TracedCall, store_traces, stored_traces
 
 STOPPED: Final = "stopped"
 """Tag of a run that was given up for now: the reason."""
 
 ENDED_BY: Final = "ended_by"
-"""Tag of a run that a limit of its budget ended, or the number of its samples."""
+"""Tag of a run that is over: which limit of its budget ended it, or `OWN_END`."""
+
+OWN_END: Final = "search.samples"
+"""The search came to its own end, and nothing more will become known of it."""
 
 UNTRACED: Final = "untraced"
 """Tag of a run with calls whose traces MLflow will not take: their names."""
@@ -189,9 +192,11 @@ class Projection:
         if opened is None:
             raise store.TrackingError(f"{self.folder / JOURNAL} does not begin with the search it is of.")
         tags = {"kind": "evolution", "evolution_key": opened.key, **opened.tags}
-        run_id, self.complete = store.open_run(
+        run_id, finished = store.open_run(
             store.EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened)
         )
+        # One that a limit ended is finished too, and may be taken up again.
+        self.complete = finished and store.tags(run_id).get(ENDED_BY) == OWN_END
         if self.run_id not in ("", run_id):
             # Somebody deleted it, or the server lost it: all of the folder is to be delivered anew.
             self.run_id, self._place, self._known = "", 0, {}
@@ -250,11 +255,14 @@ class Projection:
             case Drafted(request=ReflectionRequest() as request):
                 self._mlflow.children.reflection(request, entry.draft, _ms(entry), self._provenance)
             case Drafted():
-                known[entry.request.id] = Known(draft=entry.draft, draft_ms=_ms(entry))
+                began = began_ms(entry.draft, _ms(entry))
+                known[entry.request.id] = Known(draft=entry.draft, began_ms=began, done_ms=_ms(entry))
             case Scored():
-                known.setdefault(entry.id, Known()).low = entry.score
+                of = known.setdefault(entry.id, Known())
+                of.low, of.done_ms = entry.score, _ms(entry)
             case HighScored():
-                known.setdefault(entry.id, Known()).high = entry.score
+                of = known.setdefault(entry.id, Known())
+                of.high, of.done_ms = entry.score, _ms(entry)
             case Settled():
                 sample = entry.sample
                 self.samples += self._mlflow.children.sample(
@@ -307,9 +315,9 @@ class Projection:
             about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         if entry.ended_by is not None:
             about = f"{entry.ended_by}\n\n{about}"
-        tags |= {ENDED_BY: entry.ended_by or "search.samples", "mlflow.note.content": about}
+        tags |= {ENDED_BY: entry.ended_by or OWN_END, "mlflow.note.content": about}
         store.log(self.run_id, metrics=metrics, tags=tags, time_ms=_ms(entry))
-        store.end_run(self.run_id, "FINISHED" if entry.ended_by is None else "KILLED", _ms(entry))
+        store.end_run(self.run_id, "FINISHED", _ms(entry))
         self.complete = entry.ended_by is None
         self.under_way = False
 

@@ -35,7 +35,13 @@ def attempt(status="ok", **known) -> Attempt:
 
 TRIED_TWICE = (
     attempt("error", error="HTTP 500", http_status=500),
-    attempt(answer="a rule", prompt_tokens=10, completion_tokens=5, cost_usd=Decimal("0.25")),
+    attempt(
+        answer="a rule",
+        prompt_tokens=10,
+        completion_tokens=5,
+        cost_usd=Decimal("0.25"),
+        prompt_cost_usd=Decimal("0.2"),
+    ),
 )
 
 

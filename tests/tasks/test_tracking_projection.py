@@ -1,12 +1,14 @@
 """What a search's journal becomes in MLflow."""
 
 import json
+import time
 
 import pytest
 
 from bife_core.evolution import files as reports
-from bife_core.evolution.journal import Stopped
-from bife_core.search import Sample
+from bife_core.evolution.journal import Drafted, Scored, Stopped
+from bife_core.fidelity.low import LowScore
+from bife_core.search import Sample, SampleRequest
 from tasks.tracking import Projection, mark_interrupted, store
 from tasks.tracking.sample_runs import outcome
 from tests.support import journals
@@ -77,9 +79,17 @@ def test_a_sample_becomes_a_child_run_with_everything_known(journal, folder):
     tags = run.data.tags
     assert (tags["kind"], tags["rule_sha"], tags["parents"]) == ("sample", "abc", "g00-c01")
     assert artifacts(run.info.run_id) == {"rule.py", "call.json"}
-    drafted, ended = journal.entries[2], journal.entries[-1]
-    assert run.info.start_time == int(drafted.at_unix_s * 1000)
-    assert run.info.end_time == int(ended.at_unix_s * 1000)
+
+
+def test_a_sample_took_from_the_beginning_of_its_draft_to_its_last_score(journal, folder):
+    request = SampleRequest(id="g01-c00", generation=1, operator="m1", seed=1)
+    drafted = journal.add(Drafted(request=request, draft=journals.draft("g01-c00", seconds=2.5)))
+    scored = journal.add(Scored(id="g01-c00", score=LowScore(f_lf=0.5, sha="abc", seconds=0.5)))
+    time.sleep(0.05)
+    journal.add(journals.Settled(sample=journals.settled(f_lf=0.5)))
+    info = children(synced(folder))["g01-c00"].info
+    assert info.start_time == int(drafted.at_unix_s * 1000) - 2500
+    assert info.end_time == int(scored.at_unix_s * 1000)
 
 
 def test_failures_keep_their_reason_and_calls_without_a_rule_are_of_their_own_kind(journal, folder):
@@ -111,7 +121,8 @@ def test_every_attempt_is_a_trace_tied_to_the_parent_run(journal, folder):
     good = found["g01-c00.2"]
     assert good.info.execution_duration == 2000
     assert good.info.token_usage["total_tokens"] == 15
-    assert json.loads(good.info.trace_metadata["mlflow.trace.cost"])["total_cost"] == 0.25
+    cost = json.loads(good.info.trace_metadata["mlflow.trace.cost"])
+    assert cost == {"input_cost": 0.2, "output_cost": 0.05, "total_cost": 0.25}
     span = good.data.spans[0]
     assert (span.inputs["operator"], span.inputs["generation"]) == ("m1", 1)
     assert span.outputs == "a rule"
@@ -235,7 +246,7 @@ def test_an_evolution_that_a_limit_ended_is_taken_up_again(key, journal, folder)
     ended = synced(folder)
     assert not ended.complete
     run = parent(ended)
-    assert (run.info.status, run.data.tags["ended_by"]) == ("KILLED", "budget.calls is used up.")
+    assert (run.info.status, run.data.tags["ended_by"]) == ("FINISHED", "budget.calls is used up.")
     assert run.data.tags["mlflow.note.content"].startswith("budget.calls is used up.\n\n")
     journals.opened(key, folder)
     taken_up = parent(synced(folder))
