@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ _COST = "mlflow.llm.cost"
 _SOURCE_RUN = "mlflow.sourceRun"
 _CALL = "bife.call"
 _RUN = "bife.run"
+_DELIVERY = "bife.delivery"
 _NS = 1_000_000_000
 _TRIES = 2
 """The server may have been away only while the first try was made."""
@@ -58,33 +60,33 @@ def store_traces(calls: Sequence[TracedCall], *, run_id: str, experiment_id: str
     MlflowException
         If the store cannot be asked which it took.
     """
-    # MLflow's tracer logs its own failures and goes on, so what counts is what can be read back. Only the time in
-    # which these calls were made is looked at, so that the last of thousand costs what the first did.
-    times = [int(call.attempt.started_unix_s * 1000) for call in calls]
-    since = f"timestamp_ms >= {min(times)} AND timestamp_ms <= {max(times)}"
+    # MLflow's tracer logs its own failures and goes on, so what counts is what can be read back. Only what is delivered
+    # now is looked at, so that the last of thousand costs what the first did, whenever they were made.
+    delivery = uuid.uuid4().hex
     left = {call.name for call in calls}
     for _ in range(_TRIES):
         for call in calls:
             if call.name in left:
-                _store(call, run_id, experiment_id)
-        left -= stored_traces(run_id, experiment_id, since)
+                _store(call, run_id, experiment_id, delivery)
+        left -= stored_traces(run_id, experiment_id, delivery)
         if not left:
             break
     return left
 
 
-def stored_traces(run_id: str, experiment_id: str, chosen: str | None = None) -> set[str]:
-    """Return the names of the calls that have a trace tied to a run; `chosen` narrows the search down.
+def stored_traces(run_id: str, experiment_id: str, delivery: str | None = None) -> set[str]:
+    """Return the names of the calls that have a trace tied to a run, of one delivery or of all.
 
     MLflow writes a trace in two requests. What an outage between the two has left is deleted.
     """
     names: set[str] = set()
     halves: list[str] = []
     token: str | None = None
+    chosen = f"tags.`{_RUN}` = '{run_id}'" if delivery is None else f"tags.`{_DELIVERY}` = '{delivery}'"
     while True:
         page = client().search_traces(
             locations=[experiment_id],
-            filter_string=" AND ".join(filter(None, (f"tags.`{_RUN}` = '{run_id}'", chosen))),
+            filter_string=chosen,
             include_spans=False,
             max_results=500,
             page_token=token,
@@ -102,7 +104,7 @@ def stored_traces(run_id: str, experiment_id: str, chosen: str | None = None) ->
     return names
 
 
-def _store(call: TracedCall, run_id: str, experiment_id: str) -> None:
+def _store(call: TracedCall, run_id: str, experiment_id: str, delivery: str) -> None:
     attempt = call.attempt
     began = int(attempt.started_unix_s * _NS)
     span = mlflow.start_span_no_context(
@@ -112,6 +114,7 @@ def _store(call: TracedCall, run_id: str, experiment_id: str) -> None:
         tags={
             _CALL: call.name,
             _RUN: run_id,
+            _DELIVERY: delivery,
             "recorded": str(attempt.recorded).lower(),
             "operator": str(call.inputs.get("operator", "")),
             "generation": str(call.inputs.get("generation", "")),
@@ -124,7 +127,10 @@ def _store(call: TracedCall, run_id: str, experiment_id: str) -> None:
         mlflow.update_current_trace(request_preview=_asked_for(call))
     span.set_attributes(_attributes(call))
     # These become tags with the span, so that a trace which is never completed is known for what it is.
-    span.set_attributes({f"{SpanAttributeKey.TRACE_TAG_PREFIX}{_RUN}": run_id})
+    known = {_RUN: run_id, _DELIVERY: delivery}
+    span.set_attributes(
+        {f"{SpanAttributeKey.TRACE_TAG_PREFIX}{name}": value for name, value in known.items()}
+    )
     if attempt.status == "ok":
         status = SpanStatus(SpanStatusCode.OK)
     else:
