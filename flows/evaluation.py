@@ -29,7 +29,7 @@ from tasks.evaluation import (
     setting_name,
     track_evaluation,
 )
-from tasks.evaluation_files import search_behind
+from tasks.evaluation_files import read_validation, search_behind
 from tasks.instances import InstanceSet, prepare_instances
 from tasks.looks import look_at
 from tasks.registry import known_as, origin_of
@@ -110,7 +110,8 @@ def evaluation(
         ),
         notes=notes,
     )
-    run_id = track_evaluation(config.instances, settings, methods, every, summary, story)
+    choice = read_validation(rule)
+    run_id = track_evaluation(config.instances, settings, methods, every, summary, story, choice)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
     further = (summary.lead.note,) if summary.lead.note else ()
     notes = noted((*notes, *summary.failures, *differing, *further))

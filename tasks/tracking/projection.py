@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from weakref import WeakSet
 
 from bife_core.evolution import files as reports
@@ -26,19 +26,21 @@ from bife_core.evolution.journal import (
     Ended,
     HighScored,
     Opened,
+    Referred,
     Scored,
     Settled,
     Started,
     Stopped,
-    Unanswered,
     read_journal,
 )
+from bife_core.scip.builtin import RPB
 from bife_core.search import ReflectionRequest
 from tasks.tracking import prompts, store, views
+from tasks.tracking.design_solves import reference_rows, rule_rows
 from tasks.tracking.marker import write_marker
 from tasks.tracking.outage import TROUBLE, RefusedError, outage, refuses, twice
 from tasks.tracking.sample_runs import Known, SampleRuns, began_ms
-from tasks.tracking.traces import TracedCall, store_traces, stored_traces
+from tasks.tracking.traces import calls_of, store_traces, stored_traces
 
 STOPPED: Final = "stopped"
 """Tag of a run that was given up for now: the reason."""
@@ -48,6 +50,9 @@ ENDED_BY: Final = "ended_by"
 
 OWN_END: Final = "search.samples"
 """The search came to its own end, and nothing more will become known of it."""
+
+DESIGN_SOLVES: Final = "design_solves.json"
+"""Artifact: the solves that F_HF is made of, one row per rule and design instance, RPB's first."""
 
 UNTRACED: Final = "untraced"
 """Tag of a run with calls whose traces MLflow will not take: their names."""
@@ -113,6 +118,7 @@ class Projection:
         self._known: dict[str, Known] = {}
         self._provenance: dict[str, str] = {}
         self._prompted: set[str] = set()
+        self._solves: dict[str, list[dict[str, Any]]] = {}
         self._in_mlflow: _InMlflow | None = None
         self._lock = threading.RLock()
         _open.add(self)
@@ -215,7 +221,9 @@ class Projection:
         opened = self._opened
         if opened is None or not opened.prompts:
             return
-        asked = {str(call.inputs["operator"]) for entry in entries for call in _calls(entry)} - self._prompted
+        asked = {
+            str(call.inputs["operator"]) for entry in entries for call in calls_of(entry)
+        } - self._prompted
         link = partial(prompts.link_prompts, self.run_id, asked, opened.params.get("generator.prompts"))
         if asked:
             try:
@@ -263,6 +271,9 @@ class Projection:
             case HighScored():
                 of = known.setdefault(entry.id, Known())
                 of.high, of.done_ms = entry.score, _ms(entry)
+                self._solves[entry.id] = rule_rows(entry.id, entry.score)
+            case Referred():
+                self._solves[RPB] = reference_rows(entry.reference)
             case Settled():
                 sample = entry.sample
                 self.samples += self._mlflow.children.sample(
@@ -274,6 +285,7 @@ class Projection:
             case Ended():
                 self._end(entry, with_files=with_files)
             case Stopped():
+                self._log_solves()
                 store.log(self.run_id, tags={STOPPED: entry.reason})
                 store.end_run(self.run_id, "KILLED" if entry.by_person else "FAILED", _ms(entry))
                 self.under_way = False
@@ -304,6 +316,7 @@ class Projection:
     def _end(self, entry: Ended, *, with_files: bool) -> None:
         if with_files:
             self._files(_OF_THE_END)
+        self._log_solves()
         best = entry.best
         metrics: dict[str, float | None] = {**entry.cost.metrics()}
         tags = {"best_sample": "none"}
@@ -321,6 +334,13 @@ class Projection:
         self.complete = entry.ended_by is None
         self.under_way = False
 
+    def _log_solves(self) -> None:
+        """Store the table of the design instances' solves, once the search ends or stops: it grows with it."""
+        if self._solves:
+            store.log_table(
+                self.run_id, [row for rows in self._solves.values() for row in rows], DESIGN_SOLVES
+            )
+
     def _files(self, names: Sequence[str]) -> None:
         """Store files of the folder that are there, and the table of samples, as they are now."""
         table = self.folder / reports.SAMPLES
@@ -331,7 +351,7 @@ class Projection:
     def _trace(self, entries: Sequence[AnyEntry]) -> None:
         """Store the calls behind all answers, and those of requests that got none; name those that are refused."""
         # A call is told of again with a later answer to the same request, as one read back from disk.
-        first = {call.name: call for entry in reversed(entries) for call in _calls(entry)}
+        first = {call.name: call for entry in reversed(entries) for call in calls_of(entry)}
         missing = [first[name] for name in sorted(first.keys() - self._mlflow.traces - self._untraced)]
         if not missing:
             return
@@ -379,27 +399,6 @@ def generation_metrics(entry: Completed) -> dict[str, float | None]:
         "completion_tokens": float(spent.completion_tokens),
         "cost_usd": float(spent.cost_usd) if spent.cost_usd is not None else None,
     }
-
-
-def _calls(entry: AnyEntry) -> list[TracedCall]:
-    """Return the calls that an entry tells of."""
-    if not isinstance(entry, Drafted | Unanswered) or entry.draft is None:
-        return []
-    request, draft = entry.request, entry.draft
-    return [
-        TracedCall(
-            name=f"{request.id}.{number}",
-            inputs={
-                "operator": request.operator,
-                "generation": request.generation,
-                "parents": [parent.id for parent in request.parents],
-            },
-            model=draft.model,
-            messages=draft.messages,
-            attempt=attempt,
-        )
-        for number, attempt in enumerate(draft.attempts, start=1)
-    ]
 
 
 def _ms(entry: AnyEntry) -> int:

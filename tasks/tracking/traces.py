@@ -17,6 +17,7 @@ from mlflow.entities import SpanEvent, SpanStatus, SpanStatusCode, SpanType
 from mlflow.tracing.constant import SpanAttributeKey
 from mlflow.tracing.provider import safe_set_span_in_context
 
+from bife_core.evolution.journal import AnyEntry, Drafted, Unanswered
 from bife_core.generators.base import Attempt, Message
 from tasks.tracking.store import client
 
@@ -50,6 +51,27 @@ class TracedCall:
     model: str
     messages: tuple[Message, ...]
     attempt: Attempt
+
+
+def calls_of(entry: AnyEntry) -> list[TracedCall]:
+    """Return the calls that an entry tells of."""
+    if not isinstance(entry, Drafted | Unanswered) or entry.draft is None:
+        return []
+    request, draft = entry.request, entry.draft
+    return [
+        TracedCall(
+            name=f"{request.id}.{number}",
+            inputs={
+                "operator": request.operator,
+                "generation": request.generation,
+                "parents": [parent.id for parent in request.parents],
+            },
+            model=draft.model,
+            messages=draft.messages,
+            attempt=attempt,
+        )
+        for number, attempt in enumerate(draft.attempts, start=1)
+    ]
 
 
 def store_traces(calls: Sequence[TracedCall], *, run_id: str, experiment_id: str) -> set[str]:

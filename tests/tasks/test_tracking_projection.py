@@ -6,7 +6,9 @@ import time
 import pytest
 
 from bife_core.evolution import files as reports
-from bife_core.evolution.journal import Drafted, Scored, Stopped
+from bife_core.evolution.journal import Drafted, HighScored, Referred, Scored, Stopped
+from bife_core.fidelity.control import Reference
+from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.search import Sample, SampleRequest
 from tasks.tracking import Projection, mark_interrupted, store
@@ -24,6 +26,7 @@ from tests.support.journals import (
     attempt,
     write_files,
 )
+from tests.support.measured import solved
 from tests.support.tracked import BROKEN, GOOD, artifacts, children, parent, points, synced, traces
 
 SILENT = {"source": None, "failure": "The answer holds no code.", "attempts": (attempt(answer="no"),)}
@@ -220,6 +223,27 @@ def test_an_end_has_its_files_its_numbers_and_its_status(journal, folder):
     assert (tags["best_sample"], tags["best_sha"], tags["ended_by"]) == ("g01-c00", "abc", "search.samples")
     assert tags["mlflow.note.content"].startswith("**g01-c00**")
     assert {reports.BEST_RULE, reports.COST, reports.SAMPLES} <= artifacts(projection.run_id)
+
+
+def solve(instance, status="optimal", **known):
+    made = solved("relpscost", 0, 1.0).result
+    return made.model_copy(update={"instance": instance, "status": status, **known})
+
+
+def test_the_design_solves_of_rpb_and_of_each_rule_are_a_table_at_the_end(journal, folder):
+    journal.add(Referred(reference=Reference(results=(solve("a", cpu_s=2.0, root_s=0.5), None))))
+    score = HighScore(f_hf=-3.0, costs=(3.0, None), results=(solve("a", "timelimit", cpu_s=6.0),))
+    journal.add(HighScored(id="g01-c00", score=score))
+    add_end(journal)
+    projection = synced(folder)
+    experiment = store.experiment_id(store.EVOLUTION)
+    table = store.client().load_table(experiment, "design_solves.json", [projection.run_id])
+    known = table[["rule", "instance", "cost", "cpu_s", "capped", "status"]].astype(object)
+    rows = [[None if value != value else value for value in row] for row in known.values.tolist()]
+    assert rows == [
+        ["relpscost", "a", None, 2.0, False, "optimal"],
+        ["g01-c00", "a", 3.0, 6.0, True, "timelimit"],
+    ]
 
 
 def test_a_search_without_a_rule_ends_too(journal, folder):
