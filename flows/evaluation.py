@@ -29,10 +29,10 @@ from tasks.evaluation import (
     setting_name,
     track_evaluation,
 )
-from tasks.evaluation_files import search_behind
+from tasks.evaluation_files import read_validation, search_behind
 from tasks.instances import InstanceSet, prepare_instances
 from tasks.looks import look_at
-from tasks.registry import origin_of
+from tasks.registry import known_as, origin_of
 from tasks.states import in_plain_words, told
 from tasks.tracking import EVALUATION, TrackingError
 
@@ -84,7 +84,7 @@ def evaluation(
     """
     settings = config.evaluation
     references = (rule, *others, *(present_champion(config) if as_challenger else ()))
-    methods = [load_method(reference) for reference in references]
+    methods = [_method(reference) for reference in references]
     promoting = promoting or as_challenger
     if promoting:
         config = config.model_copy(update={"instances": own_test_instances(config, methods[0])})
@@ -111,7 +111,8 @@ def evaluation(
         ),
         notes=notes,
     )
-    run_id = track_evaluation(config.instances, settings, methods, every, summary, story)
+    choice = read_validation(rule)
+    run_id = track_evaluation(config.instances, settings, methods, every, summary, story, choice)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
     further = (summary.lead.note,) if summary.lead.note else ()
     notes = noted((*notes, *summary.failures, *differing, *further))
@@ -133,6 +134,12 @@ def evaluation(
         result = result.model_copy(update={"notes": (*notes, *said)})
     show_verdict(config.instances.label, "evaluation", evaluation_verdict(result))
     return told(result, f"{comparison(result)}.")
+
+
+def _method(reference: str) -> Method:
+    """Return the method a reference names, under a name that tells a reader something."""
+    method = load_method(reference)
+    return method.model_copy(update={"name": known_as(reference) or method.name})
 
 
 def evaluation_identity(config: PipelineConfig, rule: Method) -> str:

@@ -34,6 +34,7 @@ from tasks.solves import solve_store
 from tasks.states import in_plain_words, told
 from tasks.tracking import EVOLUTION, run_url
 from tasks.tracking.projection import Projection
+from tasks.tracking.provenance import provenance
 from tasks.tracking.views import charts_url, table_url
 from tasks.workers import worker_pool
 
@@ -78,7 +79,7 @@ def evolution(
     training = _training(config, design, search.training_instances) if search.training_instances else None
     opened = describe_evolution(config, decisions, design, training)
     with model_key(config.generator), alone_in_evolution(opened.key) as folder:
-        result = _run(config, Journal(folder, opened), decisions, design, training)
+        result = _run(config, Journal(folder, opened, provenance()), decisions, design, training)
     show_verdict(config.instances.label, "evolution", evolution_verdict(result))
     if result.best is not None and result.run.run_id and stands_alone():
         payload = {"rule": f"runs:/{result.run.run_id}", "config": config.model_dump(mode="json")}

@@ -9,7 +9,7 @@ from bife_core.evaluation.choosing import Choice
 from bife_core.search import Sample
 from flows.reporting.observer import observer
 from flows.results import EvolutionResult
-from tasks.evaluation_files import search_record
+from tasks.evaluation_files import search_record, write_validation
 from tasks.instances import prepare_instances
 from tasks.validation import finalists, validate
 
@@ -43,6 +43,7 @@ def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Samp
     sources = {sample.id: sample.source or "" for sample in few}
     choice = validate(sources, instances, config.validation, config.high, config.runner)
     chosen = next(sample for sample in few if sample.id == choice.chosen)
+    write_validation(evolved.folder, choice)
     return chosen, _file(evolved, chosen), choice
 
 

@@ -12,6 +12,7 @@ from prefect import task
 
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.config import EvaluationConfig, InstancesConfig, RunnerConfig
+from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evaluation.summary import evaluate as _evaluate
@@ -120,11 +121,14 @@ def track_evaluation(
     instances: Sequence[InstanceSet],
     summary: EvaluationSummary,
     story: Story,
+    choice: Choice | None = None,
 ) -> str:
     """Write an evaluation with its report to disk and to MLflow, and return the id of its run.
 
     Parameters
     ----------
+    choice : Choice, optional
+        How the rule was chosen on validation instances.
     story : Story
         What the report tells beside the solves: the command, and the search that led to the rule.
     """
@@ -132,6 +136,16 @@ def track_evaluation(
     key = evaluation_key(methods, instances, config, summary)
     directory = evaluation_directory(key)
     files = evaluation_files.write_evaluation(directory, summary, lead, story)
+    tables = {
+        "solves_table.json": tuple(
+            {column: row.get(column) for column in SOLVE_COLUMNS} for row in summary.rows
+        ),
+        "comparisons_table.json": tuple(comparison.model_dump() for comparison in summary.comparisons),
+    }
+    if choice is not None:
+        evaluation_files.write_validation(directory, choice)
+        files.append(directory / evaluation_files.VALIDATION)
+        tables["validation_table.json"] = choice.solves
     settings = {
         "instances": instances_config.model_dump(mode="json"),
         "evaluation": config.model_dump(mode="json"),
@@ -144,8 +158,8 @@ def track_evaluation(
         | {"rule": summary.rule, "rule_sha": lead.identity, "methods": " ".join(summary.methods)},
         metrics={
             "ratio": compared.ratio,
-            "ci_low": compared.ci_low,
-            "ci_high": compared.ci_high,
+            "ratio_low": compared.ci_low,
+            "ratio_high": compared.ci_high,
             "node_ratio": compared.node_ratio,
             "p_value": compared.p_adjusted,
             "wins": float(compared.wins),
@@ -164,12 +178,7 @@ def track_evaluation(
             "mlflow.note.content": evaluation_files.abstract(summary),
         },
         datasets=tuple(chosen.dataset for chosen in instances),
-        tables={
-            "solves_table.json": tuple(
-                {column: row.get(column) for column in SOLVE_COLUMNS} for row in summary.rows
-            ),
-            "comparisons_table.json": tuple(comparison.model_dump() for comparison in summary.comparisons),
-        },
+        tables=tables,
         files=tuple(path.name for path in files),
     )
     return track_stage(directory, stage)

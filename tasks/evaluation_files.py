@@ -13,8 +13,10 @@ from mlflow.exceptions import MlflowException
 
 from bife_core import plots
 from bife_core.errors import BifeError
+from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evolution import files as search_files
+from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.report import (
     Report,
@@ -39,6 +41,8 @@ RECORD: Final = "evaluation.json"
 STORY: Final = "story.json"
 PAGE: Final = "report.html"
 TABLES: Final = ("tables.md", "tables.tex")
+VALIDATION: Final = "validation.json"
+"""How a search's final rule was chosen, beside the rule in the search's folder, and in that of its evaluation."""
 
 _RUN: Final = re.compile(r"(?:runs:/)?([0-9a-f]{32})")
 
@@ -63,6 +67,21 @@ def write_evaluation(directory: Path, summary: EvaluationSummary, lead: Method, 
         # MLflow shows pictures, but no page: the one that says most stands beside it.
         *plots.save(figures[0].figure, directory, "costs", formats=("png",)),
     ]
+
+
+def write_validation(folder: Path, choice: Choice) -> None:
+    """Write into a search's folder how its final rule was chosen."""
+    write_whole(folder / VALIDATION, choice.model_dump_json(indent=1))
+
+
+def read_validation(reference: str) -> Choice | None:
+    """Return how the rule in a search's folder was chosen; None where it was not, or by nobody."""
+    path = Path(reference)
+    known = path.with_name(VALIDATION)
+    if path.suffix != ".py" or not known.is_file():
+        return None
+    choice = Choice.model_validate_json(known.read_text(encoding="utf-8"))
+    return choice if choice.chosen == path.stem else None
 
 
 def _with_what_was_told(directory: Path, story: Story) -> Story:

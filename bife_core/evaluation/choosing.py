@@ -7,6 +7,7 @@ good or lucky. Measuring the best few again, on other instances, tells the two a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from bife_core.errors import SolverError
 from bife_core.evaluation.config import EvaluationConfig, ValidationConfig
@@ -30,12 +31,15 @@ class Choice(Value):
         F_HF on the validation instances by name, in the order of the finalists; None for a rule that failed there.
     instances, seeds : int
         Validation instances, and solves of each.
+    solves : tuple of dict
+        One row per solve: rule, instance, seed, status, cpu_s, nodes, gap and failure; what is not known is None.
     """
 
     chosen: str
     scores: dict[str, float | None]
     instances: int
     seeds: int
+    solves: tuple[dict[str, Any], ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -101,7 +105,19 @@ def choose(
         scores=scores,
         instances=len(setting.instances),
         seeds=len(config.seeds),
+        solves=tuple(_row(one) for one in measured),
     )
+
+
+def _row(one: Measured) -> dict[str, Any]:
+    result = one.result
+    return {
+        "rule": one.cell.method,
+        "instance": one.cell.job.instance,
+        "seed": one.cell.job.settings.seed,
+        **{name: getattr(result, name, None) for name in ("status", "cpu_s", "nodes", "gap")},
+        "failure": one.failure,
+    }
 
 
 def _score(solves: Sequence[Measured], high: HighFidelityConfig) -> float | None:

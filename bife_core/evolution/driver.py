@@ -11,7 +11,7 @@ from statistics import geometric_mean
 from bife_core.agreement import contradictions
 from bife_core.evolution import files
 from bife_core.evolution.answering import Answering
-from bife_core.evolution.journal import Completed, Ended, Journal, Settled, Started, Stopped
+from bife_core.evolution.journal import Completed, Ended, Journal, Settled, Stopped
 from bife_core.evolution.watching import EvolutionState, Watcher
 from bife_core.evolution.workshop import Executor, Workshop
 from bife_core.generators import Spending
@@ -127,7 +127,7 @@ class Driver:
             If instances cannot be solved, or the journal is of another version.
         """
         if self._journal.end is None:
-            self._journal.add(Started())
+            self._journal.start()
         try:
             self._go_on()
         except Exception as error:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -88,9 +88,16 @@ class Opened(Entry):
 
 
 class Started(Entry):
-    """A process takes the search up."""
+    """A process takes the search up.
+
+    Attributes
+    ----------
+    provenance : dict
+        Who or what that process is, by whatever names the caller has for it.
+    """
 
     kind: Literal["started"] = "started"
+    provenance: dict[str, str] = Field(default_factory=dict)
 
 
 class Drafted(Entry):
@@ -271,6 +278,8 @@ class Journal:
         The run's; made where it is missing.
     opened : Opened
         Which search it is.
+    provenance : mapping, optional
+        What `Started` says of this process.
 
     Attributes
     ----------
@@ -293,8 +302,9 @@ class Journal:
     ['opened', 'stopped']
     """
 
-    def __init__(self, folder: Path, opened: Opened) -> None:
+    def __init__(self, folder: Path, opened: Opened, provenance: Mapping[str, str] | None = None) -> None:
         self.folder = folder
+        self._provenance = dict(provenance or {})
         self._path = folder / JOURNAL
         self._lock = Lock()
         self._entries: list[Entry] = []
@@ -332,6 +342,10 @@ class Journal:
     def elapsed_s(self) -> float:
         """Wall seconds the search has run, over all its starts; a kill loses those since the last entry."""
         return self._before_s + time.monotonic() - self._began_s
+
+    def start(self) -> Started:
+        """Write that this process takes the search up."""
+        return self.add(Started(provenance=self._provenance))
 
     def until_unix_s(self, hours: float | None) -> float | None:
         """Return when a search that may run so many wall-clock hours has done so, in seconds since 1970."""

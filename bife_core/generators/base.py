@@ -20,7 +20,13 @@ class Message(Value):
 
 
 class Outcome(Value):
-    """What a call to something outside took and brought; `cost_usd` is exact, or None where no prices were set."""
+    """What a call to something outside took and brought.
+
+    Attributes
+    ----------
+    cost_usd, prompt_cost_usd : Decimal or None
+        What the call cost, and its prompt alone; exact, or None where no prices were set.
+    """
 
     started_unix_s: float
     seconds: float = 0.0
@@ -30,6 +36,7 @@ class Outcome(Value):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: Decimal | None = None
+    prompt_cost_usd: Decimal | None = None
 
 
 class Attempt(Outcome):

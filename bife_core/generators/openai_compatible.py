@@ -194,6 +194,7 @@ class OpenAIGenerator:
                 "completion_tokens": completion_tokens,
                 "tokens_estimated": estimated,
                 "cost_usd": settings.cost_usd(prompt_tokens, completion_tokens),
+                "prompt_cost_usd": settings.cost_usd(prompt_tokens, 0),
                 "response": reply.response,
             }
         )

@@ -1,7 +1,7 @@
 """Figures of a search and of an evaluation, one file a family.
 
 All functions return a `matplotlib.figure.Figure` of its own: nothing is shown, saved or kept in global state.
-`save` writes one as PNG, SVG and PDF, `png` returns it, and `inline_svg` puts it into a page.
+`save` writes one as PNG, SVG and PDF, and `inline_svg` puts it into a page.
 """
 
 from bife_core.plots.bounds import bounds_over_time
@@ -13,7 +13,7 @@ from bife_core.plots.inference import inference_share
 from bife_core.plots.lineage import lineage
 from bife_core.plots.profile import performance_profile
 from bife_core.plots.progress import progress
-from bife_core.plots.style import inline_svg, png, save
+from bife_core.plots.style import inline_svg, save
 
 __all__ = [
     "anytime_curves",
@@ -28,7 +28,6 @@ __all__ = [
     "lineage",
     "method_costs",
     "performance_profile",
-    "png",
     "progress",
     "rank_correlation",
     "save",

@@ -125,14 +125,6 @@ def save(
     return files
 
 
-def png(figure: Figure, dpi: int) -> bytes:
-    """Return a figure as PNG."""
-    _lay_out(figure)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi)
-    return buffer.getvalue()
-
-
 def inline_svg(figure: Figure, name: str, description: str) -> str:
     """Return a figure as SVG to stand within a page: text as text, no background, colours as CSS variables.
 

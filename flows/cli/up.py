@@ -20,6 +20,8 @@ from flows.operate.servers import LOOPBACK, MLFLOW_PORT, PREFECT_PORT, with_own_
 if TYPE_CHECKING:
     from tasks.home import Home
 
+_FIRST_PAGE = {"MLflow": "/#/experiments?workflowType=machine_learning"}
+"""Where to begin; by itself MLflow shows its pages for language models, without the registry."""
 _POLL_S = 0.5
 _START_LIMIT_S = 600.0
 
@@ -27,6 +29,10 @@ _START_LIMIT_S = 600.0
 def _port(page: str, usual: int) -> Any:
     shown = f"{usual} or the next free one"
     return typer.Option(min=1, max=65535, metavar="PORT", show_default=shown, help=f"Port of {page}.")
+
+
+def _page(name: str, address: str) -> str:
+    return f"{address}{_FIRST_PAGE.get(name, '')}"
 
 
 MlflowPort = Annotated[int | None, _port("MLflow", MLFLOW_PORT)]
@@ -68,7 +74,10 @@ def up(
             console,
             [
                 ("Prefect", f"{addresses['Prefect']}   start, schedule, watch and approve runs"),
-                ("MLflow", f"{addresses['MLflow']}   compare runs, samples and registered rules"),
+                (
+                    "MLflow",
+                    f"{_page('MLflow', addresses['MLflow'])}   compare runs, samples and registered rules",
+                ),
                 ("logs", str(home.root / "logs")),
                 ("stop", "Ctrl-C, or `bife down`"),
             ],
@@ -175,7 +184,7 @@ def ui(mlflow_port: MlflowPort = None, prefect_port: PrefectPort = None) -> None
 
     def show(addresses: Mapping[str, str]) -> None:
         for name, address in addresses.items():
-            console.print(f"{name:8} {address}", soft_wrap=True)
+            console.print(f"{name:8} {_page(name, address)}", soft_wrap=True)
 
     running = current()
     if running is not None:

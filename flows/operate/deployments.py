@@ -31,7 +31,7 @@ from flows.evolution import evolution
 from flows.operate.automations import register_automations
 from flows.pipeline import pipeline
 from flows.promotion import promotion, rollback
-from tasks.tracking import COLLECTION, EVALUATION, EVOLUTION, experiment_url
+from tasks.tracking import COLLECTION, EVALUATION, EVOLUTION, experiment_url, save_lists
 
 WORK_POOL: Final = "bife"
 """Name of the pool the deployments' runs wait in and workers take them from."""
@@ -134,6 +134,7 @@ def register(client: SyncPrefectClient, deployments: Sequence[Deployment] = DEPL
     except ObjectNotFound:
         template = ProcessWorker.get_default_base_job_template()
         client.create_work_pool(WorkPoolCreate(name=WORK_POOL, type="process", base_job_template=template))
+    save_lists()  # the deployments' descriptions link to them
     notes = []
     for deployment in deployments:
         try:

@@ -10,11 +10,9 @@ import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from bife_core.errors import ConfigError
-from flows.operate.prefect_lists import mend
 from flows.operate.servers import LOOPBACK, MLFLOW_PORT, PREFECT_PORT, Server, free_port, with_own_code
 from tasks.home import Home
 
@@ -185,8 +183,16 @@ def prefect_server(home: Home, access: Access, port: int | None) -> tuple[str, S
         environment["PREFECT_SERVER_API_AUTH_STRING"] = access.auth
     command = [sys.executable, "-m", "prefect", "server", "start"]
     log, health = home.root / "logs" / "prefect.log", f"{address}/api/health"
-    lists = partial(mend, pages / "v1" / "index.html")
-    return address, Server("Prefect", command, environment, health, log, lists, address)
+    return address, Server("Prefect", command, environment, health, log, address=address)
+
+
+def _pages(address: str) -> dict[str, str]:
+    """Have what runs name of Prefect's pages open in the second version, as the server's own address does.
+
+    Prefect leaves the version out of the addresses it makes, which then open the first.
+    """
+    named = os.environ.get("PREFECT_API_URL") or os.environ.get("PREFECT_UI_URL")
+    return {} if named else {"PREFECT_UI_URL": f"{address}/v2"}
 
 
 def worker(home: Home, access: Access, addresses: Mapping[str, str]) -> Server:
@@ -196,6 +202,7 @@ def worker(home: Home, access: Access, addresses: Mapping[str, str]) -> Server:
         "PREFECT_API_URL": os.environ.get("PREFECT_API_URL") or f"{addresses['Prefect']}/api",
         # Runs write to MLflow's database directly, and name the pages that show it.
         "BIFE_MLFLOW_UI": addresses["MLflow"],
+        **_pages(addresses["Prefect"]),
         "PREFECT_WORKER_WEBSERVER_HOST": LOOPBACK,
         "PREFECT_WORKER_WEBSERVER_PORT": str(port),
         "PREFECT_WORKER_QUERY_SECONDS": "2",

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -89,8 +89,6 @@ class Server:
         Address that answers once it serves.
     log : Path
         What it prints is added there.
-    once_ready : callable, optional
-        Called when it has begun to serve.
     address : str
         Of its page, if it has one.
     lifeline : bool
@@ -104,7 +102,6 @@ class Server:
         environment: Mapping[str, str],
         health: str,
         log: Path,
-        once_ready: Callable[[], None] | None = None,
         address: str = "",
         lifeline: bool = False,
     ) -> None:
@@ -112,7 +109,6 @@ class Server:
         self.health = health
         self.log = log
         self.address = address
-        self._once_ready = once_ready
         self._command = command
         self._input = subprocess.PIPE if lifeline else subprocess.DEVNULL
         self._variables = {
@@ -179,8 +175,6 @@ class Server:
             if time.monotonic() > deadline:
                 raise ServerError(f"{self.name} did not answer within {limit_s:g} s; see {self.log}.")
             time.sleep(_POLL_S)
-        if self._once_ready is not None:
-            self._once_ready()
 
     def check(self) -> None:
         """Raise if the server has ended.

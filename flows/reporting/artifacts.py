@@ -5,16 +5,14 @@ Pages are for looking at. A Prefect API that does not take them costs the run no
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
 from uuid import UUID
 
 import httpx
 from prefect.artifacts import (
-    create_image_artifact,
     create_markdown_artifact,
     create_progress_artifact,
     create_table_artifact,
@@ -22,17 +20,14 @@ from prefect.artifacts import (
 )
 from prefect.exceptions import PrefectException
 
-from bife_core import plots
 from bife_core.evolution import EvolutionState
 from bife_core.evolution.files import sample_rows
-from bife_core.search import CostPoint, SearchCost
+from bife_core.search import CostPoint
 from flows.reporting.observer import observer
 from tasks.tracking.store import first_line
 
 _TABLE_COLUMNS = ("id", "f_hf", "f_lf", "operator", "generation", "parents", "failure", "thought")
 _TABLE_ROWS = 50
-_IMAGE_DPI = 80
-"""Low: the image is part of Prefect's database, one a generation."""
 
 
 def artifact_key(*parts: str) -> str:
@@ -86,8 +81,11 @@ class EvolutionPage:
             )
             if state.curve and state.curve != self._drawn:
                 self._drawn = state.curve
-                create_image_artifact(
-                    anytime_image(state.curve),
+                create_table_artifact(
+                    [
+                        {"CPU seconds": round(at.solver_s, 1), "best F_HF": at.f_hf, "rule": at.sample}
+                        for at in state.curve
+                    ],
                     key=artifact_key("anytime", self._label),
                     description=f"Best F_HF so far over CPU seconds in the solver. {self._links}",
                 )
@@ -110,9 +108,3 @@ def show_verdict(label: str, stage: str, markdown: str) -> None:
         create_markdown_artifact(
             markdown, key=artifact_key(stage, label), description=f"Outcome of the {stage} on {label}"
         )
-
-
-def anytime_image(curve: Sequence[CostPoint]) -> str:
-    """Return the anytime curve as an address that holds the image itself: it needs no server to show it."""
-    image = plots.png(plots.anytime_curves([SearchCost(search="best", curve=tuple(curve))]), _IMAGE_DPI)
-    return f"data:image/png;base64,{base64.b64encode(image).decode('ascii')}"

@@ -2,7 +2,7 @@
 
 from tasks.registry.evidence import Evidence, Origin, lineage
 from tasks.registry.registering import register
-from tasks.registry.runs import load_run_rule, origin_of, tag_of_run
+from tasks.registry.runs import known_as, load_run_rule, origin_of, tag_of_run
 from tasks.registry.versions import (
     CHALLENGER,
     CHAMPION,
@@ -21,6 +21,7 @@ __all__ = [
     "Origin",
     "RegisteredRule",
     "by_alias",
+    "known_as",
     "lineage",
     "list_rules",
     "load_registered_rule",

@@ -103,6 +103,18 @@ def register_rule(name: str, source: str, evidence: Evidence) -> RegisteredRule:
         return registered_rule(client.get_model_version(name, number))
 
 
+def model_name(name: str, evidence: Evidence) -> str:
+    """Return what MLflow's list of models calls a rule: its benchmark and its sample, or its hash where it has none.
+
+    Examples
+    --------
+    >>> evidence = Evidence.model_construct(lineage="g02-c03 by m2 from g01-c00", sha="0123456789abcdef")
+    >>> model_name("bife-combinatorial_auction", evidence)
+    'bife-combinatorial_auction-g02-c03'
+    """
+    return f"{name}-{evidence.lineage.partition(' ')[0] or evidence.sha[:8]}"
+
+
 def model_card(name: str, method: Method, evidence: Evidence) -> str:
     """Return the description of a version: what it is, how fast it was measured to be, where it is from."""
     size = complexity(method.source).to_dict() if isinstance(method, RuleMethod) else {}
@@ -159,7 +171,7 @@ def _create(client: MlflowClient, name: str, method: Method, evidence: Evidence,
         path.write_text(method.text, encoding="utf-8")
         with mlflow.start_run(run_id=evidence.evaluation_run), _quiet():
             info = mlflow.pyfunc.log_model(
-                name="rule",
+                name=model_name(name, evidence),
                 python_model=str(Path(__file__).with_name("rule_model.py")),
                 artifacts={"rule": str(path)},
                 model_config={"sha": evidence.sha},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 import mlflow
@@ -45,6 +46,25 @@ def load_run_rule(reference: str) -> str:
             if name in held:
                 return str(mlflow.artifacts.load_text(f"runs:/{run_id}/{name}"))
     raise RuleError(f"The run {run_id} holds no {' or '.join(wanted)}; give an evolution or a sample.")
+
+
+def known_as(reference: str) -> str | None:
+    """Return what a reader knows the rule of a run by: its sample's id, such as ``g02-c03``; None for other references.
+
+    Raises
+    ------
+    BifeError
+        If the run cannot be read.
+    """
+    match = _REFERENCE.fullmatch(reference)
+    if match is None:
+        return None
+    if match["file"] and match["file"] not in _FILES:
+        return Path(match["file"]).stem
+    with _asking_for(match["run"]):
+        data = store.client().get_run(match["run"]).data
+    known = (data.tags.get("best_sample"), data.tags.get("sample_id"), data.params.get("rule"))
+    return next(filter(None, known), None)
 
 
 def origin_of(reference: str) -> Origin:

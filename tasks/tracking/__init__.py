@@ -8,11 +8,11 @@ from tasks.tracking.store import (
     EVOLUTION,
     TrackingError,
     experiment_id,
-    experiment_url,
     require_store,
     run_url,
     tracking_uri,
 )
+from tasks.tracking.views import experiment_url, save_lists
 
 __all__ = [
     "COLLECTION",
@@ -28,5 +28,6 @@ __all__ = [
     "mark_interrupted",
     "require_store",
     "run_url",
+    "save_lists",
     "tracking_uri",
 ]

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from weakref import WeakSet
 
 from bife_core.evolution import files as reports
@@ -26,25 +26,33 @@ from bife_core.evolution.journal import (
     Ended,
     HighScored,
     Opened,
+    Referred,
     Scored,
     Settled,
     Started,
     Stopped,
-    Unanswered,
     read_journal,
 )
+from bife_core.scip.builtin import RPB
 from bife_core.search import ReflectionRequest
 from tasks.tracking import prompts, store, views
+from tasks.tracking.design_solves import reference_rows, rule_rows
 from tasks.tracking.marker import write_marker
 from tasks.tracking.outage import TROUBLE, RefusedError, outage, refuses, twice
-from tasks.tracking.sample_runs import Known, SampleRuns
-from tasks.tracking.traces import TracedCall, store_traces, stored_traces
+from tasks.tracking.sample_runs import Known, SampleRuns, began_ms
+from tasks.tracking.traces import calls_of, store_traces, stored_traces
 
 STOPPED: Final = "stopped"
 """Tag of a run that was given up for now: the reason."""
 
 ENDED_BY: Final = "ended_by"
-"""Tag of a run that a limit of its budget ended, or the number of its samples."""
+"""Tag of a run that is over: which limit of its budget ended it, or `OWN_END`."""
+
+OWN_END: Final = "search.samples"
+"""The search came to its own end, and nothing more will become known of it."""
+
+DESIGN_SOLVES: Final = "design_solves.json"
+"""Artifact: the solves that F_HF is made of, one row per rule and design instance, RPB's first."""
 
 UNTRACED: Final = "untraced"
 """Tag of a run with calls whose traces MLflow will not take: their names."""
@@ -108,6 +116,9 @@ class Projection:
         self._opened: Opened | None = None
         self._place = 0
         self._known: dict[str, Known] = {}
+        self._provenance: dict[str, str] = {}
+        self._prompted: set[str] = set()
+        self._solves: dict[str, list[dict[str, Any]]] = {}
         self._in_mlflow: _InMlflow | None = None
         self._lock = threading.RLock()
         _open.add(self)
@@ -172,7 +183,9 @@ class Projection:
         if self.complete:
             self._place = new[-1][1]
             return True
-        self._trace([entry for entry, _ in new])
+        entries = [entry for entry, _ in new]
+        self._trace(entries)
+        self._link_prompts(entries)
         milestones = [place for entry, place in new if isinstance(entry, Completed | Ended)]
         for entry, place in new:
             self._hand_over(entry, with_files=place in milestones[-1:])
@@ -185,9 +198,11 @@ class Projection:
         if opened is None:
             raise store.TrackingError(f"{self.folder / JOURNAL} does not begin with the search it is of.")
         tags = {"kind": "evolution", "evolution_key": opened.key, **opened.tags}
-        run_id, self.complete = store.open_run(
+        run_id, finished = store.open_run(
             store.EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened)
         )
+        # One that a limit ended is finished too, and may be taken up again.
+        self.complete = finished and store.tags(run_id).get(ENDED_BY) == OWN_END
         if self.run_id not in ("", run_id):
             # Somebody deleted it, or the server lost it: all of the folder is to be delivered anew.
             self.run_id, self._place, self._known = "", 0, {}
@@ -200,6 +215,24 @@ class Projection:
             traces=stored_traces(run_id, store.experiment_id(store.EVOLUTION)),
             steps={metric.step for metric in store.client().get_metric_history(run_id, "samples")},
         )
+
+    def _link_prompts(self, entries: Sequence[AnyEntry]) -> None:
+        """Note which templates calls were made with, by their operators; what is refused is left out with a note."""
+        opened = self._opened
+        if opened is None or not opened.prompts:
+            return
+        asked = {
+            str(call.inputs["operator"]) for entry in entries for call in calls_of(entry)
+        } - self._prompted
+        link = partial(prompts.link_prompts, self.run_id, asked, opened.params.get("generator.prompts"))
+        if asked:
+            try:
+                twice(link)
+            except RefusedError as error:
+                self._refusals.append(
+                    f"MLflow refused the prompt templates of {', '.join(sorted(asked))} ({error})."
+                )
+            self._prompted |= asked
 
     def _hand_over(self, entry: AnyEntry, *, with_files: bool) -> None:
         """Deliver an entry; one that is refused for good is left out with a note."""
@@ -220,20 +253,31 @@ class Projection:
                 self._describe(entry)
             case Started():
                 store.client().update_run(self.run_id, status="RUNNING")
-                store.forget_tags(self.run_id, STOPPED, ENDED_BY)
+                # What the process before said of itself and this one does not say is over.
+                store.forget_tags(
+                    self.run_id, STOPPED, ENDED_BY, *(self._provenance.keys() - entry.provenance)
+                )
+                store.log(self.run_id, tags=entry.provenance)
+                self._provenance = entry.provenance
                 self.under_way = True
             case Drafted(request=ReflectionRequest() as request):
-                self._mlflow.children.reflection(request, entry.draft, _ms(entry))
+                self._mlflow.children.reflection(request, entry.draft, _ms(entry), self._provenance)
             case Drafted():
-                known[entry.request.id] = Known(draft=entry.draft, draft_ms=_ms(entry))
+                began = began_ms(entry.draft, _ms(entry))
+                known[entry.request.id] = Known(draft=entry.draft, began_ms=began, done_ms=_ms(entry))
             case Scored():
-                known.setdefault(entry.id, Known()).low = entry.score
+                of = known.setdefault(entry.id, Known())
+                of.low, of.done_ms = entry.score, _ms(entry)
             case HighScored():
-                known.setdefault(entry.id, Known()).high = entry.score
+                of = known.setdefault(entry.id, Known())
+                of.high, of.done_ms = entry.score, _ms(entry)
+                self._solves[entry.id] = rule_rows(entry.id, entry.score)
+            case Referred():
+                self._solves[RPB] = reference_rows(entry.reference)
             case Settled():
                 sample = entry.sample
                 self.samples += self._mlflow.children.sample(
-                    sample, known.get(sample.id) or Known(), _ms(entry)
+                    sample, known.get(sample.id) or Known(), _ms(entry), self._provenance
                 )
                 known.pop(sample.id, None)
             case Completed():
@@ -241,6 +285,7 @@ class Projection:
             case Ended():
                 self._end(entry, with_files=with_files)
             case Stopped():
+                self._log_solves()
                 store.log(self.run_id, tags={STOPPED: entry.reason})
                 store.end_run(self.run_id, "KILLED" if entry.by_person else "FAILED", _ms(entry))
                 self.under_way = False
@@ -251,13 +296,12 @@ class Projection:
         return self._in_mlflow
 
     def _describe(self, opened: Opened) -> None:
-        """Write what the search is, the data it reads, the prompts it uses, and the view that shows its samples."""
+        """Write what the search is, the data it reads, and the view that shows its samples."""
         store.log(self.run_id, params=opened.params)
         for dataset in opened.datasets:
             store.log_dataset(self.run_id, **dataset)
-        views.save_view(self.run_id)
-        if opened.prompts:
-            prompts.register_prompts(self.run_id, opened.params.get("generator.prompts"))
+        views.save_lists()
+        views.save_view(self.run_id, opened.name, _ms(opened))
 
     def _generation(self, entry: Completed, *, with_files: bool) -> None:
         step = entry.summary.generation
@@ -272,6 +316,7 @@ class Projection:
     def _end(self, entry: Ended, *, with_files: bool) -> None:
         if with_files:
             self._files(_OF_THE_END)
+        self._log_solves()
         best = entry.best
         metrics: dict[str, float | None] = {**entry.cost.metrics()}
         tags = {"best_sample": "none"}
@@ -283,11 +328,18 @@ class Projection:
             about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         if entry.ended_by is not None:
             about = f"{entry.ended_by}\n\n{about}"
-        tags |= {ENDED_BY: entry.ended_by or "search.samples", "mlflow.note.content": about}
+        tags |= {ENDED_BY: entry.ended_by or OWN_END, "mlflow.note.content": about}
         store.log(self.run_id, metrics=metrics, tags=tags, time_ms=_ms(entry))
-        store.end_run(self.run_id, "FINISHED" if entry.ended_by is None else "KILLED", _ms(entry))
+        store.end_run(self.run_id, "FINISHED", _ms(entry))
         self.complete = entry.ended_by is None
         self.under_way = False
+
+    def _log_solves(self) -> None:
+        """Store the table of the design instances' solves, once the search ends or stops: it grows with it."""
+        if self._solves:
+            store.log_table(
+                self.run_id, [row for rows in self._solves.values() for row in rows], DESIGN_SOLVES
+            )
 
     def _files(self, names: Sequence[str]) -> None:
         """Store files of the folder that are there, and the table of samples, as they are now."""
@@ -299,7 +351,7 @@ class Projection:
     def _trace(self, entries: Sequence[AnyEntry]) -> None:
         """Store the calls behind all answers, and those of requests that got none; name those that are refused."""
         # A call is told of again with a later answer to the same request, as one read back from disk.
-        first = {call.name: call for entry in reversed(entries) for call in _calls(entry)}
+        first = {call.name: call for entry in reversed(entries) for call in calls_of(entry)}
         missing = [first[name] for name in sorted(first.keys() - self._mlflow.traces - self._untraced)]
         if not missing:
             return
@@ -347,27 +399,6 @@ def generation_metrics(entry: Completed) -> dict[str, float | None]:
         "completion_tokens": float(spent.completion_tokens),
         "cost_usd": float(spent.cost_usd) if spent.cost_usd is not None else None,
     }
-
-
-def _calls(entry: AnyEntry) -> list[TracedCall]:
-    """Return the calls that an entry tells of."""
-    if not isinstance(entry, Drafted | Unanswered) or entry.draft is None:
-        return []
-    request, draft = entry.request, entry.draft
-    return [
-        TracedCall(
-            name=f"{request.id}.{number}",
-            inputs={
-                "operator": request.operator,
-                "generation": request.generation,
-                "parents": [parent.id for parent in request.parents],
-            },
-            model=draft.model,
-            messages=draft.messages,
-            attempt=attempt,
-        )
-        for number, attempt in enumerate(draft.attempts, start=1)
-    ]
 
 
 def _ms(entry: AnyEntry) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from mlflow.entities.model_registry import PromptVersion
@@ -16,11 +17,13 @@ _PREFIX: Final = "bife_prompt_"
 _ABOUT: Final = "Prompt template of BiFE; `bife_core/generators/prompts/` holds its parts."
 
 
-def register_prompts(run_id: str, used: str | None = None) -> None:
-    """See that the registry holds the templates in use, and note on a run which versions it used.
+def link_prompts(run_id: str, operators: Collection[str], used: str | None = None) -> None:
+    """See that the registry holds the templates of some operators, and note on a run which versions it used.
 
     Parameters
     ----------
+    operators : collection of str
+        Those that have no template, such as reflections, are passed over.
     used : str or None
         `prompt_version` of the templates the run used; if those in use are others by now, they are none of the run's
         and nothing is done.
@@ -35,6 +38,8 @@ def register_prompts(run_id: str, used: str | None = None) -> None:
     client = store.client()
     with process_lock(project_home().locks / "prompts.lock"):
         for operator, template in prompt_templates().items():
+            if operator not in operators:
+                continue
             client.link_prompt_version_to_run(run_id, _current(f"{_PREFIX}{operator}", _braced(template)))
 
 

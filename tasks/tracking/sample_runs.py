@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mlflow.entities import Run
@@ -25,12 +26,13 @@ class Known:
 
     Attributes
     ----------
-    draft_ms : int
-        Unix time the draft was there; 0 while it is not.
+    began_ms, done_ms : int
+        Unix times at which its writing began, and at which its last score was known; 0 while they are not known.
     """
 
     draft: Draft | None = None
-    draft_ms: int = 0
+    began_ms: int = 0
+    done_ms: int = 0
     low: LowScore | None = None
     high: HighScore | None = None
 
@@ -56,24 +58,27 @@ class SampleRuns:
             if run.info.status in _ENDED:
                 self._ended.add(name)
 
-    def sample(self, sample: Sample, known: Known, time_ms: int) -> bool:
+    def sample(self, sample: Sample, known: Known, time_ms: int, provenance: Mapping[str, str]) -> bool:
         """Write a sample of which nothing more will become known, and say whether there was anything to do.
 
         Parameters
         ----------
         time_ms : int
             Unix time it was settled.
+        provenance : mapping
+            Tags of the process that settled it.
         """
         if sample.id in self._ended:
             return False
         tags = {
+            **provenance,
             "kind": "sample" if sample.source else "call",
             "rule_sha": sample.sha or "",
             "parents": " ".join(sample.parents),
             "outcome": outcome(sample),
             "mlflow.note.content": reports.abstract(sample)[:_LONGEST_NOTE],
         }
-        run = self._run(sample.id, tags, known.draft_ms or time_ms)
+        run = self._run(sample.id, tags, known.began_ms or time_ms)
         params = {
             "generation": sample.generation,
             "operator": sample.operator,
@@ -87,16 +92,20 @@ class SampleRuns:
             "error.txt": sample.failure,
             "call.json": _call_text(known.draft),
         }
-        store.log_texts(run, {name: text for name, text in texts.items() if text})
-        self._end(sample.id, run, sample.failure is not None, time_ms)
+        store.log_texts(run.info.run_id, {name: text for name, text in texts.items() if text})
+        # It is settled when its generation is, and was done before.
+        self._end(sample.id, run, sample.failure is not None, known.done_ms or time_ms)
         return True
 
-    def reflection(self, request: ReflectionRequest, draft: Draft, time_ms: int) -> None:
+    def reflection(
+        self, request: ReflectionRequest, draft: Draft, time_ms: int, provenance: Mapping[str, str]
+    ) -> None:
         """Write a reflection: a child run of its own kind with the text."""
         if request.id in self._ended:
             return
-        tags = {"kind": "reflection", "parents": " ".join(parent.id for parent in request.parents)}
-        run = self._run(request.id, tags, time_ms)
+        parents = " ".join(parent.id for parent in request.parents)
+        tags = {**provenance, "kind": "reflection", "parents": parents}
+        run = self._run(request.id, tags, began_ms(draft, time_ms))
         params = {
             "generation": request.generation,
             "operator": request.operator,
@@ -105,7 +114,7 @@ class SampleRuns:
         metrics = _call_metrics(draft) if draft.attempts else {}
         store.log(run.info.run_id, params=params, metrics=metrics, time_ms=time_ms)
         texts = {"reflection.txt": draft.text or draft.failure or "", "call.json": _call_text(draft)}
-        store.log_texts(run, {name: text for name, text in texts.items() if text is not None})
+        store.log_texts(run.info.run_id, {name: text for name, text in texts.items() if text is not None})
         self._end(request.id, run, draft.failure is not None, time_ms)
 
     def _run(self, name: str, tags: dict[str, str], start_ms: int) -> Run:
@@ -121,6 +130,11 @@ class SampleRuns:
         self._ended.add(name)
         # Nothing more is written to it; only its name is kept.
         del self._runs[name]
+
+
+def began_ms(draft: Draft, time_ms: int) -> int:
+    """Return the Unix time at which the writing of a draft began that was there at `time_ms`."""
+    return time_ms - int(1000 * draft.seconds)
 
 
 def outcome(sample: Sample) -> str:

@@ -16,9 +16,10 @@ from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.progress import note
 from tasks.storage import share
-from tasks.tracking import store
+from tasks.tracking import store, views
 from tasks.tracking.marker import read_marker, write_marker
 from tasks.tracking.outage import RefusedError, outage, twice
+from tasks.tracking.provenance import provenance
 
 FILE: Final = "stage.json"
 
@@ -38,6 +39,8 @@ class Stage(Value):
         Names of files in the folder.
     at_unix_s : float
         When it was finished.
+    provenance : dict
+        Tags that say who or what finished it, see `provenance`.
     """
 
     experiment: str
@@ -50,6 +53,7 @@ class Stage(Value):
     tables: dict[str, tuple[dict[str, Any], ...]] = Field(default_factory=dict)
     files: tuple[str, ...] = ()
     at_unix_s: float = 0.0
+    provenance: dict[str, str] = Field(default_factory=dict)
 
 
 def track_stage(folder: Path, stage: Stage) -> str:
@@ -69,8 +73,10 @@ def track_stage(folder: Path, stage: Stage) -> str:
     """
     with process_lock(stage_lock(folder)):
         known = read_stage(folder)
-        at_unix_s = known.at_unix_s if known is not None else time.time()
-        write_whole(folder / FILE, stage.model_copy(update={"at_unix_s": at_unix_s}).model_dump_json())
+        # It is told as it was finished first: a later run that finds it done has not made it.
+        first = known or stage.model_copy(update={"at_unix_s": time.time(), "provenance": provenance()})
+        kept = {"at_unix_s": first.at_unix_s, "provenance": first.provenance}
+        write_whole(folder / FILE, stage.model_copy(update=kept).model_dump_json())
         share(folder, changing=True)
         if read_marker(folder) is None:
             write_marker(folder, "", 0)
@@ -119,10 +125,11 @@ def project_stage(folder: Path, *, now: bool = False) -> str:
 
 
 def _write(folder: Path, stage: Stage) -> str:
-    time_ms = int(stage.at_unix_s * 1000)
-    run_id, complete = store.open_run(stage.experiment, stage.key, stage.name, stage.tags, start_ms=time_ms)
+    time_ms, tags = int(stage.at_unix_s * 1000), {**stage.provenance, **stage.tags}
+    run_id, complete = store.open_run(stage.experiment, stage.key, stage.name, tags, start_ms=time_ms)
     if not complete:
-        store.log(run_id, params=stage.params, tags=stage.tags)
+        store.log(run_id, params=stage.params, tags=tags)
+        views.save_lists()
         # A registered rule's model is logged to its evaluation, which a kill in that moment leaves open: what was
         # measured is known by then and must not be logged once more, by a machine with another clock least of all.
         if not store.has_metrics(run_id):

@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
-from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -230,26 +231,26 @@ def log(
 
 
 def log_table(run_id: str, rows: Iterable[Mapping[str, Any]], artifact: str) -> None:
-    """Write a table anew, in the order given; MLflow's own `log_table` would append to the former one."""
+    """Write a table anew, in the order given; MLflow's own `log_table` would append to the former one.
+
+    MLflow has no public way to replace a table: it knows one by a tag of the run, which its page and `load_table` read.
+    The test that loads a replaced table fails first when that changes.
+    """
     frame = pd.DataFrame([dict(row) for row in rows])
     client().log_text(run_id, str(frame.to_json(orient="split", index=False)), artifact)
     entry = {"path": artifact, "type": "table"}
-    known = json.loads(client().get_run(run_id).data.tags.get("mlflow.loggedArtifacts", "[]"))
+    known = json.loads(client().get_run(run_id).data.tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
     if entry not in known:
-        client().set_tag(run_id, "mlflow.loggedArtifacts", json.dumps([*known, entry]))
+        client().set_tag(run_id, MLFLOW_LOGGED_ARTIFACTS, json.dumps([*known, entry]))
 
 
-def log_texts(run: Run, texts: Mapping[str, str]) -> None:
-    """Store texts as files at the top of a run's artifacts.
-
-    MLflow's own `log_text` asks for every run first, to learn where its artifacts are.
-    """
+def log_texts(run_id: str, texts: Mapping[str, str]) -> None:
+    """Store texts as files at the top of a run's artifacts, in one request where MLflow's `log_text` makes one each."""
     with tempfile.TemporaryDirectory() as directory:
         for name, text in texts.items():
             # A model may have answered with half a surrogate pair, which UTF-8 cannot hold.
             (Path(directory) / name).write_text(text, encoding="utf-8", errors="replace")
-        place = get_artifact_repository(run.info.artifact_uri, tracking_uri=tracking_uri())
-        place.log_artifacts(directory)  # type: ignore[no-untyped-call]
+        client().log_artifacts(run_id, directory)
 
 
 def log_files(run_id: str, paths: Iterable[str]) -> None:
@@ -259,17 +260,20 @@ def log_files(run_id: str, paths: Iterable[str]) -> None:
             client().log_artifact(run_id, str(path))
 
 
+def tags(run_id: str) -> dict[str, str]:
+    """Return the tags of a run."""
+    return dict(client().get_run(run_id).data.tags)
+
+
 def has_metrics(run_id: str) -> bool:
     """Whether anything was measured in a run."""
     return bool(client().get_run(run_id).data.metrics)
 
 
-def forget_tags(run_id: str, *tags: str) -> None:
+def forget_tags(run_id: str, *names: str) -> None:
     """Remove tags of a run that it has."""
-    known = client().get_run(run_id).data.tags
-    for tag in tags:
-        if tag in known:
-            client().delete_tag(run_id, tag)
+    for tag in tags(run_id).keys() & names:
+        client().delete_tag(run_id, tag)
 
 
 def log_dataset(
@@ -293,17 +297,28 @@ def run_url(run_id: str, experiment: str) -> str:
     """
     if not run_id:
         return ""
-    return f"{ui_address()}#/experiments/{experiment_id(experiment)}/runs/{run_id}"
-
-
-def experiment_url(name: str) -> str:
-    """Return the list of an experiment's runs."""
-    return f"{ui_address()}#/experiments/{experiment_id(name)}/runs"
+    return page(f"experiments/{experiment_id(experiment)}/runs/{run_id}")
 
 
 def version_url(name: str, version: int) -> str:
     """Return the page of a registered version."""
-    return f"{ui_address()}#/models/{name}/versions/{version}"
+    return page(f"models/{name}/versions/{version}")
+
+
+def page(path: str, address: str | None = None, **asked: str) -> str:
+    """Return the address of one of MLflow's pages, in the mode that shows runs and the registry.
+
+    By itself MLflow shows its pages for language models, which have neither.
+
+    Parameters
+    ----------
+    address : str, optional
+        Of the server; by default `ui_address`.
+    asked : str
+        What else the page is told.
+    """
+    base = ui_address() if address is None else f"{address.rstrip('/')}/"
+    return f"{base}#/{path}?{urlencode({'workflowType': 'machine_learning', **asked})}"
 
 
 def ui_address() -> str:

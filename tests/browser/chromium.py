@@ -58,15 +58,19 @@ def window(outside: set[str] | None = None) -> Iterator[Page]:
     Parameters
     ----------
     outside : set of str, optional
-        Gets the names of other machines the pages ask for; they are told there is no network.
+        Gets the addresses at other machines that the pages ask for; they are told there is no network.
     """
-    from playwright.sync_api import Route, sync_playwright
+    from playwright.sync_api import Route, WebSocket, sync_playwright
 
     asked = outside if outside is not None else set()
 
     def elsewhere(route: Route) -> None:
-        asked.add(route.request.url.split("/")[2])
+        asked.add(route.request.url.partition("?")[0])
         route.abort("internetdisconnected")
+
+    def opened(socket: WebSocket) -> None:
+        if not socket.url.startswith("ws://127.0.0.1:"):
+            asked.add(socket.url.partition("?")[0])
 
     with sync_playwright() as playwright:
         # As root, as in a container, Chromium does without its own sandbox; the pages are ours.
@@ -80,6 +84,7 @@ def window(outside: set[str] | None = None) -> Iterator[Page]:
         )
         page.set_default_timeout(LIMIT_MS)
         page.add_init_script(_WELCOMED)
+        page.on("websocket", opened)
         page.route(
             lambda url: not url.startswith(("http://127.0.0.1:", "file:", "data:", "blob:")), elsewhere
         )

@@ -24,7 +24,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
 
 @pytest.fixture(scope="session")
 def outside() -> set[str]:
-    """Other machines the pages asked for."""
+    """Addresses at other machines that the pages asked for."""
     return set()
 
 

@@ -38,7 +38,7 @@ class Shown:
 
     def run_page(self, run: dict[str, Any]) -> str:
         """Return the address of a run's page."""
-        return f"{self.up.prefect}/runs/flow-run/{run['id']}"
+        return f"{self.up.prefect}/v2/runs/flow-run/{run['id']}"
 
     def deployment(self, name: str) -> str:
         """Return the id of a deployment."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tasks.tracking.store import page
 from tests.browser.showing import CHALLENGED, Shown
 
 if TYPE_CHECKING:
@@ -47,26 +48,26 @@ class View:
 
 
 def _prefect(path: str) -> Callable[[Shown], str]:
-    return lambda shown: f"{shown.up.prefect}/{path}"
+    return lambda shown: f"{shown.up.prefect}/v2/{path}"
 
 
 def _mlflow(path: str) -> Callable[[Shown], str]:
-    return lambda shown: f"{shown.up.mlflow}/#/{path}"
+    return lambda shown: page(path, shown.up.mlflow)
 
 
 def form_of(deployment: str) -> Callable[[Shown], str]:
     """Return what tells the address of the form a deployment's runs are started with."""
-    return lambda shown: f"{shown.up.prefect}/deployments/deployment/{shown.deployment(deployment)}/run"
+    return lambda shown: f"{shown.up.prefect}/v2/deployments/deployment/{shown.deployment(deployment)}/run"
 
 
 def _artifact(kind: str) -> Callable[[Shown], str]:
-    return lambda shown: f"{shown.up.prefect}/artifacts/artifact/{shown.artifact(f'{kind}-{BENCHMARK}')}"
+    return lambda shown: f"{shown.up.prefect}/v2/artifacts/artifact/{shown.artifact(f'{kind}-{BENCHMARK}')}"
 
 
 def _ranking(shown: Shown) -> str:
     """The saved view of the evolution by the grammar, as runs link to it."""
     number, run = shown.experiment("evolution"), shown.evolution("offline")
-    return f"{shown.up.mlflow}/#/experiments/{number}/runs?viewStateShareKey={run}"
+    return page(f"experiments/{number}/runs", shown.up.mlflow, viewStateShareKey=run)
 
 
 def _report(shown: Shown) -> str:
@@ -76,32 +77,41 @@ def _report(shown: Shown) -> str:
 
 
 def _evolution(path: str) -> Callable[[Shown], str]:
-    return lambda shown: (
-        f"{shown.up.mlflow}/#/experiments/{shown.experiment('evolution')}/runs/{shown.evolution('offline')}{path}"
+    return lambda shown: page(
+        f"experiments/{shown.experiment('evolution')}/runs/{shown.evolution('offline')}{path}",
+        shown.up.mlflow,
     )
 
 
 def _artifacts(page: Page) -> None:
-    page.get_by_text("Artifacts", exact=True).last.click()
+    page.get_by_role("tab", name="Artifacts").click()
 
 
 def _task_runs(page: Page) -> None:
-    page.get_by_text("Task Runs", exact=True).last.click()
+    page.get_by_role("tab", name="Task Runs").click()
 
 
-def _resume(page: Page) -> None:
-    page.get_by_role("button", name="Resume").first.click()
+def resume(page: Page) -> None:
+    """Open the form of a run that waits for a person, which is in the menu of its page."""
+    page.get_by_role("button", name="Open menu").first.click()
+    page.get_by_role("menuitem", name="Resume").click()
 
 
 def fill_in(page: Page, description: str, value: str) -> None:
     """Put a value into the field of a form that has this description."""
-    page.get_by_text(description).first.locator("xpath=following::input[1]").fill(value)
+    field(page, description).fill(value)
+
+
+def field(page: Page, description: str) -> Locator:
+    """Return the field of a form that has this description."""
+    following = "xpath=following::*[self::input or self::textarea][1]"
+    return page.get_by_text(description).filter(visible=True).first.locator(following)
 
 
 def choose(page: Page, control: Locator, option: str) -> None:
     """Click on a list of a form, and then on one of its options."""
     control.click()
-    page.locator(".p-select-option").get_by_text(option, exact=True).click()
+    page.get_by_role("option", name=option, exact=True).click()
 
 
 def refuse_zero_samples(page: Page) -> None:
@@ -126,9 +136,9 @@ VIEWS: Final = (
     View(
         "prefect-refused",
         form_of("pipeline"),
-        ("'config.search.samples'. Failure reason: 0 is less than the minimum of 1",),
+        ("Rules to sample in all.",),  # the refusal itself is the browser's, and no part of the page
         refuse_zero_samples,
-        calm_ms=500,  # the page shows its refusal for some seconds
+        calm_ms=500,  # it is shown for some seconds
     ),
     View(
         "prefect-tasks",
@@ -153,7 +163,11 @@ VIEWS: Final = (
         _artifact("population"),
         ("Rules after generation", "best first", "operator", "thought", "g00-c01"),
     ),
-    View("prefect-anytime", _artifact("anytime"), ("Best F_HF so far over CPU seconds in the solver.",)),
+    View(
+        "prefect-anytime",
+        _artifact("anytime"),
+        ("Best F_HF so far over CPU seconds in the solver.", "CPU seconds", "best F_HF"),
+    ),
     View(
         "prefect-verdict",
         _artifact("pipeline"),
@@ -173,7 +187,7 @@ VIEWS: Final = (
             "Approve to make the rule champion",
             "Kept in the registry beside the rule.",
         ),
-        _resume,
+        resume,
     ),
     View("mlflow-samples", _ranking, ("f_hf", "operator", "generation", "g00-c01", "24 matching runs")),
     View(
@@ -186,6 +200,15 @@ VIEWS: Final = (
         ),
     ),
     View(
+        "mlflow-evaluations",
+        lambda shown: page(
+            f"experiments/{shown.experiment('evaluation')}/runs",
+            shown.up.mlflow,
+            viewStateShareKey="evaluations",
+        ),
+        ("All evaluations, the fastest", "ratio", "ratio_high", "ratio_low", "verdict", "better"),
+    ),
+    View(
         "mlflow-evolution", _evolution("/model-metrics"), ("best_f_hf", "best_f_lf", "Model metrics", "Step")
     ),
     View(
@@ -195,7 +218,7 @@ VIEWS: Final = (
     ),
     View(
         "mlflow-traces",
-        lambda shown: f"{shown.up.mlflow}/#/experiments/{shown.experiment('evolution')}/traces",
+        lambda shown: page(f"experiments/{shown.experiment('evolution')}/traces", shown.up.mlflow),
         ("g00-c00.1: i1 in generation 0", "in generation 2 from g0", "1200"),
     ),
     View(

@@ -14,6 +14,7 @@ from flows.operate.running import run
 from flows.pipeline import pipeline
 from tasks.evaluation_files import load_report
 from tasks.registry import list_rules
+from tasks.tracking import store
 from tests.flows.conftest import demonstrate
 
 # All but the one run they share, of which Prefect is asked.
@@ -189,7 +190,10 @@ def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_metho
     reference = f"runs:/{smoke.result.evolution.run.run_id}"
     result = run(None, evaluation, smoke.config, reference, others=("pscost", "paper_ca"))
     assert result.sha == smoke.result.evolution.best.sha
-    assert list(result.summary.methods)[1:] == ["pscost", "paper_ca", "relpscost"]
+    best = smoke.result.evolution.best.id
+    assert list(result.summary.methods) == [best, "pscost", "paper_ca", "relpscost"]
+    name = store.client().get_run(result.run.run_id).info.run_name
+    assert name == f"combinatorial_auction {best} vs relpscost"
     assert {c.method for c in result.summary.comparisons} == set(result.summary.methods) - {"relpscost"}
     page = (result.directory / "report.html").read_text()
     assert "Rule-design time" in page

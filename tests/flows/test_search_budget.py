@@ -49,7 +49,7 @@ def test_a_limit_on_calls_in_the_midst_of_a_generation(search):
         assert first.best_rule.is_file()
         assert "budget.calls is used up: 6 of 6" in first.ended_by
         assert any(first.ended_by in note for note in first.notes)
-        assert status(first) == "KILLED"
+        assert status(first) == "FINISHED"
 
         again = search(21, api, calls=6)
         assert (again.best, len(api.requests)) == (first.best, 6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from bife_core.evolution.journal import (
     Opened,
     Scored,
     Settled,
-    Started,
     Unanswered,
 )
 from bife_core.fidelity.high import HighScore
@@ -36,15 +35,21 @@ def attempt(status="ok", **known) -> Attempt:
 
 TRIED_TWICE = (
     attempt("error", error="HTTP 500", http_status=500),
-    attempt(answer="a rule", prompt_tokens=10, completion_tokens=5, cost_usd=Decimal("0.25")),
+    attempt(
+        answer="a rule",
+        prompt_tokens=10,
+        completion_tokens=5,
+        cost_usd=Decimal("0.25"),
+        prompt_cost_usd=Decimal("0.2"),
+    ),
 )
 
 
-def opened(key: str, folder: Path, **known) -> Journal:
+def opened(key: str, folder: Path, provenance: Mapping[str, str] | None = None, **known) -> Journal:
     """Open the journal of a search, or take it up again."""
     known = {"name": "an evolution", "params": {"search.seed": 0}, "tags": {"benchmark": "toys"}} | known
-    journal = Journal(folder, Opened(key=key, **known))
-    journal.add(Started())
+    journal = Journal(folder, Opened(key=key, **known), provenance)
+    journal.start()
     return journal
 
 

@@ -17,7 +17,7 @@ from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.loading import load_method
 from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.rules import rule_sha
-from tasks.registry import list_rules, load_registered_rule, registered_name
+from tasks.registry import known_as, list_rules, load_registered_rule, registered_name
 from tasks.registry.registering import register_rule
 from tasks.tracking import store
 from tests.support.challenging import crowned, evidence, source
@@ -63,6 +63,29 @@ def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
     folder = Path(mlflow.artifacts.download_artifacts(version.source))
     assert [path.name for path in folder.rglob("*.pkl")] == []
     assert (folder / "artifacts" / "rule.py").read_text() == source(0)
+
+
+def test_a_rule_of_a_run_is_known_by_its_sample():
+    def made(**known):
+        run = store.client().create_run(store.experiment_id(store.EVOLUTION), tags=known)
+        return run.info.run_id
+
+    evolution = made(kind="evolution", best_sample="g02-c03")
+    assert known_as(f"runs:/{evolution}") == known_as(f"runs:/{evolution}/best_rule.py") == "g02-c03"
+    assert known_as(f"runs:/{evolution}/g01-c00.py") == "g01-c00"
+    assert known_as(f"runs:/{made(kind='sample', sample_id='g01-c01')}") == "g01-c01"
+    assert known_as("paper_ca") is None
+
+
+def test_a_logged_model_is_named_after_benchmark_and_sample(name):
+    run_id = store.client().create_run(store.experiment_id(store.EVALUATION)).info.run_id
+    register_rule(name, source(0), evidence(0, evaluation_run=run_id, lineage="g02-c03 by m2 from g01-c00"))
+    logged = mlflow.search_logged_models(
+        experiment_ids=[store.experiment_id(store.EVALUATION)],
+        filter_string=f"source_run_id = '{run_id}'",
+        output_format="list",
+    )
+    assert [model.name for model in logged] == [f"{name}-g02-c03"]
 
 
 def test_a_scorer_is_registered_and_loaded_like_a_rule(name):

@@ -1,12 +1,16 @@
 """What a search's journal becomes in MLflow."""
 
 import json
+import time
 
 import pytest
 
 from bife_core.evolution import files as reports
-from bife_core.evolution.journal import Stopped
-from bife_core.search import Sample
+from bife_core.evolution.journal import Drafted, HighScored, Referred, Scored, Stopped
+from bife_core.fidelity.control import Reference
+from bife_core.fidelity.high import HighScore
+from bife_core.fidelity.low import LowScore
+from bife_core.search import Sample, SampleRequest
 from tasks.tracking import Projection, mark_interrupted, store
 from tasks.tracking.sample_runs import outcome
 from tests.support import journals
@@ -22,6 +26,7 @@ from tests.support.journals import (
     attempt,
     write_files,
 )
+from tests.support.measured import solved
 from tests.support.tracked import BROKEN, GOOD, artifacts, children, parent, points, synced, traces
 
 SILENT = {"source": None, "failure": "The answer holds no code.", "attempts": (attempt(answer="no"),)}
@@ -33,6 +38,31 @@ def test_a_search_that_has_begun_is_found_with_what_defines_it(journal, folder):
     assert run.info.start_time == int(journal.entries[0].at_unix_s * 1000)
     assert run.data.params == {"search.seed": "0"}
     assert (run.data.tags["kind"], run.data.tags["benchmark"]) == ("evolution", "toys")
+
+
+def test_every_run_says_who_or_what_it_comes_from(key, journal, folder):
+    journals.opened(key, folder, {"mlflow.user": "ada", "prefect.flow_run_id": "1"})
+    add_sample(journal, **GOOD)
+    first = synced(folder)
+    for run in (parent(first), *children(first).values()):
+        assert (run.data.tags["mlflow.user"], run.data.tags["prefect.flow_run_id"]) == ("ada", "1")
+    again = journals.opened(key, folder, {"mlflow.user": "bob"})
+    add_sample(again, "g01-c01", **BROKEN)
+    taken_up = synced(folder)
+    users = {name: run.data.tags["mlflow.user"] for name, run in children(taken_up).items()}
+    assert users == {"g01-c00": "ada", "g01-c01": "bob"}
+    tags = parent(taken_up).data.tags
+    assert tags["mlflow.user"] == "bob"
+    assert "prefect.flow_run_id" not in tags
+
+
+def test_only_prompts_of_operators_that_were_asked_are_linked(key, folder):
+    journal = journals.opened(key, folder, prompts=True)
+    add_sample(journal, **GOOD)
+    add_sample(journal, "g01-c02", f_lf=0.5)  # an operator that no call was made for
+    add_unanswered(journal, attempts=TRIED_TWICE[:1])
+    linked = json.loads(parent(synced(folder)).data.tags["mlflow.linkedPrompts"])
+    assert sorted(prompt["name"] for prompt in linked) == ["bife_prompt_e1", "bife_prompt_m1"]
 
 
 def test_a_sample_becomes_a_child_run_with_everything_known(journal, folder):
@@ -52,9 +82,17 @@ def test_a_sample_becomes_a_child_run_with_everything_known(journal, folder):
     tags = run.data.tags
     assert (tags["kind"], tags["rule_sha"], tags["parents"]) == ("sample", "abc", "g00-c01")
     assert artifacts(run.info.run_id) == {"rule.py", "call.json"}
-    drafted, ended = journal.entries[2], journal.entries[-1]
-    assert run.info.start_time == int(drafted.at_unix_s * 1000)
-    assert run.info.end_time == int(ended.at_unix_s * 1000)
+
+
+def test_a_sample_took_from_the_beginning_of_its_draft_to_its_last_score(journal, folder):
+    request = SampleRequest(id="g01-c00", generation=1, operator="m1", seed=1)
+    drafted = journal.add(Drafted(request=request, draft=journals.draft("g01-c00", seconds=2.5)))
+    scored = journal.add(Scored(id="g01-c00", score=LowScore(f_lf=0.5, sha="abc", seconds=0.5)))
+    time.sleep(0.05)
+    journal.add(journals.Settled(sample=journals.settled(f_lf=0.5)))
+    info = children(synced(folder))["g01-c00"].info
+    assert info.start_time == int(drafted.at_unix_s * 1000) - 2500
+    assert info.end_time == int(scored.at_unix_s * 1000)
 
 
 def test_failures_keep_their_reason_and_calls_without_a_rule_are_of_their_own_kind(journal, folder):
@@ -86,7 +124,8 @@ def test_every_attempt_is_a_trace_tied_to_the_parent_run(journal, folder):
     good = found["g01-c00.2"]
     assert good.info.execution_duration == 2000
     assert good.info.token_usage["total_tokens"] == 15
-    assert json.loads(good.info.trace_metadata["mlflow.trace.cost"])["total_cost"] == 0.25
+    cost = json.loads(good.info.trace_metadata["mlflow.trace.cost"])
+    assert cost == {"input_cost": 0.2, "output_cost": 0.05, "total_cost": 0.25}
     span = good.data.spans[0]
     assert (span.inputs["operator"], span.inputs["generation"]) == ("m1", 1)
     assert span.outputs == "a rule"
@@ -186,6 +225,27 @@ def test_an_end_has_its_files_its_numbers_and_its_status(journal, folder):
     assert {reports.BEST_RULE, reports.COST, reports.SAMPLES} <= artifacts(projection.run_id)
 
 
+def solve(instance, status="optimal", **known):
+    made = solved("relpscost", 0, 1.0).result
+    return made.model_copy(update={"instance": instance, "status": status, **known})
+
+
+def test_the_design_solves_of_rpb_and_of_each_rule_are_a_table_at_the_end(journal, folder):
+    journal.add(Referred(reference=Reference(results=(solve("a", cpu_s=2.0, root_s=0.5), None))))
+    score = HighScore(f_hf=-3.0, costs=(3.0, None), results=(solve("a", "timelimit", cpu_s=6.0),))
+    journal.add(HighScored(id="g01-c00", score=score))
+    add_end(journal)
+    projection = synced(folder)
+    experiment = store.experiment_id(store.EVOLUTION)
+    table = store.client().load_table(experiment, "design_solves.json", [projection.run_id])
+    known = table[["rule", "instance", "cost", "cpu_s", "capped", "status"]].astype(object)
+    rows = [[None if value != value else value for value in row] for row in known.values.tolist()]
+    assert rows == [
+        ["relpscost", "a", None, 2.0, False, "optimal"],
+        ["g01-c00", "a", 3.0, 6.0, True, "timelimit"],
+    ]
+
+
 def test_a_search_without_a_rule_ends_too(journal, folder):
     add_end(journal, best=None)
     tags = parent(synced(folder)).data.tags
@@ -210,7 +270,7 @@ def test_an_evolution_that_a_limit_ended_is_taken_up_again(key, journal, folder)
     ended = synced(folder)
     assert not ended.complete
     run = parent(ended)
-    assert (run.info.status, run.data.tags["ended_by"]) == ("KILLED", "budget.calls is used up.")
+    assert (run.info.status, run.data.tags["ended_by"]) == ("FINISHED", "budget.calls is used up.")
     assert run.data.tags["mlflow.note.content"].startswith("budget.calls is used up.\n\n")
     journals.opened(key, folder)
     taken_up = parent(synced(folder))

@@ -13,6 +13,9 @@ from mlflow.exceptions import MlflowException
 
 from tasks.tracking import store
 
+ML = "?workflowType=machine_learning"
+"""How MLflow is asked for the mode that shows runs and the registry."""
+
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -141,7 +144,7 @@ def test_children_are_all_found(run_id):
 
 def test_links_are_relative_to_the_local_ui_and_absolute_on_a_server(run_id, monkeypatch):
     number = store.experiment_id(store.EVALUATION)
-    assert store.run_url(run_id, store.EVALUATION) == f"#/experiments/{number}/runs/{run_id}"
+    assert store.run_url(run_id, store.EVALUATION) == f"#/experiments/{number}/runs/{run_id}{ML}"
     monkeypatch.setattr(store, "tracking_uri", lambda: "http://mlflow.example:5000")
     assert store.run_url(run_id, store.EVALUATION).startswith("http://mlflow.example:5000/#/experiments/")
 

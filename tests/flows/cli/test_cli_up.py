@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 import psutil
 import pytest
 
+from flows.cli.up import _page
 from flows.operate.stack import MARK, Up, end_marked, read_state, state_file, write_state
 from tasks.home import Home
+from tasks.tracking import store
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -56,3 +58,8 @@ def test_what_a_killed_start_left_behind_is_ended_by_its_mark(own_home, bife, mo
             process.kill()
             process.wait()
     assert end_marked(mark) == 0
+
+
+def test_the_address_that_is_printed_opens_mlflow_where_it_shows_the_registry():
+    assert _page("MLflow", "http://127.0.0.1:5000") == store.page("experiments", "http://127.0.0.1:5000")
+    assert _page("Prefect", "http://127.0.0.1:4200") == "http://127.0.0.1:4200"

@@ -29,7 +29,8 @@ def test_all_parts_answer_and_a_second_start_is_refused(operated):
     assert again.returncode == 1
     assert again.stderr.startswith(f"Error: BiFE is already up in {operated.home.root} with Prefect at")
     shown = operated.bife("ui")
-    assert shown.stdout.split() == ["Prefect", operated.prefect, "MLflow", operated.mlflow]
+    mlflow = f"{operated.mlflow}/#/experiments?workflowType=machine_learning"
+    assert shown.stdout.split() == ["Prefect", operated.prefect, "MLflow", mlflow]
 
 
 @pytest.mark.parametrize("path", ["prefect/api/flow_runs/count", "mlflow/api/2.0/mlflow/experiments/get"])

@@ -1,6 +1,6 @@
 """What Prefect's API holds after a run, which is what its pages show."""
 
-import base64
+import json
 import logging
 from typing import Any
 
@@ -56,10 +56,11 @@ def test_the_population_is_a_table_per_generation_best_first(smoke):
     assert f'"id": "{smoke.result.evolution.best.id}"' in str(tables[-1].data).splitlines()[0][:40]
 
 
-def test_the_bar_is_full_and_the_curve_is_an_image(smoke):
+def test_the_bar_is_full_and_the_curve_is_a_table_that_only_rises(smoke):
     assert of_the_evolution(smoke, "progress")[-1].data == 100.0
-    image = of_the_evolution(smoke, "anytime")[-1].data
-    assert base64.b64decode(image.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
+    curve = json.loads(of_the_evolution(smoke, "anytime")[-1].data)
+    assert curve[-1]["best F_HF"] == smoke.result.evolution.best.f_hf
+    assert curve == sorted(curve, key=lambda point: (point["CPU seconds"], point["best F_HF"]))
 
 
 def test_the_verdict_holds_rule_ratio_and_links(smoke):

@@ -1,0 +1,109 @@
+"""Who or what a run in MLflow comes from: its author, command or deployment, code, machine, and run of Prefect's.
+
+It is written to the run's folder when the run begins, and told to MLflow from there, so that a record which is
+delivered later, or by somebody else, says what it would have said at once.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import shlex
+import subprocess
+import sys
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Final
+
+import httpx
+from mlflow.utils.mlflow_tags import (
+    MLFLOW_GIT_COMMIT,
+    MLFLOW_GIT_DIRTY,
+    MLFLOW_SOURCE_NAME,
+    MLFLOW_SOURCE_TYPE,
+    MLFLOW_USER,
+)
+from prefect import runtime
+from prefect.exceptions import PrefectException
+from prefect.utilities.urls import url_for
+
+from bife_core.machine import this_machine
+
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_GIT_LIMIT_S: Final = 10.0
+_LONGEST_COMMAND: Final = 1000
+
+
+def provenance() -> dict[str, str]:
+    """Return the tags of a run that begins now; MLflow's own names where it has one."""
+    return {MLFLOW_USER: _user(), **_code(), **_machine(), **_source()}
+
+
+@cache
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container may run as a number that has no name
+        return "unknown"
+
+
+@cache
+def _machine() -> dict[str, str]:
+    machine = this_machine()
+    return {
+        "bife.version": machine.versions["bife"],
+        "scip.version": machine.versions["scip"],
+        "pyscipopt.version": machine.versions["pyscipopt"],
+        "python.version": machine.versions["python"],
+        "machine": f"{machine.cpu}, {machine.usable_cores} usable cores, {machine.memory_gib:.1f} GiB",
+        "machine.digest": machine.digest,
+    }
+
+
+@cache
+def _code() -> dict[str, str]:
+    """Return the commit of BiFE's own code: of the checkout it runs from, or the one it was installed from."""
+    if (_ROOT / ".git").exists():
+        with suppress(OSError, subprocess.SubprocessError):
+            changed = _git("status", "--porcelain", "--untracked-files=no")
+            return {
+                MLFLOW_GIT_COMMIT: _git("rev-parse", "HEAD"),
+                MLFLOW_GIT_DIRTY: str(bool(changed)).lower(),
+            }
+    with suppress(PackageNotFoundError, ValueError, KeyError):
+        origin = json.loads(distribution("bife").read_text("direct_url.json") or "{}")
+        return {MLFLOW_GIT_COMMIT: str(origin["vcs_info"]["commit_id"])}
+    return {}
+
+
+def _git(*words: str) -> str:
+    command = ["git", "-C", str(_ROOT), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_GIT_LIMIT_S)
+    return done.stdout.strip()
+
+
+def _source() -> dict[str, str]:
+    """Return what started the run, and Prefect's run of it; a Prefect API that is away leaves the latter out."""
+    known = {MLFLOW_SOURCE_TYPE: "LOCAL", MLFLOW_SOURCE_NAME: command_line()}
+    with suppress(httpx.HTTPError, PrefectException):
+        number = runtime.flow_run.id
+        if number is None:
+            return known
+        known |= {
+            "prefect.flow_run_id": number,
+            "prefect.flow_run_name": runtime.flow_run.name,
+            # An API that ends with its run has no pages.
+            "prefect.flow_run_url": url_for("flow-run", obj_id=number) or "",
+        }
+        deployment = runtime.deployment.name
+        if deployment is not None:
+            known |= {MLFLOW_SOURCE_TYPE: "JOB", MLFLOW_SOURCE_NAME: f"deployment {deployment}"}
+    return {name: value for name, value in known.items() if value}
+
+
+def command_line() -> str:
+    """Return the command of this process as a person would type it, such as ``bife run --preset quick``."""
+    words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv and sys.argv[0] else ["python"]
+    return shlex.join(words)[:_LONGEST_COMMAND]
