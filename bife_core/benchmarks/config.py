@@ -19,6 +19,7 @@ FAMILIES: Final[Plugins[Family]] = Plugins(
         "combinatorial_auction": "bife_core.benchmarks.combinatorial_auction:FAMILY",
         "independent_set": "bife_core.benchmarks.independent_set:FAMILY",
         "facility_location": "bife_core.benchmarks.facility_location:FAMILY",
+        "item_placement": "bife_core.benchmarks.item_placement:FAMILY",
     },
     lambda found: isinstance(found, Family),
     "a `Family`",

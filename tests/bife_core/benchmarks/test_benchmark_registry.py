@@ -10,6 +10,10 @@ from bife_core.config import InstancesConfig
 from bife_core.errors import ConfigError, InstanceError
 
 
+def test_real_families_say_where_their_models_come_from():
+    assert [name for name, family in FAMILIES.items() if family.notes] == ["item_placement"]
+
+
 def test_the_four_benchmarks_of_the_paper_are_there():
     assert {name: family.label for name, family in FAMILIES.items()}.items() >= {
         ("set_covering", "SC"),
@@ -23,7 +27,7 @@ def test_the_four_benchmarks_of_the_paper_are_there():
 def test_a_family_opens_by_name(name, tmp_path):
     opened = open_benchmark(InstancesConfig(benchmark=name, size="tiny", seed=5), tmp_path)
     assert isinstance(opened, GeneratedBenchmark)
-    assert (opened.name, opened.size, opened.seed, opened.notes) == (name, "tiny", 5, ())
+    assert (opened.name, opened.size, opened.seed, opened.notes) == (name, "tiny", 5, FAMILIES[name].notes)
     assert opened.instances("test", 1)[0].path.is_relative_to(tmp_path)
 
 
