@@ -20,6 +20,7 @@ FAMILIES: Final[Plugins[Family]] = Plugins(
         "independent_set": "bife_core.benchmarks.independent_set:FAMILY",
         "facility_location": "bife_core.benchmarks.facility_location:FAMILY",
         "item_placement": "bife_core.benchmarks.item_placement:FAMILY",
+        "network_verification": "bife_core.benchmarks.network_verification:FAMILY",
     },
     lambda found: isinstance(found, Family),
     "a `Family`",
