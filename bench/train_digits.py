@@ -246,7 +246,7 @@ def add_pools(path: Path, radii: Sequence[float]) -> None:
     with np.load(path) as file:
         arrays = {name: file[name] for name in file.files}
     arrays |= {name: pairs.astype(np.int16) for name, pairs in pools.items()}
-    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(path, **arrays)
     right = sum(network.margins(image, 0).min() > 0 for image in range(len(network.images)))
     accuracy = right / len(network.images)
     print(json.dumps({"accuracy": accuracy, "pools": {name: len(pairs) for name, pairs in pools.items()}}))

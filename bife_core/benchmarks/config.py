@@ -21,6 +21,7 @@ FAMILIES: Final[Plugins[Family]] = Plugins(
         "facility_location": "bife_core.benchmarks.facility_location:FAMILY",
         "item_placement": "bife_core.benchmarks.item_placement:FAMILY",
         "network_verification": "bife_core.benchmarks.network_verification:FAMILY",
+        "transmission_switching": "bife_core.benchmarks.transmission_switching:FAMILY",
     },
     lambda found: isinstance(found, Family),
     "a `Family`",

@@ -160,4 +160,19 @@ FAMILY = Family(
         "item_placement holds the ML4CO competition's own instances, rebuilt from their seeds; only the sizes "
         "tiny and transfer are of BiFE's making.",
     ),
+    settings={
+        # No limit is long enough for a proof, so every solve lasts as long as it may.
+        "quick": {
+            "high.cost": "primal_dual_integral",
+            "high.time_limit_s": 15.0,
+            "evaluation.metric": "primal_dual_integral",
+            "evaluation.instances": 12,
+            "evaluation.time_limit_s": 30.0,
+        },
+        "paper": {
+            "high.cost": "primal_dual_integral",
+            "high.time_limit_s": 300.0,
+            "evaluation.metric": "primal_dual_integral",
+        },
+    },
 )

@@ -132,4 +132,13 @@ FAMILY = Family(
         "network_verification has the architecture and formulation of the published set on real digits; the network's "
         "weights are of BiFE's own training.",
     ),
+    settings={
+        "quick": {
+            "instances.size": "small",
+            "high.time_limit_s": 30.0,
+            "evaluation.instances": 12,
+            "evaluation.time_limit_s": 60.0,
+        },
+        "paper": {"high.time_limit_s": 300.0},
+    },
 )
