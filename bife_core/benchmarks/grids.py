@@ -82,6 +82,7 @@ def grid(name: str) -> Grid:
     def places(column: _Vector) -> _Places:
         return np.array([position[bus] for bus in column.tolist()], dtype=np.int64)
 
+    factors = {hour: read["load"][hour] for hour in read["load"].dtype.names or ()} if "load" in read else {}
     limits = np.radians(60.0)
     return Grid(
         reference=int(np.flatnonzero(buses["reference"])[0]),
@@ -96,7 +97,5 @@ def grid(name: str) -> Grid:
         greatest_angle=np.minimum(np.radians(branches["max_degrees"]), limits),
         miles=branches["miles"],
         risk=np.loadtxt(tables(name)["risk"], delimiter=",", skiprows=1),
-        load_factors={hour: read["load"][hour] for hour in read["load"].dtype.names}
-        if "load" in read
-        else {},
+        load_factors=factors,
     )

@@ -7,6 +7,7 @@ ones of neighbouring years.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -127,7 +128,7 @@ def _add_day(
         f"risk_{day}",
         [*y[buried], *z[switchable]],
         [*-risk[buried], *risk[switchable]],
-        high=float(_DAILY_RISK - risk.sum() + risk[switchable].sum()),
+        high=_DAILY_RISK - math.fsum(risk[z < 0]),
     )
     for line in range(lines):
         at = f"{day}_{line + 1}"

@@ -8,6 +8,8 @@ import pytest
 from bife_core.benchmarks.base import SPLITS, Place
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.grids import grid
+from bife_core.benchmarks.mps import mps_text
+from bife_core.benchmarks.store import content_digest
 from bife_core.benchmarks.transmission_switching import transmission_switching
 
 SIZES = FAMILIES["transmission_switching"].sizes
@@ -41,6 +43,10 @@ def test_the_original_setting_has_the_size_it_was_measured_with():
     model = transmission_switching(place(size="dmiplib"), **SIZES["dmiplib"])
     assert (model.rows.shape, model.rows.nnz, int(model.integer.sum())) == ((34_063, 20_603), 110_555, 3_467)
     assert re.fullmatch(r"wecc240-day5-16x(\d+)", model.name)
+
+
+def test_an_instance_is_the_same_on_every_machine(tiny):
+    assert content_digest(mps_text(tiny).encode()) == "a4662ec2aa5166a9"
 
 
 def test_the_original_setting_draws_one_of_its_budgets():
