@@ -13,6 +13,9 @@ from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import InstancesConfig
 
+SYNTHETIC = ["set_covering", "combinatorial_auction", "independent_set", "facility_location"]
+"""The families every published rule is about."""
+
 
 def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
     """Read --families, --instances and --seeds, and one option for each further default."""
@@ -20,7 +23,11 @@ def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--families", nargs="+", choices=sorted(FAMILIES), default=list(FAMILIES), help="instance families"
+        "--families",
+        nargs="+",
+        choices=sorted(FAMILIES),
+        default=SYNTHETIC,
+        help="instance families; by default the four synthetic ones",
     )
     parser.add_argument("--instances", type=int, default=defaults.pop("instances", 5), help="per family")
     parser.add_argument("--seeds", type=int, nargs="+", default=defaults.pop("seeds", [0]), help="SCIP seeds")

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from bife_core.benchmarks.config import FAMILIES
 from bife_core.config import (
     CollectionConfig,
     EvaluationConfig,
@@ -15,6 +16,7 @@ from bife_core.config import (
     PipelineConfig,
     SearchConfig,
     ValidationConfig,
+    protocol,
 )
 from bife_core.errors import ConfigError
 from bife_core.values import describe
@@ -22,14 +24,34 @@ from bife_core.values import describe
 PresetName = Literal["smoke", "quick", "paper"]
 
 
-def preset(name: PresetName) -> PipelineConfig:
+def preset(name: PresetName, benchmark: str | None = None) -> PipelineConfig:
     """Return a named budget: `smoke` for tests (seconds), `quick` for the demo (minutes), `paper` as published.
+
+    Parameters
+    ----------
+    name : str
+        The budget.
+    benchmark : str, optional
+        A family whose own costs, limits and sizes are put into the budget; see `Family.settings`.
 
     Raises
     ------
     ConfigError
         If no preset has that name.
     """
+    family = FAMILIES.get(benchmark) if benchmark is not None else None
+    if family is None:
+        return _budget(name)
+    own = {"instances.benchmark": family.name, **family.settings.get(name, {})}
+    return with_overrides(_budget(name), own)
+
+
+def evaluation_protocol(name: Literal["quick", "paper"], benchmark: str | None = None) -> EvaluationConfig:
+    """Return a named evaluation protocol, by the metric that the preset of that name has for a family."""
+    return protocol(name).model_copy(update={"metric": preset(name, benchmark).evaluation.metric})
+
+
+def _budget(name: PresetName) -> PipelineConfig:
     if name == "paper":
         # As published: seconds are those of the clock, every rule that earns solves is solved to the end, and nothing
         # keeps tau down.

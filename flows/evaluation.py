@@ -11,9 +11,10 @@ from typing import Annotated
 from prefect import flow
 from pydantic import Field
 
-from bife_core.config import InstancesConfig, PipelineConfig, protocol
+from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
+from bife_core.presets import evaluation_protocol, preset
 from bife_core.report import Story
 from bife_core.scip.builtin import BUILTIN_METHODS
 from flows.registration import present_champion, refusal_notes, register_rule
@@ -188,8 +189,11 @@ def repeat_command(config: PipelineConfig, references: Sequence[str]) -> str:
     if models.seed:
         words += ["--set", f"instances.seed={models.seed}"]
     settings = config.evaluation
-    usual = PipelineConfig().evaluation if settings.protocol == "custom" else protocol(settings.protocol)
-    words += [] if settings.protocol == "custom" else ["--protocol", settings.protocol]
+    if settings.protocol == "custom":
+        usual = preset("paper", models.benchmark).evaluation
+    else:
+        usual = evaluation_protocol(settings.protocol, models.benchmark)
+        words += ["--protocol", settings.protocol]
     words += ["--reuse-baseline"] if settings.reuse_baseline else []
     defaults = usual.model_dump(mode="json") | {"reuse_baseline": settings.reuse_baseline}
     for name, value in settings.model_dump(mode="json").items():

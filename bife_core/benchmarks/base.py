@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
@@ -60,9 +60,32 @@ class Benchmark(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which instance of a family is meant: all that it depends on, wherever and whenever it is made.
+
+    Attributes
+    ----------
+    family, size : str
+        Name of the family, and one of its sizes.
+    split : str
+        One of `SPLITS`.
+    index : int
+        Counted from 0 in each split.
+    seed : int
+        The benchmark's, `instances.seed`.
+    """
+
+    family: str
+    size: str
+    split: Split
+    index: int
+    seed: int
+
+
 @dataclass(frozen=True)
 class Family:
-    """A distribution of models and the sizes it comes in.
+    """A distribution, or a list, of models and the sizes it comes in.
 
     Attributes
     ----------
@@ -71,12 +94,28 @@ class Family:
     label : str
         The paper's abbreviation, such as ``SC``.
     generate : callable
-        ``generate(rng, **sizes[size])`` draws one model from a legacy `RandomState`.
+        ``generate(source(place), **sizes[size])`` makes one model.
     sizes : mapping
         Keyword arguments by size. ``tiny`` is for tests: solved in about a second, yet not at the root.
+    source : callable, optional
+        What `generate` is given for the instance at a `Place`: the number of a published instance, say, or the place
+        itself. By default it is a legacy `RandomState` of the instance's own.
+    count : callable, optional
+        ``count(size, split)`` is how many instances there are; by default as many as one asks for.
+    data : tuple of Path
+        Files the models are made from; kept models are known by their content too.
+    notes : tuple of str
+        What a reader of results must know of the models' origin.
+    settings : mapping
+        By preset, the settings (``"high.cost"``, ...) in which the family's budget differs from the others'.
     """
 
     name: str
     label: str
     generate: Callable[..., MilpData]
     sizes: Mapping[str, Mapping[str, Any]]
+    source: Callable[[Place], Any] | None = None
+    count: Callable[[str, Split], int] | None = None
+    data: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -69,7 +69,9 @@ class EcoleBenchmark(DrawnBenchmark):
 
     def _arguments(self) -> dict[str, Any]:
         """Return the size's parameters under Ecole's names."""
-        _, names = _GENERATORS.get(self.family.name, ("", {}))
+        if self.family.name not in _GENERATORS:
+            raise ConfigError(f"Ecole cannot draw {self.family.name}; it knows {', '.join(_GENERATORS)}.")
+        _, names = _GENERATORS[self.family.name]
         unknown = [key for key in self.family.sizes[self.size] if key not in names]
         if unknown:
             raise ConfigError(

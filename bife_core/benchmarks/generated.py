@@ -1,4 +1,4 @@
-"""Instances of a family, each drawn from a stream of its own so that any one can be rebuilt alone."""
+"""Instances of a family, each made from its place alone, so that any one can be rebuilt without the others."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 from numpy.random import MT19937, RandomState, SeedSequence
 
-from bife_core.benchmarks.base import SPLITS, Family, Instance, Split
+from bife_core.benchmarks.base import SPLITS, Family, Instance, Place, Split
 from bife_core.benchmarks.milp import MilpData
 from bife_core.benchmarks.mps import mps_text
-from bife_core.benchmarks.store import fetch
+from bife_core.benchmarks.store import content_digest, fetch
 from bife_core.errors import ConfigError
 
 _REVISION = 1
@@ -39,7 +39,7 @@ def instance_stream(benchmark: str, size: str, split: Split, index: int, seed: i
 
 @dataclass(frozen=True)
 class DrawnBenchmark(ABC):
-    """The instances of a family in one size; every split is as long as one asks for.
+    """The instances of a family in one size; a split is as long as one asks for, unless the family has no more.
 
     Attributes
     ----------
@@ -65,11 +65,11 @@ class DrawnBenchmark(ABC):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Nothing to note: the splits are independent."""
-        return ()
+        """Where the models come from; the splits are independent."""
+        return self.family.notes
 
     def instances(self, split: Split, count: int) -> list[Instance]:
-        """Return instances 0 to `count` - 1 of `split`.
+        """Return instances 0 to `count` - 1 of `split`, or as many as there are.
 
         Raises
         ------
@@ -78,15 +78,27 @@ class DrawnBenchmark(ABC):
         InstanceError
             If a file cannot be written.
         """
-        return [self.instance(split, index) for index in range(count)]
+        self._check(split)
+        known = self.family.count
+        return [
+            self.instance(split, index)
+            for index in range(count if known is None else min(count, known(self.size, split)))
+        ]
 
     def instance(self, split: Split, index: int) -> Instance:
         """Return instance `index` of `split`, counted from 0, as a file; raises as `instances` does."""
-        if split not in SPLITS:
-            raise ConfigError(f"There is no split {split!r}; choose one of {', '.join(SPLITS)}.")
+        self._check(split)
+        if self.family.count is not None and index >= (count := self.family.count(self.size, split)):
+            raise ConfigError(
+                f"{self.family.name} has {count} {split} instances of size {self.size!r}; there is no number {index}."
+            )
         directory = self.cache_dir / self.family.name / f"{self.size}-{self._recipe()}"
         path, digest = fetch(directory, f"s{self.seed}-{split}-{index:05d}", lambda: self._text(split, index))
         return Instance(f"{self.family.label}-{self._kind()}-{split}-{index:04d}", path, digest)
+
+    def _check(self, split: str) -> None:
+        if split not in SPLITS:
+            raise ConfigError(f"There is no split {split!r}; choose one of {', '.join(SPLITS)}.")
 
     @abstractmethod
     def _recipe(self) -> str:
@@ -102,16 +114,22 @@ class DrawnBenchmark(ABC):
 
 
 class GeneratedBenchmark(DrawnBenchmark):
-    """A family whose instances BiFE draws."""
+    """A family whose instances BiFE makes."""
 
     def model(self, split: Split, index: int) -> MilpData:
-        """Draw instance `index` of `split`, without looking at the kept files."""
-        stream = instance_stream(self.family.name, self.size, split, index, self.seed)
-        return self.family.generate(stream, **self.family.sizes[self.size])
+        """Make instance `index` of `split`, without looking at the kept files."""
+        place = Place(self.family.name, self.size, split, index, self.seed)
+        source = self.family.source or _stream
+        return self.family.generate(source(place), **self.family.sizes[self.size])
 
     def _text(self, split: Split, index: int) -> str:
         return mps_text(self.model(split, index))
 
     def _recipe(self) -> str:
-        parameters = json.dumps([_REVISION, dict(self.family.sizes[self.size])], sort_keys=True).encode()
-        return hashlib.sha256(parameters).hexdigest()[:8]
+        facts = [_REVISION, dict(self.family.sizes[self.size])]
+        facts += [content_digest(path.read_bytes()) for path in self.family.data]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _stream(place: Place) -> RandomState:
+    return instance_stream(place.family, place.size, place.split, place.index, place.seed)

@@ -178,7 +178,10 @@ class SolveResult(Value):
         return self.undecided + self.rule_errors + self.overtime + self.featureless
 
     def cost(self, kind: Cost) -> float:
-        """Return the cost of this solve, not negative and lower is better."""
+        """Return the cost of this solve, not negative and lower is better.
+
+        The primal-dual integral is that of the bounds' distance; SCIP's own stands in for it where that is infinite.
+        """
         match kind:
             case "time":
                 return self.cpu_s
@@ -189,7 +192,7 @@ class SolveResult(Value):
             case "gap":
                 return self.gap
             case "primal_dual_integral":
-                return self.primal_dual_integral
+                return self.primal_dual_integral if self.bound_integral is None else self.bound_integral
 
 
 def versions() -> dict[str, str]:

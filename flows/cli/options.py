@@ -144,6 +144,8 @@ _SETTING_OF: Final = {
 def resolve(**given: Any) -> PipelineConfig:
     """Return the configuration that `OPTIONS` name: preset, then protocol, file, options, --set.
 
+    Preset and protocol are those of the family that file, options or --set name.
+
     Raises
     ------
     typer.BadParameter
@@ -151,8 +153,7 @@ def resolve(**given: Any) -> PipelineConfig:
     ConfigError
         If a setting does not exist or a value does not fit.
     """
-    from bife_core.config import protocol as named_protocol
-    from bife_core.presets import preset, with_overrides
+    from bife_core.presets import evaluation_protocol, preset, with_overrides
     from bife_core.settings_file import read_settings
 
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -175,10 +176,11 @@ def resolve(**given: Any) -> PipelineConfig:
     if "solver" in chosen:
         overrides |= {f"{stage}.solver": chosen["solver"] for stage in ("collection", "high", "evaluation")}
     overrides |= dict(map(assignment, chosen.get("settings", ())))
-    begun = preset(chosen.get("preset", "quick"))
+    family = overrides.get("instances.benchmark")
+    begun = preset(chosen.get("preset", "quick"), family)
     protocol = chosen.get("protocol", "custom")
     if protocol != "custom":
-        begun = begun.model_copy(update={"evaluation": named_protocol(protocol)})
+        begun = begun.model_copy(update={"evaluation": evaluation_protocol(protocol, family)})
         if overrides.get("instances.folder") is not None or "instances.size" in overrides:
             # A protocol is made for families; a user's models are evaluated as they are.
             overrides = {"evaluation.sizes": ()} | overrides

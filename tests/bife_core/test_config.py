@@ -8,6 +8,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from bife_core.benchmarks.config import FAMILIES
 from bife_core.config import (
     CollectionConfig,
     EvaluationConfig,
@@ -17,9 +18,10 @@ from bife_core.config import (
     LowFidelityConfig,
     PipelineConfig,
     SearchConfig,
+    protocol,
 )
 from bife_core.errors import BifeError, ConfigError
-from bife_core.presets import PresetName, preset, with_overrides
+from bife_core.presets import PresetName, evaluation_protocol, preset, with_overrides
 from bife_core.values import describe
 
 MODELS = [
@@ -102,6 +104,34 @@ def test_presets_are_valid_and_grow() -> None:
     assert smoke.search.samples < quick.search.samples < paper.search.samples
     assert smoke.collection.decisions < quick.collection.decisions < paper.collection.decisions
     assert smoke.instances.size == "tiny"
+
+
+def test_a_preset_of_a_family_has_its_cost_and_limits() -> None:
+    paper = {name: preset("paper", name) for name in FAMILIES}
+    costs = {name: (config.high.cost, config.evaluation.metric) for name, config in paper.items()}
+    assert costs["item_placement"] == ("primal_dual_integral", "primal_dual_integral")
+    assert costs["transmission_switching"] == ("gap", "gap")
+    assert costs["network_verification"] == costs["set_covering"] == ("time", "time")
+    for name in ("item_placement", "transmission_switching", "network_verification"):
+        assert paper[name].instances.benchmark == name
+        assert (paper[name].high.time_limit_s, paper[name].evaluation.time_limit_s) == (300, 1000)
+        assert preset("quick", name).high.time_limit_s <= 60
+        assert preset("quick", name).instances.size in FAMILIES[name].sizes
+
+
+def test_a_preset_of_a_synthetic_family_is_the_preset() -> None:
+    for name in get_args(PresetName):
+        own = preset(name, "set_covering")
+        assert own == with_overrides(preset(name), {"instances.benchmark": "set_covering"})
+        assert preset(name, "folder") == preset(name)
+
+
+def test_a_protocol_compares_by_the_metric_of_the_family() -> None:
+    assert evaluation_protocol("paper", "transmission_switching").metric == "gap"
+    assert evaluation_protocol("quick", "transmission_switching").metric == "time"
+    for name in ("paper", "quick"):
+        assert evaluation_protocol(name, "item_placement").protocol == name
+        assert evaluation_protocol(name) == protocol(name)
 
 
 def test_an_unknown_preset_is_refused() -> None:

@@ -9,6 +9,12 @@ from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import InstancesConfig
 from bife_core.errors import ConfigError, InstanceError
 
+REAL = ["item_placement", "network_verification", "transmission_switching"]
+
+
+def test_real_families_say_where_their_models_come_from():
+    assert [name for name, family in FAMILIES.items() if family.notes] == REAL
+
 
 def test_the_four_benchmarks_of_the_paper_are_there():
     assert {name: family.label for name, family in FAMILIES.items()}.items() >= {
@@ -23,7 +29,7 @@ def test_the_four_benchmarks_of_the_paper_are_there():
 def test_a_family_opens_by_name(name, tmp_path):
     opened = open_benchmark(InstancesConfig(benchmark=name, size="tiny", seed=5), tmp_path)
     assert isinstance(opened, GeneratedBenchmark)
-    assert (opened.name, opened.size, opened.seed, opened.notes) == (name, "tiny", 5, ())
+    assert (opened.name, opened.size, opened.seed, opened.notes) == (name, "tiny", 5, FAMILIES[name].notes)
     assert opened.instances("test", 1)[0].path.is_relative_to(tmp_path)
 
 

@@ -6,7 +6,6 @@ import importlib.util
 
 import pytest
 
-from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.benchmarks.screening import screen
 from bife_core.config import InstancesConfig
@@ -16,7 +15,10 @@ from bife_core.scip.ecole import INSTALL
 PRESENT = importlib.util.find_spec("ecole") is not None
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES))
+DRAWN = ["combinatorial_auction", "facility_location", "independent_set", "set_covering"]
+
+
+@pytest.mark.parametrize("family", DRAWN)
 def test_each_family_is_drawn_where_ecole_imports(family, tmp_path):
     config = InstancesConfig(benchmark=family, drawn_by="ecole")
     if not PRESENT:
@@ -36,6 +38,11 @@ def test_parameters_ecole_does_not_know_are_refused(tmp_path):
         open_benchmark(
             InstancesConfig(benchmark="facility_location", size="tiny", drawn_by="ecole"), tmp_path
         )
+
+
+def test_families_ecole_does_not_have_are_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"Ecole cannot draw item_placement; it knows set_covering, "):
+        open_benchmark(InstancesConfig(benchmark="item_placement", drawn_by="ecole"), tmp_path)
 
 
 def test_a_folder_is_not_drawn(tmp_path):

@@ -21,6 +21,7 @@ PAPER_SIZES = {
     ("independent_set", "transfer"): (None, 1000),
     ("facility_location", "test"): (10_201, 10_100),
     ("facility_location", "transfer"): (20_301, 20_100),
+    ("item_placement", "test"): (195, 1_083),
 }
 
 
@@ -73,11 +74,25 @@ def test_one_instance_alone_is_the_one_in_the_list(benchmark, tmp_path):
     assert alone.path.read_bytes() == listed.path.read_bytes()
 
 
-def test_splits_indices_seeds_and_families_share_nothing(benchmark, tmp_path):
-    other = GeneratedBenchmark(benchmark.family, "tiny", 1, tmp_path)
-    every = [i for split in SPLITS for b in (benchmark, other) for i in b.instances(split, 3)]
-    assert len({i.digest for i in every}) == len({i.path for i in every}) == len(every) == 24
-    assert len({i.name for split in SPLITS for i in benchmark.instances(split, 3)}) == 12
+def test_splits_and_indices_share_nothing_whatever_the_seed(benchmark, tmp_path):
+    drawn = {
+        (split, seed): [
+            i.digest for i in GeneratedBenchmark(benchmark.family, "tiny", seed, tmp_path).instances(split, 3)
+        ]
+        for split in SPLITS
+        for seed in (0, 1)
+    }
+    for split in SPLITS:
+        here = [digest for (other, _), found in drawn.items() for digest in found if other == split]
+        elsewhere = [digest for (other, _), found in drawn.items() for digest in found if other != split]
+        if split in ("validation", "test"):
+            assert not set(here) & set(elsewhere)
+    for seed in (0, 1):
+        assert len({digest for split in SPLITS for digest in drawn[split, seed]}) == 12
+    if benchmark.family.count is None:
+        assert len({digest for found in drawn.values() for digest in found}) == 24
+    instances = [i for split in SPLITS for i in benchmark.instances(split, 3)]
+    assert len({i.name for i in instances}) == len({i.path for i in instances}) == 12
 
 
 def test_scip_reads_the_file_as_it_was_drawn(benchmark):

@@ -4,6 +4,7 @@ import gzip
 from dataclasses import replace
 
 import pytest
+from numpy.random import RandomState
 
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.generated import GeneratedBenchmark, instance_stream
@@ -50,6 +51,31 @@ def test_other_parameters_do_not_meet_the_files_of_the_old_ones(benchmark):
     new = replace(benchmark, family=replace(benchmark.family, sizes=sizes)).instance("design", 0)
     assert new.path != old.path
     assert new.digest != old.digest
+
+
+def test_other_data_do_not_meet_the_files_of_the_old_ones(benchmark, tmp_path):
+    table = tmp_path / "table.csv"
+    paths = []
+    for content in ("1", "2", "1"):
+        table.write_text(content)
+        family = replace(benchmark.family, data=(table,))
+        paths.append(replace(benchmark, family=family).instance("design", 0).path)
+    assert paths[0] == paths[2] != paths[1]
+
+
+def test_a_family_may_name_what_an_instance_is_made_from(benchmark):
+    family = replace(
+        benchmark.family,
+        generate=lambda place, **size: benchmark.family.generate(RandomState(place.index), **size),
+        source=lambda place: place,
+        count=lambda size, split: 2,
+    )
+    listed = replace(benchmark, family=family)
+    assert len(listed.instances("design", 9)) == 2
+    with pytest.raises(
+        ConfigError, match="set_covering has 2 design instances of size 'tiny'; there is no number 2"
+    ):
+        listed.instance("design", 2)
 
 
 def test_no_instances_are_asked_for_and_none_come(benchmark):

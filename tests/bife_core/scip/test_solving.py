@@ -98,6 +98,7 @@ def test_costs_are_those_of_the_result() -> None:
     assert result.cost("lp_iterations") == 9
     assert result.cost("gap") == 0.25
     assert result.cost("primal_dual_integral") == 33.0
+    assert result.model_copy(update={"bound_integral": 12.0}).cost("primal_dual_integral") == 12.0
 
 
 def test_a_gap_is_that_of_the_paper(tiny_auctions: list[Instance]) -> None:

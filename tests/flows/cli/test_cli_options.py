@@ -1,4 +1,5 @@
 import json
+import shlex
 
 import pytest
 
@@ -6,6 +7,7 @@ from bife_core.config import PipelineConfig
 from bife_core.presets import preset, with_overrides
 from flows.cli.config import settings_of
 from flows.cli.options import assignment
+from flows.evaluation import repeat_command
 from tests.flows.cli.conftest import sentence
 
 
@@ -22,6 +24,33 @@ def test_a_preset_alone_is_the_preset(bife, name):
 
 def test_quick_is_the_default(bife):
     assert resolved(bife) == preset("quick")
+
+
+def test_a_family_brings_its_own_budget_whatever_names_it(bife, tmp_path):
+    own = preset("quick", "item_placement")
+    assert own.evaluation.metric == "primal_dual_integral"
+    file = tmp_path / "settings.json"
+    file.write_text('{"instances": {"benchmark": "item_placement"}}')
+    named = (
+        ("--benchmark", "item_placement"),
+        ("--set", "instances.benchmark=item_placement"),
+        ("--config", file),
+    )
+    assert [resolved(bife, *given) for given in named] == [own] * 3
+    config = resolved(bife, *named[0], "--set", "high.cost=nodes", "--protocol", "paper")
+    assert (config.high.cost, config.evaluation.metric) == ("nodes", "primal_dual_integral")
+    assert (config.evaluation.protocol, config.evaluation.time_limit_s) == ("paper", 1000)
+
+
+@pytest.mark.parametrize("metric", ["time", "primal_dual_integral"])
+@pytest.mark.parametrize("protocol", [None, "paper"])
+def test_the_command_that_repeats_an_evaluation_names_what_the_family_would_not(bife, protocol, metric):
+    given = ("--protocol", protocol) if protocol else ("--preset", "quick")
+    config = resolved(bife, "--benchmark", "item_placement", *given, "--set", f"evaluation.metric={metric}")
+    words = shlex.split(repeat_command(config, ["paper_ca"]))
+    place = words.index("--rule")
+    again = resolved(bife, *words[2:place], *words[place + 2 :])
+    assert (again.instances, again.evaluation) == (config.instances, config.evaluation)
 
 
 def test_options_change_what_they_say(bife, tmp_path):

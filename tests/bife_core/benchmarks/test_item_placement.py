@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyscipopt import Model
+
+from bife_core.benchmarks.base import Place
+from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.generated import GeneratedBenchmark
+from bife_core.benchmarks.item_placement import competition_index, item_placement
+from bife_core.errors import ConfigError
+from bife_core.scip.bounds import known_bounds
+
+GOLDEN = Path(__file__).parents[2] / "data" / "golden"
+
+
+def benchmark(tmp_path, size="test", seed=0):
+    return GeneratedBenchmark(FAMILIES["item_placement"], size, seed, tmp_path)
+
+
+@pytest.mark.parametrize("k", [0, 9900])
+def test_it_is_the_published_file_in_every_number_and_name(k):
+    model = item_placement(k)
+    published = Model()
+    published.hideOutput()
+    published.readProblem(str(GOLDEN / f"item_placement_{k}.mps.gz"))
+
+    assert (model.name, model.maximise) == (published.getProbName(), False)
+    assert published.getObjectiveSense() == "minimize"
+    assert model.rows.nnz == 7_440
+    kinds = ["BINARY" if integer else "CONTINUOUS" for integer in model.integer]
+    columns = dict(
+        zip(
+            model.column_names,
+            zip(model.objective, model.lower, model.upper, kinds, strict=True),
+            strict=True,
+        )
+    )
+    assert columns == {
+        v.name: (v.getObj(), v.getLbOriginal(), v.getUbOriginal(), v.vtype()) for v in published.getVars()
+    }
+    assert [row.name for row in published.getConss()] == model.row_names
+    for i, row in enumerate(published.getConss()):
+        part = model.rows[[i]].tocoo()
+        expected = {model.column_names[j]: v for j, v in zip(part.coords[1], part.data, strict=True)}
+        assert published.getValsLinear(row) == expected
+        sides = np.clip([model.row_lower[i], model.row_upper[i]], -1e20, 1e20).tolist()
+        assert [published.getLhs(row), published.getRhs(row)] == sides
+
+
+def test_an_item_takes_what_the_first_draws_say():
+    rows = dict(zip(item_placement(0).row_names, item_placement(0).rows.toarray(), strict=True))
+    assert [rows[f"supply_ct_0_{r}"][0] for r in range(3)] == [0.074155, 0.0244892, 0.0139538]
+    assert [rows[f"supply_ct_9_{r}"][104 * 10 + 9] for r in range(3)] == [0.909339, 0.9952, 0.923487]
+
+
+def test_splits_are_those_of_the_competition(tmp_path):
+    opened = benchmark(tmp_path)
+    assert [opened.model("validation", i).name for i in (0, 99)] == ["Knapsack_9900", "Knapsack_9999"]
+    assert [opened.model("test", i).name for i in (0, 99)] == ["Knapsack_10000", "Knapsack_10099"]
+    taken = [
+        competition_index(Place("item_placement", "test", split, index, seed=3))
+        for split in ("collection", "design")
+        for index in range(4_950)
+    ]
+    assert sorted(taken) == list(range(9_900))
+
+
+def test_a_seed_deals_out_the_training_set_anew_and_leaves_the_test_set(tmp_path):
+    one, other = benchmark(tmp_path), benchmark(tmp_path, seed=7)
+    assert one.model("design", 0).name != other.model("design", 0).name
+    assert one.model("test", 5).name == other.model("test", 5).name
+
+
+def test_there_are_no_more_than_the_competition_has(tmp_path):
+    opened = benchmark(tmp_path, "tiny")
+    assert len(opened.instances("test", 500)) == 100
+    with pytest.raises(ConfigError, match=r"item_placement has 100 test instances.*no number 100"):
+        opened.instance("test", 100)
+
+
+def test_the_integral_starts_from_bounds_no_solver_computed(tmp_path):
+    model = Model()
+    model.hideOutput()
+    model.readProblem(str(benchmark(tmp_path).instance("test", 0).path))
+    assert known_bounds(model) == (0, 930)
+
+
+def test_a_tiny_model_has_the_size_it_was_measured_with(tmp_path):
+    model = benchmark(tmp_path, "tiny").model("test", 0)
+    assert (model.rows.shape[0], int(model.integer.sum())) == (34, 48)

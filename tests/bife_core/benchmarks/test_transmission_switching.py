@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from bife_core.benchmarks.base import SPLITS, Place
+from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.grids import grid
+from bife_core.benchmarks.mps import mps_text
+from bife_core.benchmarks.store import content_digest
+from bife_core.benchmarks.transmission_switching import transmission_switching
+
+SIZES = FAMILIES["transmission_switching"].sizes
+
+
+def place(split="test", index=0, seed=0, size="test"):
+    return Place("transmission_switching", size, split, index, seed)
+
+
+def columns_of(model):
+    return {name: j for j, name in enumerate(model.column_names)}
+
+
+def rows_of(model):
+    """Rows as mappings of column name to coefficient, with both sides."""
+    found = {}
+    for i, name in enumerate(model.row_names):
+        begin, end = model.rows.indptr[i : i + 2]
+        names = [model.column_names[j] for j in model.rows.indices[begin:end]]
+        entries = dict(zip(names, model.rows.data[begin:end].tolist(), strict=True))
+        found[name] = (entries, model.row_lower[i], model.row_upper[i])
+    return found
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return transmission_switching(place(size="tiny"), **SIZES["tiny"])
+
+
+def test_the_original_setting_has_the_size_it_was_measured_with():
+    model = transmission_switching(place(size="dmiplib"), **SIZES["dmiplib"])
+    assert (model.rows.shape, model.rows.nnz, int(model.integer.sum())) == ((34_063, 20_603), 110_555, 3_467)
+    assert re.fullmatch(r"wecc240-day5-16x(\d+)", model.name)
+
+
+def test_an_instance_is_the_same_on_every_machine(tiny):
+    assert content_digest(mps_text(tiny).encode()) == "a4662ec2aa5166a9"
+
+
+def test_the_original_setting_draws_one_of_its_budgets():
+    small = {**SIZES["dmiplib"], "days": 1}
+    budgets = {
+        dict(zip(model.row_names, model.row_upper, strict=True))["budget"]
+        for model in (transmission_switching(place(index=k), **small) for k in range(12))
+    }
+    assert budgets <= set(range(300, 501, 5))
+    assert len(budgets) > 6
+
+
+def test_no_day_is_in_two_splits_but_those_of_collection_and_design():
+    days = {}
+    for split in SPLITS:
+        for size in ("test", "transfer", "small"):
+            for k in range(12):
+                name = transmission_switching(place(split, k), **{**SIZES[size], "budget": 1.0}).name
+                network, first, count = re.match(r"(\w+)-day(\d+)-(\d+)x", name).groups()
+                held = days.setdefault((network, split), set())
+                held.update(range(int(first), int(first) + int(count)))
+    for network, whole in (("wecc240", 30), ("rts_gmlc", 62)):
+        of = {split: days[network, split] for split in SPLITS}
+        assert max(of["test"]) <= whole
+        assert min(of["design"]) >= 1
+        assert not (of["design"] | of["collection"]) & (of["validation"] | of["test"])
+        assert not of["validation"] & of["test"]
+
+
+def test_a_line_that_must_go_is_underground_or_off(tiny):
+    day = int(re.search(r"day(\d+)", tiny.name)[1]) - 1
+    risk, rows = grid("rts_gmlc").risk[day], rows_of(tiny)
+    dangerous, fair = int(risk.argmax()) + 1, int(np.flatnonzero((risk > 1e-4) & (risk <= 1))[0]) + 1
+    assert rows[f"bury_1_{dangerous}"] == ({f"y_{dangerous}": 1.0, f"z_1_{dangerous}": -1.0}, 0.0, 0.0)
+    assert rows[f"bury_1_{fair}"] == ({f"y_{fair}": 1.0, f"z_1_{fair}": -1.0}, -np.inf, 0.0)
+    assert f"z_1_{int(risk.argmin()) + 1}" not in columns_of(tiny)
+
+
+def test_the_budget_is_spent_by_the_mile(tiny):
+    entries, _, budget = rows_of(tiny)["budget"]
+    assert budget == 1000
+    for name, cost in entries.items():
+        assert cost == 7 * grid("rts_gmlc").miles[int(name.removeprefix("y_")) - 1]
+
+
+def test_all_off_and_all_shed_is_feasible(tiny):
+    """No current, no angles, no generation: every bus sheds its load."""
+    point = np.array(
+        [
+            high if name[:4] == "shed" else 0.0
+            for name, high in zip(tiny.column_names, tiny.upper, strict=True)
+        ]
+    )
+    activity = tiny.rows @ point
+    assert (activity >= tiny.row_lower - 1e-9).all()
+    assert (activity <= tiny.row_upper + 1e-9).all()
+    assert tiny.objective @ point == pytest.approx(point.sum())
+
+
+def test_a_line_under_current_obeys_the_law_of_flow(tiny):
+    """With its z at 1, both rows of a switchable line say that flow is b times the difference of angles."""
+    line = next(int(name.split("_")[-1]) for name in tiny.column_names if name.startswith("z_"))
+    known, rows = grid("rts_gmlc"), rows_of(tiny)
+    b = known.susceptance[line - 1]
+    ends = [f"angle_1_{end[line - 1] + 1}" for end in (known.tail, known.head)]
+    for side, sign in (("above", 1), ("below", -1)):
+        entries, low, high = rows[f"law_{side}_1_{line}"]
+        assert [entries[name] for name in (f"flow_1_{line}", *ends)] == [1, -b, b]
+        assert entries[f"z_1_{line}"] == (high if sign > 0 else low) == sign * 2 * np.pi * abs(b)
+
+
+def test_what_leaves_a_bus_is_what_is_made_and_not_asked_for(tiny):
+    known = grid("rts_gmlc")
+    entries, low, high = rows_of(tiny)["balance_1_1"]
+    assert low == high == -dict(zip(tiny.column_names, tiny.upper, strict=True))["shed_1_1"]
+    assert entries.pop("shed_1_1") == -1
+    assert sum(value == -1 for name, value in entries.items() if name.startswith("gen")) == int(
+        (known.generator_bus == 0).sum()
+    )
+    flows = {
+        int(name.split("_")[-1]) - 1: value for name, value in entries.items() if name.startswith("flow")
+    }
+    assert flows == {
+        line: 1.0 if known.tail[line] == 0 else -1.0
+        for line in range(len(known.tail))
+        if 0 in (known.tail[line], known.head[line])
+    }
+
+
+def test_loads_differ_between_draws_of_the_same_days():
+    fixed = {**SIZES["tiny"], "first_day": 3}
+    one, other = (transmission_switching(place(index=k, size="tiny"), **fixed) for k in (0, 1))
+    assert one.row_names == other.row_names
+    assert one.row_lower.tolist() != other.row_lower.tolist()
