@@ -16,8 +16,9 @@ from flows.collection import collection
 from flows.reporting.artifacts import EvolutionPage, show_verdict
 from flows.reporting.events import EVOLUTION_ENDED, announce, stands_alone
 from flows.reporting.observer import observer
-from flows.reporting.ownership import name_owner
 from flows.results import EvolutionResult, TrackedRun
+from flows.safeguards.conduct import conducted
+from flows.safeguards.endings import HOOKS
 from flows.verdicts import evolution_verdict, links
 from tasks.evolution import (
     alone_in_evolution,
@@ -31,7 +32,7 @@ from tasks.model_key import model_key
 from tasks.progress import note_listener
 from tasks.searching import TaskExecutor
 from tasks.solves import solve_store
-from tasks.states import in_plain_words, told
+from tasks.states import told
 from tasks.tracking import EVOLUTION, run_url
 from tasks.tracking.projection import Projection
 from tasks.tracking.views import charts_url, table_url
@@ -41,10 +42,10 @@ from tasks.workers import worker_pool
 @flow(
     name="evolution",
     flow_run_name="evolution {config.instances.label}",
-    on_running=[name_owner],
     task_runner=ThreadPoolTaskRunner(max_workers=CONCURRENT_WORK),  # type: ignore[arg-type]
+    **HOOKS,
 )
-@in_plain_words
+@conducted
 def evolution(
     config: PipelineConfig,
     # Left out of the form on Prefect's page: only another flow has one to hand over.

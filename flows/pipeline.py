@@ -13,18 +13,19 @@ from flows.evolution import evolution
 from flows.registration import present_champion, refusal_notes, register_rule
 from flows.reporting.artifacts import show_verdict
 from flows.reporting.observer import observer
-from flows.reporting.ownership import name_owner
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
+from flows.safeguards.conduct import conducted
+from flows.safeguards.endings import HOOKS
 from flows.validation import choose_final
 from flows.verdicts import comparison, pipeline_verdict
 from tasks.evolution import require_generator
 from tasks.registry import Origin, RegisteredRule, lineage
-from tasks.states import in_plain_words, told
+from tasks.states import told
 from tasks.tracking import TrackingError
 
 
-@flow(name="pipeline", flow_run_name="pipeline {config.instances.label}", on_running=[name_owner])
-@in_plain_words
+@flow(name="pipeline", flow_run_name="pipeline {config.instances.label}", **HOOKS)
+@conducted
 def pipeline(config: PipelineConfig) -> PipelineResult:
     """Discover a rule for a benchmark and register it; run it again to go on where it stopped.
 

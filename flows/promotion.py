@@ -15,10 +15,11 @@ from bife_core.errors import ConfigError
 from flows.reporting.artifacts import show_verdict
 from flows.reporting.events import present_run
 from flows.reporting.observer import observer
-from flows.reporting.ownership import name_owner
+from flows.safeguards.conduct import conducted
+from flows.safeguards.endings import HOOKS
 from flows.verdicts import link
 from tasks.registry.champions import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
-from tasks.states import in_plain_words, told
+from tasks.states import told
 
 _POLL_S = 3
 
@@ -42,8 +43,8 @@ class Approval(RunInput):
     who: Text = Field(description="Your name, kept beside the reason.")
 
 
-@flow(name="promotion", flow_run_name="promotion {name}", on_running=[name_owner])
-@in_plain_words
+@flow(name="promotion", flow_run_name="promotion {name}", **HOOKS)
+@conducted
 def promotion(
     name: RuleName,
     approval: Literal["person", "gate"] = "person",
@@ -96,8 +97,8 @@ def promotion(
     return told(approved, f"Version {case.version} is champion, approved by {answer.who}: {answer.reason}")
 
 
-@flow(name="rollback", flow_run_name="rollback {name}", on_running=[name_owner])
-@in_plain_words
+@flow(name="rollback", flow_run_name="rollback {name}", **HOOKS)
+@conducted
 def rollback(name: RuleName, reason: Text, who: Text) -> ChampionChange:
     """Make the former champion of a registered model champion again.
 

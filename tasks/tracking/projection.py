@@ -25,6 +25,7 @@ from bife_core.evolution.journal import (
     Drafted,
     Ended,
     HighScored,
+    JournalError,
     Opened,
     Scored,
     Settled,
@@ -33,7 +34,7 @@ from bife_core.evolution.journal import (
     Unanswered,
     read_journal,
 )
-from bife_core.search import ReflectionRequest
+from bife_core.search import ReflectionRequest, SampleRequest
 from tasks.tracking import prompts, store, views
 from tasks.tracking.marker import write_marker
 from tasks.tracking.outage import TROUBLE, RefusedError, outage, refuses, twice
@@ -224,8 +225,8 @@ class Projection:
                 self.under_way = True
             case Drafted(request=ReflectionRequest() as request):
                 self._mlflow.children.reflection(request, entry.draft, _ms(entry))
-            case Drafted():
-                known[entry.request.id] = Known(draft=entry.draft, draft_ms=_ms(entry))
+            case Drafted(request=SampleRequest() as asked):
+                known[asked.id] = Known(asked, entry.draft, _ms(entry))
             case Scored():
                 known.setdefault(entry.id, Known()).low = entry.score
             case HighScored():
@@ -241,6 +242,8 @@ class Projection:
             case Ended():
                 self._end(entry, with_files=with_files)
             case Stopped():
+                for name, unsettled in known.items():
+                    self._mlflow.children.unsettled(name, unsettled, _ms(entry))
                 store.log(self.run_id, tags={STOPPED: entry.reason})
                 store.end_run(self.run_id, "KILLED" if entry.by_person else "FAILED", _ms(entry))
                 self.under_way = False
@@ -321,9 +324,15 @@ class Projection:
 
 
 def mark_interrupted(reason: str) -> None:
-    """Mark all evolutions of this process that are under way as stopped by a person."""
+    """Mark all evolutions of this process that are under way as stopped by a person, then deliver what is known.
+
+    First the mark, for the process may be gone before all is delivered.
+    """
     for projection in list(_open):
         projection.interrupt(reason)
+    for projection in list(_open):
+        with suppress(JournalError):
+            projection.sync()
 
 
 def generation_metrics(entry: Completed) -> dict[str, float | None]:
