@@ -20,6 +20,10 @@ REJECTED: Final = "Rejected"
 """Name of the state of a task whose rule is out: the work is done, and its result is a reason."""
 
 
+NOTHING_TO_DO: Final = "Nothing to do"
+"""Name of the state of a run that found everything known already."""
+
+
 def told(result: R, message: str, name: str | None = None) -> R:
     """Return a result in such a way that its run ends with a message; outside a run it is returned as it is.
 

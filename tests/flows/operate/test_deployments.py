@@ -10,7 +10,7 @@ from prefect.client.schemas.actions import DeploymentUpdate
 
 from bife_core.config import PipelineConfig
 from bife_core.presets import preset
-from flows.operate.deployments import DEPLOYMENTS, NIGHTLY, WORK_POOL, code_version, register
+from flows.operate.deployments import DEPLOYMENTS, NIGHTLY, WORK_POOL, code_version, register, searching_anew
 from tests.flows.cli.conftest import REPOSITORY
 
 
@@ -42,7 +42,7 @@ def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(serve
     )
     assert register(served, deployments) == []
     made = served.read_deployment_by_name("pipeline-again/pipeline-again")
-    assert PipelineConfig.model_validate(made.parameters["config"]) == preset("quick")
+    assert PipelineConfig.model_validate(made.parameters["config"]) == searching_anew()
     assert made.version == code_version()
     smaller = preset("smoke").model_dump(mode="json")
     served.update_deployment(
@@ -67,7 +67,7 @@ def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(serve
 
     notes = register(served, deployments)
     filled = served.read_deployment_by_name("collection-again/collection-again")
-    assert PipelineConfig.model_validate(filled.parameters["config"]) == preset("quick")
+    assert PipelineConfig.model_validate(filled.parameters["config"]) == searching_anew()
     kept = served.read_deployment_by_name("pipeline-again/pipeline-again")
     assert kept.id == made.id
     assert kept.parameters == {"config": smaller}
