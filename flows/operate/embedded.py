@@ -2,6 +2,13 @@
 
 Prefect would start it in the group of the run: Ctrl-C on a terminal would end the API before the run can tell it
 what happened, and a run that is killed would leave it behind for ever.
+
+Prefect 3.8 offers no setting for either, nor for the pace of the API's chores: `SubprocessASGIServer` starts its
+command in `_run_uvicorn_command`, keeps one server a process in `_instances`, and tells it by ``PREFECT__SERVER_*``
+variables that it serves one client; the API's chores are done by `background_workers.Worker`. `prefect server start`
+is no way round: every client of this process would have to be told its address before Prefect is imported, and it
+runs the services of a server that stays. `tests/flows/operate/test_upstream.py` fails first when one of these parts
+changes.
 """
 
 from __future__ import annotations
