@@ -6,15 +6,16 @@ from prefect import flow
 
 from bife_core.config import PipelineConfig
 from flows.reporting.observer import noted, observer
-from flows.reporting.ownership import name_owner
 from flows.results import CollectionResult, TrackedRun
+from flows.safeguards.conduct import conducted
+from flows.safeguards.endings import HOOKS
 from tasks.collection import collect, track_collection
-from tasks.states import in_plain_words, told
+from tasks.states import told
 from tasks.tracking import COLLECTION
 
 
-@flow(name="collection", flow_run_name="collection {config.instances.label}", on_running=[name_owner])
-@in_plain_words
+@flow(name="collection", flow_run_name="collection {config.instances.label}", **HOOKS)
+@conducted
 def collection(config: PipelineConfig) -> CollectionResult:
     """Record decisions for a benchmark; instances done in an earlier run are not solved again.
 

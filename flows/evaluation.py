@@ -20,8 +20,9 @@ from bife_core.scip.builtin import BUILTIN_METHODS
 from flows.registration import present_champion, refusal_notes, register_rule
 from flows.reporting.artifacts import show_verdict
 from flows.reporting.observer import noted, observer
-from flows.reporting.ownership import name_owner
 from flows.results import EvaluationResult, TrackedRun
+from flows.safeguards.conduct import conducted
+from flows.safeguards.endings import HOOKS
 from flows.verdicts import comparison, evaluation_verdict
 from tasks.evaluation import (
     evaluate,
@@ -34,7 +35,7 @@ from tasks.evaluation_files import read_validation, search_behind
 from tasks.instances import InstanceSet, prepare_instances
 from tasks.looks import look_at
 from tasks.registry import known_as, origin_of
-from tasks.states import in_plain_words, told
+from tasks.states import told
 from tasks.tracking import EVALUATION, TrackingError
 
 RuleReference = Annotated[
@@ -50,8 +51,8 @@ RuleReference = Annotated[
 """What names a rule, described for the form on Prefect's page."""
 
 
-@flow(name="evaluation", flow_run_name="evaluation {config.instances.label}", on_running=[name_owner])
-@in_plain_words
+@flow(name="evaluation", flow_run_name="evaluation {config.instances.label}", **HOOKS)
+@conducted
 def evaluation(
     config: PipelineConfig,
     rule: RuleReference,

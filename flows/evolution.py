@@ -11,13 +11,16 @@ from pydantic.json_schema import SkipJsonSchema
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evolution import CONCURRENT_WORK, EvolutionState, Journal, evolve
+from bife_core.evolution.journal import Drafted, HighScored, Scored, Tried
 from bife_core.search import open_search
+from flows.anew import settled
 from flows.collection import collection
 from flows.reporting.artifacts import EvolutionPage, show_verdict
-from flows.reporting.events import EVOLUTION_ENDED, announce, stands_alone
+from flows.reporting.events import EVOLUTION_ENDED, announce, stands_alone, tried_again
 from flows.reporting.observer import observer
-from flows.reporting.ownership import name_owner
 from flows.results import EvolutionResult, TrackedRun
+from flows.safeguards.conduct import conducted
+from flows.safeguards.endings import HOOKS
 from flows.verdicts import evolution_verdict, links
 from tasks.evolution import (
     alone_in_evolution,
@@ -31,7 +34,7 @@ from tasks.model_key import model_key
 from tasks.progress import note_listener
 from tasks.searching import TaskExecutor
 from tasks.solves import solve_store
-from tasks.states import in_plain_words, told
+from tasks.states import NOTHING_TO_DO, told
 from tasks.tracking import EVOLUTION, run_url
 from tasks.tracking.projection import Projection
 from tasks.tracking.provenance import provenance
@@ -42,10 +45,10 @@ from tasks.workers import worker_pool
 @flow(
     name="evolution",
     flow_run_name="evolution {config.instances.label}",
-    on_running=[name_owner],
     task_runner=ThreadPoolTaskRunner(max_workers=CONCURRENT_WORK),  # type: ignore[arg-type]
+    **HOOKS,
 )
-@in_plain_words
+@conducted
 def evolution(
     config: PipelineConfig,
     # Left out of the form on Prefect's page: only another flow has one to hand over.
@@ -65,6 +68,7 @@ def evolution(
     BifeError
         If instances cannot be used, no decision could be recorded, or the model API refuses all requests.
     """
+    config = settled(config)
     require_generator(config)
     search = open_search(config.search)
     if not search.low_fidelity:
@@ -81,10 +85,12 @@ def evolution(
     with model_key(config.generator), alone_in_evolution(opened.key) as folder:
         result = _run(config, Journal(folder, opened, provenance()), decisions, design, training)
     show_verdict(config.instances.label, "evolution", evolution_verdict(result))
-    if result.best is not None and result.run.run_id and stands_alone():
+    # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
+    news = result.new or tried_again()
+    if result.best is not None and result.run.run_id and stands_alone() and news:
         payload = {"rule": f"runs:/{result.run.run_id}", "config": config.model_dump(mode="json")}
         announce(EVOLUTION_ENDED, f"evolution.{result.key}", payload)
-    return told(result, result.sentence)
+    return told(result, result.sentence, None if result.new else NOTHING_TO_DO)
 
 
 def _run(
@@ -105,6 +111,7 @@ def _run(
         observer().generation(state)
         page.generation(state)
 
+    known = _findings(journal)
     try:
         found = evolve(
             config,
@@ -138,10 +145,16 @@ def _run(
         **dict(found) | {"notes": notes},
         key=journal.folder.name,
         decisions=decisions,
+        new=_findings(journal) > known,
         run=TrackedRun(experiment=EVOLUTION, run_id=projection.run_id, url=url),
         ranking_url=ranking,
         charts_url=charts,
     )
+
+
+def _findings(journal: Journal) -> int:
+    """Return how much a search has found out so far."""
+    return sum(isinstance(entry, Drafted | Scored | Tried | HighScored) for entry in journal.entries)
 
 
 def _addresses(run_id: str) -> tuple[str, str, str]:

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import json
+from typing import Final
+
 from prefect import flow
 
-from bife_core.config import PipelineConfig
+from bife_core.config import PipelineConfig, RunnerConfig
 from bife_core.evaluation.looks import fewest_instances
+from bife_core.files import write_whole
 from bife_core.search import Sample, open_search
+from flows.anew import settled
 from flows.collection import collection
 from flows.evaluation import evaluation
 from flows.evolution import evolution
 from flows.registration import present_champion, refusal_notes, register_rule
 from flows.reporting.artifacts import show_verdict
+from flows.reporting.events import present_run, tried_again
 from flows.reporting.observer import observer
-from flows.reporting.ownership import name_owner
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
+from flows.safeguards.conduct import conducted
+from flows.safeguards.endings import HOOKS
 from flows.validation import choose_final
 from flows.verdicts import comparison, pipeline_verdict
 from tasks.evolution import require_generator
 from tasks.registry import Origin, RegisteredRule, lineage
-from tasks.states import in_plain_words, told
+from tasks.states import NOTHING_TO_DO, told
 from tasks.tracking import TrackingError
 
+_DONE: Final = "pipeline.json"
+"""File of an evolution's folder that says as what its rule was registered, by the settings that led there."""
 
-@flow(name="pipeline", flow_run_name="pipeline {config.instances.label}", on_running=[name_owner])
-@in_plain_words
+
+@flow(name="pipeline", flow_run_name="pipeline {config.instances.label}", **HOOKS)
+@conducted
 def pipeline(config: PipelineConfig) -> PipelineResult:
     """Discover a rule for a benchmark and register it; run it again to go on where it stopped.
 
@@ -38,12 +48,17 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     BifeError
         If instances cannot be used, no decision could be recorded, or the model API refuses all requests.
     """
+    config = settled(config)
     require_generator(config)
     collected = collection(config) if open_search(config.search).low_fidelity else None
     evolved = evolution(config, collected.summary if collected is not None else None)
     notes = (*(collected.notes if collected is not None else ()), *evolved.notes)
     if evolved.best is None:
         return told(PipelineResult(collection=collected, evolution=evolved, notes=notes), evolved.sentence)
+    done = _done_before(config, evolved)
+    if done is not None:
+        nothing = PipelineResult(collection=collected, evolution=evolved, notes=notes)
+        return told(nothing, f"{evolved.sentence} {done}", NOTHING_TO_DO)
     final, path, choice = choose_final(config, evolved)
     how = choice.sentence if choice is not None else ""
     evaluated = evaluation(config, str(path), others=present_champion(config), chosen=how, promoting=True)
@@ -69,8 +84,30 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
         registered=registered,
         notes=tuple(dict.fromkeys(notes)),  # several stages read the same folder
     )
+    if registered is not None:
+        write_whole(evolved.folder / _DONE, json.dumps({_settings(config): registered.reference}))
     show_verdict(config.instances.label, "pipeline", pipeline_verdict(result))
     return told(result, f"{comparison(evaluated)}.")
+
+
+def _done_before(config: PipelineConfig, evolved: EvolutionResult) -> str | None:
+    """Return what became of the same pipeline before if nothing is left to do for it; None if there is.
+
+    Who asks from a terminal is shown the comparison once more, which solves nothing anew.
+    """
+    run = present_run()
+    if evolved.new or tried_again() or run is None or run.deployment_id is None:
+        return None
+    try:
+        reference = json.loads((evolved.folder / _DONE).read_text(encoding="utf-8"))[_settings(config)]
+    except (FileNotFoundError, ValueError, KeyError):
+        return None
+    return f"Its rule was evaluated and registered as {reference}."
+
+
+def _settings(config: PipelineConfig) -> str:
+    """Return a hash of all settings that change what a pipeline finds."""
+    return config.model_copy(update={"runner": RunnerConfig()}).fingerprint()
 
 
 def _register(

@@ -12,13 +12,15 @@ from prefect.input import RunInput
 from pydantic import Field
 
 from bife_core.errors import ConfigError
+from flows.pending import first_to_ask
 from flows.reporting.artifacts import show_verdict
 from flows.reporting.events import present_run
 from flows.reporting.observer import observer
-from flows.reporting.ownership import name_owner
+from flows.safeguards.conduct import conducted
+from flows.safeguards.endings import HOOKS
 from flows.verdicts import link
 from tasks.registry.champions import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
-from tasks.states import in_plain_words, told
+from tasks.states import NOTHING_TO_DO, told
 
 _POLL_S = 3
 
@@ -42,8 +44,8 @@ class Approval(RunInput):
     who: Text = Field(description="Your name, kept beside the reason.")
 
 
-@flow(name="promotion", flow_run_name="promotion {name}", on_running=[name_owner])
-@in_plain_words
+@flow(name="promotion", flow_run_name="promotion {name}", **HOOKS)
+@conducted
 def promotion(
     name: RuleName,
     approval: Literal["person", "gate"] = "person",
@@ -51,8 +53,9 @@ def promotion(
 ) -> ChampionChange:
     """Weigh a registered model's challenger against RPB and the champion, and promote it if it earns that.
 
-    A challenger that does not pass the gate stays what it is; nobody is asked. Where a run belongs to a deployment,
-    its process ends while it waits for an answer, and a new one goes on with it.
+    Of one version one run asks; a second says where that is, and ends. One that asked about a former challenger is
+    cancelled. A challenger that does not pass the gate stays what it is; nobody is asked. Where a run belongs to a
+    deployment, its process ends while it waits for an answer, and a new one goes on with it.
 
     Parameters
     ----------
@@ -80,6 +83,16 @@ def promotion(
     observer().stage("promotion", f"the challenger of {name}")
     case = open_case(name)
     show_verdict(name, "promotion", summary(case))
+    asked = first_to_ask(name, case.version) if approval == "person" else None
+    if asked is not None:
+        change = ChampionChange(
+            name=name,
+            version=case.version,
+            champion=False,
+            by="nobody",
+            reason=f"It is asked about at {asked}",
+        )
+        return told(change, f"Version {case.version} is asked about already: {asked}", NOTHING_TO_DO)
     if not case.weighing.promote:
         return _stays(case, GATE, case.weighing.reason)
     if approval == "gate":
@@ -96,8 +109,8 @@ def promotion(
     return told(approved, f"Version {case.version} is champion, approved by {answer.who}: {answer.reason}")
 
 
-@flow(name="rollback", flow_run_name="rollback {name}", on_running=[name_owner])
-@in_plain_words
+@flow(name="rollback", flow_run_name="rollback {name}", **HOOKS)
+@conducted
 def rollback(name: RuleName, reason: Text, who: Text) -> ChampionChange:
     """Make the former champion of a registered model champion again.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bife_core.config import PipelineConfig
-from flows.reporting.events import CHALLENGER_REGISTERED, announce
+from flows.reporting.events import CHALLENGER_REGISTERED, announce, tried_again
 from flows.reporting.observer import noted, observer
 from flows.results import EvaluationResult
 from tasks.registry import (
@@ -15,6 +15,7 @@ from tasks.registry import (
     Origin,
     RegisteredRule,
     by_alias,
+    by_hash,
     register,
     registered_name,
 )
@@ -37,12 +38,19 @@ def register_rule(config: PipelineConfig, evaluated: EvaluationResult, origin: O
         )
     observer().stage("registration", "the best rule")
     known = evidence(config, evaluated, origin)
+    news = tried_again() or not _registered_before(registered_name(config.instances), known)
     registered = register(config.instances, evaluated.source, known, by_gate=config.approval == "gate")
-    if CHALLENGER in registered.aliases and CHAMPION not in registered.aliases:
+    if news and CHALLENGER in registered.aliases and CHAMPION not in registered.aliases:
         payload = {"name": registered.name, "approval": config.approval}
         announce(CHALLENGER_REGISTERED, registered.name, payload)
     noted(refusal_notes(registered))
     return registered
+
+
+def _registered_before(name: str, known: Evidence) -> bool:
+    """Whether a rule is registered with this very evidence, so that nobody need decide on it once more."""
+    same = {"evolution_key": known.evolution_key, "evaluation_run": known.evaluation_run}
+    return any(same.items() <= version.tags.items() for version in by_hash(name, known.sha))
 
 
 def refusal_notes(registered: RegisteredRule) -> tuple[str, ...]:

@@ -54,6 +54,8 @@ class EvolutionResult(Evolution):
         Identity of the evolution; the same configuration and data give the same.
     decisions : CollectionSummary or None
         What F_LF was measured on; None for a search that does without.
+    new : bool
+        Whether this run of it found anything out; otherwise all was known before.
     ranking_url, charts_url : str
         All samples in MLflow: as a list, best first, and as charts that tell which operator and generation
         led to good rules.
@@ -61,6 +63,7 @@ class EvolutionResult(Evolution):
 
     key: str
     decisions: CollectionSummary | None
+    new: bool = True
     run: TrackedRun
     ranking_url: str
     charts_url: str
@@ -68,6 +71,8 @@ class EvolutionResult(Evolution):
     @property
     def sentence(self) -> str:
         """What a reader is told first."""
+        if not self.new:
+            return f"Nothing to do: this is evolution {self.key}, which ended before. {self.run.url}".rstrip()
         if self.best is None:
             return f"None of {len(self.samples)} sampled rules was of use."
         known = {"F_HF": self.best.f_hf, "F_LF": self.best.f_lf}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.tasks import Task
 
@@ -22,5 +23,8 @@ TRIED_AGAIN: Final[dict[str, Any]] = {
     "retries": 2,
     "retry_delay_seconds": [1.0, 5.0],
     "retry_condition_fn": is_infrastructure,
+    # What was paid for is kept by us. Prefect would hash what a task is given, and where it cannot, as with a method of
+    # a workshop, write a stack trace into the log of the run.
+    "cache_policy": NO_CACHE,
 }
 """Options of tasks for which another try may help."""

@@ -20,6 +20,10 @@ REJECTED: Final = "Rejected"
 """Name of the state of a task whose rule is out: the work is done, and its result is a reason."""
 
 
+NOTHING_TO_DO: Final = "Nothing to do"
+"""Name of the state of a run that found everything known already."""
+
+
 def told(result: R, message: str, name: str | None = None) -> R:
     """Return a result in such a way that its run ends with a message; outside a run it is returned as it is.
 
@@ -61,22 +65,28 @@ def in_plain_words(flow_function: Callable[P, R]) -> Callable[P, R]:
     return spoken
 
 
-class _WithoutStack(logging.Filter):
-    """Leaves the stack out of the log of an error that was made on purpose: its sentence says it all."""
+class _InPlainWords(logging.Filter):
+    """Names the task that a line is of, and leaves the stack out of an error that was made on purpose.
+
+    A flow's page lists the lines of all its tasks, and each of them says "Finished in state Completed()".
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
+        task = getattr(record, "task_run_name", None)
+        if record.name == "prefect.task_runs" and task and not str(record.msg).startswith(f"{task}: "):
+            record.msg, record.args = f"{task}: {record.getMessage()}", ()
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
         if isinstance(error, BifeError):
             record.exc_info = record.exc_text = None
         return True
 
 
-def quieten_stacks() -> None:
-    """Keep stacks of our own internals out of the logs of task and flow runs; calling it again changes nothing."""
+def tidy_logs() -> None:
+    """Have the logs of task and flow runs say what happened where; calling it again changes nothing."""
     for name in ("prefect.task_runs", "prefect.flow_runs"):
         logger = logging.getLogger(name)
-        if not any(isinstance(known, _WithoutStack) for known in logger.filters):
-            logger.addFilter(_WithoutStack())
+        if not any(isinstance(known, _InPlainWords) for known in logger.filters):
+            logger.addFilter(_InPlainWords())
 
 
-quieten_stacks()
+tidy_logs()

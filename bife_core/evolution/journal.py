@@ -376,8 +376,6 @@ class Journal:
         return timed
 
 
-def stop_journals(reason: str) -> None:
-    """Write into all journals of this process whose search is under way that a person stops it."""
-    for journal in list(_open):
-        if not isinstance(journal.entries[-1], Ended | Stopped):
-            journal.add(Stopped(reason=reason, by_person=True))
+def open_journals() -> list[Journal]:
+    """Return the journals of this process whose search is under way."""
+    return [journal for journal in _open if not isinstance(journal.entries[-1], Ended | Stopped)]

@@ -32,6 +32,8 @@ class Call(Outcome):
     ----------
     key, number : str, int
         The request's key and the how-many-th call it was for that key, from 1.
+    operator, generation, parents
+        What was asked for, for a reader who has nothing but the file; `parents` are ids.
     prompt_digest, prompt_version : str
         Hash of `messages`, and of the prompt files they were made from.
     status : str
@@ -49,6 +51,9 @@ class Call(Outcome):
     schema_version: Literal[1] = 1
     key: str
     number: int = Field(ge=1)
+    operator: str = ""
+    generation: int = 0
+    parents: tuple[str, ...] = ()
     model: str
     base_url: str
     temperature: float | None = None

@@ -103,6 +103,9 @@ class OpenAIGenerator:
         call = Call(
             key=request.id,
             number=1,
+            operator=request.operator,
+            generation=request.generation,
+            parents=tuple(parent.id for parent in request.parents),
             model=self.model,
             base_url=self.settings.address,
             temperature=self.settings.temperature,

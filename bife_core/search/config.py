@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from bife_core.errors import ConfigError
 from bife_core.plugins import Plugins
 from bife_core.scip.cost import Cost
 from bife_core.search.types import EohOperator, Search
@@ -125,7 +126,18 @@ class SearchConfig(Value):
     )
     rank_base: Literal[0, 1] = Field(0, description="Rank of the best parent in p(r) ~ 1 / (r + N).")
     count_failures: bool = Field(True, description="Whether a sample that gave no valid rule uses up budget.")
-    seed: int = Field(0, ge=0, description="Seed of all draws of the search.")
+    seed: int | None = Field(
+        0,
+        ge=0,
+        description="Seed of all draws of the search; null draws one from the time a run was scheduled for, so that "
+        "each run of a schedule searches anew.",
+    )
+    start_from_champion: bool = Field(
+        False, description="Whether the registered champion is among the first rules a search goes on from."
+    )
+    first_rules: tuple[str, ...] = Field(
+        (), description="Sources of rules that are scored with the initial ones; they use up no budget."
+    )
     reevo: ReevoConfig = Field(ReevoConfig(), description="Further settings of the method 'reevo'.")
     llm4branch: Llm4BranchConfig = Field(
         Llm4BranchConfig(), description="Further settings of the method 'llm4branch'."
@@ -138,13 +150,32 @@ class SearchConfig(Value):
 
     def in_use(self) -> dict[str, Any]:
         """Return the settings the search reads, as JSON: all but the sections of other searches."""
-        sections = {"reevo", "llm4branch"}
-        return self.model_dump(mode="json", exclude=sections - {self.method})
+        # The champion, where one is wished for, is among the first rules by the time a search begins.
+        unused = {"reevo", "llm4branch", "start_from_champion"} - {self.method}
+        return self.model_dump(mode="json", exclude=unused | (set() if self.first_rules else {"first_rules"}))
+
+    @property
+    def drawn(self) -> int:
+        """The seed, which must be known by now.
+
+        Raises
+        ------
+        ConfigError
+            If it is null.
+        """
+        if self.seed is None:
+            raise ConfigError(
+                "search.seed is null, and nobody has drawn a seed: a flow takes it from the time it was scheduled "
+                "for; elsewhere set a number."
+            )
+        return self.seed
 
     @model_validator(mode="after")
     def _initial_fits(self) -> SearchConfig:
         if self.initial > self.samples:
             raise ValueError(f"initial ({self.initial}) cannot exceed samples ({self.samples})")
+        if self.method == "llm4branch" and (self.start_from_champion or self.first_rules):
+            raise ValueError("llm4branch begins with a program of its own, not with other rules")
         return self
 
 

@@ -150,7 +150,7 @@ class Llm4BranchSearch(SampledSearch):
             _skeleton(sample).parameters,
             calls=self.settings.tuning_calls,
             initial=self.settings.tuning_initial,
-            seed=sample_seed(self.config.seed, f"{sample.id}.tuning"),
+            seed=sample_seed(self.config.drawn, f"{sample.id}.tuning"),
         )
         return _Program(sample, island, tuner)
 

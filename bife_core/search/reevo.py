@@ -105,7 +105,7 @@ class ReevoSearch(SampledSearch):
         seed = [self._sample(0, "improve_seed", source=source)] if self.generation == 0 else []
         count = min(self.config.initial, remaining)
         asked = [self._sample(len(seed) + number, "improve_seed", (parent,)) for number in range(count)]
-        return (*seed, *asked)
+        return (*seed, *asked, *self._brought(len(seed) + count, "improve_seed"))
 
     def _reflect(
         self,
@@ -121,7 +121,7 @@ class ReevoSearch(SampledSearch):
             operator=operator,
             parents=parents,
             hints=hints,
-            seed=sample_seed(self.config.seed, key),
+            seed=sample_seed(self.config.drawn, key),
         )
 
     def _draw_pairs(self, count: int) -> tuple[tuple[Sample, Sample], ...]:

@@ -54,7 +54,7 @@ class SampledSearch(ABC):
     def __init__(self, config: SearchConfig) -> None:
         self.config = config
         # PCG64 by name: `default_rng` may choose another bit generator in a later NumPy.
-        self._rng = np.random.Generator(np.random.PCG64(config.seed))
+        self._rng = np.random.Generator(np.random.PCG64(config.drawn))
         self._samples: dict[str, Sample] = {}
         self._first_with_sha: dict[str, str] = {}
         self._begun = 0
@@ -169,9 +169,17 @@ class SampledSearch(ABC):
             return ()
         self._begin()
         first: Operator = "i1"
-        return tuple(
+        asked = [
             self._sample(position, operator, self._parents(operator))
             for position, operator in enumerate((operators or [first] * self.config.initial)[:remaining])
+        ]
+        return (*asked, *self._brought(len(asked), first))
+
+    def _brought(self, position: int, operator: Operator) -> tuple[SampleRequest, ...]:
+        """Return the rules the search is to begin with, as samples of its first generation after `position` others."""
+        rules = self.config.first_rules if self.generation == 0 else ()
+        return tuple(
+            self._sample(number, operator, source=source) for number, source in enumerate(rules, position)
         )
 
     def _sample(
@@ -190,7 +198,7 @@ class SampledSearch(ABC):
             operator=operator,
             parents=parents,
             hints=hints,
-            seed=sample_seed(self.config.seed, name),
+            seed=sample_seed(self.config.drawn, name),
             scored=self.low_fidelity,
             source=source,
         )

@@ -25,7 +25,7 @@ from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.states import Cancelled, Crashed
 
-from flows.reporting.ownership import located
+from flows.reporting.ownership import own_process
 
 GONE: Final = "The process of this run is gone. Retry goes on where it stopped: what was paid for is kept."
 """What a run is marked with when nobody was left to say how it ended."""
@@ -53,7 +53,7 @@ def close_abandoned(client: SyncPrefectClient, suspects: Collection[UUID] | None
         if process is not None and cancelling and run.deployment_id and not _is_ours(process):
             # Its worker was replaced; the new one does not know the process.
             process.terminate()
-    gone = {run.id: run for run in runs if _pid(run) is not None and _process(run) is None}
+    gone = {run.id: run for run in runs if _is_gone(run)}
     for run_id, run in gone.items():
         if suspects is None or run_id in suspects:
             _crash(client, run)
@@ -63,7 +63,7 @@ def close_abandoned(client: SyncPrefectClient, suspects: Collection[UUID] | None
 def cancel_own(client: SyncPrefectClient, reason: str) -> None:
     """Mark the open flow runs of this process as cancelled."""
     for run in _open_runs(client):
-        if run.infrastructure_pid == located(os.getpid()):
+        if own_process(run) == os.getpid():
             client.set_flow_run_state(run.id, Cancelled(message=reason), force=True)
 
 
@@ -85,24 +85,36 @@ def _crash(client: SyncPrefectClient, run: FlowRun) -> None:
     for task in tasks:
         client.set_task_run_state(task.id, Crashed(message=GONE), force=True)
     cancelled = run.state_type == StateType.CANCELLING
-    state: State[Any] = Cancelled(message="Cancelled.") if cancelled else Crashed(message=GONE)
+    state: State[Any] = Cancelled(message=_asked_by(run)) if cancelled else Crashed(message=GONE)
     client.set_flow_run_state(run.id, state, force=True)
     _logger.warning("Run %s: its process is gone", run.name)
+
+
+def _is_gone(run: FlowRun) -> bool:
+    """Whether a run of this machine is without a process."""
+    # One that is tried again has still the process of its former try noted until it runs.
+    if run.state_type != StateType.PENDING and own_process(run) is not None:
+        return _process(run) is None
+    # Not begun, and submitted by a worker of our name before we were there.
+    if run.labels.get("prefect.worker.name") != socket.gethostname() or run.state is None:
+        return False
+    pid = run.infrastructure_pid or ""
+    begun = pid.isdigit() and psutil.pid_exists(int(pid))
+    return not begun and run.state.timestamp.timestamp() < psutil.Process().create_time()
+
+
+def _asked_by(run: FlowRun) -> str:
+    """Return what was said when a run was cancelled."""
+    return (run.state.message if run.state is not None else None) or "Flow run was cancelled."
 
 
 def _is_ours(process: psutil.Process) -> bool:
     return psutil.Process() in process.parents()
 
 
-def _pid(run: FlowRun) -> int | None:
-    """Return the process id a run of this machine has noted; None for any other run."""
-    machine, _, pid = (run.infrastructure_pid or "").rpartition(":")
-    return int(pid) if machine == socket.gethostname() and pid.isdigit() else None
-
-
 def _process(run: FlowRun) -> psutil.Process | None:
     """Return the living process of a run on this machine, or None."""
-    pid = _pid(run)
+    pid = own_process(run)
     try:
         process = None if pid is None else psutil.Process(pid)
         # One that nobody has reaped still has its number.

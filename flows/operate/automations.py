@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from prefect.client.orchestration import SyncPrefectClient
-from prefect.events.actions import RunDeployment
+from prefect.client.schemas.objects import StateType
+from prefect.events.actions import ChangeFlowRunState, RunDeployment
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+from prefect.events.schemas.events import ResourceSpecification
 
+from flows.operate.abandoned import GONE
 from flows.reporting.events import CHALLENGER_REGISTERED, EVOLUTION_ENDED
+
+HEARTBEAT: Final = "prefect.flow-run.heartbeat"
+"""What Prefect has a run say every three minutes."""
+
+_NO_PROCESS: Final = ("Completed", "Failed", "Crashed", "Cancelled", "Paused", "Suspended", "AwaitingRetry")
+"""States after which nothing is to be heard of a run."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,23 @@ REACTIONS: Final = (
 )
 
 
+LOST_RUNS: Final = AutomationCore(
+    name="bife: runs whose process is gone",
+    description="Marks runs that have not been heard of for ten minutes as crashed: their machine is lost.",
+    trigger=EventTrigger(
+        match=ResourceSpecification({"prefect.resource.id": "prefect.flow-run.*"}),
+        after={HEARTBEAT},
+        expect={HEARTBEAT, *(f"prefect.flow-run.{state}" for state in _NO_PROCESS)},
+        for_each={"prefect.resource.id"},
+        posture=Posture.Proactive,
+        threshold=1,
+        within=timedelta(seconds=600),
+    ),
+    actions=[ChangeFlowRunState(state=StateType.CRASHED, message=GONE)],
+)
+"""For workers on other machines; on its own each worker of `bife up` sees within seconds that a process is gone."""
+
+
 def register_automations(client: SyncPrefectClient) -> None:
     """Create the automations that are missing; one that is there is left as a person may have changed it.
 
@@ -62,6 +89,8 @@ def register_automations(client: SyncPrefectClient) -> None:
     ObjectNotFound
         If a deployment is missing.
     """
+    if client.find_automation(LOST_RUNS.name) is None:
+        client.create_automation(LOST_RUNS)
     for reaction in REACTIONS:
         if client.find_automation(reaction.name) is not None:
             continue
@@ -72,6 +101,12 @@ def register_automations(client: SyncPrefectClient) -> None:
         trigger = EventTrigger(expect={reaction.event}, posture=Posture.Reactive, threshold=1)
         client.create_automation(
             AutomationCore(
-                name=reaction.name, description=reaction.about, enabled=True, trigger=trigger, actions=[run]
+                name=reaction.name,
+                description=reaction.about,
+                enabled=True,
+                trigger=trigger,
+                actions=[run],
+                # As `prefect deploy` makes them of `prefect.yaml`, which then finds these and puts its own in place.
+                owner_resource=f"prefect.deployment.{deployment.id}",
             )
         )

@@ -40,6 +40,12 @@ NIGHTLY: Final = "0 2 * * *"
 """Cron of the schedule the pipeline comes with, switched off: two o'clock UTC every night."""
 
 
+def searching_anew() -> PipelineConfig:
+    """Return the settings forms are filled with: the preset `quick`, with another seed for each run."""
+    quick = preset("quick")
+    return quick.model_copy(update={"search": quick.search.model_copy(update={"seed": None})})
+
+
 @dataclass(frozen=True)
 class Deployment:
     """A flow as it is deployed.
@@ -84,7 +90,7 @@ class Deployment:
     def parameters(self) -> dict[str, Any]:
         """What the form is filled with."""
         settings = "config" in self.flow.parameters.properties
-        return {"config": preset("quick").model_dump(mode="json")} if settings else {}
+        return {"config": searching_anew().model_dump(mode="json")} if settings else {}
 
     @property
     def description(self) -> str:

@@ -3,6 +3,10 @@
 Prefect would start it in the group of the run: Ctrl-C on a terminal would end the API before the run can tell it
 what happened, and a run that is killed would leave it behind for ever. And whoever has Prefect start it imports all of
 its server too, which takes seconds.
+
+Two parts of Prefect 3.8 that are not public are used, for it has no setting for either: ``PREFECT__SERVER_*`` variables
+tell its server that it serves one client, and `background_workers.Worker` does the API's chores, at a pace that keeps
+it busy while all solve. `tests/flows/operate/test_upstream.py` fails first when one of them changes.
 """
 
 from __future__ import annotations

@@ -16,14 +16,14 @@ from prefect.exceptions import PrefectException
 from prefect.settings import get_current_settings
 
 from bife_core.errors import BifeError
-from bife_core.evolution.journal import stop_journals
+from bife_core.evolution.closing import stop_journals
 from flows.operate.abandoned import cancel_own, close_abandoned
 from flows.operate.embedded import start
 from flows.reporting.observer import Observer, observing
+from flows.safeguards.conduct import require_room
 from tasks.home import project_home
 from tasks.locks import process_lock
-from tasks.storage import require_storage
-from tasks.tracking import deliver_waiting, mark_interrupted, require_store
+from tasks.tracking import mark_interrupted
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,9 +58,7 @@ def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs
     began = datetime.now(UTC) - timedelta(seconds=1)
     embedded = not os.environ.get("PREFECT_API_URL")
     watcher = watcher or Observer()
-    project_home().require_room()
-    require_store()
-    require_storage()
+    require_room()  # the flow does so too, but then an API has been started for nothing, or could not be
     if embedded:
         start_embedded_api()
     # What is imported by now stays; looking through all of it again takes the collector half a second each time.
@@ -72,9 +70,6 @@ def run(watcher: Observer | None, stage: Callable[P, R], *args: P.args, **kwargs
             if embedded:
                 settle(began, _AFTER_FAILURE_S)
             raise
-        undelivered = deliver_waiting()
-        if undelivered is not None:
-            watcher.note(undelivered)
         if embedded:
             settle(began)
         return result
@@ -106,9 +101,9 @@ def report_interruption(reason: str) -> None:
     """
     with suppress(OSError):
         stop_journals(reason)
-    mark_interrupted(reason)
     with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
         cancel_own(client, reason)
+    mark_interrupted(reason)
 
 
 def settle(began: datetime, limit_s: float = SETTLE_LIMIT_S) -> bool:

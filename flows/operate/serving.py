@@ -7,64 +7,41 @@ import logging
 import socket
 import threading
 import time
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-import anyio.abc
 import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.objects import FlowRun
-from prefect.workers.process import ProcessJobConfiguration, ProcessWorker, ProcessWorkerResult
+from prefect.workers.process import ProcessWorker
 
 from bife_core.errors import BifeError
 from flows.operate.abandoned import close_abandoned
 from flows.operate.deployments import WORK_POOL, register
-from flows.reporting.ownership import located
+from tasks.tracking import GONE as GONE_WITHOUT_A_WORD
+from tasks.tracking import bring_home
 
 _LOOK_EVERY_S: Final = 3.0
+_DELIVER_EVERY_S: Final = 20.0
 _API_LIMIT_S: Final = 120.0
 
 _logger = logging.getLogger("prefect.bife")
 
 
-class RunWorker(ProcessWorker):
-    """Prefect's process worker, which also notes on which machine a run's process is."""
-
-    @classmethod
-    def __dispatch_key__(cls) -> str:
-        """Stand beside the worker it extends in Prefect's table of worker types, not in its place."""
-        return "process-bife"
-
-    async def run(
-        self,
-        flow_run: FlowRun,
-        configuration: ProcessJobConfiguration,
-        task_status: anyio.abc.TaskStatus[Any] | None = None,
-    ) -> ProcessWorkerResult:
-        """Run a flow in a process of its own and wait for its end."""
-        status = _Located(task_status) if task_status is not None else None
-        return await super().run(flow_run, configuration, status)
-
-
-class _Located(anyio.abc.TaskStatus[Any]):
-    """Passes a process id on with the machine it is of."""
-
-    def __init__(self, status: anyio.abc.TaskStatus[Any]) -> None:
-        self._status = status
-
-    def started(self, value: Any = None) -> None:
-        self._status.started(located(value))
-
-
 def _keep_looking() -> None:
-    """Mark runs whose process is gone, as long as this process lives."""
+    """Mark runs whose process is gone, and deliver what waits for MLflow, as long as this process lives."""
     suspects: set[UUID] = set()
+    deliver_at_s = 0.0
     with get_client(sync_client=True) as client:
         while True:
             try:
                 suspects = close_abandoned(client, suspects)
             except httpx.HTTPError as error:
                 _logger.warning("Prefect's API could not be asked for open runs: %s", error)
+            if time.monotonic() >= deliver_at_s:
+                left = bring_home(GONE_WITHOUT_A_WORD)
+                if left is not None:
+                    _logger.warning(left.sentence)
+                deliver_at_s = time.monotonic() + _DELIVER_EVERY_S
             time.sleep(_LOOK_EVERY_S)
 
 
@@ -84,7 +61,7 @@ def main() -> None:
         for note in register(client):
             _logger.warning(note)
     threading.Thread(target=_keep_looking, daemon=True).start()
-    worker = RunWorker(work_pool_name=WORK_POOL, name=socket.gethostname())
+    worker = ProcessWorker(work_pool_name=WORK_POOL, name=socket.gethostname())
     asyncio.run(worker.start(with_healthcheck=True))
 
 

@@ -34,6 +34,12 @@ def stands_alone() -> bool:
     return run is not None and run.parent_task_run_id is None
 
 
+def tried_again() -> bool:
+    """Whether the present flow run began before and did not come to its end: what it announced then is not known."""
+    run = present_run()
+    return run is not None and run.run_count > 1
+
+
 def present_run() -> FlowRun | None:
     """Return the flow run that goes on here, or None."""
     context = FlowRunContext.get()

@@ -40,6 +40,11 @@ def noted(texts: Iterable[str]) -> tuple[str, ...]:
     return told
 
 
+def watched() -> bool:
+    """Whether anybody watches the present run."""
+    return _watching.get() is not _NOBODY
+
+
 @contextmanager
 def observing(watcher: Observer) -> Iterator[None]:
     """Have `watcher` told of all runs started inside.

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from typing import Any
 
 from bife_core.sandbox import usable_cores
@@ -26,10 +29,15 @@ class ProcessEngine:
     def __init__(self, address: str | None, workers: int | None) -> None:
         self.slots = workers or len(usable_cores())
         self._lock = threading.Lock()
+        self._context = multiprocessing.get_context("spawn")
+        # Nothing is ever said on this line; its end tells the processes to end, and comes with ours, however we end.
+        self._hears, self._line = self._context.Pipe(duplex=False)
         self._processes = self._start()
 
     def _start(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(self.slots, mp_context=multiprocessing.get_context("spawn"))
+        return ProcessPoolExecutor(
+            self.slots, mp_context=self._context, initializer=_listen, initargs=(self._hears,)
+        )
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Queue a function."""
@@ -44,7 +52,16 @@ class ProcessEngine:
     def close(self) -> None:
         """End the processes."""
         with self._lock:
-            running = list((self._processes._processes or {}).values())
             self._processes.shutdown(wait=False, cancel_futures=True)
-            for process in running:
-                process.terminate()
+            self._line.close()
+
+
+def _listen(line: Connection) -> None:
+    """End this process once `line` ends: an executor of Python below 3.14 has no way to end what is under way."""
+
+    def wait() -> None:
+        with suppress(EOFError, OSError):
+            line.recv_bytes()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

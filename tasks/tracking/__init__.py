@@ -1,6 +1,6 @@
 """What is written to MLflow, and how it is found again."""
 
-from tasks.tracking.folders import Delivery, deliver, deliver_waiting
+from tasks.tracking.folders import GONE, Delivery, Waiting, bring_home, deliver, deliver_waiting
 from tasks.tracking.projection import Projection, mark_interrupted
 from tasks.tracking.store import (
     COLLECTION,
@@ -18,9 +18,12 @@ __all__ = [
     "COLLECTION",
     "EVALUATION",
     "EVOLUTION",
+    "GONE",
     "Delivery",
     "Projection",
     "TrackingError",
+    "Waiting",
+    "bring_home",
     "deliver",
     "deliver_waiting",
     "experiment_id",

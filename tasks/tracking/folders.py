@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from bife_core.errors import BifeError
+from bife_core.evolution.closing import close_left, left_open
 from bife_core.evolution.journal import JOURNAL, JournalError, read_journal
 from bife_core.values import Value
 from tasks.home import project_home
@@ -15,7 +17,8 @@ from tasks.tracking.marker import read_marker
 from tasks.tracking.outage import outage
 from tasks.tracking.projection import Projection
 
-_NOBODY = "The process ended; the same command goes on where it stopped."
+GONE = "The process ended; the same command goes on where it stopped."
+"""What a search is closed with when nobody was left to say why it stopped."""
 
 
 class Delivery(Value):
@@ -40,6 +43,36 @@ class Delivery(Value):
     traces: int = 0
     left: str = ""
     notes: tuple[str, ...] = ()
+
+
+class Waiting(Value):
+    """What an MLflow that does not answer lacks.
+
+    Attributes
+    ----------
+    records : int
+        Entries of journals, and whole stages.
+    runs : int
+        Runs they belong to.
+    """
+
+    records: int
+    runs: int
+
+    @property
+    def count(self) -> str:
+        """How many records wait, in words."""
+        return "1 record waits" if self.records == 1 else f"{self.records} records wait"
+
+    @property
+    def sentence(self) -> str:
+        """What a person is told."""
+        runs = "1 run is" if self.runs == 1 else f"{self.runs} runs are"
+        return (
+            f"{self.count} for MLflow: {runs} not, or not whole, there, because {store.tracking_uri()} cannot be "
+            f"reached; {project_home().runs} has everything, and the next run, the worker or `bife track` delivers "
+            "it once it can be."
+        )
 
 
 def run_folders() -> list[Path]:
@@ -67,28 +100,47 @@ def deliver(*, again: bool = False) -> Iterator[Delivery]:
             yield _deliver(folder)
 
 
-def deliver_waiting() -> str | None:
-    """Try once more to deliver what an outage or a kill kept back; return a sentence on what is left, or None.
+def bring_home(reason: str, *, by_person: bool = False) -> Waiting | None:
+    """Close the searches of this home that no process is at any more, deliver what waits, and return what is left.
+
+    What such a search paid for is on disk: its journal, and the calls that the journal does not know of yet.
+
+    Parameters
+    ----------
+    reason : str
+        Why they stopped, as a sentence; it becomes a tag of their runs.
+    by_person : bool
+        Whether a person stopped them.
+    """
+    for folder in filter(left_open, run_folders()):
+        with suppress(LockTimeoutError, BifeError), process_lock(_evolution_lock(folder), timeout_s=0.0):
+            close_left(folder, reason, by_person=by_person)
+    return deliver_waiting()
+
+
+def deliver_waiting() -> Waiting | None:
+    """Try once more to deliver what an outage or a kill kept back; return what is left, or None.
 
     It looks after what this home has told or tried to tell. What was made elsewhere, and what another MLflow has all
     of, is not brought here; that is what ``bife track`` is for.
     """
-    left = sum(map(_waits, run_folders()))
-    if left == 0:
-        return None
-    runs = "1 run is" if left == 1 else f"{left} runs are"
-    return (
-        f"{runs} not, or not whole, in MLflow, because {store.tracking_uri()} cannot be reached; "
-        f"{project_home().runs} has everything, and the same command or `bife track` delivers it once it can."
-    )
+    left = [count for count in map(_waiting, run_folders()) if count]
+    return Waiting(records=sum(left), runs=len(left)) if left else None
 
 
-def _waits(folder: Path) -> bool:
-    """Whether a folder waits for an MLflow that does not answer; otherwise it is delivered."""
+def _waiting(folder: Path) -> int:
+    """Deliver a folder, and return how many of its records wait for an MLflow that does not answer."""
     marker = read_marker(folder)
     if marker is None or not _lacking(folder, marker.place):
-        return False
-    return bool(_deliver(folder, now=False).left and outage.reason)
+        return 0
+    if not _deliver(folder, now=False).left or not outage.reason:
+        return 0
+    known = read_marker(folder) or marker
+    if (folder / stages.FILE).is_file():
+        return 1
+    with suppress(JournalError):
+        return sum(1 for _ in read_journal(folder, known.place))
+    return 1
 
 
 def _lacking(folder: Path, place: int) -> bool:
@@ -105,7 +157,7 @@ def _lacking(folder: Path, place: int) -> bool:
 def _deliver(folder: Path, *, now: bool = True) -> Delivery:
     """Deliver a folder unless a process is at it, which does so itself."""
     is_stage = (folder / stages.FILE).is_file()
-    lock = stages.stage_lock(folder) if is_stage else project_home().locks / f"evolution-{folder.name}.lock"
+    lock = stages.stage_lock(folder) if is_stage else _evolution_lock(folder)
     try:
         with process_lock(lock, timeout_s=0.0):
             return _stage(folder, now) if is_stage else _evolution(folder, now)
@@ -133,7 +185,7 @@ def _evolution(folder: Path, now: bool) -> Delivery:
     whole = projection.sync(now=now)
     if whole and projection.under_way:
         # Nobody holds its lock, and it says nothing of its end: it was killed.
-        projection.interrupt(_NOBODY)
+        projection.interrupt(GONE)
     return Delivery(
         folder=folder,
         name=projection.name or folder.name,
@@ -143,6 +195,10 @@ def _evolution(folder: Path, now: bool) -> Delivery:
         left="" if whole else _unreached(),
         notes=projection.notes,
     )
+
+
+def _evolution_lock(folder: Path) -> Path:
+    return project_home().locks / f"evolution-{folder.name}.lock"
 
 
 def _unreached() -> str:

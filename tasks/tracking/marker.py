@@ -41,7 +41,12 @@ def read_marker(folder: Path) -> Marker | None:
 
 
 def write_marker(folder: Path, run_id: str, place: int) -> None:
-    """Write down that our MLflow has the first `place` bytes of a folder's record."""
-    marker = Marker(uri=store.tracking_uri(), run_id=run_id, place=place)
-    if read_marker(folder) != marker:
+    """Write down that our MLflow has the first `place` bytes of a folder's record.
+
+    Who has not reached it, and so has no run, takes back nothing of what was known of it.
+    """
+    marker, known = Marker(uri=store.tracking_uri(), run_id=run_id, place=place), read_marker(folder)
+    if known is not None and known.uri == marker.uri and not run_id:
+        return
+    if known != marker:
         write_whole(folder / FILE, marker.model_dump_json())

@@ -25,6 +25,7 @@ from bife_core.evolution.journal import (
     Drafted,
     Ended,
     HighScored,
+    JournalError,
     Opened,
     Referred,
     Scored,
@@ -34,7 +35,7 @@ from bife_core.evolution.journal import (
     read_journal,
 )
 from bife_core.scip.builtin import RPB
-from bife_core.search import ReflectionRequest
+from bife_core.search import ReflectionRequest, SampleRequest
 from tasks.tracking import prompts, store, views
 from tasks.tracking.design_solves import reference_rows, rule_rows
 from tasks.tracking.marker import write_marker
@@ -262,9 +263,9 @@ class Projection:
                 self.under_way = True
             case Drafted(request=ReflectionRequest() as request):
                 self._mlflow.children.reflection(request, entry.draft, _ms(entry), self._provenance)
-            case Drafted():
+            case Drafted(request=SampleRequest() as asked):
                 began = began_ms(entry.draft, _ms(entry))
-                known[entry.request.id] = Known(draft=entry.draft, began_ms=began, done_ms=_ms(entry))
+                known[asked.id] = Known(asked, entry.draft, began_ms=began, done_ms=_ms(entry))
             case Scored():
                 of = known.setdefault(entry.id, Known())
                 of.low, of.done_ms = entry.score, _ms(entry)
@@ -285,6 +286,8 @@ class Projection:
             case Ended():
                 self._end(entry, with_files=with_files)
             case Stopped():
+                for name, unsettled in known.items():
+                    self._mlflow.children.unsettled(name, unsettled, _ms(entry), self._provenance)
                 self._log_solves()
                 store.log(self.run_id, tags={STOPPED: entry.reason})
                 store.end_run(self.run_id, "KILLED" if entry.by_person else "FAILED", _ms(entry))
@@ -373,9 +376,15 @@ class Projection:
 
 
 def mark_interrupted(reason: str) -> None:
-    """Mark all evolutions of this process that are under way as stopped by a person."""
+    """Mark all evolutions of this process that are under way as stopped by a person, then deliver what is known.
+
+    First the mark, for the process may be gone before all is delivered.
+    """
     for projection in list(_open):
         projection.interrupt(reason)
+    for projection in list(_open):
+        with suppress(JournalError):
+            projection.sync()
 
 
 def generation_metrics(entry: Completed) -> dict[str, float | None]:

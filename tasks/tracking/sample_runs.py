@@ -13,8 +13,11 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
 from bife_core.rules import complexity
-from bife_core.search import ReflectionRequest, Sample
+from bife_core.search import ReflectionRequest, Sample, SampleRequest
 from tasks.tracking import store
+
+UNSETTLED = "unsettled"
+"""Outcome of a sample whose search stopped before all was known of it."""
 
 _ENDED = ("FINISHED", "FAILED")
 _LONGEST_NOTE = 5000
@@ -30,6 +33,7 @@ class Known:
         Unix times at which its writing began, and at which its last score was known; 0 while they are not known.
     """
 
+    request: SampleRequest | None = None
     draft: Draft | None = None
     began_ms: int = 0
     done_ms: int = 0
@@ -85,7 +89,8 @@ class SampleRuns:
             "llm_model": known.draft.model if known.draft else "",
             "generator": known.draft.generator if known.draft else "",
         }
-        store.log(run.info.run_id, params=params, metrics=_metrics(sample, known), time_ms=time_ms)
+        # The tags once more: the run may be that of a sample which a stop had left unsettled.
+        store.log(run.info.run_id, params=params, metrics=_metrics(sample, known), tags=tags, time_ms=time_ms)
         texts = {
             "rule.py": sample.source,
             "skeleton.py": sample.skeleton,
@@ -96,6 +101,24 @@ class SampleRuns:
         # It is settled when its generation is, and was done before.
         self._end(sample.id, run, sample.failure is not None, known.done_ms or time_ms)
         return True
+
+    def unsettled(self, name: str, known: Known, time_ms: int, provenance: Mapping[str, str]) -> None:
+        """Write what is known of a sample whose search stopped before it was settled; the next start settles it."""
+        asked, draft = known.request, known.draft
+        if asked is None or draft is None or name in self._ended:
+            return
+        tags = {
+            **provenance,
+            "kind": "sample" if draft.source else "call",
+            "parents": " ".join(parent.id for parent in asked.parents),
+            "outcome": UNSETTLED,
+        }
+        run = self._run(name, tags, known.began_ms or time_ms)
+        metrics = _call_metrics(draft) if draft.attempts else {}
+        metrics |= {"f_lf": known.low.f_lf} if known.low is not None else {}
+        store.log(run.info.run_id, metrics=metrics, time_ms=time_ms)
+        store.log_texts(run.info.run_id, {"rule.py": draft.source} if draft.source else {})
+        store.end_run(run.info.run_id, "KILLED", time_ms)
 
     def reflection(
         self, request: ReflectionRequest, draft: Draft, time_ms: int, provenance: Mapping[str, str]

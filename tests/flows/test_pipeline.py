@@ -1,5 +1,7 @@
 import json
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from mlflow import MlflowClient
@@ -154,11 +156,27 @@ def test_running_again_redoes_and_doubles_nothing(smoke, home):
     again = done.result
     for part in ("collection", "final", "choice", "evaluation", "registered", "notes"):
         assert getattr(again, part) == getattr(smoke.result, part)
-    timeless = {"seconds"}
+    assert (smoke.result.evolution.new, again.evolution.new) == (True, False)
+    assert again.evolution.sentence.startswith(f"Nothing to do: this is evolution {again.evolution.key}")
+    timeless = {"seconds", "new"}
     assert again.evolution.model_dump(exclude=timeless) == smoke.result.evolution.model_dump(exclude=timeless)
     assert everything_in_mlflow() == before
     assert files(home / "solves") == solves
     assert files(home / "results") == results
+
+
+def test_the_same_again_from_the_page_starts_no_evaluation(smoke, monkeypatch):
+    before = everything_in_mlflow()
+    monkeypatch.setattr("flows.pipeline.present_run", lambda: SimpleNamespace(deployment_id="a deployment"))
+    state = run(None, partial(pipeline, return_state=True), smoke.config)
+    assert state.name == "Nothing to do"
+    assert smoke.result.evolution.key in state.message
+    assert state.message.endswith(f"registered as {smoke.result.registered.reference}.")
+    assert state.result().evaluation is None
+    assert everything_in_mlflow() == before
+
+    other = smoke.config.model_copy(update={"approval": "person"})
+    assert run(None, pipeline, other).evaluation is not None, "other settings are another pipeline"
 
 
 def test_prefect_knows_every_task_of_the_run(smoke):

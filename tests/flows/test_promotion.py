@@ -111,6 +111,30 @@ def test_a_rejected_challenger_leaves_the_champion_alone(name, asking):
     assert tags(name, second)["rejected_reason"] == "reads too many features"
 
 
+def test_of_one_version_one_run_asks_and_of_another_the_newest(name, asking):
+    challenge(name, 0)
+    first = asking(name)
+    run_id = paused(name)
+    second = promotion(name, "person")
+    assert (second.champion, second.by) == (False, "nobody")
+    assert run_id in second.reason
+    assert not first.done()
+
+    newer = challenge(name, 1)
+    third = ThreadPoolExecutor(1).submit(promotion, name, "person", 0.1)
+    with get_client(sync_client=True) as client:
+        deadline = time.monotonic() + LIMIT_S
+        while (asked := paused(name)) == run_id:
+            assert time.monotonic() < deadline, "the older question is still open"
+            time.sleep(0.2)
+        former = client.read_flow_run(uuid.UUID(run_id))
+    assert former.state_type == "CANCELLED"
+    assert f"Version {newer.version} is challenger now" in former.state.message
+    assert asked in former.state.message
+    answer(asked, {"decision": "approve", "reason": "faster", "who": "Ada"})
+    assert third.result(LIMIT_S).version == newer.version
+
+
 def test_nobody_is_asked_about_a_rule_that_fails_the_gate(name, served):
     challenge(name, 0, ci_high=1.2)
     decision = promotion(name, "person")

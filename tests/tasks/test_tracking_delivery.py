@@ -78,7 +78,9 @@ def test_a_store_that_fails_for_a_while_loses_and_doubles_nothing(journal, folde
                 assert not projection.sync()
             add_generation(journal, 1)
             assert not projection.sync()
-            assert "not, or not whole, in MLflow, because sqlite:///" in deliver_waiting()
+            left = deliver_waiting()
+            assert (left.records, left.runs) == (7, 1)
+            assert "not, or not whole, there, because sqlite:///" in left.sentence
         add_sample(journal, "g01-c01", **BROKEN)
         assert projection.sync()
     assert projection.notes == ()

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bife_core.evolution import Journal, JournalError, Opened
-from bife_core.evolution.journal import JOURNAL, Drafted, Ended, Scored, Stopped, read_journal, stop_journals
+from bife_core.evolution.closing import stop_journals
+from bife_core.evolution.journal import JOURNAL, Drafted, Ended, Scored, Stopped, read_journal
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
 from bife_core.search import SampleRequest, SearchCost

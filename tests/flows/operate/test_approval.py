@@ -44,7 +44,7 @@ def waiting(operated, run_id, besides=""):
         return run["state_name"] == "Suspended" and run["state"]["id"] != besides and run
 
     run = until(asks, "a person to be asked")
-    pid = int(run["infrastructure_pid"].rpartition(":")[2])
+    pid = run["labels"]["bife.pid"]
     until(lambda: not psutil.pid_exists(pid), "the process of the run to end")
     return run
 

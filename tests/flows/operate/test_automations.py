@@ -12,7 +12,7 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import WorkPoolUpdate
 
 from bife_core.presets import preset
-from flows.operate.automations import REACTIONS, register_automations
+from flows.operate.automations import LOST_RUNS, REACTIONS, register_automations
 from flows.operate.deployments import WORK_POOL
 from flows.reporting.events import EVOLUTION_ENDED, announce
 
@@ -38,7 +38,9 @@ def announcing(payload: dict[str, Any]) -> None:
 def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(idle):
     register_automations(idle)
     made = [known for known in idle.read_automations() if known.name.startswith("bife:")]
-    assert sorted(known.name for known in made) == sorted(reaction.name for reaction in REACTIONS)
+    assert sorted(known.name for known in made) == sorted(
+        [LOST_RUNS.name, *(reaction.name for reaction in REACTIONS)]
+    )
 
     config = preset("smoke").model_dump(mode="json")
     rule = f"runs:/{'0' * 32}"

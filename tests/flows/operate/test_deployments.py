@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 import yaml
 from prefect.client.schemas.actions import DeploymentUpdate
+from prefect.events.schemas.automations import AutomationCore
 
 from bife_core.config import PipelineConfig
 from bife_core.presets import preset
-from flows.operate.deployments import DEPLOYMENTS, NIGHTLY, WORK_POOL, code_version, register
+from flows.operate.automations import LOST_RUNS, REACTIONS
+from flows.operate.deployments import DEPLOYMENTS, NIGHTLY, WORK_POOL, code_version, register, searching_anew
 from tests.flows.cli.conftest import REPOSITORY
 
 
@@ -27,9 +29,28 @@ def test_the_file_for_prefect_deploy_says_what_the_table_says():
         assert entry["work_pool"] == {"name": WORK_POOL}
         limit = entry.get("concurrency_limit", {"limit": None})
         assert limit["limit"] == deployment.at_once
-        assert "parameters" not in entry  # a worker fills the forms in, from the one preset there is
+        filled = {
+            name: PipelineConfig.model_validate(given).model_dump(mode="json")
+            for name, given in entry.get("parameters", {}).items()
+        }
+        assert filled == deployment.parameters
+        triggers = {one.pop("name"): one for one in entry.get("triggers", [])}
+        assert triggers == {
+            reaction.name: {
+                "description": reaction.about,
+                "expect": [reaction.event],
+                "parameters": dict(reaction.parameters),
+            }
+            for reaction in REACTIONS
+            if reaction.deployment == f"{deployment.name}/{deployment.name}"
+        }
         schedules = [(one["cron"], one["active"]) for one in entry.get("schedules", [])]
         assert schedules == ([(NIGHTLY, False)] if deployment.nightly else [])
+
+
+def test_the_file_on_lost_runs_says_what_is_registered():
+    described = yaml.safe_load((REPOSITORY / "prefect-lost-runs.yaml").read_text(encoding="utf-8"))
+    assert AutomationCore.model_validate(described) == LOST_RUNS
 
 
 @pytest.mark.slow
@@ -42,7 +63,7 @@ def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(serve
     )
     assert register(served, deployments) == []
     made = served.read_deployment_by_name("pipeline-again/pipeline-again")
-    assert PipelineConfig.model_validate(made.parameters["config"]) == preset("quick")
+    assert PipelineConfig.model_validate(made.parameters["config"]) == searching_anew()
     assert made.version == code_version()
     smaller = preset("smoke").model_dump(mode="json")
     served.update_deployment(
@@ -67,7 +88,7 @@ def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(serve
 
     notes = register(served, deployments)
     filled = served.read_deployment_by_name("collection-again/collection-again")
-    assert PipelineConfig.model_validate(filled.parameters["config"]) == preset("quick")
+    assert PipelineConfig.model_validate(filled.parameters["config"]) == searching_anew()
     kept = served.read_deployment_by_name("pipeline-again/pipeline-again")
     assert kept.id == made.id
     assert kept.parameters == {"config": smaller}

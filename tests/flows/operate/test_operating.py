@@ -129,7 +129,7 @@ def test_a_run_outlives_the_loss_of_its_process_and_of_the_worker(operated_alone
     assert run["state_type"] == "RUNNING", run["state"]
     worker = next(part for part in operated_alone.status()["parts"] if part["name"] == "worker")
     os.kill(worker["pid"], signal.SIGKILL)
-    os.kill(int(run["infrastructure_pid"].rpartition(":")[2]), signal.SIGKILL)
+    os.kill(run["labels"]["bife.pid"], signal.SIGKILL)
     paid = journal().rpartition(b"\n")[0]  # a line that was cut off is written anew
 
     lost = operated_alone.page.end_of(started["id"])

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from bife_core.config import PipelineConfig
+from flows.operate.automations import REACTIONS
 from flows.operate.deployments import DEPLOYMENTS, NIGHTLY
-from flows.operate.servers import Server, free_port
+from flows.operate.servers import Server
 from tests.flows.cli.conftest import REPOSITORY
-from tests.support.operating import PrefectPage, own_prefect, smoke
+from tests.support.operating import PrefectPage, own_prefect, smoke, until
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -41,6 +43,9 @@ def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_pa
     before = (REPOSITORY / "prefect.yaml").read_text(encoding="utf-8")
     prefect(variables, "work-pool", "create", "bife", "--type", "process")
     prefect(variables, "--no-prompt", "deploy", "--all")
+    prefect(variables, "automation", "create", "--from-file", "prefect-lost-runs.yaml")
+    made = prefect(variables, "automation", "ls")
+    assert made.count("bife:") == len(REACTIONS) + 1
     assert (REPOSITORY / "prefect.yaml").read_text(encoding="utf-8") == before
     page = PrefectPage(variables["PREFECT_API_URL"].removesuffix("/api"))
     for deployment in DEPLOYMENTS:
@@ -49,6 +54,11 @@ def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_pa
         assert made["tags"] == deployment.tags
         assert made["description"] == deployment.about
         assert made["enforce_parameter_schema"]
+        filled = {
+            name: PipelineConfig.model_validate(given).model_dump(mode="json")
+            for name, given in made["parameters"].items()
+        }
+        assert filled == deployment.parameters
         assert made["parameter_openapi_schema"]["properties"].keys() == deployment.form["properties"].keys()
         limit = made["global_concurrency_limit"]
         assert (limit and limit["limit"]) == deployment.at_once
@@ -58,16 +68,18 @@ def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_pa
 
     worker = Server(
         "worker",
-        [sys.executable, "-m", "flows.operate.serving"],
-        variables | {"PREFECT_WORKER_QUERY_SECONDS": "2", "PREFECT_WORKER_WEBSERVER_PORT": str(free_port(0))},
+        [sys.executable, "-m", "prefect", "worker", "start", "--pool", "bife"],
+        variables | {"PREFECT_WORKER_QUERY_SECONDS": "2"},
         "",
         tmp_path / "worker.log",
     )
     try:
-        ended = page.end_well("collection", config=smoke())
-        assert "decisions" in ended["state"]["message"]
-        for deployment in DEPLOYMENTS:
-            assert page.deployment(deployment.name)["parameters"] == deployment.parameters
+        ended = page.end_well("evolution", config=smoke(search__seed=None))
+        assert "is the best of" in ended["state"]["message"]
+        # The automations of the file: an evaluation follows by itself.
+        compared = until(lambda: page.runs_of("evaluation"), "an evaluation to be started")
+        assert page.end_of(compared[0]["id"])["state_type"] == "COMPLETED"
+        assert len(page.runs_of("evaluation")) == 1
     finally:
         worker.stop()
     assert [*Path(variables["BIFE_HOME"]).glob("decisions/*")]

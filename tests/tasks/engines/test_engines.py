@@ -93,3 +93,15 @@ def test_only_clusters_have_addresses():
 def test_the_runner_chooses_the_pool():
     assert isinstance(worker_pool(RunnerConfig(kind="process", workers=1)), EnginePool)
     assert worker_pool() is worker_pool(RunnerConfig())
+
+
+def test_what_is_under_way_ends_with_its_pool():
+    pool = EnginePool(ProcessEngine(None, 1))
+    before = set(psutil.Process().children())
+    pool.submit(SELFTEST.format("echo"), {"value": 1}, limit_s=60).result(120)
+    own = [
+        child for child in set(psutil.Process().children()) - before if "spawn" in " ".join(child.cmdline())
+    ]
+    pool.submit(SELFTEST.format("pause"), {"seconds": 600}, limit_s=700)
+    pool.close()
+    assert psutil.wait_procs(own, timeout=30)[1] == []

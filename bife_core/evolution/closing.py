@@ -1,0 +1,128 @@
+"""Searches no process is at any more and whose journal does not say so: what is known of them is written down."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, get_args
+
+from bife_core.errors import GeneratorError
+from bife_core.evolution.journal import (
+    JOURNAL,
+    Drafted,
+    Ended,
+    Entry,
+    Journal,
+    Opened,
+    Settled,
+    Stopped,
+    Unanswered,
+    open_journals,
+    read_journal,
+)
+from bife_core.generators import Draft
+from bife_core.generators.calls import Call, CallStore
+from bife_core.search import ReflectionRequest, Sample, SampleRequest, WrittenRequest
+from bife_core.search.types import Reflection
+
+_REFLECTIONS: Final = frozenset(get_args(Reflection))
+_CLOSED: Final = tuple(
+    f'"kind":"{entry.model_fields["kind"].default}"'.encode() for entry in (Ended, Stopped)
+)
+_NOT_READ: Final = "The process ended before it read the answer; the next start of the search does."
+_TAIL: Final = 1 << 12
+
+
+def left_open(folder: Path) -> bool:
+    """Whether the journal in a folder ends without saying that its search ended or stopped.
+
+    Of a journal only the last line is read: a home may hold thousands.
+    """
+    path = folder / JOURNAL
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+        lines = file.read().split(b"\n")
+    # After the last line break is nothing, or half a line that a kill has left.
+    last = next((line for line in reversed(lines[:-1]) if line), b"")
+    return not any(kind in last for kind in _CLOSED)
+
+
+def close_left(folder: Path, reason: str, *, by_person: bool = False) -> None:
+    """Write into a journal which calls went out that it does not know of yet, and that the search stopped.
+
+    It is for whoever holds the evolution's lock. The next start of the search finds the same answers on disk.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's, with its journal.
+    reason : str
+        Why it stopped, as a sentence.
+    by_person : bool
+        Whether a person stopped it, rather than trouble.
+
+    Raises
+    ------
+    JournalError
+        If the journal cannot be read.
+    """
+    entries = [entry for entry, _ in read_journal(folder)]
+    if not entries or not isinstance(entries[0], Opened) or isinstance(entries[-1], Ended | Stopped):
+        return
+    _stop(Journal(folder, entries[0]), reason, by_person)
+
+
+def stop_journals(reason: str) -> None:
+    """Write into all journals of this process whose search is under way that a person stops it."""
+    for journal in open_journals():
+        _stop(journal, reason, by_person=True)
+
+
+def _stop(journal: Journal, reason: str, by_person: bool) -> None:
+    for entry in _untold(journal.folder, journal.entries):
+        journal.add(entry)
+    journal.add(Stopped(reason=reason, by_person=by_person))
+
+
+def _untold(folder: Path, entries: Sequence[Entry]) -> list[Unanswered]:
+    """Return an entry for each request with calls on disk that the journal does not tell of."""
+    told: defaultdict[str, int] = defaultdict(int)
+    for entry in entries:
+        if isinstance(entry, Drafted | Unanswered) and entry.draft is not None:
+            told[entry.request.id] = max(told[entry.request.id], len(entry.draft.attempts))
+    samples = {entry.sample.id: entry.sample for entry in entries if isinstance(entry, Settled)}
+    try:
+        calls = CallStore(folder / "calls").calls()
+    except GeneratorError:
+        return []  # the next start of the search says which file is no call
+    by_key: defaultdict[str, list[Call]] = defaultdict(list)
+    for call in calls:
+        by_key[call.key].append(call)
+    return [
+        Unanswered(request=_request(known[-1], samples), draft=_draft(known), reason=_NOT_READ)
+        for key, known in by_key.items()
+        if len(known) > told[key] and known[-1].operator
+    ]
+
+
+def _request(call: Call, samples: dict[str, Sample]) -> WrittenRequest:
+    kind = ReflectionRequest if call.operator in _REFLECTIONS else SampleRequest
+    asked = {"id": call.key, "generation": call.generation, "operator": call.operator, "seed": 0}
+    parents = tuple(samples[name] for name in call.parents if name in samples)
+    return kind.model_validate({**asked, "parents": parents})
+
+
+def _draft(calls: list[Call]) -> Draft:
+    last = calls[-1]
+    return Draft(
+        key=last.key,
+        generator="openai",
+        model=last.model,
+        messages=last.messages,
+        attempts=tuple(call.attempt(recorded=False) for call in calls),
+        failure=_NOT_READ,
+    )

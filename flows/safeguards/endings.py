@@ -1,0 +1,35 @@
+"""However a run ends, what it paid for gets into MLflow, and its run there says why it ended."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from prefect import Flow
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.logging.loggers import flow_run_logger
+
+from flows.reporting.ownership import name_owner
+from tasks.tracking import GONE, bring_home
+
+
+def settle_accounts(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
+    """Bring what is known of searches that ended without a word to MLflow; a hook for all bad ends.
+
+    Prefect calls it in the run's own process if that is still there, else in one that the worker starts.
+    """
+    if flow_run.parent_task_run_id is not None:
+        return  # the run it is part of ends too
+    by_person = state.is_cancelling() or state.is_cancelled()
+    reason = state.message or GONE
+    left = bring_home(f"Cancelled: {reason}" if by_person else reason, by_person=by_person)
+    if left is not None:
+        flow_run_logger(flow_run, flow).warning(left.sentence)
+
+
+HOOKS: Final[dict[str, Any]] = {
+    "on_running": [name_owner],
+    "on_failure": [settle_accounts],
+    "on_crashed": [settle_accounts],
+    "on_cancellation": [settle_accounts],
+}
+"""Options of every flow: who runs it, and what happens if it ends badly."""

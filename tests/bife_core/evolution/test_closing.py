@@ -1,0 +1,98 @@
+"""A search whose process was killed: its journal is closed, with the calls that nobody was left to read."""
+
+import pytest
+
+from bife_core.evolution.closing import close_left, left_open, stop_journals
+from bife_core.evolution.journal import Drafted, Started, Stopped, Unanswered, read_journal
+from bife_core.generators import Message
+from bife_core.generators.calls import Call, CallStore
+from tests.support import journals
+
+
+def call(key: str, status: str, **known) -> Call:
+    return Call(
+        key=key,
+        number=1,
+        generation=int(key[1:3]),
+        model="stand-in",
+        base_url="http://127.0.0.1",
+        prompt_digest="0",
+        prompt_version="0",
+        messages=(Message(role="user", content="write a rule"),),
+        started_unix_s=1_700_000_000.0,
+        status=status,
+        **known,
+    )
+
+
+def record(folder, *calls):
+    store = CallStore(folder / "calls")
+    for one in calls:
+        store.write(store.begin(one).model_copy(update={"status": one.status}))
+
+
+@pytest.fixture
+def killed(tmp_path):
+    """A search that has read one of its four calls."""
+    journal = journals.opened("killed", tmp_path)
+    journals.add_sample(journal, "g00-c00", attempts=(journals.attempt(answer="a rule"),), f_lf=0.5)
+    record(
+        tmp_path,
+        call("g00-c00", "ok", operator="i1", answer="a rule"),
+        call("g01-c00", "error", operator="m1", parents=("g00-c00", "g00-c07"), error="HTTP 500"),
+        call("g01-c00", "ok", operator="m1", parents=("g00-c00", "g00-c07"), answer="a rule"),
+        call("g01-r00", "sent", operator="short_term_reflection"),
+    )
+    return tmp_path
+
+
+def entries(folder):
+    return [entry for entry, _ in read_journal(folder)]
+
+
+@pytest.mark.parametrize("tail", ["", '{"kind":"ended", half of a line'])
+def test_calls_nobody_read_are_told_of_before_the_stop(killed, tail):
+    with (killed / "journal.jsonl").open("a") as file:
+        file.write(tail)
+    assert left_open(killed)
+    close_left(killed, "Its process was killed.", by_person=True)
+    assert not left_open(killed)
+    *_, first, second, last = entries(killed)
+    assert isinstance(first, Unanswered)
+    assert (first.request.id, first.request.operator, first.request.generation) == ("g01-c00", "m1", 1)
+    assert [parent.id for parent in first.request.parents] == ["g00-c00"]
+    assert [(one.status, one.answer) for one in first.draft.attempts] == [("error", None), ("ok", "a rule")]
+    assert isinstance(second, Unanswered)
+    assert second.request.kind == "reflection"
+    assert "whether it was billed is not known" in second.draft.attempts[0].error
+    assert (last.kind, last.reason, last.by_person) == ("stopped", "Its process was killed.", True)
+
+
+def test_a_journal_that_is_closed_is_left_as_it_is(killed):
+    close_left(killed, "Once.")
+    before = entries(killed)
+    close_left(killed, "Twice.")
+    assert entries(killed) == before
+
+
+def test_calls_told_of_once_are_not_told_of_again(killed):
+    close_left(killed, "Once.")
+    journals.opened("killed", killed)  # taken up again, and killed again
+    close_left(killed, "Twice.")
+    assert [entry.kind for entry in entries(killed)[-2:]] == [Started().kind, Stopped(reason="").kind]
+
+
+def test_a_person_who_stops_this_process_stops_its_searches(killed):
+    journal = journals.opened("killed", killed)
+    stop_journals("Interrupted.")
+    assert [entry.kind for entry in journal.entries[-3:]] == ["unanswered", "unanswered", "stopped"]
+    assert sum(isinstance(entry, Drafted) for entry in journal.entries) == 1
+
+
+@pytest.mark.parametrize("ended_by", [None, "budget.calls is used up."])
+def test_a_search_that_ended_is_not_open(tmp_path, ended_by):
+    assert not left_open(tmp_path)
+    journal = journals.opened("ended", tmp_path)
+    assert left_open(tmp_path)
+    journals.add_end(journal, ended_by)
+    assert not left_open(tmp_path)

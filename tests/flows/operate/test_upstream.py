@@ -1,0 +1,19 @@
+"""Parts of Prefect that are not public and that we use all the same: what changes there fails here first."""
+
+import inspect
+
+from docket import Worker
+from prefect.server.api import background_workers
+from prefect.server.api import server as upstream
+
+
+def test_it_is_told_by_variables_that_it_serves_one_client():
+    told = inspect.getsource(upstream.SubprocessASGIServer._run_uvicorn_command)
+    for name in ("PREFECT__SERVER_EPHEMERAL", "PREFECT__SERVER_FINAL"):
+        assert name in told
+    assert "create_app" in told
+
+
+def test_its_chores_are_done_by_a_worker_whose_pace_can_be_given():
+    assert background_workers.Worker is Worker
+    assert {"minimum_check_interval", "scheduling_resolution"} <= inspect.signature(Worker).parameters.keys()

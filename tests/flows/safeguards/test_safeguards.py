@@ -1,0 +1,124 @@
+"""What every run does besides its stage: flows of one line, run by Prefect, with MLflow there and away."""
+
+import logging
+import threading
+import uuid
+from contextlib import contextmanager
+
+import pytest
+from prefect import flow
+
+from bife_core.errors import BifeError
+from flows.reporting.observer import Observer, noted, observer, observing
+from flows.safeguards.conduct import conducted
+from flows.safeguards.endings import HOOKS
+from tasks.progress import note
+from tasks.states import told
+from tasks.tracking import store
+from tasks.tracking.outage import outage
+from tests.support import journals
+from tests.support.tracked import parent, synced, traces
+
+pytestmark = pytest.mark.usefixtures("prepared")
+
+
+@flow(name="plain", **HOOKS)
+@conducted
+def plain(sentence: str) -> str:
+    noted([sentence])
+    thread = threading.Thread(target=observer().note, args=("from a thread",))
+    thread.start()
+    thread.join()
+    return told(sentence, "All is well.")
+
+
+@flow(name="failing", **HOOKS)
+@conducted
+def failing(fault: str) -> str:
+    note("about to fail")
+    raise {"ours": BifeError, "defect": RuntimeError}[fault]("No good.")
+
+
+@flow(name="parent", **HOOKS)
+@conducted
+def parental(sentence: str) -> str:
+    return plain(sentence)
+
+
+@pytest.fixture
+def search(home):
+    """A search that was killed after a call, and of which MLflow has heard."""
+    key = uuid.uuid4().hex[:16]
+    journal = journals.opened(key, home / "runs" / key)
+    known = synced(journal.folder)
+    journals.add_draft(journal, attempts=(journals.attempt(answer="a rule"),))
+    return known
+
+
+@contextmanager
+def mlflow_away(monkeypatch):
+    """Have every write refused for now."""
+
+    def refuse(*_, **__):
+        raise OSError("nobody answers")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "open_run", refuse)
+        yield
+    outage._retry_at_s = 0.0
+
+
+def test_the_state_of_a_run_says_how_many_records_wait(search, monkeypatch, caplog):
+    with mlflow_away(monkeypatch), caplog.at_level(logging.WARNING, "prefect.flow_runs"):
+        state = parental("a word", return_state=True)
+    assert state.is_completed()
+    assert state.name == "Completed, 3 records wait for MLflow"
+    assert state.message.startswith("3 records wait for MLflow: 1 run is not, or not whole, there")
+    assert state.result() == "a word"
+    assert any(line.startswith("3 records wait") for line in caplog.messages)
+
+    state = plain("next", return_state=True)
+    assert (state.name, state.message) == ("Completed", "All is well.")
+    assert len(traces(search)) == 1
+    assert "The process ended" in parent(search).data.tags["stopped"]
+
+
+@pytest.mark.parametrize(("fault", "error"), [("ours", BifeError), ("defect", RuntimeError)])
+def test_what_a_failing_run_leaves_is_delivered(search, fault, error):
+    state = failing(fault, return_state=True)
+    assert state.is_failed()
+    assert "No good." in state.message
+    with pytest.raises(error, match="No good"):
+        state.result()
+    assert len(traces(search)) == 1
+    assert parent(search).data.tags["stopped"] == state.message
+
+
+def test_notes_are_in_the_log_of_the_run(caplog):
+    with caplog.at_level(logging.INFO, "prefect.flow_runs"):
+        assert plain("a word") == "a word"
+    heard = {record.message: record for record in caplog.records}
+    assert heard["a word"].flow_run_id == heard["from a thread"].flow_run_id
+    assert heard["a word"].levelname == "WARNING"
+
+
+def test_who_watches_a_terminal_is_told_instead(caplog):
+    class Ear(Observer):
+        heard: list[str] = []  # noqa: RUF012
+
+        def note(self, text):
+            self.heard.append(text)
+
+    with caplog.at_level(logging.INFO, "prefect.flow_runs"), observing(Ear()):
+        plain("a word")
+    assert Ear.heard == ["a word", "from a thread"]
+    assert "a word" not in caplog.messages
+
+
+def test_nothing_begins_where_mlflow_cannot_be_reached(monkeypatch):
+    def unreachable():
+        raise store.TrackingError("MLflow is away.")
+
+    monkeypatch.setattr("flows.safeguards.conduct.require_store", unreachable)
+    state = plain("a word", return_state=True)
+    assert (state.is_failed(), state.message) == (True, "MLflow is away.")

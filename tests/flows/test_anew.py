@@ -1,0 +1,72 @@
+"""Each run of a schedule is a search of its own, and every try of it the same."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.states import Scheduled
+
+from bife_core.config import InstancesConfig, PipelineConfig, SearchConfig
+from flows.anew import seed_at, settled
+from flows.reporting.observer import observing
+from tasks.registry import registered_name
+from tests.flows.conftest import Diary
+from tests.support.challenging import crowned, source
+
+pytestmark = pytest.mark.usefixtures("prepared")
+
+TOYS = InstancesConfig(benchmark="facility_location", size="transfer")
+
+
+def wish(**known) -> PipelineConfig:
+    return PipelineConfig(instances=TOYS, search=SearchConfig(**known))
+
+
+_seeds: list[int | None] = []
+
+
+@flow(name="settling", retries=1, retry_delay_seconds=1)
+def settling(config: PipelineConfig) -> None:
+    _seeds.append(settled(config).search.seed)
+    if len(_seeds) == 1:
+        raise RuntimeError("once more")
+
+
+def test_a_seed_is_that_of_the_scheduled_time_on_every_try():
+    # As Prefect's workers run what a schedule has made.
+    from prefect.flow_engine import run_flow
+
+    due, given = datetime.now(UTC) - timedelta(hours=3), {"config": wish(seed=None)}
+    with get_client(sync_client=True) as client:
+        made = client.create_flow_run(settling, parameters=given, state=Scheduled(scheduled_time=due))
+    run_flow(settling, flow_run=made, parameters=given)
+    assert _seeds == [seed_at(due)] * 2
+
+
+def test_what_names_one_search_already_is_left_as_it_is():
+    config = wish(seed=7)
+    assert settled(config) is config
+
+
+def test_the_present_champion_is_among_the_first_rules():
+    diary = Diary()
+    with observing(diary):
+        assert settled(wish(start_from_champion=True)).search.first_rules == ()
+        crowned(registered_name(TOYS), 1)
+        found = settled(wish(start_from_champion=True)).search
+    assert found == SearchConfig(first_rules=(source(1),))
+    assert diary.notes == []
+
+
+def test_a_registry_that_is_away_is_a_note(monkeypatch):
+    from tasks.tracking import TrackingError
+
+    def away(*_):
+        raise TrackingError("MLflow is away.")
+
+    monkeypatch.setattr("flows.anew.by_alias", away)
+    diary = Diary()
+    with observing(diary):
+        assert settled(wish(start_from_champion=True)).search.first_rules == ()
+    assert diary.notes == ["The search does not begin with the champion. MLflow is away."]

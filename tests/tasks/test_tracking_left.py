@@ -1,0 +1,83 @@
+"""Searches whose process was killed, brought to MLflow by whoever comes next."""
+
+import pytest
+
+from bife_core.evolution.journal import Settled
+from bife_core.generators import Message
+from bife_core.generators.calls import Call, CallStore
+from tasks.home import project_home
+from tasks.locks import process_lock
+from tasks.tracking import bring_home
+from tests.support.journals import add_draft, add_end, attempt, opened, settled
+from tests.support.tracked import children, parent, synced, traces
+
+CALLED = (attempt(answer="a rule", prompt_tokens=10),)
+
+
+def answered(folder, key):
+    """Write down a call whose answer nobody read."""
+    store = CallStore(folder / "calls")
+    store.begin(
+        Call(
+            key=key,
+            number=1,
+            operator="e1",
+            generation=0,
+            model="stand-in",
+            base_url="http://127.0.0.1",
+            prompt_digest="0",
+            prompt_version="0",
+            messages=(Message(role="user", content="write a rule"),),
+            started_unix_s=1_700_000_050.0,
+            status="sent",
+        )
+    )
+
+
+@pytest.fixture
+def killed(journal, folder):
+    """A search with two drafts, one of them scored, and a call under way; MLflow knows that it has begun."""
+    projection = synced(folder)
+    add_draft(journal, "g00-c00", attempts=CALLED, f_lf=0.25)
+    add_draft(journal, "g00-c01", attempts=(attempt(started_unix_s=1_700_000_020.0),), source=None)
+    answered(folder, "g00-c02")
+    return projection
+
+
+def test_all_that_was_paid_for_is_there_and_the_run_says_why_it_stopped(killed, folder):
+    assert parent(killed).info.status == "RUNNING"
+    assert bring_home("Cancelled: by the page.", by_person=True) is None
+    run = parent(killed)
+    assert (run.info.status, run.data.tags["stopped"]) == ("KILLED", "Cancelled: by the page.")
+    calls = {trace.info.tags["bife.call"] for trace in traces(killed)}
+    assert calls == {"g00-c00.1", "g00-c01.1", "g00-c02.1"}
+    found = children(killed)
+    assert {name: child.info.status for name, child in found.items()} == {
+        "g00-c00": "KILLED",
+        "g00-c01": "KILLED",
+    }
+    assert found["g00-c00"].data.tags["outcome"] == "unsettled"
+    assert found["g00-c00"].data.metrics["f_lf"] == 0.25
+    assert bring_home("Again.") is None
+    assert parent(killed).data.tags["stopped"] == "Cancelled: by the page."
+    assert len(traces(killed)) == 3
+
+
+def test_a_search_that_goes_on_settles_what_was_left_open(killed, folder, key):
+    bring_home("Gone.")
+    assert parent(killed).info.status == "FAILED"
+    journal = opened(key, folder)
+    journal.add(Settled(sample=settled("g00-c00", f_lf=0.25)))
+    add_end(journal)
+    again = synced(folder)
+    assert parent(again).info.status == "FINISHED"
+    assert "stopped" not in parent(again).data.tags
+    child = children(again)["g00-c00"]
+    assert (child.info.status, child.data.tags["outcome"]) == ("FINISHED", "scored")
+    assert len(traces(again)) == 3
+
+
+def test_a_search_that_a_process_is_at_is_left_alone(killed, folder):
+    with process_lock(project_home().locks / f"evolution-{folder.name}.lock"):
+        assert bring_home("Gone.") is None
+    assert parent(killed).info.status == "RUNNING"
