@@ -36,6 +36,8 @@ def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
         option = f"--{name.replace('_', '-')}"
         if value is False:
             parser.add_argument(option, action="store_true")
+        elif isinstance(value, list):
+            parser.add_argument(option, nargs="+", default=value)
         else:
             parser.add_argument(option, type=str if value is None else type(value), default=value)
     return parser.parse_args()

@@ -1,0 +1,51 @@
+"""How large and how hard the models of the families are for SCIP's own branching, and how much of that branching is.
+
+    python -m bench.hardness --families network_verification --size test --instances 3 --methods relpscost pscost
+
+Held-out models under the paper's settings, one after the other. One JSON object a line: {instance, rows, columns,
+integers, method, status, cpu_s, nodes, gap, integral, share}, where share is the part of the time spent in branching:
+of RPB's it is the most that a rule can save which decides as well.
+"""
+
+from __future__ import annotations
+
+import json
+
+from bench.options import benchmark_of, parse
+from bife_core.scip.reading import read_model
+from bife_core.scip.solving import solve
+
+
+def main() -> None:
+    options = parse(__doc__, instances=3, methods=["relpscost"], time_limit=60.0)
+    for family in options.families:
+        for instance in benchmark_of(family, options).instances("test", options.instances):
+            model = read_model(instance.path)
+            counts = {
+                "rows": model.getNConss(),
+                "columns": model.getNVars(),
+                "integers": model.getNBinVars() + model.getNIntVars(),
+            }
+            for method in options.methods:
+                result = solve(instance.path, method, time_limit_s=options.time_limit, seed=options.seeds[0])
+                integral, spent = result.bound_integral, result.branching_s
+                print(
+                    json.dumps(
+                        {"instance": instance.name}
+                        | counts
+                        | {
+                            "method": method,
+                            "status": result.status,
+                            "cpu_s": round(result.cpu_s, 1),
+                            "nodes": result.nodes,
+                            "gap": round(result.gap, 5),
+                            "integral": integral and round(integral),
+                            "share": spent and round(spent / result.cpu_s, 2),
+                        }
+                    ),
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
