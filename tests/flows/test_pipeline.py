@@ -86,6 +86,7 @@ def test_the_parent_run_tells_the_whole_story(smoke):
         "samples.json",
         "lineage.json",
         "search_cost.json",
+        "design_solves.json",
         "anytime.csv",
         "best_rule.py",
         "best.diff",
