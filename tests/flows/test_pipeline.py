@@ -59,6 +59,8 @@ def test_a_rule_is_found_compared_and_registered(smoke):
     assert 0 <= result.rule.f_lf <= 1
     assert result.choice.scores[result.rule.id] == max(result.choice.scores.values())
     assert result.rule.id in result.choice.sentence
+    assert {row["rule"] for row in result.choice.solves} == set(result.choice.scores)
+    assert {"validation.json", "validation_table.json"} <= artifacts(result.evaluation.run.run_id)
     assert result.ratio > 0
     assert result.evaluation.source == result.rule.source
     assert result.registered.name == "bife-combinatorial_auction-tiny"
@@ -84,6 +86,7 @@ def test_the_parent_run_tells_the_whole_story(smoke):
     assert {entry.dataset.digest for entry in parent.inputs.dataset_inputs} >= {evolved.decisions.digest}
     assert artifacts(evolved.run.run_id) == {
         "samples.json",
+        "design_solves.json",
         "lineage.json",
         "search_cost.json",
         "design_solves.json",
