@@ -35,10 +35,10 @@ def test_a_family_opens_by_name(name, tmp_path):
 
 def test_a_folder_opens_by_path(tmp_path, foreign):
     (tmp_path / "lseu.mps").write_bytes((foreign / "lseu.mps").read_bytes())
-    opened = open_benchmark(InstancesConfig(benchmark="folder", folder=tmp_path), tmp_path / "unused")
+    opened = open_benchmark(InstancesConfig(benchmark="folder", folder=tmp_path), tmp_path / ".cache")
     assert isinstance(opened, FolderBenchmark)
     assert opened.name == tmp_path.name
-    assert not (tmp_path / "unused").exists()
+    assert opened.instances("test", 1)[0].path == tmp_path / "lseu.mps", "models stay where they are"
 
 
 def test_instances_have_absolute_paths(tmp_path, monkeypatch):

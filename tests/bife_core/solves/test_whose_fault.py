@@ -100,7 +100,8 @@ def test_a_machine_that_fails_a_finalist_or_everybody_decides_nothing(
         choose(finalists, setting, config, NODES, Struck(pool, 1000, source=None), SolveStore(tmp_path / "a"))
     struck = choose(finalists, setting, config, NODES, Struck(pool, 2), SolveStore(tmp_path / "b"))
     calm = choose(finalists, setting, config, NODES, pool, SolveStore(tmp_path / "c"))
-    assert struck == calm
+    untimed = {"solves": ()}  # whose seconds differ from one time to the next
+    assert struck.model_copy(update=untimed) == calm.model_copy(update=untimed)
     assert None not in calm.scores.values()
 
 

@@ -32,7 +32,7 @@ def test_servers_of_ones_own_are_named_and_not_started(program):
         "Prefect",
         "http://127.0.0.1:4200",
         "MLflow",
-        "http://mlflow.example.org:5000",
+        "http://mlflow.example.org:5000/#/experiments?workflowType=machine_learning",
     ]
 
 

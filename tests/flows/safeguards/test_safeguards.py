@@ -46,10 +46,11 @@ def parental(sentence: str) -> str:
 
 
 @pytest.fixture
-def search(home):
-    """A search that was killed after a call, and of which MLflow has heard."""
+def search(tmp_path, monkeypatch):
+    """A search that was killed after a call, and of which MLflow has heard; alone in its home."""
+    monkeypatch.setenv("BIFE_HOME", str(tmp_path))
     key = uuid.uuid4().hex[:16]
-    journal = journals.opened(key, home / "runs" / key)
+    journal = journals.opened(key, tmp_path / "runs" / key)
     known = synced(journal.folder)
     journals.add_draft(journal, attempts=(journals.attempt(answer="a rule"),))
     return known
