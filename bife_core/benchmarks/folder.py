@@ -132,14 +132,12 @@ def open_folder(
     folder = folder.absolute()
     usable: dict[str, tuple[str, Path, ModelFacts]] = {}
     notes: list[str] = []
-    files, left_out = _model_files(folder, cache_dir / "unpacked")
+    unpacking = cache_dir / "unpacked"
+    files, left_out = _model_files(folder, unpacking)
     known = cache_dir / "screened" / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}.json"
-    screened: dict[Path, ModelFacts | str] = {}
-    for root in (folder, cache_dir / "unpacked"):
-        paths = [path for path in files.values() if path.is_relative_to(root) and path not in screened]
-        screened |= zip(paths, screen_all(paths, root, known, progress), strict=True)
-    for name, path in files.items():
-        facts = screened[path]
+    roots = [root for root in (folder, unpacking) if root.is_dir()]
+    screened = screen_all(list(files.values()), roots, known, progress)
+    for (name, path), facts in zip(files.items(), screened, strict=True):
         if isinstance(facts, str):
             left_out.append((path, facts))
             continue
@@ -248,10 +246,15 @@ def _as_arranged(instances: Sequence[Instance]) -> tuple[dict[Split, tuple[Insta
         )
     half = len(training) // 2
     collection, design = (training[:half], training[half:]) if half else (training, training)
-    parts = {"collection": collection, "design": design, "validation": validation, "test": test}
+    parts: dict[Split, list[Instance]] = {
+        "collection": collection,
+        "design": design,
+        "validation": validation,
+        "test": test,
+    }
     counts = ", ".join(f"{len(part)} {split}" for split, part in parts.items())
     note = f"Models keep the split their folders name ({counts})."
-    return {split: tuple(part) for split, part in parts.items()}, note  # type: ignore[misc]
+    return {split: tuple(part) for split, part in parts.items()}, note
 
 
 def _split(instances: Sequence[Instance]) -> tuple[dict[Split, tuple[Instance, ...]], str]:

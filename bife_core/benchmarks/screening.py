@@ -12,8 +12,8 @@ from typing import Any, Final
 from bife_core.errors import InstanceError
 from bife_core.files import write_whole
 from bife_core.sandbox import WorkerFailure, WorkerPool, submit_repeated
+from bife_core.scip.libscip import library
 from bife_core.scip.reading import read_with_doubt
-from bife_core.scip.solving import versions
 
 _DISCRETE_HANDLERS = frozenset({"SOS1", "SOS2", "bounddisjunction", "cardinality", "disjunction"})
 """Constraints SCIP branches on although no variable is integral; semicontinuous variables become such."""
@@ -82,7 +82,7 @@ def _refusal(sentence: str, doubt: str | None) -> str:
 
 def screen_all(
     paths: Sequence[Path],
-    folder: Path,
+    folders: Sequence[Path],
     known: Path,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[ModelFacts | str]:
@@ -94,8 +94,8 @@ def screen_all(
     ----------
     paths : sequence of Path
         Model files.
-    folder : Path
-        A folder they all lie in.
+    folders : sequence of Path
+        Folders they lie in.
     known : Path
         File in which facts are kept from one call to the next.
     progress : callable, optional
@@ -107,14 +107,15 @@ def screen_all(
         For each file what it holds, or the sentence why it cannot be used.
     """
     before = _load(known)
-    stamps = {path: _stamp(path) for path in paths}
+    scip = library().version
+    stamps = {path: _stamp(path, scip) for path in paths}
     found: dict[Path, dict[str, Any]] = {
         path: entry["found"]
         for path in paths
         if stamps[path] and (entry := before.get(str(path))) is not None and entry["stamp"] == stamps[path]
     }
     new = [path for path in paths if path not in found]
-    for path, result in _screened(new, folder):
+    for path, result in _screened(new, folders):
         found[path] = result
         if progress is not None:
             progress(len(found), len(paths))
@@ -128,7 +129,7 @@ def screen_all(
     ]
 
 
-def _screened(paths: Sequence[Path], folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _screened(paths: Sequence[Path], folders: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
     if len(paths) < _MANY:
         yield from ((path, work(str(path))) for path in paths)
         return
@@ -139,7 +140,7 @@ def _screened(paths: Sequence[Path], folder: Path) -> Iterator[tuple[Path, dict[
                 "bife_core.benchmarks.screening:work",
                 {"path": str(path)},
                 limit_s=_LIMIT_S,
-                reads=[folder],
+                reads=folders,
             )
             for path in paths
         ]
@@ -158,13 +159,13 @@ def work(path: str) -> dict[str, Any]:
         return {"facts": None, "refusal": str(error)}
 
 
-def _stamp(path: Path) -> list[int | str]:
+def _stamp(path: Path, scip: str) -> list[int | str]:
     """Return what changes when a file does, or another SCIP reads it."""
     try:
         status = path.stat()
     except OSError:
         return []
-    return [status.st_size, status.st_mtime_ns, status.st_ino, versions()["scip"]]
+    return [status.st_size, status.st_mtime_ns, status.st_ino, scip]
 
 
 def _load(known: Path) -> dict[str, Any]:

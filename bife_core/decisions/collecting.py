@@ -16,11 +16,12 @@ from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.decisions.config import CollectionConfig
 from bife_core.decisions.expert import record_decisions
 from bife_core.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
-from bife_core.errors import DecisionsError, RuleError
+from bife_core.errors import DecisionsError
 from bife_core.features import N_FEATURES
 from bife_core.files import write_whole
+from bife_core.methods.rule import RuleMethod
 from bife_core.places import compiled_code
-from bife_core.rules import CompiledRule, Rejection, compile_rule, load_rule
+from bife_core.rules import CompiledRule, load_rule
 from bife_core.sandbox import Note, WorkerFailure, Workers, submit_repeated
 from bife_core.scip.ecole import import_ecole
 from bife_core.scip.solving import SolveSettings, versions
@@ -270,9 +271,7 @@ def work(
 ) -> dict[str, Any]:
     """Collect from one instance in this process; what `collect_decisions` calls in a worker."""
     options = CollectionConfig.model_validate(config)
-    rule = compile_rule(under) if under is not None else None
-    if isinstance(rule, Rejection):
-        raise RuleError(rule.reason)
+    rule = RuleMethod(name="under", source=under).compiled if under is not None else None
     began = time.process_time()
     recording = record_decisions(
         Path(path),

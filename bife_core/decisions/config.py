@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from bife_core.scip.solver import SolverConfig
+from bife_core.scip.solver import SolverConfig, SolverSetting
 from bife_core.values import Value
 
 
@@ -31,10 +31,7 @@ class CollectionConfig(Value):
         "reference), so that they come from nodes such a rule meets.",
     )
     time_limit_s: float = Field(600.0, gt=0, description="CPU seconds spent on one instance at most.")
-    solver: SolverConfig = Field(
-        default_factory=SolverConfig,
-        description="How SCIP is set up: 'paper', 'default', or a settings file (.set).",
-    )
+    solver: SolverSetting = SolverConfig()
     seed: int = Field(0, ge=0, description="Seed of the choice of expert nodes and of the solver.")
     features: Literal["bife", "ecole"] = Field(
         "bife", description="Who extracts the features that are recorded; 'ecole' needs the optional package."

@@ -10,7 +10,7 @@ from bife_core.errors import ConfigError
 from bife_core.methods.base import METHODS
 from bife_core.scip.builtin import BUILTIN_METHODS
 from bife_core.scip.cost import Cost
-from bife_core.scip.solver import SolverConfig
+from bife_core.scip.solver import SolverConfig, SolverSetting
 from bife_core.values import Value
 
 ProtocolName = Literal["paper", "quick", "custom"]
@@ -41,10 +41,7 @@ class EvaluationConfig(Value):
         (), description="Sizes of the family to evaluate on, in order; empty is the size of the models."
     )
     time_limit_s: float = Field(1000.0, gt=0, description="CPU seconds one solve may take.")
-    solver: SolverConfig = Field(
-        default_factory=SolverConfig,
-        description="How SCIP is set up: 'paper', 'default', or a settings file (.set).",
-    )
+    solver: SolverSetting = SolverConfig()
     baseline: str = Field(
         "relpscost",
         description="Method the others are compared with; relpscost is RPB.",

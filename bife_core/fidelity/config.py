@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from bife_core.scip.cost import Cost
-from bife_core.scip.solver import SolverConfig
+from bife_core.scip.solver import SolverConfig, SolverSetting
 from bife_core.values import Value
 
 LowMeasure = Literal["agreement", "genuine", "regret", "depth_regret", "rank"]
@@ -38,10 +38,7 @@ class HighFidelityConfig(Value):
     cost: Cost = Field("time", description="What a solve costs.")
     mean: Literal["arithmetic", "geometric"] = Field("arithmetic", description="How costs are averaged.")
     time_limit_s: float = Field(60.0, gt=0, description="CPU seconds one solve may take.")
-    solver: SolverConfig = Field(
-        default_factory=SolverConfig,
-        description="How SCIP is set up: 'paper', 'default', or a settings file (.set).",
-    )
+    solver: SolverSetting = SolverConfig()
     seed: int = Field(0, ge=0, description="SCIP's randomisation seed, and that of the order of a race.")
     control: bool = Field(
         True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -59,6 +59,12 @@ class SolverConfig(Value):
                     "SCIP ran with its default settings: cuts are separated everywhere, and it may restart."
                 )
         return f"SCIP ran with the settings of {self.name}: {_listed(self.params)}."
+
+
+SolverSetting: TypeAlias = Annotated[
+    SolverConfig, Field(description="How SCIP is set up: 'paper', 'default', or a settings file (.set).")
+]
+"""The field `solver` of a section of the configuration."""
 
 
 def _listed(params: dict[str, bool | int | float | str]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import mlflow
+from mlflow.entities import RunData
 from mlflow.exceptions import MlflowException
 
 from bife_core.errors import BifeError, RuleError
@@ -61,8 +62,7 @@ def known_as(reference: str) -> str | None:
         return None
     if match["file"] and match["file"] not in _FILES:
         return Path(match["file"]).stem
-    with _asking_for(match["run"]):
-        data = store.client().get_run(match["run"]).data
+    data = _data_of(match["run"])
     known = (data.tags.get("best_sample"), data.tags.get("sample_id"), data.params.get("rule"))
     return next(filter(None, known), None)
 
@@ -79,11 +79,11 @@ def origin_of(reference: str) -> Origin:
     if match is None:
         return Origin()
     run_id = match["run"]
+    data = _data_of(run_id)
+    if data.tags.get("kind") != "evolution":
+        return Origin()
+    best = data.tags.get("best_sample", "")
     with _asking_for(run_id):
-        data = store.client().get_run(run_id).data
-        if data.tags.get("kind") != "evolution":
-            return Origin()
-        best = data.tags.get("best_sample", "")
         children = store.children(store.EVOLUTION, run_id)
     child = next((found for found in children if found.data.tags.get("sample_id") == best), None)
     by = ""
@@ -109,8 +109,13 @@ def tag_of_run(run_id: str, tag: str) -> str:
     BifeError
         If there is no such run, or the store cannot be reached.
     """
+    return str(_data_of(run_id).tags.get(tag, ""))
+
+
+def _data_of(run_id: str) -> RunData:
+    """Return parameters, metrics and tags of a run, or raise `BifeError` in a sentence."""
     with _asking_for(run_id):
-        return str(store.client().get_run(run_id).data.tags.get(tag, ""))
+        return store.client().get_run(run_id).data
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from bife_core.evolution.journal import (
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Attempt, Draft, Message, Spending
+from bife_core.generators.calls import Call
 from bife_core.search import GenerationSummary, ReflectionRequest, Sample, SampleRequest, SearchCost
 
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[18]\n"
@@ -31,6 +32,20 @@ BEST = Sample(id="g01-c00", generation=1, operator="m1", sha="abc", source=SOURC
 def attempt(status="ok", **known) -> Attempt:
     known = {"started_unix_s": 1_700_000_000.0, "seconds": 2.0, "status": status} | known
     return Attempt(**known)
+
+
+def call(key: str, **known) -> Call:
+    """Return a call as it is written down before it goes out."""
+    known = {"number": 1, "generation": 0, "started_unix_s": 1_700_000_000.0, "status": "sent"} | known
+    return Call(
+        key=key,
+        model="stand-in",
+        base_url="http://127.0.0.1",
+        prompt_digest="0",
+        prompt_version="0",
+        messages=(Message(role="user", content="write a rule"),),
+        **known,
+    )
 
 
 TRIED_TWICE = (

@@ -3,12 +3,11 @@
 import pytest
 
 from bife_core.evolution.journal import Settled
-from bife_core.generators import Message
-from bife_core.generators.calls import Call, CallStore
+from bife_core.generators.calls import CallStore
 from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.tracking import bring_home
-from tests.support.journals import add_draft, add_end, attempt, opened, settled
+from tests.support.journals import add_draft, add_end, attempt, call, opened, settled
 from tests.support.tracked import children, parent, synced, traces
 
 CALLED = (attempt(answer="a rule", prompt_tokens=10),)
@@ -16,22 +15,8 @@ CALLED = (attempt(answer="a rule", prompt_tokens=10),)
 
 def answered(folder, key):
     """Write down a call whose answer nobody read."""
-    store = CallStore(folder / "calls")
-    store.begin(
-        Call(
-            key=key,
-            number=1,
-            operator="e1",
-            generation=0,
-            model="stand-in",
-            base_url="http://127.0.0.1",
-            prompt_digest="0",
-            prompt_version="0",
-            messages=(Message(role="user", content="write a rule"),),
-            started_unix_s=1_700_000_050.0,
-            status="sent",
-        )
-    )
+    written = call(key, operator="e1", started_unix_s=1_700_000_050.0)
+    CallStore(folder / "calls").begin(written)
 
 
 @pytest.fixture

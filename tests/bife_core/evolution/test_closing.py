@@ -4,25 +4,12 @@ import pytest
 
 from bife_core.evolution.closing import close_left, left_open, stop_journals
 from bife_core.evolution.journal import Drafted, Started, Stopped, Unanswered, read_journal
-from bife_core.generators import Message
 from bife_core.generators.calls import Call, CallStore
 from tests.support import journals
 
 
 def call(key: str, status: str, **known) -> Call:
-    return Call(
-        key=key,
-        number=1,
-        generation=int(key[1:3]),
-        model="stand-in",
-        base_url="http://127.0.0.1",
-        prompt_digest="0",
-        prompt_version="0",
-        messages=(Message(role="user", content="write a rule"),),
-        started_unix_s=1_700_000_000.0,
-        status=status,
-        **known,
-    )
+    return journals.call(key, status=status, generation=int(key[1:3]), **known)
 
 
 def record(folder, *calls):
