@@ -52,7 +52,8 @@ def test_the_list_of_evaluations_shows_the_ratio_with_its_interval_the_fastest_f
         f"{state['searchFilter']} and metrics.ratio > 0",
         order_by=[f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"],
     )
-    assert [run.info.run_id for run in page] == made[::-1]
+    # Other tests of this session leave evaluations in the same experiment.
+    assert [run.info.run_id for run in page if run.info.run_id in made] == made[::-1]
 
 
 def test_parallel_coordinates_read_params_for_operator_and_generation(run_id):
