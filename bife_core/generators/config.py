@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -37,6 +37,10 @@ class GeneratorConfig(Value):
     model: str | None = Field(None, description="Model name; None reads BIFE_LLM_MODEL.")
     temperature: float | None = Field(
         None, ge=0, le=2, description="Sampling temperature; None is the API's own."
+    )
+    start: Literal["nothing", "library"] = Field(
+        "nothing",
+        description="Offline: first rules are drawn by chance alone, or half of them made from the reference library.",
     )
     replay_from: Path | None = Field(None, description="Directory of recorded answers when kind='replay'.")
 

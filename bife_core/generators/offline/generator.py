@@ -9,15 +9,14 @@ from typing import Final
 import numpy as np
 
 from bife_core.errors import RuleError
-from bife_core.features import Role
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.offline import guided, operators
-from bife_core.generators.offline.expression import Node, components, role
+from bife_core.generators.offline.expression import Node
 from bife_core.generators.offline.foreign import tune_source
 from bife_core.generators.offline.operators import Proposal
-from bife_core.generators.offline.priors import rule_from_features, sample_rule
+from bife_core.generators.offline.priors import pick, rule_from_features, sample_rule
 from bife_core.generators.offline.reader import read
 from bife_core.generators.offline.reflection import read_hints, reflect
 from bife_core.generators.offline.syntax import features_read
@@ -27,14 +26,14 @@ from bife_core.rules import REFERENCE_RULES
 from bife_core.rules.skeletons import BOUNDS_NAME, parse_skeleton
 from bife_core.search.types import WrittenRequest
 
-_REFERENCE_SHARE: Final = 0.25
-"""Share of initial rules that start from the reference library."""
+_REFERENCE_SHARE: Final = 0.5
+"""Share of initial rules that are made from reference rules where there are some."""
 
 _INSPIRED_SHARE: Final = 0.5
 """Share of skeletons that join the parent with its first inspiration; the others change the parent alone."""
 
-_BASIC: Final[frozenset[Role]] = frozenset({"gain", "fraction", "activity"})
-"""Roles that an initial rule made of reference rules fills, by as many of them as that takes."""
+_JOINED: Final = (1, 2, 3)
+"""How many reference rules an initial rule may be made from."""
 
 
 class OfflineGenerator:
@@ -47,13 +46,13 @@ class OfflineGenerator:
     Parameters
     ----------
     references : mapping of str to str, optional
-        Name and source of rules that initial rules may start from; by default the reference library.
+        Name and source of rules that initial rules may be made from; by default it starts from nothing.
 
     Examples
     --------
     >>> from bife_core.search import SampleRequest
     >>> request = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3)
-    >>> OfflineGenerator({}).generate(request, "set_covering").failure is None
+    >>> OfflineGenerator().generate(request, "set_covering").failure is None
     True
     """
 
@@ -61,8 +60,7 @@ class OfflineGenerator:
     model = "offline grammar"
 
     def __init__(self, references: Mapping[str, str] | None = None) -> None:
-        library = {name: rule.source for name, rule in REFERENCE_RULES.items()}
-        self._references = library if references is None else dict(references)
+        self._references = dict(references or {})
 
     def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
         """Write one rule or one reflection; it always succeeds."""
@@ -112,15 +110,8 @@ class OfflineGenerator:
     def _initial(self, rng: np.random.Generator) -> Proposal:
         if not self._references or rng.random() >= _REFERENCE_SHARE:
             return operators.initialise(rng)
-        names = sorted(self._references)
-        drawn: dict[str, Node] = {}
-        filled: set[Role] = set()
-        for i in rng.permutation(len(names)):
-            tree = _tree(rng, self._references[names[int(i)]])
-            roles = {role(node) for node, _ in components(tree)} & _BASIC
-            if not roles <= filled:
-                drawn[names[int(i)]] = tree
-                filled |= roles
+        names = rng.permutation(sorted(self._references))[: pick(rng, _JOINED)]
+        drawn = {str(name): _tree(rng, self._references[name]) for name in names}
         if len(drawn) == 1:
             tuned = operators.tune(rng, *drawn.values())
             return Proposal(tuned.root, f"After the reference rule {', '.join(drawn)}, with other numbers")
@@ -129,8 +120,11 @@ class OfflineGenerator:
 
 
 def configured(config: GeneratorConfig, account: Account) -> OfflineGenerator:
-    """Return the generator; it has no settings and costs nothing."""
-    return OfflineGenerator()
+    """Return the generator; it costs nothing."""
+    library = config.start == "library"
+    return OfflineGenerator(
+        {name: rule.source for name, rule in REFERENCE_RULES.items()} if library else None
+    )
 
 
 def _tree(rng: np.random.Generator, source: str) -> Node:

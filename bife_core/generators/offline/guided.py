@@ -17,7 +17,6 @@ from bife_core.generators.offline.expression import (
     joined,
     leaves,
     role,
-    role_of_feature,
     settled,
 )
 from bife_core.generators.offline.operators import MOST_COMPONENTS, Proposal, components_for, tune, vary
@@ -67,7 +66,7 @@ def mutate(rng: np.random.Generator, elite: Node, hints: Hints) -> Proposal:
     with suppress(CancelledError, ValueError):
         if wanted and draw < 0.5 and len(parts) < MOST_COMPONENTS:
             feature = wanted[int(rng.integers(len(wanted)))]
-            new = as_component(rng, join, role_of_feature(feature), Leaf(feature))
+            new = as_component(rng, join, Leaf(feature))
             root = settled(joined(join, (elite, 1.0), new))
             if root != elite:
                 return Proposal(root, f"The best rule with {FEATURES[feature].name} added")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -35,13 +34,14 @@ from bife_core.generators.offline.expression import (
     with_numbers,
 )
 from bife_core.generators.offline.priors import (
-    EXTRA_ROLES,
+    ROLES,
     Component,
     as_component,
     as_factor,
     as_term,
     feature_of,
     near,
+    paired,
     part_of,
     pick,
     sample_rule,
@@ -113,7 +113,7 @@ def recombine(rng: np.random.Generator, parents: tuple[Node, ...]) -> Proposal:
                 met = [component for j in having for component in groups[j][name]]
                 chosen += [_between(rng, component, met) for component in taken]
             else:
-                chosen += _reshaped(rng, join, name, taken)
+                chosen += _reshaped(rng, join, taken)
         chosen = chosen[:MOST_COMPONENTS]
         if len(chosen) >= min(2, len(roles)):
             with suppress(CancelledError):
@@ -147,18 +147,17 @@ def components_for(rng: np.random.Generator, root: Node, join: Join) -> tuple[Co
     """Return the parts of a rule in shapes that suit a sum or a product."""
     if join_of(root) == join:
         return components(root)
-    groups = _by_role(root).items()
-    return tuple(part for name, parts in groups for part in _reshaped(rng, join, name, parts))
+    return tuple(part for parts in _by_role(root).values() for part in _reshaped(rng, join, parts))
 
 
-def _reshaped(rng: np.random.Generator, join: Join, name: Role, parts: list[Component]) -> list[Component]:
+def _reshaped(rng: np.random.Generator, join: Join, parts: list[Component]) -> list[Component]:
     """Make factors of the terms of one role, or one term of its factors; what is squashed is taken bare."""
     if join == "product":
-        return [as_factor(rng, name, _bare(node, SQUASHES)) for node, _ in parts]
+        return [as_factor(rng, _bare(node, SQUASHES)) for node, _ in parts]
     node, exponent = parts[0]
     if len(parts) == 1 and exponent > 0 and _bare(node) != node:
-        return [as_term(rng, name, _bare(node))]
-    return [as_term(rng, name, product(*parts))]
+        return [as_term(rng, _bare(node))]
+    return [as_term(rng, product(*parts))]
 
 
 def _bare(node: Node, kinds: tuple[Kind, ...] = _SHAPES) -> Node:
@@ -168,14 +167,7 @@ def _bare(node: Node, kinds: tuple[Kind, ...] = _SHAPES) -> Node:
 
 def vary(rng: np.random.Generator, parent: Node) -> Proposal:
     """Operator m1: one change of form, drawn from those that apply."""
-    moves: list[tuple[Callable[[np.random.Generator, Node], Proposal | None], float]] = [
-        (_add, 3.0),
-        (_drop, 1.5),
-        (_exchange_feature, 3.0),
-        (_exchange_pair, 3.0),
-        (_reshape, 2.0),
-        (_turn_over, 0.7),
-    ]
+    moves = (_add, _drop, _exchange_feature, _exchange_pair, _reshape, _turn_over)
     for _ in range(_TRIES):
         with suppress(CancelledError):
             changed = pick(rng, moves)(rng, parent)
@@ -185,15 +177,11 @@ def vary(rng: np.random.Generator, parent: Node) -> Proposal:
 
 
 def _add(rng: np.random.Generator, root: Node) -> Proposal | None:
-    present = [role(node) for node, _ in components(root)]
-    basic: tuple[Role, ...] = ("fraction", "gain")
-    missing = [name for name in basic if name not in present]
-    chosen = missing[0] if missing and rng.random() < 0.5 else pick(rng, EXTRA_ROLES)
-    if len(present) >= MOST_COMPONENTS:
+    if len(components(root)) >= MOST_COMPONENTS:
         return None
-    part = part_of(rng, chosen, frozenset(leaves(root)))
+    part = part_of(rng, pick(rng, ROLES), frozenset(leaves(root)))
     join = join_of(root)
-    new = joined(join, (root, 1.0), as_component(rng, join, chosen, part))
+    new = joined(join, (root, 1.0), as_component(rng, join, part))
     return Proposal(settled(new), f"The parent with {describe(part)} added")
 
 
@@ -201,17 +189,13 @@ def _drop(rng: np.random.Generator, root: Node) -> Proposal | None:
     parts = components(root)
     if len(parts) < 2:
         return None
-    # What a rule knows of the children's gains is worth more than anything else in it.
-    lost = pick(rng, [(i, 0.2 if role(node) == "gain" else 1.0) for i, (node, _) in enumerate(parts)])
+    lost = pick(rng, range(len(parts)))
     kept = [part for i, part in enumerate(parts) if i != lost]
     return Proposal(settled(joined(join_of(root), *kept)), f"The parent without {describe(parts[lost][0])}")
 
 
 def _exchange_feature(rng: np.random.Generator, root: Node) -> Proposal | None:
-    options = [index for index in leaves(root) if role_of_feature(index) not in ("gain", "fraction")]
-    if not options:
-        return None
-    old = options[int(rng.integers(len(options)))]
+    old = pick(rng, leaves(root))
     new = feature_of(rng, role_of_feature(old), frozenset(leaves(root)))
     if new in leaves(root):
         return None
@@ -220,23 +204,19 @@ def _exchange_feature(rng: np.random.Generator, root: Node) -> Proposal | None:
 
 
 def _exchange_pair(rng: np.random.Generator, root: Node) -> Proposal | None:
-    old: Node
-    new: Node
+    """Join two features otherwise, or join a feature with another of its role."""
     pairs = [part for part in walk(root) if isinstance(part, Operation) and part.kind in (*PAIRS, "blend")]
-    gains = [
-        part for part in walk(root) if isinstance(part, Leaf) and role_of_feature(part.feature) == "gain"
-    ]
+    old: Node
     if pairs:
-        pair = pairs[int(rng.integers(len(pairs)))]
-        others = [Operation(kind, pair.parts) for kind in PAIRS if kind != pair.kind]
-        if pair.kind != "blend":
-            others.append(Operation("blend", pair.parts, (near(rng, 0.17, 0.4),)))
-        old, new = pair, others[int(rng.integers(len(others)))]
-    elif gains:
-        old, new = gains[0], part_of(rng, "gain")
-        if new == old:
-            return None
+        old = pick(rng, pairs)
+        new = paired(rng, *old.parts)
     else:
+        old = Leaf(pick(rng, leaves(root)))
+        second = feature_of(rng, role_of_feature(old.feature), frozenset(leaves(root)))
+        if second in leaves(root):
+            return None
+        new = paired(rng, old, Leaf(second))
+    if skeleton(new) == skeleton(old):
         return None
     origin = f"The parent with {describe(new)} in place of {describe(old)}"
     return Proposal(settled(replaced(root, old, new)), origin)
@@ -250,18 +230,11 @@ def _reshape(rng: np.random.Generator, root: Node) -> Proposal | None:
     if join == "product" and bare != node:
         new = bare
     elif join == "product":
-        scale = near(rng, 1.0, 0.5)
-        weights: tuple[tuple[Kind, float], ...] = (
-            ("bonus", 2.0),
-            ("log1p", 1.0),
-            ("tanh", 0.5),
-            ("saturation", 0.5),
-        )
-        new, number = Operation(pick(rng, weights), (node,), (scale,)), math.copysign(1.0, number)
+        new = Operation(pick(rng, _SHAPES), (node,), (near(rng, 1.0, 0.5),))
+        number = math.copysign(1.0, number)
     elif bare != node:
         others = [kind for kind in SQUASHES if not (isinstance(node, Operation) and node.kind == kind)]
-        kind = others[int(rng.integers(len(others)))]
-        new = Operation(kind, (bare,), (near(rng, 1.0, 0.5),))
+        new = Operation(pick(rng, others), (bare,), (near(rng, 1.0, 0.5),))
     else:
         new = Operation("log1p", (node,), (near(rng, 1.0, 0.5),))
     parts[at] = new, number

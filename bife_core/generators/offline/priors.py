@@ -1,7 +1,4 @@
-"""What the grammar expects of a good rule: which features play which role, and in what shapes.
-
-The weights are preferences, not limits: every feature of the table can enter a rule.
-"""
+"""What the grammar draws when it knows nothing: every role, feature, form and direction is as likely as any other."""
 
 from __future__ import annotations
 
@@ -10,8 +7,10 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from bife_core.features import FEATURES, Role, feature_index
+from bife_core.features import FEATURES, Role
 from bife_core.generators.offline.expression import (
+    PAIRS,
+    SQUASHES,
     Join,
     Kind,
     Leaf,
@@ -29,49 +28,18 @@ T = TypeVar("T")
 Component = tuple[Node, float]
 """A part of a rule with its exponent (in a product) or weight (in a sum)."""
 
-_GAINS: Final = (Leaf(feature_index("pseudocost_up")), Leaf(feature_index("pseudocost_down")))
-_GAIN_SUM: Final = Leaf(feature_index("pseudocost_sum"))
-_GAIN_PRODUCT: Final = Leaf(feature_index("pseudocost_product"))
+ROLES: Final[tuple[Role, ...]] = tuple(dict.fromkeys(feature.group.role for feature in FEATURES))
 
-_PREFERRED: Final[dict[str, float]] = {
-    "slack": 10.0,
-    "ceil_dist": 0.5,
-    "obj_coef": 3.0,
-    "n_rows": 3.0,
-    "rows_dynamic_deg_mean": 1.0,
-    "rows_dynamic_deg_max": 1.0,
-    "rows_dynamic_deg_mean_ratio": 2.0,
-    "pos_coef_pos_coef_ratio_max": 1.0,
-    "coef_pos_rhs_ratio_max": 2.0,
-    "active_coef_weight1_count": 6.0,
-    "active_coef_weight1_sum": 3.0,
-    "active_coef_weight2_count": 4.0,
-    "active_coef_weight2_sum": 4.0,
-    "active_coef_weight3_count": 6.0,
-    "active_coef_weight3_sum": 6.0,
-    "active_coef_weight4_count": 4.0,
-    "active_coef_weight4_sum": 5.0,
-    "n_cutoff_up_ratio": 2.0,
-    "n_cutoff_down_ratio": 2.0,
-}
-"""Weight of a feature among those of its role; the others have `_ORDINARY`."""
+_PARTS: Final = (2, 3, 4)
+"""How many parts a fresh rule may have."""
 
-_ORDINARY: Final = 0.2
-
-EXTRA_ROLES: Final[tuple[tuple[Role, float], ...]] = (
-    ("activity", 3.0),
-    ("size", 2.0),
-    ("cutoff", 1.5),
-    ("objective", 1.5),
-    ("share", 1.0),
-)
-"""Roles of what is added to a rule, with their weights."""
+_PAIRED: Final = 0.3
+"""Share of parts that join two features of a role."""
 
 
-def pick(rng: np.random.Generator, options: Sequence[tuple[T, float]]) -> T:
-    """Return one of the options, drawn with the weights that stand beside them."""
-    weights = np.array([weight for _, weight in options])
-    return options[int(rng.choice(len(options), p=weights / weights.sum()))][0]
+def pick(rng: np.random.Generator, options: Sequence[T]) -> T:
+    """Return one of the options, each as likely."""
+    return options[int(rng.integers(len(options)))]
 
 
 def near(rng: np.random.Generator, value: float, spread: float = 0.25) -> float:
@@ -80,43 +48,15 @@ def near(rng: np.random.Generator, value: float, spread: float = 0.25) -> float:
 
 
 def feature_of(rng: np.random.Generator, role: Role, without: frozenset[int] = frozenset()) -> int:
-    """Return a feature of `role`, preferred ones more often, one in `without` only if there is no other."""
+    """Return a feature of `role`, one in `without` only if there is no other."""
     indices = [feature.index for feature in FEATURES if role_of_feature(feature.index) == role]
-    fresh = [index for index in indices if index not in without] or indices
-    return pick(rng, [(index, _PREFERRED.get(FEATURES[index].name, _ORDINARY)) for index in fresh])
-
-
-def gain(rng: np.random.Generator) -> Node:
-    """Return a way to join the estimated gains of the two children."""
-    ways = (
-        ("harmonic", 4.0),
-        ("geometric", 3.0),
-        ("product", 2.0),
-        ("min", 2.0),
-        ("damped", 1.5),
-        ("blend", 1.0),
-        ("sum", 0.5),
-    )
-    match pick(rng, ways):
-        case "harmonic" | "geometric" | "min" as kind:
-            return Operation(kind, _GAINS)
-        case "product":
-            return _GAIN_PRODUCT
-        case "damped":
-            damping = Operation("bonus", (product((_GAIN_SUM, 0.5)),), (near(rng, 1.0, 0.5),))
-            return product((Operation("geometric", _GAINS), 1.0), (damping, -1.0))
-        case "blend":
-            return Operation("blend", _GAINS, (near(rng, 0.17, 0.4),))
-        case _:
-            return _GAIN_SUM
+    return pick(rng, [index for index in indices if index not in without] or indices)
 
 
 def part_of(rng: np.random.Generator, role: Role, without: frozenset[int] = frozenset()) -> Node:
     """Return an unshaped part of `role`: one feature, or two joined."""
-    if role == "gain":
-        return gain(rng)
     first = feature_of(rng, role, without)
-    if role in ("activity", "cutoff") and rng.random() < 0.3:
+    if rng.random() < _PAIRED:
         second = feature_of(rng, role, without | {first})
         return paired(rng, Leaf(first), Leaf(second))
     return Leaf(first)
@@ -124,69 +64,35 @@ def part_of(rng: np.random.Generator, role: Role, without: frozenset[int] = froz
 
 def paired(rng: np.random.Generator, left: Node, right: Node) -> Node:
     """Return two parts as one."""
-    kinds: tuple[tuple[Kind, float], ...] = (
-        ("geometric", 2.0),
-        ("harmonic", 2.0),
-        ("min", 1.0),
-        ("max", 1.0),
-    )
-    return Operation(pick(rng, kinds), (left, right))
+    kinds: tuple[Kind, ...] = (*PAIRS, "blend")
+    kind = pick(rng, kinds)
+    numbers = (tidy(float(rng.uniform(0.05, 0.95))),) if kind == "blend" else ()
+    return Operation(kind, (left, right), numbers)
 
 
-_FACTORS: Final[dict[Role, tuple[tuple[float, Kind | None, float, float], ...]]] = {
-    "fraction": ((0.15, "tanh", 3.0, 0.25), (1.0, None, 1.0, 0.4)),
-    "gain": ((0.1, "log1p", 1.0, 0.5), (1.0, None, 1.0, 0.25)),
-    "activity": ((0.3, "bonus", 0.7, 0.7), (0.4, "log1p", 1.0, 0.5), (1.0, None, 1.0, 0.5)),
-    "cutoff": ((1.0, "bonus", 1.0, 0.7),),
-    "share": ((0.5, "bonus", 1.0, 0.7), (1.0, None, 0.5, 0.5)),
-    "objective": ((0.75, None, 0.5, 0.4), (1.0, None, -0.5, 0.4)),
-    "size": ((0.75, None, 0.5, 0.4), (1.0, None, -0.5, 0.4)),
-}
-"""Shapes of a factor by its role: cumulative probability, operation (None is a power), its number and the spread."""
+def as_factor(rng: np.random.Generator, part: Node) -> Component:
+    """Return `part` as a factor: itself or shaped, multiplied or divided by."""
+    kinds: tuple[Kind | None, ...] = (None, "bonus", *SQUASHES)
+    kind = pick(rng, kinds)
+    exponent = near(rng, 1.0, 0.5) * pick(rng, (1.0, -1.0))
+    return (part if kind is None else Operation(kind, (part,), (near(rng, 1.0, 0.5),))), exponent
 
 
-def as_factor(rng: np.random.Generator, role: Role, part: Node) -> Component:
-    """Return `part` in a shape that suits a factor of its role."""
-    draw = rng.random()
-    _, kind, centre, spread = next(shape for shape in _FACTORS[role] if draw < shape[0])
-    number = near(rng, centre, spread)
-    return (part, number) if kind is None else (Operation(kind, (part,), (number,)), 1.0)
+def as_term(rng: np.random.Generator, part: Node) -> Component:
+    """Return `part` as a term: squashed, lest its scale drown the others."""
+    return Operation(pick(rng, SQUASHES), (part,), (near(rng, 1.0, 0.5),)), near(rng, 1.0, 0.5)
 
 
-def as_term(rng: np.random.Generator, role: Role, part: Node) -> Component:
-    """Return `part` in a shape that suits a term of its role: squashed, lest its scale drown the others."""
-    if role == "fraction":
-        return Operation("tanh", (part,), (near(rng, 3.0),)), near(rng, 2.0, 0.4)
-    kinds: tuple[tuple[Kind, float], ...] = (("log1p", 3.0), ("saturation", 1.0))
-    squashed = Operation(pick(rng, kinds), (part,), (near(rng, 1.0, 0.5),))
-    return squashed, near(rng, 2.0 if role == "gain" else 1.0, 0.5)
-
-
-def as_component(rng: np.random.Generator, join: Join, role: Role, part: Node) -> Component:
-    """Return `part` in a shape that suits its role in a product or a sum."""
-    return as_term(rng, role, part) if join == "sum" else as_factor(rng, role, part)
+def as_component(rng: np.random.Generator, join: Join, part: Node) -> Component:
+    """Return `part` in a shape that suits a product or a sum."""
+    return as_term(rng, part) if join == "sum" else as_factor(rng, part)
 
 
 def sample_rule(rng: np.random.Generator) -> Node:
-    """Return a rule from the prior: mostly fractionality times gain times activity, give or take a part."""
-    roles: list[Role] = ["fraction", "gain", "activity"]
-    draw = rng.random()
-    if draw < 0.12:
-        roles.remove("fraction")
-    elif draw < 0.20:
-        roles.remove("gain")
-    elif draw < 0.28:
-        roles.remove("activity")
-    if rng.random() < 0.4:
-        roles.append(pick(rng, EXTRA_ROLES))
-    join: Join = "sum" if rng.random() < 0.2 else "product"
-    used: frozenset[int] = frozenset()
-    chosen: list[Component] = []
-    for role in roles:
-        part = part_of(rng, role, used)
-        chosen.append(as_component(rng, join, role, part))
-        if isinstance(part, Leaf):
-            used |= {part.feature}
+    """Return a rule from the prior: two to four parts of different roles, multiplied or added."""
+    roles = rng.permutation(len(ROLES))[: pick(rng, _PARTS)]
+    join: Join = pick(rng, ("product", "sum"))
+    chosen = [as_component(rng, join, part_of(rng, ROLES[int(role)])) for role in roles]
     return settled(joined(join, *chosen))
 
 
@@ -196,12 +102,9 @@ def rule_from_features(rng: np.random.Generator, indices: Sequence[int]) -> Node
     for index in indices:
         by_role.setdefault(role_of_feature(index), []).append(index)
     chosen: list[Component] = []
-    for role, members in by_role.items():
-        if role == "gain" and len(members) > 1:
-            part = gain(rng)
-        else:
-            part = Leaf(members[0])
-            if len(members) > 1:
-                part = paired(rng, part, Leaf(members[int(rng.integers(1, len(members)))]))
-        chosen.append(as_factor(rng, role, part))
+    for members in by_role.values():
+        part: Node = Leaf(members[0])
+        if len(members) > 1:
+            part = paired(rng, part, Leaf(pick(rng, members[1:])))
+        chosen.append((part, near(rng, 1.0, 0.5)))
     return settled(product(*chosen)) if chosen else None

@@ -3,11 +3,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bife_core.features import N_FEATURES
+from bife_core.generators import Account, Draft, GeneratorConfig, open_generator
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.offline.expression import centred, signed
 from bife_core.generators.offline.reader import read
@@ -156,11 +158,16 @@ def test_numbers_of_a_parent_outside_the_grammar_are_tuned_in_its_own_text() -> 
     assert "# far from integral" in child
 
 
-def test_some_initial_rules_start_from_the_reference_library() -> None:
-    generator = OfflineGenerator()
-    made = [generator.generate(request("i1", seed), "any") for seed in range(200)]
+def test_initial_rules_start_from_the_reference_library_where_that_is_chosen(tmp_path: Path) -> None:
+    def made_by(config: GeneratorConfig) -> list[Draft]:
+        generator = open_generator(config, Account(tmp_path))
+        return [generator.generate(request("i1", seed), "any") for seed in range(200)]
+
+    made = made_by(GeneratorConfig())
+    assert not any("reference rule" in str(generation.thought) for generation in made)
+    made = made_by(GeneratorConfig(start="library"))
     started = [generation for generation in made if "reference rule" in str(generation.thought)]
-    assert 20 < len(started) < 100
+    assert 70 < len(started) < 130
     named = {name for name in REFERENCE_RULES for generation in started if name in str(generation.thought)}
     assert len(named) > len(REFERENCE_RULES) / 2
     assert len({rule_sha(str(generation.source)) for generation in started}) > 0.9 * len(started)
