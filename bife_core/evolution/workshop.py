@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 from bife_core.benchmarks.base import Instance
+from bife_core.errors import ConfigError
 from bife_core.evolution.drafting import write_draft
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.fidelity.control import Reference, measure_reference
@@ -18,6 +20,7 @@ from bife_core.generators import Account, Draft, Generator
 from bife_core.sandbox import Note, Workers
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from bife_core.solves import SolveStore
+from bife_core.symbolic.drafting import fit_draft
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -96,8 +99,17 @@ class Workshop:
         )
 
     def write(self, request: WrittenRequest) -> Draft:
-        """Have a rule or a reflection written; see `write_draft` for what is raised."""
+        """Have a rule or a reflection written, or fitted; see `write_draft` for what is raised."""
+        if isinstance(request, SampleRequest) and request.fit is not None:
+            return self._fit(request)
         return write_draft(request, self.benchmark, self.generator, self.account)
+
+    def _fit(self, request: SampleRequest) -> Draft:
+        if self.decisions is None:
+            raise ConfigError("Rules are fitted to recorded decisions, and the search has none.")
+        began = time.perf_counter()
+        draft = fit_draft(request, self.decisions, self.pool)
+        return draft.model_copy(update={"seconds": time.perf_counter() - began})
 
     def score(self, request: SampleRequest, draft: Draft) -> LowScore:
         """Check a draft's rule and, where the request wants it, measure F_LF."""

@@ -16,9 +16,9 @@ from typing import Final, get_args
 
 from bife_core.features import FEATURES, GROUPS, N_FEATURES
 from bife_core.generators.base import Message
-from bife_core.search.types import Operator, Reflection, Sample, WrittenRequest
+from bife_core.search.types import Reflection, Sample, WritingOperator, WrittenRequest
 
-OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
+OPERATORS: Final[tuple[WritingOperator, ...]] = get_args(WritingOperator)
 REFLECTIONS: Final[tuple[Reflection, ...]] = get_args(Reflection)
 _FILES: Final = ("problem", *OPERATORS, *REFLECTIONS, "parent", "template", "skeleton_template")
 
@@ -29,7 +29,7 @@ def _template(name: str) -> Template:
     return Template(path.read_text(encoding="utf-8"))
 
 
-def prompt_templates() -> dict[Operator, str]:
+def prompt_templates() -> dict[WritingOperator, str]:
     """Return the whole template of each operator, features filled in and the other fields as ``$name``."""
     return {
         operator: "\n\n".join(

@@ -28,7 +28,7 @@ from bife_core.search.population import (
     threshold,
 )
 from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.types import GenerationSummary, Request, Sample, SolveAnswer, SolveRequest
+from bife_core.search.types import GenerationSummary, Operator, Request, Sample, SolveAnswer, SolveRequest
 
 
 class BifeSearch(SampledSearch):
@@ -66,6 +66,11 @@ class BifeSearch(SampledSearch):
         self._reserve: tuple[Sample, ...] = ()
 
     @property
+    def operators(self) -> tuple[Operator, ...]:
+        """The operators of a generation, in order."""
+        return self.config.operators
+
+    @property
     def elites(self) -> tuple[Sample, ...]:
         """The elite set after the last completed generation, best F_HF first."""
         return self._population.elites
@@ -86,7 +91,7 @@ class BifeSearch(SampledSearch):
     def _next(self) -> tuple[Request, ...]:
         if self._to_solve:
             return tuple(self._solve_request(sample) for sample in self._to_solve)
-        return self._samples_by(self.config.operators if self.population else ())
+        return self._samples_by(self.operators if self.population else ())
 
     def _take(self, told: Told) -> None:
         if self._to_solve:

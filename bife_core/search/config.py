@@ -18,6 +18,8 @@ SEARCHES: Final[Plugins[Callable[..., Any]]] = Plugins(
     "bife.searches",
     {
         "bife": "bife_core.search.bife:BifeSearch",
+        "symbolic": "bife_core.search.symbolic:SymbolicSearch",
+        "random": "bife_core.search.random:RandomSearch",
         "bife_without_f_lf": "bife_core.search.high_only:HighOnlySearch",
         "eoh": "bife_core.search.eoh:EohSearch",
         "reevo": "bife_core.search.reevo:ReevoSearch",
@@ -27,6 +29,13 @@ SEARCHES: Final[Plugins[Callable[..., Any]]] = Plugins(
     "a class that is made from a `SearchConfig`",
 )
 """Name of a search (`SearchConfig.method`) -> how it is made from its configuration."""
+
+
+class SymbolicConfig(Value):
+    """How the rules of the search 'symbolic' are fitted to the recorded decisions."""
+
+    terms: int = Field(6, ge=2, description="Factors a fitted rule may have.")
+    children: int = Field(300, ge=1, description="Formulas bred before a rule is chosen.")
 
 
 class ReevoConfig(Value):
@@ -138,6 +147,9 @@ class SearchConfig(Value):
     first_rules: tuple[str, ...] = Field(
         (), description="Sources of rules that are scored with the initial ones; they use up no budget."
     )
+    symbolic: SymbolicConfig = Field(
+        SymbolicConfig(), description="Further settings of the method 'symbolic'."
+    )
     reevo: ReevoConfig = Field(ReevoConfig(), description="Further settings of the method 'reevo'.")
     llm4branch: Llm4BranchConfig = Field(
         Llm4BranchConfig(), description="Further settings of the method 'llm4branch'."
@@ -151,7 +163,7 @@ class SearchConfig(Value):
     def in_use(self) -> dict[str, Any]:
         """Return the settings the search reads, as JSON: all but the sections of other searches."""
         # The champion, where one is wished for, is among the first rules by the time a search begins.
-        unused = {"reevo", "llm4branch", "start_from_champion"} - {self.method}
+        unused = {"symbolic", "reevo", "llm4branch", "start_from_champion"} - {self.method}
         return self.model_dump(mode="json", exclude=unused | (set() if self.first_rules else {"first_rules"}))
 
     @property

@@ -48,6 +48,9 @@ class SampledSearch(ABC):
     high_fidelity: ClassVar[bool] = True
     """Whether rules are solved with, and the best is that of highest F_HF; without, it is that of highest F_LF."""
 
+    first_operator: ClassVar[Operator] = "i1"
+    """What makes the initial rules."""
+
     draws_with_replacement: ClassVar[bool] = False
     """Whether a crossover may read the same rule twice while there are others."""
 
@@ -160,7 +163,7 @@ class SampledSearch(ABC):
         )
 
     def _samples_by(self, operators: Sequence[Operator]) -> tuple[Request, ...]:
-        """Begin a generation with a sample by each of EoH's operators, as many as the budget allows.
+        """Begin a generation with a sample by each of the operators, as many as the budget allows.
 
         Without operators it is an initialisation.
         """
@@ -168,7 +171,7 @@ class SampledSearch(ABC):
         if remaining <= 0:
             return ()
         self._begin()
-        first: Operator = "i1"
+        first = self.first_operator
         asked = [
             self._sample(position, operator, self._parents(operator))
             for position, operator in enumerate((operators or [first] * self.config.initial)[:remaining])

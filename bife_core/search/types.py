@@ -15,8 +15,11 @@ EohOperator = Literal["i1", "e1", "e2", "m1", "m2"]
 ReevoOperator = Literal["improve_seed", "reflective_crossover", "elitist_mutation"]
 """ReEvo's: improve the seed rule, cross two rules with a hint, mutate the best rule with what was learnt so far."""
 
-Operator = Literal[EohOperator, ReevoOperator, "skeleton"]
-"""All that write a rule; `skeleton` is LLM4Branch's, a rule with named parameters."""
+WritingOperator = Literal[EohOperator, ReevoOperator, "skeleton"]
+"""All that a generator writes a rule by; `skeleton` is LLM4Branch's, a rule with named parameters."""
+
+Operator = Literal[WritingOperator, "fit"]
+"""All that give a rule; with `fit` nobody writes it, it is fitted to the recorded decisions."""
 
 Reflection = Literal["short_term_reflection", "long_term_reflection"]
 """ReEvo's operators that write a text: a hint from two rules, and a lesson from many hints."""
@@ -68,6 +71,21 @@ class Sample(Value):
         return self.failure is None
 
 
+class Fit(Value):
+    """How much a rule may be fitted.
+
+    Attributes
+    ----------
+    terms : int
+        Factors it may have.
+    children : int
+        Formulas bred before one is chosen; 0 adds one factor after the other.
+    """
+
+    terms: int
+    children: int
+
+
 class SampleRequest(Value):
     """Write a rule with `operator` from `parents`, then check it and, if wanted, score it with F_LF.
 
@@ -79,6 +97,8 @@ class SampleRequest(Value):
         Whether F_LF is wanted; without, the rule is only checked.
     source : str or None
         The rule itself where the search brings it along, as its start; then nobody is asked to write one.
+    fit : Fit or None
+        How a rule by operator `fit` is found.
     """
 
     kind: Literal["sample"] = "sample"
@@ -90,6 +110,7 @@ class SampleRequest(Value):
     seed: int
     scored: bool = True
     source: str | None = None
+    fit: Fit | None = None
 
 
 class ReflectionRequest(Value):

@@ -1,0 +1,94 @@
+"""Genetic programming from fitted formulas: other parts and shapes, exponents fitted anew, small ones preferred."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Final
+
+import numpy as np
+
+from bife_core.generators.offline.expression import (
+    CancelledError,
+    Leaf,
+    Node,
+    components,
+    join_of,
+    skeleton,
+)
+from bife_core.generators.offline.operators import recombine, tune, vary
+from bife_core.generators.offline.priors import pick, sample_rule
+from bife_core.search.types import Fit
+from bife_core.symbolic.fitting import Fitted, Fitter
+
+_STRANGERS: Final = 0.5
+"""Fresh formulas among those breeding begins with, as a share of the population."""
+
+
+def breed(
+    fitter: Fitter, founders: Iterable[Fitted], fit: Fit, population: int, rng: np.random.Generator
+) -> list[Fitted]:
+    """Breed formulas of low information criterion.
+
+    Parameters
+    ----------
+    founders : iterable of Fitted
+        What breeding begins with, beside fresh formulas.
+    fit : Fit
+        How many formulas are made and fitted, and how many factors they may have.
+    population : int
+        Formulas that survive, each of another form.
+
+    Returns
+    -------
+    list of Fitted
+        The population at the end, the best first.
+    """
+    known: dict[Hashable, Fitted] = {}
+
+    def enter(root: Node) -> None:
+        if len(components(root)) > fit.terms:
+            return
+        fitted = fitter.fit(root)
+        if fitted is not None:
+            form = _form(fitted.root)
+            if form not in known or fitted.information < known[form].information:
+                known[form] = fitted
+
+    def best() -> list[Fitted]:
+        return sorted(known.values(), key=lambda fitted: fitted.information)[:population]
+
+    for founder in founders:
+        enter(founder.root)
+    for _ in range(round(_STRANGERS * population)):
+        enter(sample_rule(rng))
+    alive = best()
+    for born in range(1, fit.children + 1):
+        child = _child(alive, rng)
+        if child is not None:
+            enter(child)
+        if born % population == 0:
+            alive = best()
+    return best()
+
+
+def _child(alive: list[Fitted], rng: np.random.Generator) -> Node | None:
+    # The better of two drawn has the child.
+    mother, father = (alive[int(rng.integers(len(alive), size=2).min())].root for _ in range(2))
+    try:
+        match pick(rng, ("vary", "recombine", "tune")):
+            case "vary":
+                return vary(rng, mother).root
+            case "recombine":
+                return recombine(rng, (mother, father)).root
+            case _:
+                return tune(rng, mother).root
+    except CancelledError:
+        return None
+
+
+def _form(root: Node) -> Hashable:
+    """Return what formulas have in common that differ in numbers and in the order of their parts alone."""
+    bare = skeleton(root)
+    if isinstance(bare, Leaf):
+        return bare
+    return join_of(bare), bare.kind, frozenset(components(bare))

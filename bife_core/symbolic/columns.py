@@ -1,0 +1,90 @@
+"""Formulas of the grammar evaluated at all recorded candidates at once, without being compiled."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from bife_core.decisions.recorded import Decisions
+from bife_core.generators.offline.expression import FLOOR, Leaf, Node, Operation, centred, signed
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+_KEPT: Final = 256
+"""Formulas whose values are kept, the latest used."""
+
+
+class Columns:
+    """Values of formulas, one per candidate; they are those of the rule that `write` makes of a formula.
+
+    Parameters
+    ----------
+    decisions : Decisions
+        At least one.
+
+    Attributes
+    ----------
+    starts, sizes : (n_decisions,) int64
+        First row of each decision, and how many candidates it has.
+    best : (n_rows,) bool
+        Which candidates the expert scores best.
+    """
+
+    def __init__(self, decisions: Decisions) -> None:
+        self.starts = decisions.offsets[:-1]
+        self.sizes = np.diff(decisions.offsets)
+        self.best = decisions.best
+        self._features = decisions.columns
+        self._values: OrderedDict[Node, Floats] = OrderedDict()
+
+    def value(self, node: Node) -> Floats:
+        """Return what a formula gives for each candidate; not to be changed."""
+        found = self._values.pop(node, None)
+        if found is None:
+            found = self._leaf(node.feature) if isinstance(node, Leaf) else self._operation(node)
+        self._values[node] = found
+        if len(self._values) > _KEPT:
+            self._values.popitem(last=False)
+        return found
+
+    def _leaf(self, feature: int) -> Floats:
+        column = self._features[feature]
+        size = np.abs(column) if signed(feature) else 1.0 + column if centred(feature) else column
+        return np.asarray(np.maximum(size, FLOOR))
+
+    def _operation(self, node: Operation) -> Floats:
+        parts = [self.value(part) for part in node.parts]
+        match node.kind:
+            case "product":
+                weighed = zip(parts, node.numbers, strict=True)
+                return np.asarray(np.exp(sum(power * np.log(part) for part, power in weighed)))
+            case "sum":
+                weighed = zip(parts, node.numbers, strict=True)
+                return np.asarray(sum(weight * part for part, weight in weighed))
+            case "min":
+                return np.minimum(*parts)
+            case "max":
+                return np.maximum(*parts)
+            case "geometric":
+                return np.sqrt(parts[0] * parts[1])
+            case "harmonic":
+                return 2.0 / (1.0 / parts[0] + 1.0 / parts[1])
+        (number,) = node.numbers
+        match node.kind:
+            case "blend":
+                return number * np.maximum(*parts) + (1.0 - number) * np.minimum(*parts)
+            case "log1p":
+                return np.log1p(number * parts[0])
+            case "tanh":
+                return np.tanh(number * parts[0])
+            case "saturation":
+                return parts[0] / (parts[0] + number)
+            case _:
+                return 1.0 + number * parts[0]
+
+    def over_decisions(self, values: Floats) -> Floats:
+        """Return one value per decision at each of its candidates."""
+        return np.repeat(values, self.sizes, axis=-1)

@@ -1,0 +1,181 @@
+"""Formulas fitted to decisions: their exponents by maximum likelihood, their parts one after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from bife_core.features import FEATURES
+from bife_core.generators.offline.expression import (
+    CancelledError,
+    Leaf,
+    Node,
+    Operation,
+    components,
+    join_of,
+    product,
+    settled,
+    tidy,
+    walk,
+)
+from bife_core.symbolic.columns import Columns, Floats
+from bife_core.symbolic.logit import ConditionalLogit
+
+RIDGE: Final = 1e-3
+"""Of exponents per standard deviation of a factor's logarithm within decisions."""
+
+_SCALES: Final = (0.1, 0.5, 0.9)
+"""Quantiles of a feature's values above zero, which 1 + c x and tanh(c x) are scaled by."""
+
+_TRIED: Final = 8
+"""Factors whose exponents are fitted before one is chosen, those that promise most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A formula with its numbers fitted.
+
+    Attributes
+    ----------
+    loss : float
+        Mean negative log-likelihood of the expert's choices, per decision.
+    information : float
+        The Bayesian information criterion per decision, halved: the loss, and log(n) / 2n for each number.
+    """
+
+    root: Node
+    loss: float
+    information: float
+
+    @property
+    def size(self) -> int:
+        """Features, operations and numbers of the formula."""
+        return sum(1 + len(part.numbers if isinstance(part, Operation) else ()) for part in walk(self.root))
+
+
+class Fitter:
+    """Fits formulas to decisions.
+
+    Parameters
+    ----------
+    columns : Columns
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self._logit = ConditionalLogit(columns, RIDGE)
+        self._logarithms: dict[Node, tuple[Floats, float]] = {}
+        self._path: list[Fitted] = []
+
+    def fit(self, root: Node) -> Fitted | None:
+        """Return the formula with the likeliest exponents; None if it tells no candidates apart.
+
+        The factors of a product get an exponent each; any other formula is raised to one power, which changes no
+        choice but says how sure it is of them.
+        """
+        parts = [part for part, _ in (components(root) if join_of(root) == "product" else ((root, 1.0),))]
+        known, spreads = self._known(parts)
+        telling = [i for i, spread in enumerate(spreads) if spread > 0.0]
+        if not telling:
+            return None
+        weights, _ = self._logit.fit(known[telling], np.zeros(len(telling)))
+        return self._fitted([parts[i] for i in telling], weights / spreads[telling])
+
+    def select(self, terms: int) -> list[Fitted]:
+        """Return products of one, two, ... factors: each time the factor is added that is worth most.
+
+        Every feature is offered as it is, and in shapes with scales of its own values.
+        """
+        if len(self._path) < terms:
+            self._path = self._selected(terms)
+        return self._path[:terms]
+
+    def _selected(self, terms: int) -> list[Fitted]:
+        offered = [part for feature in range(len(FEATURES)) for part in self._shapes(feature)]
+        known, spreads = self._known(offered)
+        known, offered = (
+            known[spreads > 0.0],
+            [part for part, s in zip(offered, spreads, strict=True) if s > 0.0],
+        )
+        spreads = spreads[spreads > 0.0]
+        chosen: list[int] = []
+        weights = np.zeros(0)
+        path: list[Fitted] = []
+        for _ in range(min(terms, len(offered))):
+            promise = self._promise(known, weights @ known[chosen], chosen)
+            fits = []
+            for place in np.argsort(-promise, kind="stable")[:_TRIED]:
+                tried = [*chosen, int(place)]
+                found, loss = self._logit.fit(known[tried], np.append(weights, 0.0))
+                fits.append((loss, tried, found))
+            _, chosen, weights = min(fits, key=lambda fit: fit[0])
+            fitted = self._fitted([offered[i] for i in chosen], weights / spreads[chosen])
+            if fitted is not None:
+                path.append(fitted)
+        return path
+
+    def _promise(self, known: Floats, utility: Floats, chosen: Sequence[int]) -> Floats:
+        """Return the score statistic of each column: about what the likelihood gains if it is let in."""
+        columns, likely = self.columns, self._logit.probabilities(utility)
+        slope = known @ (self._logit.target - likely)
+        expected = np.add.reduceat(known * likely, columns.starts, axis=1)
+        variance = (known * known) @ likely - (expected * expected).sum(axis=1)
+        promise = slope * slope / np.maximum(variance, 1e-9 * len(columns.starts))
+        promise[list(chosen)] = -1.0
+        return np.asarray(promise)
+
+    def _known(self, parts: Sequence[Node]) -> tuple[Floats, Floats]:
+        """Return the parts' logarithms, centred in each decision and of one scale, and that scale."""
+        pairs = [self._logarithm(part) for part in parts]
+        return np.array([values for values, _ in pairs]), np.array([spread for _, spread in pairs])
+
+    def _logarithm(self, part: Node) -> tuple[Floats, float]:
+        if part not in self._logarithms:
+            columns = self.columns
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                values = np.log(columns.value(part))
+            if not np.isfinite(values).all():
+                values = np.zeros_like(values)  # beyond what a number holds: no part of any rule
+            values -= columns.over_decisions(np.add.reduceat(values, columns.starts) / columns.sizes)
+            spread = float(values.std())
+            # What is the same for all candidates of a decision but for rounding tells nothing.
+            spread = spread if spread > 1e-9 else 0.0
+            if len(self._logarithms) >= 1024:
+                self._logarithms.clear()
+            self._logarithms[part] = (values / spread if spread else values), spread
+        return self._logarithms[part]
+
+    def _fitted(self, parts: Sequence[Node], powers: Floats) -> Fitted | None:
+        """Return the product as it is written, with numbers of two digits, and its loss as such."""
+        try:
+            root = settled(
+                product(*((part, float(power)) for part, power in zip(parts, powers, strict=True)))
+            )
+        except CancelledError:
+            return None
+        # Choices depend on ratios of exponents alone: the scale that `settled` takes out is no number of the rule.
+        weighed = zip(parts, powers, strict=True)
+        utility = sum(tidy(float(power)) * np.log(self.columns.value(part)) for part, power in weighed)
+        loss = self._logit.loss(np.asarray(utility))
+        count = len(self.columns.starts)
+        numbers = sum(len(part.numbers) for part in walk(root) if isinstance(part, Operation)) + len(
+            {part.feature for part in walk(root) if isinstance(part, Leaf)}
+        )
+        return Fitted(root, loss, loss + numbers * math.log(count) / (2.0 * count))
+
+    def _shapes(self, feature: int) -> list[Node]:
+        leaf = Leaf(feature)
+        values = self.columns.value(leaf)
+        above = values[values > values.min()]
+        if len(above) == 0:
+            return []
+        scales = dict.fromkeys(tidy(1.0 / float(np.quantile(above, share))) for share in _SCALES)
+        return [
+            leaf,
+            *(Operation("bonus", (leaf,), (scale,)) for scale in scales),
+            *(Operation("tanh", (leaf,), (scale,)) for scale in scales),
+        ]

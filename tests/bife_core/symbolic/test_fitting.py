@@ -1,0 +1,124 @@
+"""What is fitted: exponents that are known, and formulas that are found again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from bife_core.decisions.recorded import Decisions
+from bife_core.fidelity.low import low_fidelity
+from bife_core.generators.offline.expression import Leaf, Node, Operation, components, leaves, product
+from bife_core.generators.offline.writer import write
+from bife_core.rules import CompiledRule, compile_rule
+from bife_core.search.types import Fit
+from bife_core.symbolic.breeding import breed
+from bife_core.symbolic.columns import Columns
+from bife_core.symbolic.drafting import fit_rules
+from bife_core.symbolic.fitting import Fitted, Fitter
+from bife_core.symbolic.logit import ConditionalLogit
+from tests.support.planted import planted
+
+EXPERT = product((Leaf(18), 1.0), (Leaf(24), 0.5), (Leaf(48), -0.75))
+SURE = planted(200, EXPERT)
+DOUBTING = planted(400, EXPERT, doubt=0.3)
+
+
+def agreement(root: Node, decisions: Decisions) -> float:
+    rule = compile_rule(write(root))
+    assert isinstance(rule, CompiledRule)
+    return low_fidelity(rule, decisions)
+
+
+def test_newtons_method_ends_where_another_optimiser_does() -> None:
+    columns = Columns(DOUBTING)
+    logit = ConditionalLogit(columns, ridge=0.01)
+    known = np.array([np.log(columns.value(Leaf(feature))) for feature in (18, 24, 48)])
+    weights, loss = logit.fit(known, np.zeros(3))
+    other = minimize(lambda w: logit.loss(w @ known) + 0.01 * w @ w, np.zeros(3), method="BFGS")
+    np.testing.assert_allclose(weights, other.x, atol=2e-3)
+    assert loss == pytest.approx(other.fun, abs=1e-6)
+
+
+def test_ties_of_the_expert_count_alike_and_probabilities_add_up() -> None:
+    tied = planted(30, Operation("min", (Leaf(18), Leaf(18))))
+    tied = Decisions(**{**vars(tied), "scores": np.ones(tied.n_candidates)})
+    columns = Columns(tied)
+    logit = ConditionalLogit(columns, ridge=0.0)
+    np.testing.assert_allclose(logit.target, 1.0 / 12)
+    likely = logit.probabilities(1000.0 * np.log(columns.value(Leaf(24))))
+    np.testing.assert_allclose(np.add.reduceat(likely, columns.starts), 1.0)
+
+
+def test_the_exponents_of_an_expert_are_found() -> None:
+    fitted = Fitter(Columns(DOUBTING)).fit(product(*((node, 1.0) for node, _ in components(EXPERT))))
+    assert fitted is not None
+    assert dict(components(fitted.root)) == pytest.approx(dict(components(EXPERT)), rel=0.15)
+
+
+def test_the_factors_of_an_expert_are_selected_from_nothing() -> None:
+    path = Fitter(Columns(SURE)).select(3)
+    assert [len(components(fitted.root)) for fitted in path] == [1, 2, 3]
+    assert set(leaves(path[-1].root)) == {18, 24, 48}
+    assert agreement(path[-1].root, SURE) > 0.8
+    assert path[0].loss > path[1].loss > path[2].loss
+
+
+def test_a_longer_path_begins_like_a_shorter_one() -> None:
+    fitter = Fitter(Columns(DOUBTING))
+    short = fitter.select(2)
+    assert fitter.select(4)[:2] == short == fitter.select(2)
+
+
+def test_what_tells_no_candidates_apart_is_no_rule() -> None:
+    columns = DOUBTING.columns.copy()
+    columns[30] = np.repeat(np.arange(len(DOUBTING)), 12)
+    alike = Decisions(**{**vars(DOUBTING), "columns": columns})
+    fitter = Fitter(Columns(alike))
+    assert fitter.fit(Leaf(30)) is None
+    fitted = fitter.fit(product((Leaf(30), 1.0), (Leaf(18), 1.0)))
+    assert fitted is not None
+    assert leaves(fitted.root) == (18,)
+    nothing = Fitter(Columns(Decisions(**{**vars(DOUBTING), "columns": np.ones_like(columns)})))
+    assert fit_rules(nothing, Fit(terms=3, children=0), np.random.default_rng(0)) == []
+    assert fit_rules(nothing, Fit(terms=3, children=5), np.random.default_rng(0)) == []
+
+
+def test_a_number_must_be_worth_its_place() -> None:
+    fitter = Fitter(Columns(DOUBTING))
+    plain, more = fitter.fit(EXPERT), fitter.fit(product((EXPERT, 1.0), (Leaf(60), 1.0)))
+    assert plain is not None
+    assert more is not None
+    assert more.loss <= plain.loss + 1e-3
+    assert more.information > plain.information
+
+
+def test_breeding_finds_what_no_product_of_features_is() -> None:
+    expert = product((Operation("max", (Leaf(20), Leaf(21))), 1.0), (Leaf(18), 1.0))
+    fitter = Fitter(Columns(planted(300, expert, doubt=0.1)))
+    path = fitter.select(3)
+    bred = breed(fitter, path, Fit(terms=3, children=1500), 24, np.random.default_rng(1))
+    assert bred[0].information < min(fitted.information for fitted in path) - 0.05
+    assert all(np.isfinite(fitter.columns.value(fitted.root)).all() for fitted in bred)
+
+
+def test_a_seed_decides_what_is_bred_and_no_rule_is_larger_than_allowed() -> None:
+    fitter = Fitter(Columns(DOUBTING))
+
+    def made(seed: int) -> list[Fitted]:
+        return fit_rules(fitter, Fit(terms=2, children=60), np.random.default_rng(seed))
+
+    assert made(3) == made(3) != made(4)
+    assert all(len(components(fitted.root)) <= 2 for fitted in made(3))
+
+
+def test_parents_are_bred_from_and_not_given_back() -> None:
+    fitter = Fitter(Columns(DOUBTING))
+    parent = fitter.fit(EXPERT)
+    assert parent is not None
+    foreign = "def candidate_variable_score(f):\n    return 1.0 if f[18] > f[19] else f[20]\n"
+    bred = fit_rules(
+        fitter, Fit(terms=4, children=30), np.random.default_rng(0), [write(parent.root), foreign]
+    )
+    assert parent.root not in {fitted.root for fitted in bred}
+    assert bred[0].information < parent.information + 0.05

@@ -1,0 +1,52 @@
+"""A rule fitted in a worker: what the search gets, with and without decisions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bife_core.generators.offline.expression import Leaf, product
+from bife_core.rules import CompiledRule, compile_rule
+from bife_core.sandbox import InProcess, WorkerPool
+from bife_core.search.types import Fit, Sample, SampleRequest
+from bife_core.symbolic.drafting import fit_draft
+from tests.support.planted import planted
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    path = tmp_path / "decisions.parquet"
+    planted(40, product((Leaf(18), 1.0), (Leaf(24), 1.0)), doubt=0.1).save(path)
+    return path
+
+
+def request(children: int, *parents: str) -> SampleRequest:
+    shown = tuple(
+        Sample(id=f"p{i}", generation=0, operator="fit", source=source) for i, source in enumerate(parents)
+    )
+    return SampleRequest(
+        id="g01-c00",
+        generation=1,
+        operator="fit",
+        parents=shown,
+        seed=7,
+        fit=Fit(terms=2, children=children),
+    )
+
+
+def test_a_worker_fits_what_this_process_does(recorded: Path) -> None:
+    here = fit_draft(request(40), recorded, InProcess())
+    with WorkerPool(1) as pool:
+        assert fit_draft(request(40), recorded, pool) == here
+    assert here.source is not None
+    assert isinstance(compile_rule(here.source), CompiledRule)
+    assert str(here.thought).startswith("Fitted to the recorded decisions, bred: ")
+    assert (here.generator, here.attempts) == ("symbolic", ())
+
+
+def test_a_bred_child_is_another_rule_than_its_parent(recorded: Path) -> None:
+    parent = fit_draft(request(0), recorded, InProcess())
+    assert "one by one" in str(parent.thought)
+    child = fit_draft(request(40, str(parent.source)), recorded, InProcess())
+    assert child.source != parent.source
