@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import checks, config, demo, report, rules, solve, stages, track, up
+from flows.cli import checks, config, demo, export, report, rules, solve, stages, track, up
 from flows.cli.outcome import EXIT_CODES, ReportingGroup
 
 app = typer.Typer(
@@ -35,6 +35,7 @@ app.command("evolve", rich_help_panel=_DISCOVER)(stages.evolve)
 app.command("evaluate", rich_help_panel=_DISCOVER)(stages.evaluate)
 app.command("report", rich_help_panel=_DISCOVER)(report.report)
 app.command("solve", rich_help_panel=_USE)(solve.solve)
+app.command("export", rich_help_panel=_USE)(export.export)
 app.add_typer(rules.app, name="rules", rich_help_panel=_USE)
 app.command("up", rich_help_panel=_OPERATE)(up.up)
 app.command("down", rich_help_panel=_OPERATE)(up.down)

@@ -16,6 +16,7 @@ COMMANDS = (
     "evaluate",
     "report",
     "solve",
+    "export",
     "rules list",
     "rules show",
     "rules rollback",

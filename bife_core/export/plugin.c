@@ -1,0 +1,859 @@
+@HEADER@
+
+#ifdef __STRICT_ANSI__
+#define _POSIX_C_SOURCE 199309L  /* for clock_gettime */
+#endif
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifndef BIFE_NO_SCIP_HEADERS
+#include "scip/scip.h"
+#ifdef BIFE_MAIN
+#include "scip/scipdefplugins.h"
+#include "scip/scipshell.h"
+#endif
+#else
+/* Without SCIP's headers: what of its interface is called below, which is the same in SCIP 8, 9 and 10. */
+typedef struct Scip SCIP;
+typedef struct SCIP_Branchrule SCIP_BRANCHRULE;
+typedef struct SCIP_BranchruleData SCIP_BRANCHRULEDATA;
+typedef struct SCIP_Var SCIP_VAR;
+typedef struct SCIP_Col SCIP_COL;
+typedef struct SCIP_Row SCIP_ROW;
+typedef struct SCIP_Node SCIP_NODE;
+typedef struct SCIP_Param SCIP_PARAM;
+typedef double SCIP_Real;
+typedef unsigned int SCIP_Bool;
+typedef long long SCIP_Longint;
+typedef int SCIP_RETCODE;
+typedef int SCIP_RESULT;
+typedef int SCIP_LPSOLSTAT;
+typedef int SCIP_BRANCHDIR;
+enum { SCIP_NOMEMORY = -1, SCIP_OKAY = 1 };
+enum { SCIP_DIDNOTRUN = 1, SCIP_BRANCHED = 13 };
+enum { SCIP_LPSOLSTAT_OPTIMAL = 1, SCIP_LPSOLSTAT_UNBOUNDEDRAY = 3 };
+enum { SCIP_BRANCHDIR_DOWNWARDS = 0, SCIP_BRANCHDIR_UPWARDS = 1 };
+#define FALSE 0
+#define SCIP_CALL(x) do { SCIP_RETCODE code_ = (x); if( code_ != SCIP_OKAY ) return code_; } while( 0 )
+SCIP_RETCODE SCIPincludeBranchruleBasic(SCIP*, SCIP_BRANCHRULE**, const char*, const char*, int, int, SCIP_Real,
+   SCIP_BRANCHRULEDATA*);
+SCIP_RETCODE SCIPsetBranchruleExecLp(SCIP*, SCIP_BRANCHRULE*,
+   SCIP_RETCODE (*)(SCIP*, SCIP_BRANCHRULE*, SCIP_Bool, SCIP_RESULT*));
+SCIP_RETCODE SCIPsetBranchruleInitsol(SCIP*, SCIP_BRANCHRULE*, SCIP_RETCODE (*)(SCIP*, SCIP_BRANCHRULE*));
+SCIP_RETCODE SCIPsetBranchruleFree(SCIP*, SCIP_BRANCHRULE*, SCIP_RETCODE (*)(SCIP*, SCIP_BRANCHRULE*));
+SCIP_BRANCHRULE* SCIPfindBranchrule(SCIP*, const char*);
+SCIP_RETCODE SCIPsetBranchrulePriority(SCIP*, SCIP_BRANCHRULE*, int);
+SCIP_RETCODE SCIPaddRealParam(SCIP*, const char*, const char*, SCIP_Real*, SCIP_Bool, SCIP_Real, SCIP_Real, SCIP_Real,
+   SCIP_RETCODE (*)(SCIP*, SCIP_PARAM*), void*);
+SCIP_BRANCHRULEDATA* SCIPbranchruleGetData(SCIP_BRANCHRULE*);
+void SCIPbranchruleSetData(SCIP_BRANCHRULE*, SCIP_BRANCHRULEDATA*);
+SCIP_LPSOLSTAT SCIPgetLPSolstat(SCIP*);
+SCIP_Real SCIPgetSolvingTime(SCIP*);
+SCIP_RETCODE SCIPgetLPBranchCands(SCIP*, SCIP_VAR***, SCIP_Real**, SCIP_Real**, int*, int*, int*);
+SCIP_RETCODE SCIPgetPseudoBranchCands(SCIP*, SCIP_VAR***, int*, int*);
+SCIP_RETCODE SCIPbranchVar(SCIP*, SCIP_VAR*, SCIP_NODE**, SCIP_NODE**, SCIP_NODE**);
+SCIP_RETCODE SCIPgetLPColsData(SCIP*, SCIP_COL***, int*);
+SCIP_RETCODE SCIPgetLPRowsData(SCIP*, SCIP_ROW***, int*);
+SCIP_Longint SCIPgetNLPs(SCIP*);
+int SCIPgetNRuns(SCIP*);
+SCIP_Real SCIPinfinity(SCIP*);
+SCIP_Real SCIPepsilon(SCIP*);
+SCIP_Real SCIPfeasFrac(SCIP*, SCIP_Real);
+SCIP_Real SCIPgetVarPseudocost(SCIP*, SCIP_VAR*, SCIP_BRANCHDIR);
+SCIP_Real SCIPgetRowActivity(SCIP*, SCIP_ROW*);
+SCIP_COL* SCIPvarGetCol(SCIP_VAR*);
+int SCIPvarGetProbindex(SCIP_VAR*);
+SCIP_Real SCIPvarGetCutoffSum(SCIP_VAR*, SCIP_BRANCHDIR);
+SCIP_Longint SCIPvarGetNBranchings(SCIP_VAR*, SCIP_BRANCHDIR);
+int SCIPcolGetIndex(SCIP_COL*);
+SCIP_Real SCIPcolGetObj(SCIP_COL*);
+SCIP_Bool SCIPcolIsIntegral(SCIP_COL*);
+int SCIPcolGetNNonz(SCIP_COL*);
+int SCIPcolGetNLPNonz(SCIP_COL*);
+SCIP_ROW** SCIPcolGetRows(SCIP_COL*);
+SCIP_Real* SCIPcolGetVals(SCIP_COL*);
+int SCIProwGetIndex(SCIP_ROW*);
+int SCIProwGetLPPos(SCIP_ROW*);
+int SCIProwGetNNonz(SCIP_ROW*);
+int SCIProwGetNLPNonz(SCIP_ROW*);
+SCIP_COL** SCIProwGetCols(SCIP_ROW*);
+SCIP_Real* SCIProwGetVals(SCIP_ROW*);
+SCIP_Real SCIProwGetNorm(SCIP_ROW*);
+SCIP_Real SCIProwGetLhs(SCIP_ROW*);
+SCIP_Real SCIProwGetRhs(SCIP_ROW*);
+SCIP_Real SCIProwGetDualsol(SCIP_ROW*);
+#ifdef BIFE_MAIN
+SCIP_RETCODE SCIPcreate(SCIP**);
+SCIP_RETCODE SCIPfree(SCIP**);
+SCIP_RETCODE SCIPincludeDefaultPlugins(SCIP*);
+SCIP_RETCODE SCIPprocessShellArguments(SCIP*, int, char**, const char*);
+#endif
+#endif
+
+#define RULE_NAME "bife"
+#define RULE_PRIORITY 10000000  /* above every branching rule SCIP brings; those run where this one hands over */
+
+/* --- The rule: a score for one candidate from its features. --- */
+
+/* Places of the features that are read. docs/features.md of BiFE says what each means. */
+enum
+{
+@FEATURES@
+   N_FEATURES = @N_FEATURES@
+};
+
+@LIBRARY@
+
+@RULE@
+
+/* --- What is kept between two branchings. --- */
+
+//? KEPT
+/* A row of the LP: sums over its entries, as they were when it was last seen to have changed. */
+typedef struct
+{
+   SCIP_ROW* row;
+   int index;
+   int n_entries;
+   double norm;
+   double positive;       /* sum of its positive coefficients */
+   double negative;       /* sum of its negative coefficients */
+   double magnitude;      /* sum of its |coefficients| */
+//? ACTIVE_CANDIDATE_SUM
+   int* columns;          /* index of the column of each entry */
+   double* magnitudes;    /* |coefficient| of each entry */
+   int room;              /* entries there is memory for */
+//.
+} KeptRow;
+
+//.
+//? BY_ROW
+/* What candidates read of a row at the present branching. */
+typedef struct
+{
+   SCIP_Longint taken;    /* branching at which this was taken */
+   int active;            /* does the LP solution lie on one of its sides? */
+   double length;
+   double lhs;
+   double rhs;
+   double weight_2;       /* weights 2 to 4 of active rows */
+   double weight_3;
+   double weight_4;
+} PresentRow;
+
+/* The rows a candidate stands in, which stay the same as long as the LP has the same rows. */
+typedef struct
+{
+   SCIP_Longint version;  /* version of the LP this was taken from; 0 if never */
+   SCIP_COL* column;
+   int n;
+   int room;
+   int* positions;        /* LP positions of the rows */
+   double* coefficients;
+} Entries;
+
+/* Which row was seen last at an LP position. SCIP never gives an index twice. */
+typedef struct
+{
+   SCIP_ROW* row;
+   int index;
+   int n_entries;
+} Identity;
+
+//.
+//? STATIC|BY_ROW
+typedef struct
+{
+   void* items;
+   int room;
+} Buffer;
+
+//.
+struct SCIP_BranchruleData
+{
+   SCIP_Real max_share;   /* parameters of the guard */
+   SCIP_Real grace_s;
+   double spent_s;        /* CPU seconds this plugin has taken in the present solve */
+   SCIP_Longint call;     /* number of the present branching */
+   int run;               /* run and number of LPs at the last branching: a restart begins anew */
+   SCIP_Longint n_lps;
+//? STATIC|DEGREE
+   int static_taken;      /* were features of the columns taken in this solve? */
+   Buffer records;        /* by column index: N_STATIC doubles, and 1.0 if they were taken */
+   Buffer values;         /* scratch: lengths and coefficients of one column */
+   Buffer lengths;
+//.
+//? ACTIVE_CANDIDATE_SUM
+   Buffer unfixed;        /* by column index: last branching (SCIP_Longint) at which its variable was not fixed */
+//.
+//? BY_ROW
+   SCIP_ROW** lp_rows;
+   int n_lp_rows;
+   int n_known_rows;      /* rows in `identities`, -1 if they are not those of the last branching */
+   SCIP_Longint visits;   /* rows met by the candidates of the last branching, each as often as it was met */
+   SCIP_Longint version;  /* of the LP: counts how often its rows were seen to differ */
+   Buffer present;        /* by LP position: PresentRow */
+   Buffer identities;     /* by LP position: Identity */
+   Buffer entries;        /* by problem index of a variable: Entries */
+   Buffer active_rows;    /* scratch: positions of the active rows of one candidate, and |coefficients| in them */
+   Buffer active_values;
+//.
+//? KEPT
+   Buffer kept;           /* by LP position: KeptRow */
+//.
+};
+
+//? STATIC|BY_ROW
+/* Makes room for so many items; new ones are zero. Returns 0 if there is no memory. */
+static int make_room(Buffer* buffer, int wanted, size_t size)
+{
+   int room;
+   void* grown;
+   if( wanted <= buffer->room )
+      return 1;
+   room = wanted + wanted / 2 + 64;
+   grown = realloc(buffer->items, (size_t)room * size);
+   if( grown == NULL )
+      return 0;
+   memset((char*)grown + (size_t)buffer->room * size, 0, (size_t)(room - buffer->room) * size);
+   buffer->items = grown;
+   buffer->room = room;
+   return 1;
+}
+
+static void free_buffer(Buffer* buffer)
+{
+   free(buffer->items);
+   buffer->items = NULL;
+   buffer->room = 0;
+}
+
+//.
+/* Forgets all of an earlier solve, or of the run before a restart. */
+static void forget(SCIP_BRANCHRULEDATA* data)
+{
+   (void)data;
+//? ACTIVE_CANDIDATE_SUM
+   for( int i = 0; i < data->kept.room; ++i )
+   {
+      free(((KeptRow*)data->kept.items)[i].columns);
+      free(((KeptRow*)data->kept.items)[i].magnitudes);
+   }
+   free_buffer(&data->unfixed);
+//.
+//? KEPT
+   free_buffer(&data->kept);
+//.
+//? BY_ROW
+   for( int i = 0; i < data->entries.room; ++i )
+   {
+      free(((Entries*)data->entries.items)[i].positions);
+      free(((Entries*)data->entries.items)[i].coefficients);
+   }
+   free_buffer(&data->entries);
+   free_buffer(&data->present);
+   free_buffer(&data->identities);
+   free_buffer(&data->active_rows);
+   free_buffer(&data->active_values);
+   data->n_known_rows = -1;
+//.
+//? STATIC|DEGREE
+   free_buffer(&data->records);
+   free_buffer(&data->values);
+   free_buffer(&data->lengths);
+   data->static_taken = 0;
+//.
+}
+
+/* --- Features: the formulas, and what SCIP is asked for them. --- */
+
+@FORMULAS@
+
+//? STATIC|DEGREE
+enum
+{
+   OBJECTIVE_AT = 0,
+   STRUCTURE_AT = @N_OBJECTIVE@,
+   TAKEN_AT = OBJECTIVE_AT + STRUCTURE_AT + @N_STRUCTURE@,
+   N_STATIC
+};
+
+/* Takes what is known of a column once per solve, from the LP as it is now. */
+static int take_column(SCIP_BRANCHRULEDATA* data, SCIP_COL* column)
+{
+   const int index = SCIPcolGetIndex(column);
+   const int n_rows = SCIPcolGetNNonz(column);
+   SCIP_ROW** rows = SCIPcolGetRows(column);
+   SCIP_Real* coefficients = SCIPcolGetVals(column);
+   double* record;
+   double* lengths;
+   double* values;
+   int n = 0;
+   if( !make_room(&data->records, (index + 1) * N_STATIC, sizeof(double)) )
+      return 0;
+   if( !make_room(&data->lengths, n_rows, sizeof(double)) || !make_room(&data->values, n_rows, sizeof(double)) )
+      return 0;
+   record = (double*)data->records.items + (size_t)index * N_STATIC;
+   lengths = (double*)data->lengths.items;
+   values = (double*)data->values.items;
+   for( int k = 0; k < n_rows; ++k )
+   {
+      if( SCIProwGetLPPos(rows[k]) >= 0 )
+      {
+         lengths[n] = SCIProwGetNNonz(rows[k]);
+         values[n] = coefficients[k];
+         ++n;
+      }
+   }
+   record[TAKEN_AT] = 1.0;
+//? OBJECTIVE
+   objective(SCIPcolGetObj(column), record + OBJECTIVE_AT);
+//.
+//? STRUCTURE|DEGREE
+   structure(lengths, values, n, record + STRUCTURE_AT);
+//.
+   return 1;
+}
+
+/* At the first branching of a solve: takes every integer column of the LP. */
+static int take_all_columns(SCIP* scip, SCIP_BRANCHRULEDATA* data)
+{
+   SCIP_COL** columns = NULL;
+   int n = 0;
+   if( SCIPgetLPColsData(scip, &columns, &n) != SCIP_OKAY )
+      return 0;
+   for( int c = 0; c < n; ++c )
+   {
+      if( SCIPcolIsIntegral(columns[c]) && !take_column(data, columns[c]) )
+         return 0;
+   }
+   data->static_taken = 1;
+   return 1;
+}
+
+/* Returns what is known of a column, which is taken now if it was not in the LP before; NULL without memory. */
+static const double* column_record(SCIP_BRANCHRULEDATA* data, SCIP_COL* column)
+{
+   const size_t at = (size_t)SCIPcolGetIndex(column) * N_STATIC;
+   const int known = at + N_STATIC <= (size_t)data->records.room && ((double*)data->records.items)[at + TAKEN_AT] != 0.0;
+   if( !known && !take_column(data, column) )
+      return NULL;
+   return (double*)data->records.items + at;
+}
+
+//.
+//? ACTIVE_CANDIDATE_SUM
+/* Marks the columns of all integer variables that are not fixed at this node. */
+static int mark_unfixed(SCIP* scip, SCIP_BRANCHRULEDATA* data)
+{
+   SCIP_VAR** variables = NULL;
+   int n = 0;
+   if( SCIPgetPseudoBranchCands(scip, &variables, &n, NULL) != SCIP_OKAY )
+      return 0;
+   for( int v = 0; v < n; ++v )
+   {
+      SCIP_COL* column = SCIPvarGetCol(variables[v]);
+      if( column == NULL )
+         continue;
+      if( !make_room(&data->unfixed, SCIPcolGetIndex(column) + 1, sizeof(SCIP_Longint)) )
+         return 0;
+      ((SCIP_Longint*)data->unfixed.items)[SCIPcolGetIndex(column)] = data->call;
+   }
+   return 1;
+}
+
+//.
+//? KEPT
+/* Brings up to date what is kept of a row. SCIP does not change the coefficients of a row in the LP. */
+static int keep_row(SCIP_BRANCHRULEDATA* data, SCIP_ROW* row, KeptRow* kept)
+{
+   const int n = SCIProwGetNNonz(row);
+   SCIP_Real* values = SCIProwGetVals(row);
+   (void)data;
+   if( kept->row == row && kept->index == SCIProwGetIndex(row) && kept->n_entries == n
+      && kept->norm == SCIProwGetNorm(row) )
+      return 1;
+//? ACTIVE_CANDIDATE_SUM
+   if( n > kept->room )
+   {
+      int* columns = (int*)realloc(kept->columns, (size_t)n * sizeof(int));
+      if( columns != NULL )
+         kept->columns = columns;
+      double* magnitudes = (double*)realloc(kept->magnitudes, (size_t)n * sizeof(double));
+      if( magnitudes != NULL )
+         kept->magnitudes = magnitudes;
+      if( columns == NULL || magnitudes == NULL )
+         return 0;
+      kept->room = n;
+   }
+//.
+   kept->positive = 0.0;
+   kept->negative = 0.0;
+   for( int k = 0; k < n; ++k )
+   {
+      if( values[k] > 0.0 )
+         kept->positive += values[k];
+      else
+         kept->negative += values[k];
+//? ACTIVE_CANDIDATE_SUM
+      kept->columns[k] = SCIPcolGetIndex(SCIProwGetCols(row)[k]);
+      kept->magnitudes[k] = fabs(values[k]);
+//.
+   }
+   kept->magnitude = kept->positive - kept->negative;
+   kept->row = row;
+   kept->index = SCIProwGetIndex(row);
+   kept->n_entries = n;
+   kept->norm = SCIProwGetNorm(row);
+   return 1;
+}
+
+//.
+//? BY_ROW
+/* Takes what candidates read of the row at an LP position, once per branching. */
+static int take_row(SCIP* scip, SCIP_BRANCHRULEDATA* data, int position)
+{
+   SCIP_ROW* row = data->lp_rows[position];
+   PresentRow* present = (PresentRow*)data->present.items + position;
+//? KEPT
+   KeptRow* kept = (KeptRow*)data->kept.items + position;
+   if( !keep_row(data, row, kept) )
+      return 0;
+//.
+   present->taken = data->call;
+//? DEGREE
+   present->length = SCIProwGetNLPNonz(row);
+//.
+//? RHS_RATIO|ACTIVE
+   present->lhs = SCIProwGetLhs(row);
+   present->rhs = SCIProwGetRhs(row);
+//.
+//? ACTIVE
+   const double activity = SCIPgetRowActivity(scip, row);
+   const double epsilon = SCIPepsilon(scip);
+   present->active = fabs(activity - present->rhs) <= epsilon || fabs(activity - present->lhs) <= epsilon;
+   if( !present->active )
+      return 1;
+//? ACTIVE_DUAL
+   present->weight_4 = fabs(SCIProwGetDualsol(row));
+//.
+//? ACTIVE_ROW_SUM
+   present->weight_2 = weight_from_sum(kept->magnitude);
+//.
+//? ACTIVE_CANDIDATE_SUM
+   double total = 0.0;
+   for( int k = 0; k < kept->n_entries; ++k )
+   {
+      const int column = kept->columns[k];
+      if( column < data->unfixed.room && ((SCIP_Longint*)data->unfixed.items)[column] == data->call )
+         total += kept->magnitudes[k];
+   }
+   present->weight_3 = weight_from_sum(total);
+//.
+//.
+   (void)scip;
+   return 1;
+}
+
+/* Takes all rows of the LP, and sees whether they are those of the last branching. */
+static int take_all_rows(SCIP* scip, SCIP_BRANCHRULEDATA* data)
+{
+   int same = data->n_known_rows == data->n_lp_rows;
+   if( !make_room(&data->identities, data->n_lp_rows, sizeof(Identity)) )
+      return 0;
+   for( int position = 0; position < data->n_lp_rows; ++position )
+   {
+      SCIP_ROW* row = data->lp_rows[position];
+      Identity* seen = (Identity*)data->identities.items + position;
+      const int index = SCIProwGetIndex(row);
+      const int n_entries = SCIProwGetNNonz(row);
+      same = same && seen->row == row && seen->index == index && seen->n_entries == n_entries;
+      seen->row = row;
+      seen->index = index;
+      seen->n_entries = n_entries;
+      if( !take_row(scip, data, position) )
+         return 0;
+   }
+   if( !same )
+      ++data->version;
+   data->n_known_rows = data->n_lp_rows;
+   return 1;
+}
+
+/* Returns the rows a variable stands in; NULL without memory. */
+static Entries* entries_of(SCIP_BRANCHRULEDATA* data, SCIP_VAR* variable, SCIP_COL* column)
+{
+   const int index = SCIPvarGetProbindex(variable);
+   SCIP_ROW** rows = SCIPcolGetRows(column);
+   SCIP_Real* values = SCIPcolGetVals(column);
+   const int n_rows = SCIPcolGetNLPNonz(column);  /* SCIP keeps the rows that are in the LP first */
+   Entries* entries;
+   if( !make_room(&data->entries, index + 1, sizeof(Entries)) )
+      return NULL;
+   entries = (Entries*)data->entries.items + index;
+   if( entries->version == data->version && entries->column == column )
+      return entries;
+   if( n_rows > entries->room )
+   {
+      int* positions = (int*)realloc(entries->positions, (size_t)n_rows * sizeof(int));
+      if( positions != NULL )
+         entries->positions = positions;
+      double* coefficients = (double*)realloc(entries->coefficients, (size_t)n_rows * sizeof(double));
+      if( coefficients != NULL )
+         entries->coefficients = coefficients;
+      if( positions == NULL || coefficients == NULL )
+         return NULL;
+      entries->room = n_rows;
+   }
+   entries->n = 0;
+   for( int k = 0; k < n_rows; ++k )
+   {
+      const int position = SCIProwGetLPPos(rows[k]);
+      if( position < 0 )
+         continue;
+      entries->positions[entries->n] = position;
+      entries->coefficients[entries->n] = values[k];
+      ++entries->n;
+   }
+   entries->version = data->version;
+   entries->column = column;
+   return entries;
+}
+
+//? ACTIVE
+/* One weighting over a candidate's active rows: sums, mean, standard deviation, smallest, largest. */
+static void active(const SCIP_BRANCHRULEDATA* data, int n, int weighting, double* out)
+{
+   const PresentRow* present = (const PresentRow*)data->present.items;
+   const int* positions = (const int*)data->active_rows.items;
+   const double* magnitudes = (const double*)data->active_values.items;
+   double sums[] = @NO_SUMS@;
+   double values[] = @NO_VALUES@;
+   for( int k = 0; k < n; ++k )
+   {
+      const PresentRow* row = present + positions[k];
+      const double weight = weighting == 1 ? 1.0
+         : weighting == 2 ? row->weight_2 : weighting == 3 ? row->weight_3 : row->weight_4;
+      add_active(sums, weight, magnitudes[k], sums);
+//? SPREAD
+      add_value(values, weight * magnitudes[k], values);
+//.
+   }
+   memcpy(out, sums, sizeof(sums));
+//? SPREAD
+   spread(values, out + sizeof(sums) / sizeof(*sums));
+//.
+   (void)values;
+}
+
+//.
+/* Computes the features of a candidate that are folded over its rows. */
+static int features_by_row(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR* variable, SCIP_COL* column,
+   const double* record, double* f)
+{
+   const Entries* entries = entries_of(data, variable, column);
+   double values[@ROOM@];
+//? ACTIVE
+   int n_active = 0;
+//.
+//? DEGREE
+   double lengths[] = @NO_VALUES@;
+//.
+//? RHS_RATIO
+   const double infinity = SCIPinfinity(scip);
+   double ratios[] = @NO_RATIOS@;
+//.
+//? ONE_TO_ALL
+   double shares[] = @NO_SHARES@;
+//.
+   (void)record;
+   if( entries == NULL )
+      return 0;
+   data->visits += entries->n;
+//? ACTIVE
+   if( !make_room(&data->active_rows, entries->n, sizeof(int))
+      || !make_room(&data->active_values, entries->n, sizeof(double)) )
+      return 0;
+//.
+   for( int k = 0; k < entries->n; ++k )
+   {
+      const int position = entries->positions[k];
+      const PresentRow* row = (const PresentRow*)data->present.items + position;
+      const double value = entries->coefficients[k];
+      if( row->taken != data->call && !take_row(scip, data, position) )
+         return 0;
+//? DEGREE
+      add_value(lengths, row->length, lengths);
+//.
+//? RHS_RATIO
+      if( row->rhs < infinity )
+         add_side(ratios, value, row->rhs, ratios);
+      if( row->lhs > -infinity )
+         add_side(ratios, -value, -row->lhs, ratios);
+//.
+//? ONE_TO_ALL
+      const KeptRow* kept = (const KeptRow*)data->kept.items + position;
+      add_share(shares, value, kept->positive, kept->negative, shares);
+//.
+//? ACTIVE
+      if( row->active )
+      {
+         ((int*)data->active_rows.items)[n_active] = position;
+         ((double*)data->active_values.items)[n_active] = fabs(value);
+         ++n_active;
+      }
+//.
+      (void)value;
+   }
+//? DEGREE
+   spread(lengths, values);
+   degree(values, record[STRUCTURE_AT + @ROOT_MEAN@], record[STRUCTURE_AT + @ROOT_MIN@], record[STRUCTURE_AT + @ROOT_MAX@], values);
+@WRITE:DEGREE:values@
+//.
+//? RHS_RATIO
+@WRITE:RHS_RATIO:ratios@
+//.
+//? ONE_TO_ALL
+@WRITE:ONE_TO_ALL:shares@
+//.
+//? ACTIVE_UNIT
+   active(data, n_active, 1, values);
+@WRITE:ACTIVE_UNIT:values@
+//.
+//? ACTIVE_ROW_SUM
+   active(data, n_active, 2, values);
+@WRITE:ACTIVE_ROW_SUM:values@
+//.
+//? ACTIVE_CANDIDATE_SUM
+   active(data, n_active, 3, values);
+@WRITE:ACTIVE_CANDIDATE_SUM:values@
+//.
+//? ACTIVE_DUAL
+   active(data, n_active, 4, values);
+@WRITE:ACTIVE_DUAL:values@
+//.
+   (void)values;
+   return 1;
+}
+
+//.
+/* Prepares the features of all candidates of this branching. Returns 0 without memory. */
+static int begin_branching(SCIP* scip, SCIP_BRANCHRULEDATA* data)
+{
+   const int run = SCIPgetNRuns(scip);
+   const SCIP_Longint n_lps = SCIPgetNLPs(scip);
+   if( run != data->run || n_lps < data->n_lps )
+      forget(data);
+   data->run = run;
+   data->n_lps = n_lps;
+   ++data->call;
+//? STATIC|DEGREE
+   if( !data->static_taken && !take_all_columns(scip, data) )
+      return 0;
+//.
+//? ACTIVE_CANDIDATE_SUM
+   if( !mark_unfixed(scip, data) )
+      return 0;
+//.
+//? BY_ROW
+   if( SCIPgetLPRowsData(scip, &data->lp_rows, &data->n_lp_rows) != SCIP_OKAY )
+      return 0;
+   if( !make_room(&data->present, data->n_lp_rows, sizeof(PresentRow)) )
+      return 0;
+//? KEPT
+   if( !make_room(&data->kept, data->n_lp_rows, sizeof(KeptRow)) )
+      return 0;
+//.
+   /* Where candidates will meet most rows anyway, all are taken in order: only then can they be seen to be the same. */
+   if( 2 * data->visits > data->n_lp_rows )
+   {
+      if( !take_all_rows(scip, data) )
+         return 0;
+   }
+   else
+   {
+      ++data->version;
+      data->n_known_rows = -1;
+   }
+   data->visits = 0;
+//.
+   return 1;
+}
+
+/* Computes the features of one candidate; `value` is its value in the LP solution. Returns 0 without memory. */
+static int features_of(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR* variable, double value, double* f)
+{
+   SCIP_COL* column = SCIPvarGetCol(variable);
+   const double* record = NULL;
+   const double fraction = SCIPfeasFrac(scip, value);
+   double values[@ROOM@];
+   (void)data, (void)column, (void)record, (void)fraction, (void)values;
+//? STATIC|DEGREE
+   record = column_record(data, column);
+   if( record == NULL )
+      return 0;
+//.
+//? OBJECTIVE
+@WRITE:OBJECTIVE:record + OBJECTIVE_AT@
+//.
+//? STRUCTURE
+@WRITE:STRUCTURE:record + STRUCTURE_AT@
+//.
+//? FRACTIONALITY
+   fractionality(fraction, values);
+@WRITE:FRACTIONALITY:values@
+//.
+//? PSEUDOCOST
+   pseudocost(fraction, SCIPgetVarPseudocost(scip, variable, SCIP_BRANCHDIR_UPWARDS),
+      SCIPgetVarPseudocost(scip, variable, SCIP_BRANCHDIR_DOWNWARDS), values);
+@WRITE:PSEUDOCOST:values@
+//.
+//? CUTOFF
+   cutoff(SCIPvarGetCutoffSum(variable, SCIP_BRANCHDIR_UPWARDS), SCIPvarGetCutoffSum(variable, SCIP_BRANCHDIR_DOWNWARDS),
+      SCIPvarGetNBranchings(variable, SCIP_BRANCHDIR_UPWARDS), SCIPvarGetNBranchings(variable, SCIP_BRANCHDIR_DOWNWARDS),
+      values);
+@WRITE:CUTOFF:values@
+//.
+//? BY_ROW
+   return features_by_row(scip, data, variable, column, record, f);
+//.
+//? !BY_ROW
+   return 1;
+//.
+}
+
+/* --- What SCIP calls. --- */
+
+static double cpu_seconds(void)
+{
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+   struct timespec now;
+   if( clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0 )
+      return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+#endif
+   return (double)clock() / CLOCKS_PER_SEC;
+}
+
+/* Returns the place of the candidate with the highest score, the first of several; -1 if no score can be used. */
+static int best_candidate(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR** candidates, const SCIP_Real* solution, int n)
+{
+   const int only_finite = data->max_share > 0.0;
+   double highest = -INFINITY;
+   int best = -1;
+   int finite = 0;
+   if( !begin_branching(scip, data) )
+      return -1;
+   for( int c = 0; c < n; ++c )
+   {
+      double f[N_FEATURES];
+      double own;
+      if( !features_of(scip, data, candidates[c], solution[c], f) )
+         return -1;
+@SCORE@
+      finite = finite || isfinite(own);
+      if( own > highest )  /* never for NaN */
+      {
+         highest = own;
+         best = c;
+      }
+   }
+   return only_finite && !finite ? -1 : best;
+}
+
+/* Branches on the candidate the rule scores highest. Where it cannot decide, SCIP's next branching rule does. */
+static SCIP_RETCODE branch_on_lp(SCIP* scip, SCIP_BRANCHRULE* branchrule, SCIP_Bool allow_constraints,
+   SCIP_RESULT* result)
+{
+   SCIP_BRANCHRULEDATA* data = SCIPbranchruleGetData(branchrule);
+   SCIP_VAR** candidates = NULL;
+   SCIP_Real* solution = NULL;
+   int n_all = 0;
+   int n = 0;
+   int best;
+   double started;
+   const SCIP_LPSOLSTAT status = SCIPgetLPSolstat(scip);
+   (void)allow_constraints;
+   *result = SCIP_DIDNOTRUN;
+   if( data->max_share > 0.0 && data->spent_s > data->grace_s )
+   {
+      const double elapsed = SCIPgetSolvingTime(scip);
+      if( elapsed > 0.0 && data->spent_s > data->max_share * elapsed )
+         return SCIP_OKAY;
+   }
+   if( status != SCIP_LPSOLSTAT_OPTIMAL && status != SCIP_LPSOLSTAT_UNBOUNDEDRAY )
+      return SCIP_OKAY;
+   started = cpu_seconds();
+   /* Of candidates with branching priorities set by the user, only those of the highest, which come first. */
+   SCIP_CALL( SCIPgetLPBranchCands(scip, &candidates, &solution, NULL, &n_all, &n, NULL) );
+   best = best_candidate(scip, data, candidates, solution, n);
+   if( best >= 0 )
+   {
+      SCIP_CALL( SCIPbranchVar(scip, candidates[best], NULL, NULL, NULL) );
+      *result = SCIP_BRANCHED;
+   }
+   data->spent_s += cpu_seconds() - started;
+   return SCIP_OKAY;
+}
+
+static SCIP_RETCODE begin_solve(SCIP* scip, SCIP_BRANCHRULE* branchrule)
+{
+   SCIP_BRANCHRULEDATA* data = SCIPbranchruleGetData(branchrule);
+   forget(data);
+   if( SCIPgetNRuns(scip) <= 1 )  /* not after a restart, where the solve goes on */
+      data->spent_s = 0.0;
+   return SCIP_OKAY;
+}
+
+static SCIP_RETCODE free_rule(SCIP* scip, SCIP_BRANCHRULE* branchrule)
+{
+   SCIP_BRANCHRULEDATA* data = SCIPbranchruleGetData(branchrule);
+   (void)scip;
+   forget(data);
+   free(data);
+   SCIPbranchruleSetData(branchrule, NULL);
+   return SCIP_OKAY;
+}
+
+/** Includes the branching rule in SCIP, once, after SCIP's default plugins and before the solve. */
+#ifdef __GNUC__
+__attribute__((visibility("default")))
+#endif
+SCIP_RETCODE SCIPincludeBranchruleBife(SCIP* scip)
+{
+   SCIP_BRANCHRULEDATA* data = (SCIP_BRANCHRULEDATA*)calloc(1, sizeof(SCIP_BRANCHRULEDATA));
+   SCIP_BRANCHRULE* branchrule = NULL;
+   SCIP_BRANCHRULE* fallback = SCIPfindBranchrule(scip, "relpscost");
+   if( data == NULL )
+      return SCIP_NOMEMORY;
+   forget(data);
+   SCIP_CALL( SCIPincludeBranchruleBasic(scip, &branchrule, RULE_NAME, @DESCRIPTION@, RULE_PRIORITY, -1, 1.0, data) );
+   SCIP_CALL( SCIPsetBranchruleExecLp(scip, branchrule, branch_on_lp) );
+   SCIP_CALL( SCIPsetBranchruleInitsol(scip, branchrule, begin_solve) );
+   SCIP_CALL( SCIPsetBranchruleFree(scip, branchrule, free_rule) );
+   SCIP_CALL( SCIPaddRealParam(scip, "branching/" RULE_NAME "/maxshare",
+         "guard: share of the solving time features and rule may take; 0 for no guard", &data->max_share, FALSE, @SHARE@,
+         0.0, 1.0, NULL, NULL) );
+   SCIP_CALL( SCIPaddRealParam(scip, "branching/" RULE_NAME "/grace",
+         "guard: seconds they may take in any case", &data->grace_s, FALSE, @GRACE@, 0.0, 1e20, NULL, NULL) );
+   if( fallback != NULL )
+      SCIP_CALL( SCIPsetBranchrulePriority(scip, fallback, RULE_PRIORITY - 1) );
+   return SCIP_OKAY;
+}
+
+#ifdef BIFE_MAIN
+/* SCIP's command line with this rule in charge of branching. */
+int main(int argc, char** argv)
+{
+   SCIP* scip = NULL;
+   SCIP_CALL( SCIPcreate(&scip) );
+   SCIP_CALL( SCIPincludeDefaultPlugins(scip) );
+   SCIP_CALL( SCIPincludeBranchruleBife(scip) );
+   SCIP_CALL( SCIPprocessShellArguments(scip, argc, argv, "scip.set") );
+   SCIP_CALL( SCIPfree(&scip) );
+   return 0;
+}
+#endif

@@ -1,0 +1,252 @@
+"""A rule as one C file: a branching-rule plugin for SCIP 8 to 10 with just the features the rule reads.
+
+`plugin.c` is what does not depend on the rule: how SCIP is asked, what is kept between branchings (as
+`bife_core.scip.compiled` does, to the bit), the guard. Between ``//? A|B`` and ``//.`` stands what is needed if one of
+the named groups of features is read, ``!`` meaning none of them; ``@NAME@`` is put in. Formulas of features and the
+rule itself are made from their Python.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import Any, Final
+
+from bife_core.errors import RuleError
+from bife_core.export.clang import library, number
+from bife_core.export.expressions import feature_constant
+from bife_core.export.formulas import formula_in_c
+from bife_core.export.functions import rule_in_c
+from bife_core.features import (
+    FEATURES,
+    GROUPS,
+    N_FEATURES,
+    Group,
+    active_rows,
+    candidates,
+    columns,
+    groups_of,
+    rows,
+)
+from bife_core.rules import Rejection, rule_source
+from bife_core.rules.checked import CheckedRule, check_source
+from bife_core.scip.guard import Guard
+
+INCLUDE_FUNCTION: Final = "SCIPincludeBranchruleBife"
+"""What the C file defines for others to call."""
+
+COMPILE_COMMAND: Final = (
+    "cc -std=c99 -O2 -fPIC -shared -ffp-contract=off -fwrapv -I$SCIP/include {c} -o {so} -lm"
+)
+"""How a person compiles it; the flags keep the arithmetic that of the rule as BiFE runs it."""
+
+_FORMULAS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
+    ("OBJECTIVE", columns.objective),
+    ("STRUCTURE|DEGREE", columns.structure),
+    ("FRACTIONALITY", candidates.fractionality),
+    ("PSEUDOCOST", candidates.pseudocost),
+    ("CUTOFF", candidates.cutoff),
+    ("DEGREE|SPREAD", rows.add_value),
+    ("DEGREE|SPREAD", rows.spread),
+    ("DEGREE", rows.degree),
+    ("RHS_RATIO", rows.add_side),
+    ("ONE_TO_ALL", rows.add_share),
+    ("ACTIVE", active_rows.add_active),
+    ("ACTIVE_ROW_SUM|ACTIVE_CANDIDATE_SUM", active_rows.weight_from_sum),
+)
+"""Formulas by the groups that need them."""
+
+
+def export_c(ref: str) -> str:
+    """Return the C file of a rule.
+
+    Parameters
+    ----------
+    ref : str
+        A Python file, the name of a reference rule, or what a registered resolver takes (`load_rule`).
+
+    Returns
+    -------
+    str
+        C99 text.
+
+    Raises
+    ------
+    RuleError
+        If there is no such rule, it is no allowed rule, or it says something that has no counterpart in C.
+
+    Examples
+    --------
+    >>> "SCIPincludeBranchruleBife" in export_c("paper_ca")
+    True
+    """
+    name, source = rule_source(ref)
+    rule = check_source(source)
+    if isinstance(rule, Rejection):
+        raise RuleError(f"{ref} is not a usable rule: {rule.reason}")
+    return _filled(name, source, rule)
+
+
+def _filled(name: str, source: str, rule: CheckedRule) -> str:
+    features = frozenset(range(N_FEATURES)) if rule.features is None else rule.features
+    groups = groups_of(features)
+    known = _conditions(groups, features)
+    template = files("bife_core.export").joinpath("plugin.c").read_text(encoding="utf-8")
+    program = rule_in_c(rule.functions)
+    unknown = [group.name for group in groups if f"@WRITE:{group.name.upper()}:" not in template]
+    if unknown:
+        raise RuleError(
+            f"{name} reads {unknown[0]}, a group of features that bife_core/export/plugin.c lacks."
+        )
+    formulas = [formula_in_c(formula) for needed, formula in _FORMULAS if _holds(needed, known)]
+    uses = program.uses.union(*(used for _, used in formulas))
+    read = sorted(features)
+    structure = _members(columns.STRUCTURE)
+    guard = Guard()
+    text = {
+        "HEADER": _header(name, source, rule),
+        "FEATURES": "\n".join(f"   {feature_constant(i)} = {i},  /* {FEATURES[i].meaning} */" for i in read),
+        "N_FEATURES": str(N_FEATURES),
+        "LIBRARY": library(uses),
+        "RULE": program.text,
+        "FORMULAS": "\n\n".join(formula for formula, _ in formulas),
+        "N_OBJECTIVE": str(len(_members(columns.OBJECTIVE))),
+        "N_STRUCTURE": str(len(structure)),
+        "ROOM": str(max(len(_members(group)) for group in GROUPS)),
+        "NO_VALUES": _initial(rows.NO_VALUES),
+        "NO_RATIOS": _initial(rows.NO_RATIOS),
+        "NO_SHARES": _initial(rows.NO_SHARES),
+        "NO_SUMS": _initial(active_rows.NO_SUMS),
+        "SCORE": _SCORE_OR_FAIL if program.may_fail else "      own = score(f);",
+        "DESCRIPTION": _c_string(f"BiFE rule {name}"),
+        "SHARE": number(guard.max_share).text,
+        "GRACE": number(guard.grace_s).text,
+    }
+    for root in ("mean", "min", "max"):
+        text[f"ROOT_{root.upper()}"] = str(structure.index(f"rows_deg_{root}"))
+
+    def put_in(match: re.Match[str]) -> str:
+        word, _, rest = match[1].partition(":")
+        if word != "WRITE":
+            return text[word]
+        group, _, values = rest.partition(":")
+        return _writes(group, values, features)
+
+    filled = re.sub(r"@([A-Z_]+(?::[^@\n]+)?)@", put_in, _chosen(template, known))
+    return re.sub(r"\n{3,}", "\n\n", filled)
+
+
+_SCORE_OR_FAIL: Final = """\
+      int failed = 0;
+      own = score(f, &failed);
+      if( failed )
+         return -1;"""
+
+
+def _conditions(groups: Iterable[Group], features: frozenset[int]) -> frozenset[str]:
+    """Return the names under which `plugin.c` asks what is needed."""
+    read = set(groups)
+    found = {group.name.upper() for group in read}
+    if any(group.cost == "solve" for group in read):
+        found.add("STATIC")
+    if any(group.cost in ("row", "entry") for group in read):
+        found.add("BY_ROW")
+    if any(group.cost == "entry" for group in read):
+        found.add("KEPT")
+    if read & {active_rows.UNIT, active_rows.ROW_SUM, active_rows.CANDIDATE_SUM, active_rows.DUAL}:
+        found.add("ACTIVE")
+    if any(feature.index in features for feature in active_rows.COSTLY):
+        found.add("SPREAD")
+    return frozenset(found)
+
+
+def _holds(condition: str, known: frozenset[str]) -> bool:
+    if condition.startswith("!"):
+        return not _holds(condition[1:], known)
+    return not known.isdisjoint(condition.split("|"))
+
+
+def _chosen(template: str, known: frozenset[str]) -> str:
+    """Return the lines of a template whose conditions hold."""
+    kept, stack = [], [True]
+    for line in template.splitlines():
+        if line.startswith("//? "):
+            stack.append(stack[-1] and _holds(line[4:].strip(), known))
+        elif line == "//.":
+            stack.pop()
+        elif stack[-1]:
+            kept.append(line)
+    return "\n".join(kept) + "\n"
+
+
+def _members(group: Group) -> list[str]:
+    """Return the names of a group's features in the order in which its formula returns them."""
+    parts = (columns, candidates, rows, active_rows)
+    return [feature.name for part in parts for feature in part.FEATURES if feature.group == group]
+
+
+def _writes(group: str, values: str, features: frozenset[int]) -> str:
+    (found,) = (one for one in GROUPS if one.name.upper() == group)
+    read = {FEATURES[index].name for index in features}
+    base = values if values.isidentifier() else f"({values})"
+    return "\n".join(
+        f"   f[{name.upper()}] = {base}[{place}];"
+        for place, name in enumerate(_members(found))
+        if name in read
+    )
+
+
+def _initial(values: tuple[float, ...]) -> str:
+    return f"{{{', '.join(number(value).text for value in values)}}}"
+
+
+def _c_string(text: str) -> str:
+    plain = "".join(c if c.isascii() and c.isprintable() else "?" for c in text)
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _header(name: str, source: str, rule: CheckedRule) -> str:
+    try:
+        made_by = f"BiFE {version('bife')}"
+    except PackageNotFoundError:
+        made_by = "BiFE"
+    reads = (
+        "all features, some at computed places" if rule.features is None else f"{len(rule.features)} features"
+    )
+    command = COMPILE_COMMAND.format(c="rule.c", so="rule.so")
+    program = command.replace("-fPIC -shared ", "-DBIFE_MAIN ").replace("rule.so", "scip-with-rule")
+    lines = f"""\
+A branching rule for SCIP 8 to 10, written by {made_by}.
+
+Rule:  {name}
+Hash:  {rule.sha}
+Reads: {reads}
+
+Compile, where $SCIP is the folder SCIP is installed in:
+
+   {command}
+
+Use, after SCIP's default plugins were included and before the solve:
+
+   SCIP_RETCODE {INCLUDE_FUNCTION}(SCIP* scip);      (extern "C" in C++)
+
+Or make a program of it, SCIP's own command line with this rule in charge of branching:
+
+   {program.removesuffix(" -lm")} -L$SCIP/lib -lscip -lm
+
+Without SCIP's headers, add -DBIFE_NO_SCIP_HEADERS.
+
+The rule is asked at every node whose LP solution is branched on, and the candidate with the highest score is branched
+on, the first of several. SCIP's next branching rule takes over where no score is above minus infinity, where the rule
+fails on a candidate, or where there is no memory for the features. With the guard, which is on unless
+branching/bife/maxshare is 0, that is reliability pseudocost branching (relpscost), and it takes over too where no score
+is finite, and while features and rule have taken more than maxshare of the solving time and more than
+branching/bife/grace seconds. A rule that never returns cannot be stopped.
+
+What is not the rule is part of BiFE and under the Apache License 2.0. The rule is its author's:
+
+""" + source.strip("\n")
+    safe = lines.replace("*/", "* /").replace("/*", "/ *").replace("\r", "")
+    return "\n".join(("/*", *(f" * {line}".rstrip() for line in safe.split("\n")), " */"))

@@ -1,0 +1,191 @@
+"""An exported rule branches as the native one does, node for node, and hands over where it must."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyscipopt
+import pytest
+
+from bife_core import FeatureExtractor
+from bife_core.benchmarks.base import Instance
+from bife_core.errors import RuleError
+from bife_core.export import ExportError, build, export_c
+from bife_core.export.building import compiler
+from bife_core.features import FEATURES, N_FEATURES
+from bife_core.rules import REFERENCE_RULES
+from bife_core.scip.branching import attach
+from bife_core.scip.libscip import scip_address
+from bife_core.scip.reading import read_model
+from bife_core.scip.solving import SolveSettings, apply
+from tests.bife_core.scip.test_extractor import AtEachBranching
+from tests.support.exported import ALL_FEATURES, branchings, exported, include, load
+
+needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C compiler here")
+
+
+SHOW_FEATURES = """
+int show_features(SCIP* scip, double* out)
+{
+   SCIP_BRANCHRULEDATA* data = SCIPbranchruleGetData(SCIPfindBranchrule(scip, RULE_NAME));
+   SCIP_VAR** candidates;
+   SCIP_Real* solution;
+   int n;
+   if( SCIPgetLPBranchCands(scip, &candidates, &solution, NULL, &n, NULL, NULL) != SCIP_OKAY )
+      return -1;
+   if( !begin_branching(scip, data) )
+      return -1;
+   for( int c = 0; c < n; ++c )
+      if( !features_of(scip, data, candidates[c], solution[c], out + N_FEATURES * c) )
+         return -1;
+   return n;
+}
+"""
+
+
+@pytest.fixture
+def all_features(tmp_path: Path) -> str:
+    path = tmp_path / "all_features.py"
+    path.write_text(ALL_FEATURES, encoding="utf-8")
+    return str(path)
+
+
+def assert_same_tree(path: Path, rule: str, folder: Path, **settings: Any) -> None:
+    native = branchings(path, lambda model: attach(model, rule), **settings)
+    assert len(native) > 3
+    assert branchings(path, exported(rule, folder), **settings) == native
+
+
+@needs_compiler
+@pytest.mark.parametrize("family", ["cauctions", "setcover", "indset"])
+def test_every_feature_is_that_of_the_kernel(
+    family: str, all_features: str, golden_dir: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "shown.c"
+    source.write_text(export_c(all_features) + SHOW_FEATURES, encoding="utf-8")
+    code = load(source)
+    code.show_features.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    extractor: list[FeatureExtractor] = []
+
+    def compare(model: pyscipopt.Model) -> None:
+        if not extractor:
+            extractor.append(FeatureExtractor(model))
+        _, expected = extractor[0].extract()
+        found = np.full((len(expected), N_FEATURES), np.nan)
+        assert code.show_features(scip_address(model), found.ctypes.data) == len(expected)
+        for feature in FEATURES:
+            np.testing.assert_array_equal(
+                found[:, feature.index], expected[:, feature.index], err_msg=feature.name
+            )
+
+    model = read_model(golden_dir / f"{family}_0.mps.gz")
+    apply(SolveSettings(params={"separating/poolfreq": 1, "separating/maxrounds": 2}), model)
+    rule = AtEachBranching(compare, 12)
+    model.includeBranchrule(rule, "visit", "", 20_000_000, -1, 1.0)
+    include(code, model)
+    model.optimize()
+    if rule.error is not None:
+        raise rule.error
+    assert rule.calls > 3
+
+
+@needs_compiler
+def test_the_tree_is_the_native_one(
+    all_features: str, tiny_auctions: list[Instance], golden_dir: Path, tmp_path: Path
+) -> None:
+    for rule in ("paper_ca", "khalil_weighted", "tuned_cfl", all_features):
+        assert_same_tree(tiny_auctions[0].path, rule, tmp_path)
+    assert_same_tree(golden_dir / "setcover_0.mps.gz", all_features, tmp_path, node_limit=40)
+
+
+@needs_compiler
+def test_the_tree_is_the_native_one_with_cuts_everywhere_and_restarts(
+    all_features: str, golden_dir: Path, tmp_path: Path
+) -> None:
+    settings = {"node_limit": 60, "cuts": "default", "restarts": True}
+    assert_same_tree(golden_dir / "indset_0.mps.gz", all_features, tmp_path, **settings)
+
+
+@needs_compiler
+@pytest.mark.long
+@pytest.mark.parametrize("rule", [*REFERENCE_RULES, "all"])
+def test_all_rules_on_all_models(rule: str, all_features: str, golden_dir: Path, tmp_path: Path) -> None:
+    models = [*sorted(golden_dir.glob("*.mps.gz"))]
+    for path in models:
+        assert_same_tree(path, all_features if rule == "all" else rule, tmp_path, node_limit=100)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "body", ["return float('nan')", "return float('-inf')", "return f[int(f[3]) + 1000]"]
+)
+def test_where_the_rule_cannot_decide_scip_branches(
+    body: str, tiny_auctions: list[Instance], tmp_path: Path
+) -> None:
+    path = tmp_path / "undecided.py"
+    path.write_text(f"def candidate_variable_score(f):\n    {body}\n", encoding="utf-8")
+    alone = branchings(tiny_auctions[0].path, lambda model: None)
+    assert branchings(tiny_auctions[0].path, exported(str(path), tmp_path)) == alone
+
+
+@needs_compiler
+def test_the_guard_wants_a_finite_score_and_can_be_turned_off(
+    tiny_auctions: list[Instance], tmp_path: Path
+) -> None:
+    path = tmp_path / "infinite.py"
+    path.write_text("def candidate_variable_score(f):\n    return float('inf')\n", encoding="utf-8")
+    put = exported(str(path), tmp_path)
+
+    def guarded(model: pyscipopt.Model) -> None:
+        put(model)
+        model.setParam("branching/bife/maxshare", 1.0)
+
+    rpb = branchings(tiny_auctions[0].path, lambda model: None)
+    assert branchings(tiny_auctions[0].path, guarded) == rpb
+    assert branchings(tiny_auctions[0].path, put) != rpb
+
+
+def test_only_what_the_rule_reads_is_in_the_file() -> None:
+    text = export_c("pseudocost_product")
+    assert "SCIPgetVarPseudocost(scip, variable" in text
+    assert "features_by_row" not in text
+    assert "take_column" not in text
+    assert "def candidate_variable_score" in text
+    assert "@" not in text.partition("#define RULE_NAME")[2]
+
+
+def test_a_rule_cannot_end_the_comment_it_stands_in(tmp_path: Path) -> None:
+    path = tmp_path / "odd.py"
+    path.write_text('def candidate_variable_score(f):\n    """*/ int x; /*"""\n    return f[18]\n')
+    text = export_c(str(path))
+    assert text.index("*/") > text.index("return f[18]")
+
+
+def test_what_is_no_rule_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "none.py"
+    path.write_text("def candidate_variable_score(f):\n    return open('x')\n", encoding="utf-8")
+    with pytest.raises(RuleError, match="not a usable rule"):
+        export_c(str(path))
+
+
+def test_without_a_compiler_or_headers_the_sentence_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "rule.c"
+    source.write_text("int x;\n")
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(ExportError, match="No C compiler was found"):
+        build(source, tmp_path / "rule.so")
+
+
+@needs_compiler
+def test_what_the_compiler_says_is_handed_on(tmp_path: Path) -> None:
+    source = tmp_path / "rule.c"
+    source.write_text("int x = ;\n")
+    with pytest.raises(ExportError, match="expected expression"):
+        build(source, tmp_path / "rule.so")
+    with pytest.raises(ExportError, match="holds no include/scip"):
+        build(source, tmp_path / "rule.so", tmp_path)

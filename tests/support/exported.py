@@ -1,0 +1,84 @@
+"""Rules out of Python, loaded into the SCIP of this process."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyscipopt
+
+from bife_core.export import INCLUDE_FUNCTION, build, export_c
+from bife_core.scip.libscip import check, library, scip_address
+from bife_core.scip.reading import read_model
+from bife_core.scip.solving import SolveSettings, apply
+
+ALL_FEATURES = """\
+import numpy as np
+def candidate_variable_score(f):
+    total = 0.0
+    for i in range(72):
+        total += np.sin(f[i] * (1.0 + i))
+    return total
+"""
+"""A rule that reads every feature, and whose choice changes with the last digits of any."""
+
+
+def load(source: Path) -> ctypes.CDLL:
+    """Build a C file without SCIP's headers, and load it so that it finds this process's SCIP."""
+    ctypes.CDLL(library().path, mode=ctypes.RTLD_GLOBAL)
+    built = source.with_suffix(".so")
+    build(source, built)
+    return ctypes.CDLL(str(built))
+
+
+def include(code: ctypes.CDLL, model: pyscipopt.Model) -> None:
+    """Include the plugin of a library in a model."""
+    function = getattr(code, INCLUDE_FUNCTION)
+    function.argtypes = [ctypes.c_void_p]
+    check(function(scip_address(model)), "include the exported rule")
+
+
+def exported(reference: str, folder: Path) -> Callable[[pyscipopt.Model], None]:
+    """Return what puts an exported rule in charge of a model, without a guard."""
+    source = folder / f"{Path(reference).stem}.c"
+    source.write_text(export_c(reference), encoding="utf-8")
+    code = load(source)
+
+    def put_in_charge(model: pyscipopt.Model) -> None:
+        include(code, model)
+        model.setParam("branching/bife/maxshare", 0.0)
+
+    return put_in_charge
+
+
+class Branchings(pyscipopt.Eventhdlr):  # type: ignore[misc]
+    """Writes down the branching that led to each node, in the order in which SCIP works on them."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def eventinit(self) -> None:
+        self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.NODEFOCUSED, self)
+
+    def eventexit(self) -> None:
+        self.model.dropEvent(pyscipopt.SCIP_EVENTTYPE.NODEFOCUSED, self)
+
+    def eventexec(self, event: Any) -> None:
+        node = self.model.getCurrentNode()
+        change = node.getParentBranchings()
+        said = None if change is None else ([v.name for v in change[0]], list(change[1]), list(change[2]))
+        self.seen.append((node.getNumber(), said))
+
+
+def branchings(path: Path, put_in_charge: Callable[[pyscipopt.Model], Any], **settings: Any) -> list[Any]:
+    """Solve a model and return every branching, then the number of LP iterations."""
+    model = read_model(path)
+    apply(SolveSettings(**settings), model)
+    kept = put_in_charge(model)
+    log = Branchings()
+    model.includeEventhdlr(log, "branchings", "")
+    model.optimize()
+    del kept
+    return [*log.seen, model.getNLPIterations()]
