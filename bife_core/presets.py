@@ -64,6 +64,7 @@ def _budget(name: PresetName) -> PipelineConfig:
             collection=CollectionConfig(decisions=150, decisions_per_instance=25),
             search=SearchConfig(
                 samples=32,
+                fitted=0.5,
                 llm4branch=Llm4BranchConfig(training_instances=2, tuning_calls=12, tuning_initial=4),
             ),
             high=HighFidelityConfig(instances=6),

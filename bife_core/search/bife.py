@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bife_core.search.answers import solved_sample
-from bife_core.search.config import SearchConfig
+from bife_core.search.config import LEAST_TERMS, SearchConfig
 from bife_core.search.population import (
     Population,
     by_high_fidelity,
@@ -28,7 +28,16 @@ from bife_core.search.population import (
     threshold,
 )
 from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.types import GenerationSummary, Operator, Request, Sample, SolveAnswer, SolveRequest
+from bife_core.search.types import (
+    Fit,
+    GenerationSummary,
+    Operator,
+    Request,
+    Sample,
+    SampleRequest,
+    SolveAnswer,
+    SolveRequest,
+)
 
 
 class BifeSearch(SampledSearch):
@@ -109,6 +118,28 @@ class BifeSearch(SampledSearch):
             self._reserve = ()
             self._tau = threshold(self.elites, self.samples, self.config)
             self._close()
+
+    def _initial(self) -> tuple[Operator, ...]:
+        fitted = round(self.config.fitted * self.config.initial)
+        return tuple("fit" if number < fitted else "i1" for number in range(self.config.initial))
+
+    def _sample(
+        self,
+        position: int,
+        operator: Operator,
+        parents: tuple[Sample, ...] = (),
+        hints: tuple[str, ...] = (),
+        source: str | None = None,
+    ) -> SampleRequest:
+        request = super()._sample(position, operator, parents, hints, source)
+        if operator != "fit":
+            return request
+        # Rules of each size in turn. Of those without parents every second has its factors added one by one.
+        bred = bool(parents) or position % 2 == 1
+        place = self.generation + position if parents else position // 2
+        settings = self.config.symbolic
+        terms = LEAST_TERMS + place % (settings.terms - LEAST_TERMS + 1)
+        return request.model_copy(update={"fit": Fit(terms=terms, children=settings.children if bred else 0)})
 
     def _solve_request(self, sample: Sample) -> SolveRequest:
         if not self.elites:

@@ -31,10 +31,14 @@ SEARCHES: Final[Plugins[Callable[..., Any]]] = Plugins(
 """Name of a search (`SearchConfig.method`) -> how it is made from its configuration."""
 
 
-class SymbolicConfig(Value):
-    """How the rules of the search 'symbolic' are fitted to the recorded decisions."""
+LEAST_TERMS: Final = 2
+"""Factors of the smallest rules that are fitted."""
 
-    terms: int = Field(6, ge=2, description="Factors a fitted rule may have.")
+
+class SymbolicConfig(Value):
+    """How rules are fitted to the recorded decisions: all those of the search 'symbolic', the `fitted` of 'bife'."""
+
+    terms: int = Field(6, ge=LEAST_TERMS, description="Factors a fitted rule may have.")
     children: int = Field(300, ge=1, description="Formulas bred before a rule is chosen.")
 
 
@@ -102,6 +106,12 @@ class SearchConfig(Value):
     )
     samples: int = Field(100, ge=1, description="Rules to sample in all.")
     initial: int = Field(16, ge=1, description="Rules sampled for the initial population.")
+    fitted: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Share of the initial rules of 'bife' that are fitted to the recorded decisions, not written.",
+    )
     population: int = Field(8, ge=1, description="Rules that survive a generation (N).")
     operators: tuple[EohOperator, ...] = Field(
         ("e1", "e2", "m1", "m2"), min_length=1, description="Operators applied in each generation, in order."
@@ -148,7 +158,7 @@ class SearchConfig(Value):
         (), description="Sources of rules that are scored with the initial ones; they use up no budget."
     )
     symbolic: SymbolicConfig = Field(
-        SymbolicConfig(), description="Further settings of the method 'symbolic'."
+        SymbolicConfig(), description="How rules are fitted, by 'symbolic' and for `fitted`."
     )
     reevo: ReevoConfig = Field(ReevoConfig(), description="Further settings of the method 'reevo'.")
     llm4branch: Llm4BranchConfig = Field(
@@ -163,7 +173,10 @@ class SearchConfig(Value):
     def in_use(self) -> dict[str, Any]:
         """Return the settings the search reads, as JSON: all but the sections of other searches."""
         # The champion, where one is wished for, is among the first rules by the time a search begins.
-        unused = {"symbolic", "reevo", "llm4branch", "start_from_champion"} - {self.method}
+        fits = self.method == "symbolic" or self.fitted > 0
+        unused = {"reevo", "llm4branch", "start_from_champion"} - {self.method} | (
+            set() if fits else {"symbolic"}
+        )
         return self.model_dump(mode="json", exclude=unused | (set() if self.first_rules else {"first_rules"}))
 
     @property

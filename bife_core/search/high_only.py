@@ -12,7 +12,8 @@ from typing import ClassVar
 
 from bife_core.search.bife import BifeSearch
 from bife_core.search.population import Population, by_high_fidelity
-from bife_core.search.types import Sample
+from bife_core.search.sampled import SampledSearch
+from bife_core.search.types import Operator, Sample
 
 
 class HighOnlySearch(BifeSearch):
@@ -31,6 +32,9 @@ class HighOnlySearch(BifeSearch):
     """
 
     low_fidelity: ClassVar[bool] = False
+
+    def _initial(self) -> tuple[Operator, ...]:
+        return SampledSearch._initial(self)
 
     def _earns_solves(self, newcomers: Sequence[Sample]) -> tuple[Sample, ...]:
         return tuple(rule for rule in newcomers if rule.valid)

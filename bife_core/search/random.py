@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bife_core.search.bife import BifeSearch
+from bife_core.search.sampled import SampledSearch
 from bife_core.search.types import Operator
 
 
@@ -21,3 +22,6 @@ class RandomSearch(BifeSearch):
     def operators(self) -> tuple[Operator, ...]:
         """As many first rules as the configured operators would make."""
         return tuple("i1" for _ in self.config.operators)
+
+    def _initial(self) -> tuple[Operator, ...]:
+        return SampledSearch._initial(self)

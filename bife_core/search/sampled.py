@@ -48,9 +48,6 @@ class SampledSearch(ABC):
     high_fidelity: ClassVar[bool] = True
     """Whether rules are solved with, and the best is that of highest F_HF; without, it is that of highest F_LF."""
 
-    first_operator: ClassVar[Operator] = "i1"
-    """What makes the initial rules."""
-
     draws_with_replacement: ClassVar[bool] = False
     """Whether a crossover may read the same rule twice while there are others."""
 
@@ -171,12 +168,15 @@ class SampledSearch(ABC):
         if remaining <= 0:
             return ()
         self._begin()
-        first = self.first_operator
         asked = [
             self._sample(position, operator, self._parents(operator))
-            for position, operator in enumerate((operators or [first] * self.config.initial)[:remaining])
+            for position, operator in enumerate((operators or self._initial())[:remaining])
         ]
-        return (*asked, *self._brought(len(asked), first))
+        return (*asked, *self._brought(len(asked), "i1"))
+
+    def _initial(self) -> tuple[Operator, ...]:
+        """Return what makes the initial rules."""
+        return tuple("i1" for _ in range(self.config.initial))
 
     def _brought(self, position: int, operator: Operator) -> tuple[SampleRequest, ...]:
         """Return the rules the search is to begin with, as samples of its first generation after `position` others."""

@@ -7,12 +7,8 @@ ones, and F_HF says which earn their features. Everything else is BiFE: threshol
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
-
 from bife_core.search.bife import BifeSearch
-from bife_core.search.types import Fit, Operator, Sample, SampleRequest
-
-_LEAST_TERMS: Final = 2
+from bife_core.search.types import Operator, Sample
 
 
 class SymbolicSearch(BifeSearch):
@@ -26,30 +22,13 @@ class SymbolicSearch(BifeSearch):
     [('fit', 2, False), ('fit', 2, True), ('fit', 3, False), ('fit', 3, True)]
     """
 
-    first_operator: ClassVar[Operator] = "fit"
-
     @property
     def operators(self) -> tuple[Operator, ...]:
         """As many fitted rules as the configured operators would make."""
         return tuple("fit" for _ in self.config.operators)
 
-    def _sample(
-        self,
-        position: int,
-        operator: Operator,
-        parents: tuple[Sample, ...] = (),
-        hints: tuple[str, ...] = (),
-        source: str | None = None,
-    ) -> SampleRequest:
-        request = super()._sample(position, operator, parents, hints, source)
-        if source is not None:
-            return request
-        settings, first = self.config.symbolic, not parents
-        sizes = settings.terms - _LEAST_TERMS + 1
-        place = position // 2 if first else self.generation + position
-        bred = not first or position % 2 == 1
-        fit = Fit(terms=_LEAST_TERMS + place % sizes, children=settings.children if bred else 0)
-        return request.model_copy(update={"fit": fit})
+    def _initial(self) -> tuple[Operator, ...]:
+        return tuple("fit" for _ in range(self.config.initial))
 
     def _parents(self, operator: Operator) -> tuple[Sample, ...]:
         # Breeding joins and varies what it is given: it has two parents as a crossover has.
