@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, get_args
 
@@ -17,6 +17,7 @@ from bife_core.evolution.journal import (
     Journal,
     Opened,
     Settled,
+    Started,
     Stopped,
     Unanswered,
     open_journals,
@@ -51,7 +52,13 @@ def left_open(folder: Path) -> bool:
     return not any(kind in last for kind in _CLOSED)
 
 
-def close_left(folder: Path, reason: str, *, by_person: bool = False) -> None:
+def close_left(
+    folder: Path,
+    reason: str,
+    *,
+    by_person: bool = False,
+    whose: Callable[[Mapping[str, str]], bool] = lambda _: True,
+) -> None:
     """Write into a journal which calls went out that it does not know of yet, and that the search stopped.
 
     It is for whoever holds the evolution's lock. The next start of the search finds the same answers on disk.
@@ -64,6 +71,8 @@ def close_left(folder: Path, reason: str, *, by_person: bool = False) -> None:
         Why it stopped, as a sentence.
     by_person : bool
         Whether a person stopped it, rather than trouble.
+    whose : callable
+        Given the provenance of the process that was at it last: whether the reason is that one's; others are left.
 
     Raises
     ------
@@ -73,7 +82,9 @@ def close_left(folder: Path, reason: str, *, by_person: bool = False) -> None:
     entries = [entry for entry, _ in read_journal(folder)]
     if not entries or not isinstance(entries[0], Opened) or isinstance(entries[-1], Ended | Stopped):
         return
-    _stop(Journal(folder, entries[0]), reason, by_person)
+    began = next((entry.provenance for entry in reversed(entries) if isinstance(entry, Started)), {})
+    if whose(began):
+        _stop(Journal(folder, entries[0]), reason, by_person)
 
 
 def stop_journals(reason: str) -> None:

@@ -2,11 +2,13 @@
 
 import pytest
 
+from bife_core.evolution.closing import left_open
 from bife_core.evolution.journal import Settled
 from bife_core.generators.calls import CallStore
 from tasks.home import project_home
 from tasks.locks import process_lock
-from tasks.tracking import bring_home
+from tasks.tracking import GONE, bring_home
+from tasks.tracking.provenance import WHOLE_RUN
 from tests.support.journals import add_draft, add_end, attempt, call, opened, settled
 from tests.support.tracked import children, parent, synced, traces
 
@@ -60,6 +62,17 @@ def test_a_search_that_goes_on_settles_what_was_left_open(killed, folder, key):
     child = children(again)["g00-c00"]
     assert (child.info.status, child.data.tags["outcome"]) == ("FINISHED", "scored")
     assert len(traces(again)) == 3
+
+
+def test_a_run_closes_its_own_searches_only(killed, folder):
+    assert bring_home("Cancelled.", by_person=True, of="another run") is None
+    # Somebody else's, of which nobody knows yet why it ended.
+    assert parent(killed).data.tags["stopped"] == GONE
+    assert left_open(folder)
+    opened(folder.name, folder, {WHOLE_RUN: "this run"})
+    assert bring_home("Cancelled.", by_person=True, of="this run") is None
+    assert parent(killed).data.tags["stopped"] == "Cancelled."
+    assert not left_open(folder)
 
 
 def test_a_search_that_a_process_is_at_is_left_alone(killed, folder):
