@@ -16,26 +16,36 @@ from prefect.workers.process import ProcessWorker
 from bife_core.errors import BifeError
 from flows.operate.abandoned import close_abandoned
 from flows.operate.deployments import WORK_POOL, register
+from tasks.tracking import GONE, bring_home
 
 _LOOK_EVERY_S: Final = 3.0
+_DELIVER_EVERY_S: Final = 20.0
 _API_LIMIT_S: Final = 120.0
 
 _logger = logging.getLogger("prefect.bife")
 
 
 def _keep_looking() -> None:
-    """Mark runs whose process is gone, as long as this process lives, whatever trouble there is meanwhile."""
+    """Mark runs whose process is gone, and deliver what waits, as long as this process lives, whatever the trouble.
+
+    The deployment `delivery` does the latter too, but needs a process for it; here it also finds what runs in terminals
+    left.
+    """
     suspects: set[UUID] = set()
+    deliver_at_s = 0.0
     while True:
         try:
             with get_client(sync_client=True) as client:
                 while True:
                     suspects = close_abandoned(client, suspects)
+                    if time.monotonic() >= deliver_at_s:
+                        deliver_at_s = time.monotonic() + _DELIVER_EVERY_S
+                        left = bring_home(GONE)
+                        if left is not None:
+                            _logger.warning(left.sentence)
                     time.sleep(_LOOK_EVERY_S)
-        except Exception as error:  # noqa: BLE001  # a server that restarts, a full disk: nobody else looks
-            _logger.warning(
-                "Runs whose process is gone could not be looked for, it is tried again: %r", error
-            )
+        except Exception as error:  # noqa: BLE001 - a server that restarts, a full disk: nobody else looks
+            _logger.warning("What runs left could not be looked for; it is tried again: %r", error)
         time.sleep(_LOOK_EVERY_S)
 
 

@@ -13,7 +13,7 @@ from bife_core.values import Value
 from tasks.home import project_home
 from tasks.locks import LockTimeoutError, process_lock
 from tasks.tracking import stages, store
-from tasks.tracking.marker import read_marker
+from tasks.tracking.marker import read_marker, write_marker
 from tasks.tracking.outage import outage
 from tasks.tracking.projection import Projection
 from tasks.tracking.provenance import WHOLE_RUN
@@ -119,9 +119,13 @@ def bring_home(reason: str, *, by_person: bool = False, of: str | None = None) -
     def own(provenance: Mapping[str, str]) -> bool:
         return of is None or provenance.get(WHOLE_RUN) == of
 
-    for folder in filter(left_open, run_folders()):
+    # Whoever came by between the end of that run's process and now could only say that it is gone.
+    known = GONE if of is not None else ""
+    for folder in (folder for folder in run_folders() if left_open(folder, known)):
         with suppress(LockTimeoutError, BifeError), process_lock(_evolution_lock(folder), timeout_s=0.0):
-            close_left(folder, reason, by_person=by_person, whose=own)
+            close_left(folder, reason, by_person=by_person, instead_of=known, whose=own)
+            if read_marker(folder) is None:  # killed before MLflow had answered for the first time
+                write_marker(folder, "", 0)
     return deliver_waiting()
 
 

@@ -13,7 +13,7 @@ class Enough(BaseException):
 
 def test_trouble_is_told_and_the_next_look_is_taken(prepared, monkeypatch, caplog):
     looks = [OSError("No space left on device"), {"a run"}, KeyError("id"), Enough()]
-    suspected = []
+    suspected, delivered = [], []
 
     def look(client, suspects):
         suspected.append(suspects)
@@ -23,8 +23,10 @@ def test_trouble_is_told_and_the_next_look_is_taken(prepared, monkeypatch, caplo
         return found
 
     monkeypatch.setattr(serving, "close_abandoned", look)
+    monkeypatch.setattr(serving, "bring_home", delivered.append)
     monkeypatch.setattr(serving, "_LOOK_EVERY_S", 0.01)
     with caplog.at_level(logging.WARNING, "prefect.bife"), pytest.raises(Enough):
         serving._keep_looking()
     assert suspected == [set(), set(), {"a run"}, {"a run"}]
+    assert len(delivered) == 1  # twenty seconds apart
     assert ["No space left" in line for line in caplog.messages] == [True, False]
