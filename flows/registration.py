@@ -56,8 +56,13 @@ def _registered_before(name: str, known: Evidence) -> bool:
 def refusal_notes(registered: RegisteredRule) -> tuple[str, ...]:
     """Return what a reader must know who finds a registered rule without an alias; nothing for any other."""
     refused = registered.refusal
-    if refused is None or CHALLENGER in registered.aliases:
+    if registered.aliases:
         return ()
+    if refused is None:
+        return (
+            f"Version {registered.version} of {registered.name} is no challenger: it does not pass the gate, and the "
+            "present challenger does.",
+        )
     return (
         f"Version {registered.version} of {registered.name} is no challenger: as measured on the same instances, "
         f"{refused.sentence}. To weigh it again, give it the alias {CHALLENGER} in MLflow and run the promotion.",

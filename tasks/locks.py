@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -65,7 +65,7 @@ def alone_at(path: Path, work: str) -> Iterator[None]:
     """Hold the lock of a piece of work, waiting without limit while another process is at the very same.
 
     Both would pay for it otherwise. Who waits finds the other's results, or goes on where it was killed; whoever
-    watches is told once.
+    watches is told once, and the state of the run says so while it waits.
 
     Parameters
     ----------
@@ -75,14 +75,16 @@ def alone_at(path: Path, work: str) -> Iterator[None]:
         What is being done, for the sentence a person reads.
     """
     with ExitStack() as held:
-        patience_s, told = _AT_ONCE_S, False
-        while True:
-            try:
-                held.enter_context(process_lock(path, patience_s))
-            except LockTimeoutError:
-                if not told:
-                    note(f"Another process is at {work}; this one waits for it and then uses what it found.")
-                patience_s, told = _LOOK_AGAIN_S, True
-            else:
-                break
+        try:
+            held.enter_context(process_lock(path, _AT_ONCE_S))
+        except LockTimeoutError:
+            said = f"Another process is at {work}; this one waits for it and then uses what it found."
+            from tasks.states import waiting  # brings Prefect, which locks need for nothing else
+
+            note(said)
+            with waiting(said):
+                while True:
+                    with suppress(LockTimeoutError):
+                        held.enter_context(process_lock(path, _LOOK_AGAIN_S))
+                        break
         yield

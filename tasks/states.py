@@ -5,11 +5,18 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-from collections.abc import Callable
-from typing import Final, ParamSpec, TypeVar, cast
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final, ParamSpec, TypeVar, cast
+from uuid import UUID
 
+import httpx
+from prefect import runtime
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext, TaskRunContext
-from prefect.states import Completed, Failed
+from prefect.exceptions import PrefectException
+from prefect.states import Completed, Failed, Running
 
 from bife_core.errors import BifeError
 
@@ -22,6 +29,9 @@ REJECTED: Final = "Rejected"
 
 NOTHING_TO_DO: Final = "Nothing to do"
 """Name of the state of a run that found everything known already."""
+
+WAITING: Final = "Waiting"
+"""Name of the state of a run that goes on once something else is done; its message says what."""
 
 
 def told(result: R, message: str, name: str | None = None) -> R:
@@ -42,6 +52,26 @@ def told(result: R, message: str, name: str | None = None) -> R:
     if TaskRunContext.get() is None and FlowRunContext.get() is None:
         return result
     return cast(R, Completed(name=name, message=message, data=result))
+
+
+@contextmanager
+def waiting(sentence: str) -> Iterator[None]:
+    """Have the page of the present run, and of the one it is part of, say meanwhile what it waits for."""
+    runs: set[str] = set()
+    with suppress(httpx.HTTPError, PrefectException):  # pages are for looking at
+        runs = {number for number in (runtime.flow_run.id, runtime.flow_run.root_flow_run_id) if number}
+        _replace(runs, "Running", Running(name=WAITING, message=sentence))
+    yield
+    with suppress(httpx.HTTPError, PrefectException):
+        _replace(runs, WAITING, Running())
+
+
+def _replace(runs: Iterable[str], former: str, state: State[Any]) -> None:
+    """Set the state of runs, unless somebody else has set another one meanwhile, such as to cancel them."""
+    for number in runs:
+        with get_client(sync_client=True) as client:
+            if client.read_flow_run(UUID(number)).state_name == former:
+                client.set_flow_run_state(UUID(number), state, force=True)
 
 
 def in_plain_words(flow_function: Callable[P, R]) -> Callable[P, R]:

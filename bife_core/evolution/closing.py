@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, get_args
 
@@ -17,6 +18,7 @@ from bife_core.evolution.journal import (
     Journal,
     Opened,
     Settled,
+    Started,
     Stopped,
     Unanswered,
     open_journals,
@@ -35,10 +37,11 @@ _NOT_READ: Final = "The process ended before it read the answer; the next start 
 _TAIL: Final = 1 << 12
 
 
-def left_open(folder: Path) -> bool:
+def left_open(folder: Path, instead_of: str = "") -> bool:
     """Whether the journal in a folder ends without saying that its search ended or stopped.
 
-    Of a journal only the last line is read: a home may hold thousands.
+    Of a journal only the last line is read: a home may hold thousands. One that stopped for the reason `instead_of`,
+    which somebody wrote who knew of no better, counts as open.
     """
     path = folder / JOURNAL
     if not path.is_file():
@@ -48,10 +51,19 @@ def left_open(folder: Path) -> bool:
         lines = file.read().split(b"\n")
     # After the last line break is nothing, or half a line that a kill has left.
     last = next((line for line in reversed(lines[:-1]) if line), b"")
+    if instead_of and json.dumps(instead_of, ensure_ascii=False).encode() in last:
+        return True
     return not any(kind in last for kind in _CLOSED)
 
 
-def close_left(folder: Path, reason: str, *, by_person: bool = False) -> None:
+def close_left(
+    folder: Path,
+    reason: str,
+    *,
+    by_person: bool = False,
+    instead_of: str = "",
+    whose: Callable[[Mapping[str, str]], bool] = lambda _: True,
+) -> None:
     """Write into a journal which calls went out that it does not know of yet, and that the search stopped.
 
     It is for whoever holds the evolution's lock. The next start of the search finds the same answers on disk.
@@ -64,6 +76,10 @@ def close_left(folder: Path, reason: str, *, by_person: bool = False) -> None:
         Why it stopped, as a sentence.
     by_person : bool
         Whether a person stopped it, rather than trouble.
+    instead_of : str
+        Another reason the journal may have been closed with before, by somebody who knew of no better.
+    whose : callable
+        Given the provenance of the process that was at it last: whether the reason is that one's; others are left.
 
     Raises
     ------
@@ -71,9 +87,14 @@ def close_left(folder: Path, reason: str, *, by_person: bool = False) -> None:
         If the journal cannot be read.
     """
     entries = [entry for entry, _ in read_journal(folder)]
-    if not entries or not isinstance(entries[0], Opened) or isinstance(entries[-1], Ended | Stopped):
+    if not entries or not isinstance(entries[0], Opened):
         return
-    _stop(Journal(folder, entries[0]), reason, by_person)
+    last = entries[-1]
+    if isinstance(last, Ended) or (isinstance(last, Stopped) and last.reason != instead_of):
+        return
+    began = next((entry.provenance for entry in reversed(entries) if isinstance(entry, Started)), {})
+    if whose(began):
+        _stop(Journal(folder, entries[0]), reason, by_person)
 
 
 def stop_journals(reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Automations: evaluation starts when an evolution ends, and promotion when a challenger is registered.
+"""Automations: evaluation follows an evolution, promotion a new challenger, and delivery an outage or a lost run.
 
 Only runs that were started by themselves announce their end, so a pipeline, which evaluates on its own, starts no
 second evaluation.
@@ -7,7 +7,7 @@ second evaluation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
@@ -18,7 +18,7 @@ from prefect.events.schemas.automations import AutomationCore, EventTrigger, Pos
 from prefect.events.schemas.events import ResourceSpecification
 
 from flows.operate.abandoned import GONE
-from flows.reporting.events import CHALLENGER_REGISTERED, EVOLUTION_ENDED
+from flows.reporting.events import CHALLENGER_REGISTERED, EVOLUTION_ENDED, RECORDS_WAIT
 
 HEARTBEAT: Final = "prefect.flow-run.heartbeat"
 """What Prefect has a run say every three minutes."""
@@ -31,14 +31,15 @@ _NO_PROCESS: Final = ("Completed", "Failed", "Crashed", "Cancelled", "Paused", "
 class Reaction:
     """An automation, found again by its name: a deployment (``flow/deployment``) that is run when an event occurs.
 
-    The parameters are templates, filled in from the event.
+    The parameters are templates, filled in from the event; `related` is what an event must be about.
     """
 
     name: str
     about: str
     event: str
     deployment: str
-    parameters: Mapping[str, str | bool]
+    parameters: Mapping[str, str | bool] = field(default_factory=dict)
+    related: Mapping[str, str | list[str]] = field(default_factory=dict)
 
 
 REACTIONS: Final = (
@@ -55,6 +56,22 @@ REACTIONS: Final = (
         CHALLENGER_REGISTERED,
         "promotion/promotion",
         {"name": "{{ event.payload.name }}", "approval": "{{ event.payload.approval }}"},
+    ),
+    Reaction(
+        "bife: deliver what waits",
+        "Brings records to MLflow, once it is back, that a run could not.",
+        RECORDS_WAIT,
+        "delivery/delivery",
+    ),
+    Reaction(
+        "bife: deliver what a lost run left",
+        "Brings what a run whose process is gone had paid for to MLflow.",
+        "prefect.flow-run.Crashed",
+        "delivery/delivery",
+        related={
+            "prefect.resource.role": "flow",
+            "prefect.resource.name": ["collection", "evolution", "evaluation", "pipeline"],
+        },
     ),
 )
 
@@ -98,7 +115,12 @@ def register_automations(client: SyncPrefectClient) -> None:
         run = RunDeployment(
             source="selected", deployment_id=deployment.id, parameters=dict(reaction.parameters)
         )
-        trigger = EventTrigger(expect={reaction.event}, posture=Posture.Reactive, threshold=1)
+        trigger = EventTrigger(
+            match_related=ResourceSpecification(dict(reaction.related)),
+            expect={reaction.event},
+            posture=Posture.Reactive,
+            threshold=1,
+        )
         client.create_automation(
             AutomationCore(
                 name=reaction.name,

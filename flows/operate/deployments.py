@@ -26,6 +26,7 @@ from bife_core.config import PipelineConfig
 from bife_core.presets import preset
 from bife_core.values import describe
 from flows.collection import collection
+from flows.delivery import delivery
 from flows.evaluation import evaluation
 from flows.evolution import evolution
 from flows.operate.automations import register_automations
@@ -36,8 +37,14 @@ from tasks.tracking import COLLECTION, EVALUATION, EVOLUTION, experiment_url, sa
 WORK_POOL: Final = "bife"
 """Name of the pool the deployments' runs wait in and workers take them from."""
 
-NIGHTLY: Final = "0 2 * * *"
-"""Cron of the schedule the pipeline comes with, switched off: two o'clock UTC every night."""
+
+@dataclass(frozen=True)
+class Schedule:
+    """When a deployment is run by itself, as cron in UTC, and whether that is switched on."""
+
+    name: str
+    cron: str
+    active: bool
 
 
 def searching_anew() -> PipelineConfig:
@@ -56,15 +63,18 @@ class Deployment:
         The MLflow experiment its runs are found in.
     at_once : int or None
         Runs of it that may go on at the same time; others wait. None sets no limit.
-    nightly : bool
-        Whether it gets a schedule, switched off, to be switched on or changed on the page.
+    schedule : Schedule or None
+        What it comes with, to be switched on or off or changed on the page.
+    when_busy : ConcurrencyLimitStrategy
+        What becomes of more runs: they wait, since their solves would share the cores, or are not begun at all.
     """
 
     flow: Flow[..., Any]
     about: str
     experiment: str | None = None
     at_once: int | None = 1
-    nightly: bool = False
+    schedule: Schedule | None = None
+    when_busy: ConcurrencyLimitStrategy = ConcurrencyLimitStrategy.ENQUEUE
 
     @property
     def name(self) -> str:
@@ -116,7 +126,7 @@ DEPLOYMENTS: Final[tuple[Deployment, ...]] = (
         pipeline,
         "From instances to a registered rule: collection, evolution, evaluation, registration.",
         EVOLUTION,
-        nightly=True,
+        schedule=Schedule("nightly", "0 2 * * *", active=False),
     ),
     Deployment(
         promotion,
@@ -124,6 +134,12 @@ DEPLOYMENTS: Final[tuple[Deployment, ...]] = (
         at_once=None,
     ),
     Deployment(rollback, "Make the former champion of a registered model champion again.", at_once=None),
+    Deployment(
+        delivery,
+        "Bring to MLflow what an outage or a lost run left behind. It starts by itself.",
+        schedule=Schedule("hourly", "17 * * * *", active=True),
+        when_busy=ConcurrencyLimitStrategy.CANCEL_NEW,
+    ),
 )
 """All deployments, in the order a reader meets them; one line more registers another flow."""
 
@@ -173,18 +189,20 @@ def _of_the_code(deployment: Deployment) -> dict[str, Any]:
 
 
 def _create(client: SyncPrefectClient, deployment: Deployment) -> None:
-    schedule = CronSchedule(cron=NIGHTLY, timezone="UTC")
-    nightly = DeploymentScheduleCreate(schedule=schedule, active=False, slug="nightly")
-    # More runs wait; their solves would share the cores.
-    waiting = ConcurrencyOptions(collision_strategy=ConcurrencyLimitStrategy.ENQUEUE)
+    given = deployment.schedule
+    schedules = None
+    if given is not None:
+        times = CronSchedule(cron=given.cron, timezone="UTC")
+        schedules = [DeploymentScheduleCreate(schedule=times, active=given.active, slug=given.name)]
+    busy = ConcurrencyOptions(collision_strategy=deployment.when_busy)
     client.create_deployment(
         flow_id=client.create_flow_from_name(deployment.name),
         name=deployment.name,
         tags=deployment.tags,
         parameters=deployment.parameters,
-        schedules=[nightly] if deployment.nightly else None,
+        schedules=schedules,
         concurrency_limit=deployment.at_once,
-        concurrency_options=waiting if deployment.at_once else None,
+        concurrency_options=busy if deployment.at_once else None,
         **_of_the_code(deployment),
     )
 

@@ -10,15 +10,13 @@ import time
 from typing import Final
 from uuid import UUID
 
-import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.workers.process import ProcessWorker
 
 from bife_core.errors import BifeError
 from flows.operate.abandoned import close_abandoned
 from flows.operate.deployments import WORK_POOL, register
-from tasks.tracking import GONE as GONE_WITHOUT_A_WORD
-from tasks.tracking import bring_home
+from tasks.tracking import GONE, bring_home
 
 _LOOK_EVERY_S: Final = 3.0
 _DELIVER_EVERY_S: Final = 20.0
@@ -28,21 +26,27 @@ _logger = logging.getLogger("prefect.bife")
 
 
 def _keep_looking() -> None:
-    """Mark runs whose process is gone, and deliver what waits for MLflow, as long as this process lives."""
+    """Mark runs whose process is gone, and deliver what waits, as long as this process lives, whatever the trouble.
+
+    The deployment `delivery` does the latter too, but needs a process for it; here it also finds what runs in terminals
+    left.
+    """
     suspects: set[UUID] = set()
     deliver_at_s = 0.0
-    with get_client(sync_client=True) as client:
-        while True:
-            try:
-                suspects = close_abandoned(client, suspects)
-            except httpx.HTTPError as error:
-                _logger.warning("Prefect's API could not be asked for open runs: %s", error)
-            if time.monotonic() >= deliver_at_s:
-                left = bring_home(GONE_WITHOUT_A_WORD)
-                if left is not None:
-                    _logger.warning(left.sentence)
-                deliver_at_s = time.monotonic() + _DELIVER_EVERY_S
-            time.sleep(_LOOK_EVERY_S)
+    while True:
+        try:
+            with get_client(sync_client=True) as client:
+                while True:
+                    suspects = close_abandoned(client, suspects)
+                    if time.monotonic() >= deliver_at_s:
+                        deliver_at_s = time.monotonic() + _DELIVER_EVERY_S
+                        left = bring_home(GONE)
+                        if left is not None:
+                            _logger.warning(left.sentence)
+                    time.sleep(_LOOK_EVERY_S)
+        except Exception as error:  # noqa: BLE001 - a server that restarts, a full disk: nobody else looks
+            _logger.warning("What runs left could not be looked for; it is tried again: %r", error)
+        time.sleep(_LOOK_EVERY_S)
 
 
 def _wait_for(client: SyncPrefectClient) -> None:

@@ -8,12 +8,13 @@ from prefect import Flow
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.logging.loggers import flow_run_logger
 
+from flows.reporting.events import RECORDS_WAIT, announce
 from flows.reporting.ownership import name_owner
 from tasks.tracking import GONE, bring_home
 
 
 def settle_accounts(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
-    """Bring what is known of searches that ended without a word to MLflow; a hook for all bad ends.
+    """Bring what is known of the run's searches that ended without a word to MLflow; a hook for all bad ends.
 
     Prefect calls it in the run's own process if that is still there, else in one that the worker starts.
     """
@@ -21,9 +22,11 @@ def settle_accounts(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
         return  # the run it is part of ends too
     by_person = state.is_cancelling() or state.is_cancelled()
     reason = state.message or GONE
-    left = bring_home(f"Cancelled: {reason}" if by_person else reason, by_person=by_person)
+    said = f"Cancelled: {reason}" if by_person else reason
+    left = bring_home(said, by_person=by_person, of=str(flow_run.id))
     if left is not None:
         flow_run_logger(flow_run, flow).warning(left.sentence)
+        announce(RECORDS_WAIT, "home")
 
 
 HOOKS: Final[dict[str, Any]] = {

@@ -27,11 +27,13 @@ from bife_core.rules import complexity
 from bife_core.scip.solving import versions
 from tasks.policy import TRIED_AGAIN
 from tasks.registry.champions import crown
-from tasks.registry.evidence import Evidence, interval
+from tasks.registry.evidence import Evidence, interval, weigh
 from tasks.registry.refusals import refusal
 from tasks.registry.versions import (
     CHALLENGER,
+    CHAMPION,
     RegisteredRule,
+    by_alias,
     by_hash,
     registered_name,
     registered_rule,
@@ -65,7 +67,8 @@ def register(
 def register_rule(name: str, source: str, evidence: Evidence) -> RegisteredRule:
     """Register a rule or scorer and give it the alias ``challenger``; the same rule of the same evolution only once.
 
-    A rule that a person refused as measured on the same instances is registered without the alias.
+    A rule that a person refused as measured on the same instances is registered without the alias, and so is one that
+    the gate lets not pass while it lets the present challenger pass: a person may be about to decide on that.
 
     Parameters
     ----------
@@ -98,9 +101,19 @@ def register_rule(name: str, source: str, evidence: Evidence) -> RegisteredRule:
                 if same.tags.get(key) != value:
                     client.set_model_version_tag(name, number, key, value)
         client.update_model_version(name, number, model_card(name, method, evidence))
-        if refused is None:
+        if refused is None and not _outdone(name, int(number), evidence):
             client.set_registered_model_alias(name, CHALLENGER, number)
         return registered_rule(client.get_model_version(name, number))
+
+
+def _outdone(name: str, number: int, evidence: Evidence) -> bool:
+    """Whether the gate lets another version that is challenger now pass, and would not let this one."""
+    challenger, champion = by_alias(name, CHALLENGER), by_alias(name, CHAMPION)
+    taken = {number} if champion is None else {number, champion.version}
+    if challenger is None or challenger.version in taken or challenger.evidence is None:
+        return False
+    sha = champion.sha if champion is not None else None
+    return weigh(challenger.evidence, sha).promote and not weigh(evidence, sha).promote
 
 
 def model_name(name: str, evidence: Evidence) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,9 +13,10 @@ from bife_core.values import Value
 from tasks.home import project_home
 from tasks.locks import LockTimeoutError, process_lock
 from tasks.tracking import stages, store
-from tasks.tracking.marker import read_marker
+from tasks.tracking.marker import read_marker, write_marker
 from tasks.tracking.outage import outage
 from tasks.tracking.projection import Projection
+from tasks.tracking.provenance import WHOLE_RUN
 
 GONE = "The process ended; the same command goes on where it stopped."
 """What a search is closed with when nobody was left to say why it stopped."""
@@ -100,7 +101,7 @@ def deliver(*, again: bool = False) -> Iterator[Delivery]:
             yield _deliver(folder)
 
 
-def bring_home(reason: str, *, by_person: bool = False) -> Waiting | None:
+def bring_home(reason: str, *, by_person: bool = False, of: str | None = None) -> Waiting | None:
     """Close the searches of this home that no process is at any more, deliver what waits, and return what is left.
 
     What such a search paid for is on disk: its journal, and the calls that the journal does not know of yet.
@@ -111,10 +112,20 @@ def bring_home(reason: str, *, by_person: bool = False) -> Waiting | None:
         Why they stopped, as a sentence; it becomes a tag of their runs.
     by_person : bool
         Whether a person stopped them.
+    of : str, optional
+        The run of Prefect's whose searches are closed; what others left open is left so.
     """
-    for folder in filter(left_open, run_folders()):
+
+    def own(provenance: Mapping[str, str]) -> bool:
+        return of is None or provenance.get(WHOLE_RUN) == of
+
+    # Whoever came by between the end of that run's process and now could only say that it is gone.
+    known = GONE if of is not None else ""
+    for folder in (folder for folder in run_folders() if left_open(folder, known)):
         with suppress(LockTimeoutError, BifeError), process_lock(_evolution_lock(folder), timeout_s=0.0):
-            close_left(folder, reason, by_person=by_person)
+            close_left(folder, reason, by_person=by_person, instead_of=known, whose=own)
+            if read_marker(folder) is None:  # killed before MLflow had answered for the first time
+                write_marker(folder, "", 0)
     return deliver_waiting()
 
 

@@ -31,6 +31,9 @@ from prefect.utilities.urls import url_for
 
 from bife_core.machine import this_machine
 
+WHOLE_RUN: Final = "prefect.root_flow_run_id"
+"""Tag: Prefect's run that was started, of which the one that a record is of may be a part."""
+
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _GIT_LIMIT_S: Final = 10.0
 _LONGEST_COMMAND: Final = 1000
@@ -93,6 +96,7 @@ def _source() -> dict[str, str]:
             return known
         known |= {
             "prefect.flow_run_id": number,
+            WHOLE_RUN: runtime.flow_run.root_flow_run_id,
             "prefect.flow_run_name": runtime.flow_run.name,
             # An API that ends with its run has no pages.
             "prefect.flow_run_url": url_for("flow-run", obj_id=number) or "",

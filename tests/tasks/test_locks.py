@@ -1,9 +1,12 @@
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from prefect import flow
+from prefect.client.orchestration import get_client
 
 from tasks.locks import LockError, LockTimeoutError, alone_at, process_lock
 from tasks.progress import listening
@@ -102,3 +105,31 @@ def test_work_nobody_else_is_at_begins_at_once(tmp_path):
     with listening(lambda *_: None, told.append), alone_at(tmp_path / "a.lock", "the evolution abc"):
         pass
     assert told == []
+
+
+def test_the_states_of_a_run_and_of_its_part_say_what_is_waited_for(prepared, tmp_path):
+    path, seen = tmp_path / "a.lock", []
+
+    @flow
+    def part():
+        with alone_at(path, "the evolution 12"):
+            return "done"
+
+    @flow
+    def whole():
+        return part()
+
+    def look():
+        with get_client(sync_client=True) as client:
+            while len(seen) < 2:
+                seen[:] = [run.state for run in client.read_flow_runs() if run.state_name == "Waiting"]
+
+    with ThreadPoolExecutor() as threads:
+        with process_lock(path):
+            running = threads.submit(whole, return_state=True)
+            threads.submit(look).result(timeout=60)
+        state = running.result(timeout=60)
+    assert {state.message for state in seen} == {
+        "Another process is at the evolution 12; this one waits for it and then uses what it found."
+    }
+    assert (state.name, state.result()) == ("Completed", "done")

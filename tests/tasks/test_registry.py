@@ -18,9 +18,10 @@ from bife_core.methods.loading import load_method
 from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.rules import rule_sha
 from tasks.registry import known_as, list_rules, load_registered_rule, registered_name
+from tasks.registry.champions import promote
 from tasks.registry.registering import register_rule
 from tasks.tracking import store
-from tests.support.challenging import crowned, evidence, source
+from tests.support.challenging import beside, challenge, crowned, evidence, source
 
 
 @pytest.fixture
@@ -156,6 +157,17 @@ def test_a_champion_falls_only_to_a_better_one(name):
     assert crowned(name, 1, ratio=0.7, **late, champion_obstacle="1 solve").aliases == ("challenger",)
     assert crowned(name, 2, ratio=0.7, **beside, champion_ci_high=0.99).aliases == ("challenger", "champion")
     assert load_registered_rule(f"models:/{name}@champion") == source(2)
+
+
+def test_a_challenger_that_passes_the_gate_gives_way_only_to_one_that_does(name):
+    first = challenge(name, 0)
+    assert challenge(name, 1, ratio=1.1, ci_low=0.9, ci_high=1.3, p_value=0.4).aliases == ()
+    assert challenge(name, 2, ratio=0.95).aliases == ("challenger",)
+    promote(name, first.version, "a person", "faster")
+    # Nothing says that it is faster than the champion there is by now.
+    assert challenge(name, 3, ratio=1.1, ci_low=0.9, ci_high=1.3, p_value=0.4).aliases == ("challenger",)
+    assert challenge(name, 4, **beside(0)).aliases == ("challenger",)
+    assert challenge(name, 5).aliases == ()
 
 
 def test_an_altered_rule_is_refused(name):

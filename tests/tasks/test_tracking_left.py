@@ -2,11 +2,13 @@
 
 import pytest
 
+from bife_core.evolution.closing import left_open
 from bife_core.evolution.journal import Settled
 from bife_core.generators.calls import CallStore
 from tasks.home import project_home
 from tasks.locks import process_lock
-from tasks.tracking import bring_home
+from tasks.tracking import GONE, bring_home
+from tasks.tracking.provenance import WHOLE_RUN
 from tests.support.journals import add_draft, add_end, attempt, call, opened, settled
 from tests.support.tracked import children, parent, synced, traces
 
@@ -62,7 +64,36 @@ def test_a_search_that_goes_on_settles_what_was_left_open(killed, folder, key):
     assert len(traces(again)) == 3
 
 
+def test_a_run_closes_its_own_searches_only(killed, folder):
+    assert bring_home("Cancelled.", by_person=True, of="another run") is None
+    # Somebody else's, of which nobody knows yet why it ended.
+    assert parent(killed).data.tags["stopped"] == GONE
+    assert left_open(folder)
+    opened(folder.name, folder, {WHOLE_RUN: "this run"})
+    assert bring_home("Cancelled.", by_person=True, of="this run") is None
+    assert parent(killed).data.tags["stopped"] == "Cancelled."
+    assert not left_open(folder)
+
+
+def test_a_run_says_why_it_stopped_although_another_one_found_it_gone(killed, folder):
+    opened(folder.name, folder, {WHOLE_RUN: "this run"})
+    bring_home(GONE)
+    bring_home("Cancelled.", by_person=True, of="another run")
+    assert parent(killed).data.tags["stopped"] == GONE
+    bring_home("Cancelled.", by_person=True, of="this run")
+    run = parent(killed)
+    assert (run.info.status, run.data.tags["stopped"]) == ("KILLED", "Cancelled.")
+
+
 def test_a_search_that_a_process_is_at_is_left_alone(killed, folder):
     with process_lock(project_home().locks / f"evolution-{folder.name}.lock"):
         assert bring_home("Gone.") is None
     assert parent(killed).info.status == "RUNNING"
+
+
+def test_a_search_killed_before_mlflow_had_answered_once_is_told_of(journal, folder):
+    add_draft(journal, "g00-c00", attempts=CALLED, f_lf=0.25)
+    bring_home("Gone.")
+    told = synced(folder)
+    assert (parent(told).info.status, parent(told).data.tags["stopped"]) == ("FAILED", "Gone.")
+    assert told.samples == told.traces == 0  # it was all there

@@ -4,7 +4,7 @@ import getpass
 import subprocess
 
 import pytest
-from prefect import flow
+from prefect import flow, runtime
 
 from tasks.tracking import provenance, store
 from tasks.tracking.stages import Stage, track_stage
@@ -57,9 +57,16 @@ def test_a_run_of_prefect_names_itself_and_its_deployment(monkeypatch):
     def asked():
         return provenance.provenance()
 
+    @flow
+    def whole():
+        return runtime.flow_run.id, asked()
+
     tags = asked()
     assert (tags["prefect.flow_run_name"], tags["mlflow.source.type"]) == ("a flow", "LOCAL")
     assert len(tags["prefect.flow_run_id"]) == 36
+    assert tags[provenance.WHOLE_RUN] == tags["prefect.flow_run_id"]
+    number, part = whole()
+    assert part[provenance.WHOLE_RUN] == number != part["prefect.flow_run_id"]
     monkeypatch.setenv("PREFECT_UI_URL", "http://prefect.example:4200")
     monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__NAME", "nightly")
     started = asked()

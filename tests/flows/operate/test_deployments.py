@@ -12,7 +12,7 @@ from prefect.events.schemas.automations import AutomationCore
 from bife_core.config import PipelineConfig
 from bife_core.presets import preset
 from flows.operate.automations import LOST_RUNS, REACTIONS
-from flows.operate.deployments import DEPLOYMENTS, NIGHTLY, WORK_POOL, code_version, register, searching_anew
+from flows.operate.deployments import DEPLOYMENTS, WORK_POOL, Schedule, code_version, register, searching_anew
 from tests.flows.cli.conftest import REPOSITORY
 
 
@@ -27,8 +27,9 @@ def test_the_file_for_prefect_deploy_says_what_the_table_says():
         assert entry["entrypoint"] == deployment.entrypoint
         assert entry["tags"] == deployment.tags
         assert entry["work_pool"] == {"name": WORK_POOL}
-        limit = entry.get("concurrency_limit", {"limit": None})
-        assert limit["limit"] == deployment.at_once
+        limit = entry.get("concurrency_limit")
+        assert (limit and limit["limit"]) == deployment.at_once
+        assert limit is None or limit["collision_strategy"] == deployment.when_busy
         filled = {
             name: PipelineConfig.model_validate(given).model_dump(mode="json")
             for name, given in entry.get("parameters", {}).items()
@@ -39,13 +40,14 @@ def test_the_file_for_prefect_deploy_says_what_the_table_says():
             reaction.name: {
                 "description": reaction.about,
                 "expect": [reaction.event],
-                "parameters": dict(reaction.parameters),
+                **({"parameters": dict(reaction.parameters)} if reaction.parameters else {}),
+                **({"match_related": dict(reaction.related)} if reaction.related else {}),
             }
             for reaction in REACTIONS
             if reaction.deployment == f"{deployment.name}/{deployment.name}"
         }
-        schedules = [(one["cron"], one["active"]) for one in entry.get("schedules", [])]
-        assert schedules == ([(NIGHTLY, False)] if deployment.nightly else [])
+        schedules = [Schedule(one["slug"], one["cron"], one["active"]) for one in entry.get("schedules", [])]
+        assert schedules == ([deployment.schedule] if deployment.schedule else [])
 
 
 def test_the_file_on_lost_runs_says_what_is_registered():

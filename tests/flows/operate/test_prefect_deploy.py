@@ -10,7 +10,7 @@ import pytest
 
 from bife_core.config import PipelineConfig
 from flows.operate.automations import REACTIONS
-from flows.operate.deployments import DEPLOYMENTS, NIGHTLY
+from flows.operate.deployments import DEPLOYMENTS, Schedule
 from flows.operate.servers import Server
 from tests.flows.cli.conftest import REPOSITORY
 from tests.support.operating import PrefectPage, own_prefect, smoke, until
@@ -62,8 +62,10 @@ def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_pa
         assert made["parameter_openapi_schema"]["properties"].keys() == deployment.form["properties"].keys()
         limit = made["global_concurrency_limit"]
         assert (limit and limit["limit"]) == deployment.at_once
-        schedules = [(entry["schedule"]["cron"], entry["active"]) for entry in made["schedules"]]
-        assert schedules == ([(NIGHTLY, False)] if deployment.nightly else [])
+        schedules = [
+            Schedule(one["slug"], one["schedule"]["cron"], one["active"]) for one in made["schedules"]
+        ]
+        assert schedules == ([deployment.schedule] if deployment.schedule else [])
     assert page.start("collection", config=smoke(collection__decisions=0)).status_code == 409
 
     worker = Server(

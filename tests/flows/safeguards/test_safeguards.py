@@ -4,6 +4,7 @@ import logging
 import threading
 import uuid
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from prefect import flow
@@ -16,6 +17,7 @@ from tasks.progress import note
 from tasks.states import told
 from tasks.tracking import store
 from tasks.tracking.outage import outage
+from tasks.tracking.provenance import provenance
 from tests.support import journals
 from tests.support.tracked import parent, synced, traces
 
@@ -34,8 +36,10 @@ def plain(sentence: str) -> str:
 
 @flow(name="failing", **HOOKS)
 @conducted
-def failing(fault: str) -> str:
+def failing(fault: str, search: Path | None = None) -> str:
     note("about to fail")
+    if search is not None:
+        journals.opened(search.name, search, provenance())
     raise {"ours": BifeError, "defect": RuntimeError}[fault]("No good.")
 
 
@@ -86,7 +90,7 @@ def test_the_state_of_a_run_says_how_many_records_wait(search, monkeypatch, capl
 
 @pytest.mark.parametrize(("fault", "error"), [("ours", BifeError), ("defect", RuntimeError)])
 def test_what_a_failing_run_leaves_is_delivered(search, fault, error):
-    state = failing(fault, return_state=True)
+    state = failing(fault, search.folder, return_state=True)
     assert state.is_failed()
     assert "No good." in state.message
     with pytest.raises(error, match="No good"):

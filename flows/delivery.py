@@ -1,0 +1,40 @@
+"""Beside the stages: what an outage of MLflow or a lost process left behind is delivered, as soon as it can be."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from prefect import flow
+
+from bife_core.errors import BifeError
+from flows.reporting.ownership import name_owner
+from tasks.states import in_plain_words, told, waiting
+from tasks.tracking import GONE, bring_home
+
+_LOOK_EVERY_S: Final = 10.0
+
+
+@flow(name="delivery", on_running=[name_owner])
+@in_plain_words
+def delivery() -> None:
+    """Close the searches of this home that no process is at any more, and have MLflow know all that it lacks.
+
+    While MLflow cannot be reached, it waits; its state says for what. It is started by the automations when a run is
+    lost or ends with records that wait, and every hour.
+    """
+    reason = _left()
+    if reason is not None:
+        with waiting(reason):
+            while _left() is not None:
+                time.sleep(_LOOK_EVERY_S)
+    return told(None, "MLflow has all that this home knows.")
+
+
+def _left() -> str | None:
+    """Deliver what can be, and return why not all of it, or None."""
+    try:
+        left = bring_home(GONE)
+    except (OSError, BifeError) as error:  # as of a disk that is full: others make room
+        return f"The home cannot be used: {error}"
+    return left.sentence if left is not None else None
