@@ -228,7 +228,7 @@ def assert_balanced(api: ModelApi, directory: Path) -> None:
     """Compare the calls on disk with what the server knows it sent in full."""
     calls = {f"bife-{found.key}.{found.number}": found for found in CallStore(directory).calls()}
     settled = {name for name, found in calls.items() if found.status == "ok"}
-    deadline = time.monotonic() + 2.0
+    deadline = time.monotonic() + 30.0
     # The client may have written an answer down before the server's thread has said that it sent it.
     while not settled <= set(api.delivered) and time.monotonic() < deadline:
         time.sleep(0.01)
