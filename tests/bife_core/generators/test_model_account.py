@@ -157,7 +157,7 @@ def test_no_call_and_no_wait_goes_beyond_the_time(tmp_path: Path) -> None:
         (end,) = ask_for(writer, 1)
     assert isinstance(end, BudgetReachedError)
     assert "budget.hours" in str(end)
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - began < 15.0
 
 
 @pytest.mark.parametrize("missing", ["price_in", "price_out"])
