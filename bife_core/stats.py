@@ -72,7 +72,7 @@ def geometric_mean(values: ArrayLike) -> float:
     >>> round(geometric_mean([1, 4]), 12)
     2.0
     """
-    return float(scipy.stats.gmean(_positive(values, "geometric mean")))
+    return _gmean(_positive(values, "geometric mean"))
 
 
 def shifted_geometric_mean(values: ArrayLike) -> float:
@@ -89,7 +89,7 @@ def shifted_geometric_mean(values: ArrayLike) -> float:
     1.0
     """
     shifted = np.asarray(values, dtype=np.float64) + 1
-    return float(scipy.stats.gmean(_positive(shifted, "shifted geometric mean"))) - 1
+    return _gmean(_positive(shifted, "shifted geometric mean")) - 1
 
 
 def geometric_std(values: ArrayLike) -> float:
@@ -288,6 +288,11 @@ def _positive(values: ArrayLike, what: str) -> NDArray[np.float64]:
             f"A {what} needs positive, finite values, found {bad[0]}; count a model without nodes as 1."
         )
     return array
+
+
+def _gmean(positive: NDArray[np.float64]) -> float:
+    # What scipy.stats.gmean makes of them, in a fraction of its time: comparisons ask for thousands.
+    return float(np.exp(np.log(positive).mean()))
 
 
 def _bootstrap(logs: NDArray[np.float64], confidence: float, rng: np.random.Generator) -> tuple[float, float]:

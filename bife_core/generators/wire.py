@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, TypeVar
 
+import httpx
 import openai
 
 T = TypeVar("T")
@@ -44,6 +47,12 @@ class Received:
         return self.body.decode("utf-8", "replace")
 
 
+@cache
+def trusted() -> ssl.SSLContext:
+    """Return whom clients trust, read once: reading the certificates takes longer than a call to a server nearby."""
+    return httpx.create_ssl_context()
+
+
 class BoundedClient(openai.DefaultAsyncHttpxClient):
     """Reads replies into a `Received`, up to a size.
 
@@ -59,7 +68,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
     """
 
     def __init__(self, received: Received, longest: int = LONGEST_REPLY) -> None:
-        super().__init__(follow_redirects=False)
+        super().__init__(follow_redirects=False, verify=trusted())
         self._received = received
         self._longest = longest
 

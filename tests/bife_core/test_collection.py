@@ -86,7 +86,7 @@ def test_decisions_can_be_recorded_where_a_rule_branches(
 ) -> None:
     rule = tmp_path / "rule.py"
     rule.write_text("def candidate_variable_score(f): return -f[20] * f[21]\n")
-    config = CollectionConfig(decisions=9, decisions_per_instance=9, time_limit_s=60)
+    config = CollectionConfig(decisions=4, decisions_per_instance=4, time_limit_s=60)
     expert = Decisions.load(collect_decisions(auctions, config, tmp_path, pool).path)
     under = config.model_copy(update={"under": str(rule)})
     summary = collect_decisions(auctions, under, tmp_path, pool)

@@ -101,7 +101,7 @@ def test_another_corpus_is_run_from_the_command_line(tmp_path):
     (tmp_path / "unmarked.txt").write_text("import os\n")
     (tmp_path / "deep" / "wrong.py").write_text("# expect: scored\nimport os\n")
     root = Path(__file__).resolve().parents[2]
-    command = [sys.executable, "-m", "tests.hostile", str(tmp_path), "--limit-s", "20"]
+    command = [sys.executable, "-m", "tests.hostile", str(tmp_path), "--limit-s", "20", "--workers", "1"]
     run = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert run.returncode == 1, run.stderr
     (line,) = run.stdout.splitlines()

@@ -200,12 +200,20 @@ class Flaky:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-def test_a_server_lost_at_any_write_gives_one_run_and_nothing_doubled(home, no_patience, monkeypatch, after):
+@pytest.mark.parametrize(
+    "lost",
+    [
+        "by turns",
+        pytest.param("before", marks=pytest.mark.long),
+        pytest.param("after", marks=pytest.mark.long),
+    ],
+)
+def test_a_server_lost_at_any_write_gives_one_run_and_nothing_doubled(home, no_patience, monkeypatch, lost):
     fatal = 0
     whole = store.client()
     while True:
         fatal += 1
+        after = lost == "after" or (lost == "by turns" and fatal % 2 == 0)
         folder = home / "runs" / uuid.uuid4().hex[:16]
         journal = journals.opened(folder.name, folder)
         write_files(folder, [add_sample(journal, **GOOD), add_sample(journal, "g01-c01", **BROKEN)])
@@ -220,7 +228,7 @@ def test_a_server_lost_at_any_write_gives_one_run_and_nothing_doubled(home, no_p
         if not flaky.met:
             break
         # By turns the same process goes on, or another one.
-        projection = Projection(folder) if (fatal + after) % 2 else projection
+        projection = Projection(folder) if fatal // 2 % 2 else projection
         assert projection.sync()
         found = list(store.find_runs(store.EVOLUTION, f"tags.`bife.key` = '{folder.name}'"))
         assert [run.info.status for run in found] == ["FINISHED"]

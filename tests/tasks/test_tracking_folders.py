@@ -163,10 +163,13 @@ def _comparable(held):
 
 
 @pytest.mark.slow
-def test_a_folder_somebody_is_at_is_left_to_them_and_one_that_cannot_be_read_is_named(full_home, tmp_path):
+def test_a_folder_somebody_is_at_is_left_to_them_and_one_that_cannot_be_read_is_named(
+    full_home, databases, tmp_path
+):
+    database = databases(tmp_path) / "mlflow" / "mlflow.db"
     (full_home / "runs" / "ended" / "journal.jsonl").write_text("{}\n")
     with process_lock(full_home / "locks" / "evolution-again.lock"):
-        done = program("track", home=full_home, database=tmp_path / "mlflow.db")
+        done = program("track", home=full_home, database=database)
     assert done.returncode == 1
     lines = {line.split()[0]: line for line in done.stdout.splitlines()}
     assert "A process is at it" in lines["again"]

@@ -38,7 +38,7 @@ for writer in range(8):
     child = os.fork()
     if child == 0:
         run, _ = store.open_run(store.EVOLUTION, "same", "shared", {"kind": "evolution"})
-        for n in range(3):
+        for n in range(2):
             made = store.create_child(store.EVOLUTION, run, f"w{writer}-{n}", {"sample_id": f"w{writer}-{n}"})
             store.log(made.info.run_id, params={"n": n}, metrics={"f_lf": n}, tags={"writer": str(writer)})
             store.client().log_text(made.info.run_id, "text", "rule.py")
@@ -65,9 +65,9 @@ def test_eight_writers_that_meet_a_fresh_database_share_one_run_and_lose_no_row(
         }
         ended = connection.execute("select count(*) from runs where status = 'FINISHED'").fetchone()[0]
         intact = connection.execute("pragma integrity_check").fetchone()[0]
-    assert counts == {"runs": 1 + 24, "params": 24, "metrics": 24, "experiments": 4}
-    assert (ended, intact) == (24, "ok")
-    assert len(list((tmp_path / "mlflow" / "artifacts").rglob("rule.py"))) == 24
+    assert counts == {"runs": 1 + 16, "params": 16, "metrics": 16, "experiments": 4}
+    assert (ended, intact) == (16, "ok")
+    assert len(list((tmp_path / "mlflow" / "artifacts").rglob("rule.py"))) == 16
 
 
 def test_a_database_whose_making_was_killed_is_made_anew(tmp_path):
@@ -133,7 +133,8 @@ def test_datasets_are_recorded_once(run_id):
 def test_artifacts_lie_in_the_home_and_not_in_the_working_directory(run_id, home, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store.client().log_text(run_id, "x", "note.txt")
-    assert [path.read_text() for path in (home / "mlflow" / "artifacts").rglob("note.txt")] == ["x"]
+    (note,) = (home / "mlflow" / "artifacts").rglob(f"{run_id}/**/note.txt")
+    assert note.read_text() == "x"
     assert list(tmp_path.iterdir()) == []
 
 

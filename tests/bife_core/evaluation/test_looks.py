@@ -25,6 +25,6 @@ def test_the_fewest_instances_are_those_with_which_the_test_can_reach_the_level(
 
 
 def test_a_rule_that_is_no_better_is_hardly_ever_promoted() -> None:
-    """Few experiments here; `python -m bench.gate` makes thousands."""
+    """Few experiments here, of which the interval alone would promote two; `python -m bench.gate` makes thousands."""
     rng = np.random.default_rng(1)
-    assert sum(promoted(null_comparison(8, rng)) for _ in range(80)) <= 2
+    assert sum(promoted(null_comparison(8, rng)) for _ in range(40)) <= 1

@@ -157,7 +157,7 @@ def test_no_call_and_no_wait_goes_beyond_the_time(tmp_path: Path) -> None:
         (end,) = ask_for(writer, 1)
     assert isinstance(end, BudgetReachedError)
     assert "budget.hours" in str(end)
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - began < 15.0
 
 
 @pytest.mark.parametrize("missing", ["price_in", "price_out"])
@@ -228,7 +228,7 @@ def assert_balanced(api: ModelApi, directory: Path) -> None:
     """Compare the calls on disk with what the server knows it sent in full."""
     calls = {f"bife-{found.key}.{found.number}": found for found in CallStore(directory).calls()}
     settled = {name for name, found in calls.items() if found.status == "ok"}
-    deadline = time.monotonic() + 2.0
+    deadline = time.monotonic() + 30.0
     # The client may have written an answer down before the server's thread has said that it sent it.
     while not settled <= set(api.delivered) and time.monotonic() < deadline:
         time.sleep(0.01)

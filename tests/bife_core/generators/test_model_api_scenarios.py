@@ -114,13 +114,13 @@ def test_a_passing_trouble_is_tried_again(tmp_path: Path, scene: str, part: str)
     with ModelApi([scene]) as api:
         generator = open_api(api, tmp_path)
         generation = ask(generator)
-    assert time.monotonic() - start < LIMIT_S + 4.0
+    assert time.monotonic() - start < LIMIT_S + 20.0
     assert generation.source is not None
     assert [attempt.status for attempt in generation.attempts] == ["error", "ok"]
     assert part in str(generation.attempts[0].error)
     failed, answered = generator.account.store.calls()
     assert (failed.status, answered.status, len(api.requests)) == ("error", "ok", 2)
-    assert failed.seconds < LIMIT_S + 1.0
+    assert failed.seconds < LIMIT_S + 10.0
 
 
 @pytest.mark.parametrize(("scene", "part"), STOPPED.items())

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 
 import pytest
@@ -21,17 +22,20 @@ def test_the_limit_holds_for_what_can_be_cancelled() -> None:
     start = time.monotonic()
     with pytest.raises(TimeoutError):
         call_within(0.1, lambda: _value(30.0))
-    assert time.monotonic() - start < 1.0
+    assert time.monotonic() - start < 10.0
 
 
 def test_the_limit_holds_for_what_cannot_be_cancelled() -> None:
+    released = threading.Event()
+
     async def stuck() -> None:
-        time.sleep(3.0)
+        released.wait(30.0)
 
     start = time.monotonic()
     with pytest.raises(TimeoutError):
         call_within(0.1, stuck)
-    assert time.monotonic() - start < 2.0
+    assert time.monotonic() - start < 10.0
+    released.set()
 
 
 def test_exceptions_reach_the_caller() -> None:

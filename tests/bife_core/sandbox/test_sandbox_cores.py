@@ -117,4 +117,4 @@ def test_a_closed_pool_does_not_wait_for_a_core(tmp_path, one_core):
         time.sleep(0.1)
         pool.close()
     with pytest.raises(WorkerFailure, match="waited for a core"):
-        waiting.result(timeout=5)
+        waiting.result(timeout=30)

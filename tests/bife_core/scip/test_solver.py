@@ -93,7 +93,7 @@ class Slow(NamedTuple):
 def test_the_callback_and_python_walk_the_same_tree_through_restarts(golden_dir: Path) -> None:
     """After a restart columns and rows are others: whoever keeps something between branchings must forget it."""
     settings = SolveSettings.by(
-        SolverConfig.model_validate("default"), node_limit=40, params={"presolving/restartminred": 0.0}
+        SolverConfig.model_validate("default"), node_limit=12, params={"presolving/restartminred": 0.0}
     )
     native = compile_rule("def candidate_variable_score(f): return f[20] * f[21]")
     walked = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,12 +44,17 @@ def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(idle):
     )
 
     config = preset("smoke").model_dump(mode="json")
-    rule = f"runs:/{'0' * 32}"
+    rule = f"runs:/{uuid.uuid4().hex}"
     announcing({"rule": rule, "config": config})
     deployment = idle.read_deployment_by_name("evaluation/evaluation")
     wanted = {"flow_runs": {"deployment_id": {"any_": [str(deployment.id)]}}}
+
+    def made_runs() -> list[dict[str, Any]]:
+        runs: list[dict[str, Any]] = idle.request("POST", "/flow_runs/filter", json=wanted).json()
+        return runs
+
     deadline = time.monotonic() + LIMIT_S
-    while not (found := idle.request("POST", "/flow_runs/filter", json=wanted).json()):
+    while not (found := [run for run in made_runs() if run["parameters"].get("rule") == rule]):
         assert time.monotonic() < deadline, "no evaluation was started"
         time.sleep(0.5)
     idle.delete_flow_run(found[0]["id"])
