@@ -79,3 +79,20 @@ class PipelineConfig(Value):
         description="Who makes a registered rule champion: the statistical gate alone, or a person after it.",
     )
     runner: RunnerConfig = RunnerConfig()
+
+    @model_validator(mode="after")
+    def _rules_are_asked_for(self) -> PipelineConfig:
+        if self.search.method == "symbolic" and self.generator.kind != "offline":
+            raise ValueError(
+                "search.method='symbolic' fits rules and asks nobody to write any: with "
+                f"generator.kind={self.generator.kind!r} choose search.method='bife' or another"
+            )
+        return self
+
+    @property
+    def origin_of_rules(self) -> str:
+        """Where the rules of a search come from, as a few words for a run's name."""
+        if self.search.method == "symbolic":
+            return "fitted"
+        start = self.generator.start
+        return self.generator.kind if start == "nothing" else f"{self.generator.kind} from the {start}"

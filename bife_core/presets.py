@@ -63,8 +63,8 @@ def _budget(name: PresetName) -> PipelineConfig:
         return PipelineConfig(
             collection=CollectionConfig(decisions=150, decisions_per_instance=25),
             search=SearchConfig(
+                method="symbolic",
                 samples=32,
-                fitted=0.5,
                 llm4branch=Llm4BranchConfig(training_instances=2, tuning_calls=12, tuning_initial=4),
             ),
             high=HighFidelityConfig(instances=6),

@@ -77,7 +77,7 @@ def evolution(
         decisions = collection(config).summary
     observer().stage(
         "evolution",
-        f"{config.search.method}, {config.search.samples} samples by {config.generator.kind}",
+        f"{config.search.method}, {config.search.samples} samples, {config.origin_of_rules}",
     )
     design = prepare_instances(config.instances, "design", config.high.instances)
     training = _training(config, design, search.training_instances) if search.training_instances else None

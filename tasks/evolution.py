@@ -57,7 +57,7 @@ def describe_evolution(
     search, label = config.search, config.instances.label
     return Opened(
         key=evolution_key(facts),
-        name=f"{label} {search.method} {config.generator.kind} seed {search.seed}",
+        name=f"{label} {search.method} {config.origin_of_rules} seed {search.seed}",
         params=flat(facts) | flat({"instances": config.instances.model_dump(mode="json")}),
         tags={"benchmark": label, "search": search.method},
         datasets=tuple(read),

@@ -93,8 +93,8 @@ OPTIONS: Final = {
     "search": _option(
         _Text,
         _HOW,
-        "How rules are searched for: bife, eoh, reevo, llm4branch, ... (docs/searches.md).",
-        "bife",
+        "How rules are searched for: bife, symbolic, random, eoh, reevo, llm4branch, ... (docs/searches.md).",
+        "the preset's, or bife with --generator",
         metavar="NAME",
         autocompletion=_searches,
     ),
@@ -176,6 +176,9 @@ def resolve(**given: Any) -> PipelineConfig:
     if "solver" in chosen:
         overrides |= {f"{stage}.solver": chosen["solver"] for stage in ("collection", "high", "evaluation")}
     overrides |= dict(map(assignment, chosen.get("settings", ())))
+    if "generator.kind" in overrides:
+        # Who says who writes the rules wants a search that has them written.
+        overrides.setdefault("search.method", "bife")
     family = overrides.get("instances.benchmark")
     begun = preset(chosen.get("preset", "quick"), family)
     protocol = chosen.get("protocol", "custom")
