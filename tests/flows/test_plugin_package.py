@@ -19,14 +19,14 @@ from tests.support.plugins import EXAMPLE, install
 ROOT = Path(__file__).parents[2]
 PAGES = {
     "adding-a-benchmark.md": "knapsack.py",
-    "adding-a-search.md": "random_search.py",
+    "adding-a-search.md": "best_of.py",
     "adding-a-generator.md": "constant.py",
     "adding-a-method.md": "largest_gain.py",
 }
 FORM = """
 import json
 from bife_core.config import PipelineConfig, SearchConfig
-chosen = SearchConfig(method="random").method
+chosen = SearchConfig(method="best_of").method
 print(json.dumps(PipelineConfig.model_json_schema() | {"chosen": chosen}))
 """
 SEARCH_AND_EVALUATION = """
@@ -38,7 +38,7 @@ def bife(*words):
     assert app([*words, *sys.argv[1:]], prog_name="bife", standalone_mode=False) in (0, None)
 
 small = ("--set", "search.samples=2", "--set", "search.initial=2")
-bife("evolve", "--search", "random", "--generator", "constant", *small)
+bife("evolve", "--search", "best_of", "--generator", "constant", *small)
 (rule,) = project_home().runs.rglob("best_rule.py")
 one = ("--set", "evaluation.instances=1")
 bife("evaluate", "--method", "largest_gain", "--rule", str(rule), *one)
@@ -89,10 +89,10 @@ def test_an_installed_package_is_searched_with_and_evaluated(
         return done.stdout
 
     offered = json.loads(python(FORM))
-    assert offered["chosen"] == "random"
+    assert offered["chosen"] == "best_of"
     choices = {name: definition["properties"] for name, definition in offered["$defs"].items()}
     assert "knapsack" in choices["InstancesConfig"]["benchmark"]["enum"]
-    assert "random" in choices["SearchConfig"]["method"]["enum"]
+    assert "best_of" in choices["SearchConfig"]["method"]["enum"]
     assert "constant" in choices["GeneratorConfig"]["kind"]["enum"]
     assert "largest_gain" in choices["EvaluationConfig"]["baseline"]["enum"]
 

@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "adding-a-search.md"
 
 
 def config() -> SearchConfig:
-    return SearchConfig(method="random", samples=12, initial=12, population=3)
+    return SearchConfig(method="best_of", samples=12, initial=12, population=3)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def namespace(blocks: list[str]) -> dict[str, Any]:
 
 @pytest.fixture
 def registered(namespace: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Callable[[], Search]:
-    monkeypatch.setitem(SEARCHES, "random", namespace["RandomSearch"])
+    monkeypatch.setitem(SEARCHES, "best_of", namespace["BestOfSearch"])
     return lambda: open_search(config())
 
 

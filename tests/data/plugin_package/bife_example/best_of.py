@@ -1,4 +1,4 @@
-"""Random search: rules without parents, and solves for those of highest F_LF."""
+"""Best of many: rules without parents, and solves for those of highest F_LF."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bife_core.search.types import (
 )
 
 
-class RandomSearch(SampledSearch):
+class BestOfSearch(SampledSearch):
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
         self._chosen: tuple[Sample, ...] = ()
