@@ -1,9 +1,10 @@
 """What imitating strong branching could win at most, and how much of it rules do win.
 
 The *free oracle* is full strong branching whose decisions cost nothing: the CPU time of SCIP's `vanillafullstrong`
-less what it spends in branching. No rule that imitates it can be expected to do better. One JSON object a line: {family,
-method, ratio, ci_low, ci_high, share, instances}, where ratio is the geometric mean over instances of CPU time over
-that of reliability pseudocost branching, and share is the part of the oracle's gain that a method wins, in logarithms.
+less what it spends in branching. No rule that imitates it can be expected to do better. One JSON object a line:
+{family, method, ratio, ci_low, ci_high, share, instances}, where ratio is the geometric mean over instances of CPU time
+over that of reliability pseudocost branching, and share is the part of the oracle's gain that a method wins, in
+logarithms.
 
 `--rules` are names or files of rules beside those the family's reference rule is taken from. Solves are kept in
 `--store`, and the same command goes on where it was stopped; an oracle needs many times the time of a rule.
@@ -71,10 +72,11 @@ def measured(family: str, options: Any, store: SolveStore, pool: WorkerPool) -> 
 
 
 def _ratio(costs: pd.DataFrame, method: str) -> RatioInterval:
-    own, baseline = (
-        {name: list(found) for name, found in costs[of].groupby("instance")} for of in (method, RPB)
-    )
-    return ratio_interval(own, baseline)
+    return ratio_interval(_by_instance(costs[method]), _by_instance(costs[RPB]))
+
+
+def _by_instance(costs: pd.Series[float]) -> dict[str, list[float]]:
+    return {str(name): found.to_list() for name, found in costs.groupby("instance")}
 
 
 if __name__ == "__main__":
