@@ -136,6 +136,14 @@ class Decisions:
         } | {name: getattr(self, name)[:count] for name in _OF_DECISIONS}
         return Decisions(**arrays, offsets=self.offsets[: count + 1], instance=self.instance[:count])
 
+    def without(self, count: int) -> Decisions:
+        """Return the decisions after the first `count`."""
+        first = self.offsets[min(count, len(self))]
+        arrays: dict[str, Any] = {
+            name: np.ascontiguousarray(getattr(self, name)[..., first:]) for name in _OF_CANDIDATES
+        } | {name: getattr(self, name)[count:] for name in _OF_DECISIONS}
+        return Decisions(**arrays, offsets=self.offsets[count:] - first, instance=self.instance[count:])
+
     def save(self, path: Path) -> None:
         """Write the file at once or not at all."""
         sizes = np.diff(self.offsets)

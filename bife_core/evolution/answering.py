@@ -274,7 +274,7 @@ class Answering:
             yield SampleAnswer(
                 id=asked.id,
                 sha=score.sha,
-                source=draft.source,
+                source=score.source or draft.source,
                 skeleton=draft.skeleton,
                 thought=draft.thought,
                 behaviour=score.behaviour,

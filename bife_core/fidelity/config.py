@@ -28,6 +28,12 @@ class LowFidelityConfig(Value):
         description="In 'agreement' and 'genuine', 'any' credits every candidate with the best expert score, 'first' "
         "only the first.",
     )
+    tune: int = Field(
+        0,
+        ge=0,
+        description="Settings of a rule's numbers that are tried on F_LF before it is solved with, whoever wrote it; "
+        "0 leaves them as they are.",
+    )
     time_limit_s: float = Field(30.0, gt=0, description="Wall seconds before a rule is stopped and rejected.")
 
 

@@ -4,7 +4,6 @@ Higher is better; `bife_core.fidelity.measures` has what it may be. A rule's cho
 that is not a number never wins.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
 from __future__ import annotations
 
 import time
@@ -13,19 +12,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
-from numba import types
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
-from bife_core.features import N_FEATURES
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
+from bife_core.fidelity.constants import tuned
 from bife_core.fidelity.measures import Ties, Yardstick, behaviour_of, chosen_rows
-from bife_core.jit import jit_for
+from bife_core.fidelity.scoring import scores_of
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.types import CompiledRule, RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers, submit_repeated
-from bife_core.scip.compiled.memory import call_scorer
 from bife_core.values import Value
 
 MEMORY_MB: Final = 2048.0
@@ -35,46 +31,6 @@ _SOUND_RULE: Final = "pseudocost_product"
 
 _ROOM_PER_BYTE: Final = 8.0
 """Bytes in memory per byte of a compressed file of decisions, with room for a copy."""
-
-_READ_ONLY_ROWS: Final = types.Array(types.float64, 2, "C", readonly=True)
-
-_BLOCK: Final = 256
-"""Rows scored at a time: their features then stay in the processor's cache."""
-
-
-@jit_for(types.boolean(types.int64, _READ_ONLY_ROWS, types.int64[::1], types.float64[::1]))
-def _score_native(scorer, columns, used, scores):
-    """Score all rows, copying only the columns the rule reads into a block of full rows."""
-    block = np.zeros((_BLOCK, N_FEATURES))
-    n_rows = columns.shape[1]
-    start = 0
-    while start < n_rows:
-        size = min(_BLOCK, n_rows - start)
-        for feature in used:
-            for row in range(size):
-                block[row, feature] = columns[feature, start + row]
-        if call_scorer(scorer, block.ctypes.data, size, scores.ctypes.data + 8 * start) != 0:
-            return False
-        start += size
-    return True
-
-
-def scores_of(rule: CompiledRule, decisions: Decisions) -> npt.NDArray[np.float64]:
-    """Return the rule's score of every recorded candidate.
-
-    Raises
-    ------
-    RuleError
-        If the rule raises on a candidate.
-    """
-    used = np.array(sorted(range(N_FEATURES) if rule.features is None else rule.features), dtype=np.int64)
-    scores = np.empty(decisions.n_candidates)
-    if not _score_native(rule.address, decisions.columns, used, scores):
-        rule.score(decisions.matrix)  # raises too, and says on which candidate
-        raise RuleError(
-            f"The rule {rule.name!r} raised while scoring recorded candidates, but not a second time."
-        )
-    return scores
 
 
 def low_fidelity(
@@ -119,6 +75,8 @@ class LowScore(Value):
         Hash of the rule; None if the source is no rule.
     behaviour : str or None
         Hash of what the rule chose; rules that choose alike in all decisions of the file have the same.
+    source : str or None
+        The rule with its numbers tuned, which all else is of then; None if it is as it was written.
     seconds : float
         CPU seconds of compiling and scoring.
     """
@@ -128,6 +86,7 @@ class LowScore(Value):
     kind: RejectionKind | None = None
     sha: str | None = None
     behaviour: str | None = None
+    source: str | None = None
     seconds: float = 0.0
 
 
@@ -147,7 +106,7 @@ def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, po
         that the measure goes by, the machine fails a sound rule too.
     """
     path = None if decisions is None else str(decisions)
-    arguments = {"decisions": path, "measure": config.measure, "ties": config.ties}
+    arguments = {"decisions": path, "measure": config.measure, "ties": config.ties, "tune": config.tune}
     try:
         size = 0 if decisions is None else decisions.stat().st_size
     except OSError as error:
@@ -189,12 +148,17 @@ def _out(failure: WorkerFailure, config: LowFidelityConfig) -> LowScore:
     raise failure
 
 
-def work(source: str, decisions: str | None, measure: LowMeasure, ties: Ties) -> dict[str, Any]:
-    """Score a rule in this process; what `score_low` calls in a worker."""
+def work(
+    source: str, decisions: str | None, measure: LowMeasure, ties: Ties, tune: int = 0
+) -> dict[str, Any]:
+    """Score a rule in this process, its numbers tuned if that is wanted; what `score_low` calls in a worker."""
     recorded = None if decisions is None else _prepared(decisions, measure, ties)
     started = time.process_time()
     try:
         score = _scored(source, recorded)
+        better = tuned(source, *recorded, tune) if recorded and tune and score.f_lf is not None else None
+        if better is not None:
+            score = _scored(better, recorded).model_copy(update={"source": better})
     except Exception as error:  # noqa: BLE001 - the decisions are read: whatever happens now, the rule did it
         what = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         score = LowScore(kind="runtime", failure=f"Scoring the rule failed ({what}).")

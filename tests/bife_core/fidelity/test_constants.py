@@ -1,0 +1,77 @@
+"""The numbers of any rule, tuned on F_LF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bife_core.config import LowFidelityConfig
+from bife_core.fidelity.constants import tuned
+from bife_core.fidelity.low import low_fidelity, score_low
+from bife_core.fidelity.measures import Yardstick
+from bife_core.generators.offline.expression import Leaf, product
+from bife_core.rules import CompiledRule, compile_rule, rule_sha
+from bife_core.sandbox import InProcess
+from tests.support.planted import planted
+
+EXPERT = planted(150, product((Leaf(18), 1.0), (Leaf(24), 0.5)))
+HEAD = "def candidate_variable_score(f):\n"
+ONE = HEAD + '    """Weight 3.5 is off."""\n    return f[18] * f[24] ** 3.5  # too much\n'
+TWO = HEAD + "    power = 1.9\n    return f[18] ** power * (f[24] + 1e-9) ** 0.1\n"
+
+
+def f_lf(source: str) -> float:
+    rule = compile_rule(source)
+    assert isinstance(rule, CompiledRule)
+    return low_fidelity(rule, EXPERT)
+
+
+@pytest.mark.parametrize("source", [ONE, TWO])
+def test_numbers_far_off_are_brought_near(source: str) -> None:
+    better = tuned(source, EXPERT, Yardstick(EXPERT), 300)
+    assert better is not None
+    assert f_lf(source) < 0.7 < 0.9 < f_lf(better)
+    assert better == tuned(source, EXPERT, Yardstick(EXPERT), 300)
+
+
+def test_all_but_the_numbers_stays() -> None:
+    better = tuned(ONE, EXPERT, Yardstick(EXPERT), 300)
+    assert better is not None
+    before, after = better.split(" ** ")
+    assert before == ONE.split(" ** ")[0]
+    assert after.endswith("  # too much\n")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        HEAD + "    return f[18] * f[24] ** 0.5\n",  # nothing is better
+        HEAD + "    return f[18] * f[24]\n",  # no numbers
+        HEAD + "    return f[int(f[18])] * 0.5\n",  # reads features by what others are
+        "WEIGHT = 3.5\n\n\n" + HEAD + "    return f[18] * f[24] ** WEIGHT\n",  # not in the function
+        "nonsense (",
+    ],
+)
+def test_a_rule_that_cannot_be_better_is_left_alone(source: str) -> None:
+    assert tuned(source, EXPERT, Yardstick(EXPERT), 60) is None
+
+
+def test_a_rule_that_reads_nearly_all_features_has_few_numbers_tuned() -> None:
+    many = " + ".join(f"0.001 * f[{index}]" for index in range(71) if index not in (18, 24))
+    source = HEAD + f"    return f[18] * f[24] ** 3.5 + 0.0 * ({many})\n"
+    better = tuned(source, EXPERT, Yardstick(EXPERT), 60)
+    assert better is None or compile_rule(better).features == compile_rule(source).features
+
+
+def test_the_score_is_that_of_the_tuned_rule(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.parquet"
+    EXPERT.save(path)
+    plain = score_low(ONE, path, LowFidelityConfig(), InProcess())
+    better = score_low(ONE, path, LowFidelityConfig(tune=300), InProcess())
+    assert plain.source is None
+    assert better.source is not None
+    assert better.f_lf == f_lf(better.source) > (plain.f_lf or 0.0)
+    assert better.sha == rule_sha(better.source) != plain.sha
+    checked = score_low(ONE, None, LowFidelityConfig(tune=300), InProcess())
+    assert (checked.source, checked.failure) == (None, None)
