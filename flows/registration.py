@@ -67,8 +67,9 @@ def refusal_notes(registered: RegisteredRule) -> tuple[str, ...]:
 def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> Evidence:
     """Return what is known of a rule after its evaluation."""
     summary = evaluated.summary
-    by_time = summary.in_cpu_time()
-    lead = by_time[0]
+    judged = summary.judged
+    lead = judged[0]
+    in_time = summary.by("time")
     champion = by_alias(registered_name(config.instances), CHAMPION)
     champion_sha = "" if champion is None else champion.sha
     label = summary.label_of(champion_sha)
@@ -84,7 +85,7 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
             "champion_obstacle": beside.obstacle,
         }
     solves, missing, proofs, baseline_proofs = (
-        sum(getattr(one, field) for one in by_time)
+        sum(getattr(one, field) for one in judged)
         for field in ("solves", "missing", "proofs", "baseline_proofs")
     )
     return Evidence(
@@ -92,13 +93,13 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
         sha=evaluated.sha,
         benchmark=config.instances.label,
         size=config.instances.size,
-        metric=summary.protocol.metric,
-        metric_ratio=summary.lead.ratio,
+        metric=lead.metric,
         ratio=lead.ratio,
         ci_low=lead.ci_low,
         ci_high=lead.ci_high,
         p_value=lead.p_adjusted,
         confidence=lead.confidence,
+        time_ratio=in_time[0].ratio,
         baseline=summary.baseline,
         instances=lead.instances,
         seeds=len(summary.protocol.seeds),
