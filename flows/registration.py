@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from bife_core.config import PipelineConfig
+from bife_core.evaluation.looks import fewest_instances
+from bife_core.evaluation.prospect import Prospect
 from flows.reporting.events import CHALLENGER_REGISTERED, announce, tried_again
 from flows.reporting.observer import noted, observer
 from flows.results import EvaluationResult
@@ -19,7 +21,11 @@ from tasks.registry import (
     register,
     registered_name,
 )
+from tasks.registry.champions import weighed
 from tasks.tracking import TrackingError
+
+_TEST_SHARE: Final = 3
+"""Of how many models of a folder one is held out for the test."""
 
 
 def register_rule(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> RegisteredRule:
@@ -62,6 +68,45 @@ def refusal_notes(registered: RegisteredRule) -> tuple[str, ...]:
         f"Version {registered.version} of {registered.name} is no challenger: as measured on the same instances, "
         f"{refused.sentence}. To weigh it again, give it the alias {CHALLENGER} in MLflow and run the promotion.",
     )
+
+
+def no_champion(config: PipelineConfig, registered: RegisteredRule, expected: Prospect | None = None) -> str:
+    """Return why a registered rule is not champion, and for somebody's own models what could help.
+
+    Empty where it is champion, and where the numbers speak for it and a person decides.
+
+    Parameters
+    ----------
+    expected : Prospect, optional
+        What is known of RPB's share in branching on these models.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    known = registered.evidence
+    if known is None or CHAMPION in registered.aliases or registered.refusal is not None:
+        return ""
+    weighing = weighed(known, by_alias(registered.name, CHAMPION))
+    if weighing.promote:
+        return ""
+    sentence = f"The rule is not champion. {weighing.reason}"
+    if config.instances.folder is None:
+        return sentence
+    fewest = fewest_instances(known.confidence)
+    few = known.instances < fewest
+    more = (
+        f"at least {fewest} held out (a folder of {_TEST_SHARE * fewest})"
+        if few
+        else "as the interval is wide"
+    )
+    help_ = ["models of one kind, from one application and formulation", f"more of them, {more}"]
+    if expected is not None and expected.little and expected.share is not None:
+        help_.append(
+            f"models on which branching matters (RPB spends {100 * expected.share:.2g} % of its time in it here)"
+        )
+    return f"{sentence} What could help: {'; '.join(help_)}."
 
 
 def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> Evidence:
