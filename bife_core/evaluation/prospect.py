@@ -51,8 +51,10 @@ class Prospect(Value):
         if self.share is None or self.least is None or self.most is None:
             return f"What a rule can save is not known: RPB has a result on {self.models} of {_models(self.asked)}."
         spread = "" if self.models == 1 else f", {_percent(self.least)} to {_percent(self.most)} a model"
+        counted = f"{self.models} of " if self.models < self.asked else ""
+        on = f"{counted}{_models(self.asked)}{spread}"
         found = (
-            f"RPB spends {_percent(self.share)} of its CPU time in branching ({_models(self.models)}{spread}): a rule "
+            f"RPB spends {_percent(self.share)} of its CPU time in branching ({on}): a rule "
             "that chooses as well can save that at most, and what it saves in nodes."
         )
         if not self.little:
