@@ -8,23 +8,24 @@ from typing import Final
 from prefect import flow
 
 from bife_core.config import PipelineConfig, RunnerConfig
-from bife_core.evaluation.looks import fewest_instances
+from bife_core.evaluation.prospect import Prospect
 from bife_core.files import write_whole
 from bife_core.search import Sample, open_search
 from flows.anew import settled
 from flows.collection import collection
 from flows.evaluation import evaluation
 from flows.evolution import evolution
-from flows.registration import present_champion, refusal_notes, register_rule
+from flows.registration import no_champion, present_champion, refusal_notes, register_rule
 from flows.reporting.artifacts import show_verdict
 from flows.reporting.events import present_run, tried_again
-from flows.reporting.observer import observer
+from flows.reporting.observer import noted, observer
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from flows.validation import choose_final
 from flows.verdicts import comparison, pipeline_verdict
 from tasks.evolution import require_generator
+from tasks.prospects import look_ahead
 from tasks.registry import Origin, RegisteredRule, lineage
 from tasks.states import NOTHING_TO_DO, told
 from tasks.tracking import TrackingError
@@ -50,9 +51,11 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     """
     config = settled(config)
     require_generator(config)
+    expected = _prospect(config)
+    ahead = noted((expected.sentence,)) if expected is not None else ()
     collected = collection(config) if open_search(config.search).low_fidelity else None
     evolved = evolution(config, collected.summary if collected is not None else None)
-    notes = (*(collected.notes if collected is not None else ()), *evolved.notes)
+    notes = (*ahead, *(collected.notes if collected is not None else ()), *evolved.notes)
     if evolved.best is None:
         return told(PipelineResult(collection=collected, evolution=evolved, notes=notes), evolved.sentence)
     done = _done_before(config, evolved)
@@ -64,17 +67,15 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     evaluated = evaluation(config, str(path), others=present_champion(config), chosen=how, promoting=True)
     notes = (*notes, *evaluated.notes)
     registered: RegisteredRule | None = None
+    standing = ""
     try:
         registered = _register(config, evolved, final, evaluated)
         notes = (*notes, *refusal_notes(registered))
+        standing = no_champion(config, registered, expected)
     except TrackingError as error:
         # All that was measured is on disk, so an unreachable registry must not take the result away.
         notes = (*notes, f"The rule is not registered yet; the same command registers it. {error}")
         observer().note(notes[-1])
-    lead = evaluated.summary.lead
-    fewest = fewest_instances(lead.confidence)
-    if lead.ratio < 1 and lead.instances < fewest:
-        notes = (*notes, f"A champion needs at least {fewest} held-out instances to be chosen on.")
     result = PipelineResult(
         collection=collected,
         evolution=evolved,
@@ -82,12 +83,21 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
         choice=choice,
         evaluation=evaluated,
         registered=registered,
+        no_champion=standing,
         notes=tuple(dict.fromkeys(notes)),  # several stages read the same folder
     )
     if registered is not None:
         write_whole(evolved.folder / _DONE, json.dumps({_settings(config): registered.reference}))
     show_verdict(config.instances.label, "pipeline", pipeline_verdict(result))
-    return told(result, f"{comparison(evaluated)}.")
+    return told(result, f"{comparison(evaluated)}. {standing}".strip())
+
+
+def _prospect(config: PipelineConfig) -> Prospect | None:
+    """Return what a rule can save on somebody's own models, of which nobody knows it yet."""
+    if config.instances.folder is None:
+        return None
+    observer().stage("prospect", "what branching costs RPB")
+    return look_ahead.submit(config).result()
 
 
 def _done_before(config: PipelineConfig, evolved: EvolutionResult) -> str | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from bife_core.config import PipelineConfig
+from bife_core.evaluation.looks import fewest_instances
+from bife_core.evaluation.prospect import Prospect
 from flows.reporting.events import CHALLENGER_REGISTERED, announce, tried_again
 from flows.reporting.observer import noted, observer
 from flows.results import EvaluationResult
@@ -19,7 +21,11 @@ from tasks.registry import (
     register,
     registered_name,
 )
+from tasks.registry.champions import weighed
 from tasks.tracking import TrackingError
+
+_TEST_SHARE: Final = 3
+"""Of how many models of a folder one is held out for the test."""
 
 
 def register_rule(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> RegisteredRule:
@@ -69,11 +75,51 @@ def refusal_notes(registered: RegisteredRule) -> tuple[str, ...]:
     )
 
 
+def no_champion(config: PipelineConfig, registered: RegisteredRule, expected: Prospect | None = None) -> str:
+    """Return why a registered rule is not champion, and for somebody's own models what could help.
+
+    Empty where it is champion, and where the numbers speak for it and a person decides.
+
+    Parameters
+    ----------
+    expected : Prospect, optional
+        What is known of RPB's share in branching on these models.
+
+    Raises
+    ------
+    TrackingError
+        If the registry cannot be reached.
+    """
+    known = registered.evidence
+    if known is None or CHAMPION in registered.aliases or registered.refusal is not None:
+        return ""
+    weighing = weighed(known, by_alias(registered.name, CHAMPION))
+    if weighing.promote:
+        return ""
+    sentence = f"The rule is not champion. {weighing.reason}"
+    if config.instances.folder is None:
+        return sentence
+    fewest = fewest_instances(known.confidence)
+    few = known.instances < fewest
+    more = (
+        f"at least {fewest} held out (a folder of {_TEST_SHARE * fewest})"
+        if few
+        else "as the interval is wide"
+    )
+    help_ = ["models of one kind, from one application and formulation", f"more of them, {more}"]
+    if expected is not None and expected.little and expected.share is not None:
+        help_.append(
+            f"models on which branching matters (RPB spends {100 * expected.share:.2g} % of its time in it here)"
+        )
+    return f"{sentence} What could help: {'; '.join(help_)}."
+
+
 def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> Evidence:
     """Return what is known of a rule after its evaluation."""
     summary = evaluated.summary
-    by_time = summary.in_cpu_time()
-    lead = by_time[0]
+    judged = summary.judged
+    lead = judged[0]
+    in_time = summary.by("time")
     champion = by_alias(registered_name(config.instances), CHAMPION)
     champion_sha = "" if champion is None else champion.sha
     label = summary.label_of(champion_sha)
@@ -89,7 +135,7 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
             "champion_obstacle": beside.obstacle,
         }
     solves, missing, proofs, baseline_proofs = (
-        sum(getattr(one, field) for one in by_time)
+        sum(getattr(one, field) for one in judged)
         for field in ("solves", "missing", "proofs", "baseline_proofs")
     )
     return Evidence(
@@ -97,13 +143,13 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
         sha=evaluated.sha,
         benchmark=config.instances.label,
         size=config.instances.size,
-        metric=summary.protocol.metric,
-        metric_ratio=summary.lead.ratio,
+        metric=lead.metric,
         ratio=lead.ratio,
         ci_low=lead.ci_low,
         ci_high=lead.ci_high,
         p_value=lead.p_adjusted,
         confidence=lead.confidence,
+        time_ratio=in_time[0].ratio,
         baseline=summary.baseline,
         instances=lead.instances,
         seeds=len(summary.protocol.seeds),

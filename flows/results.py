@@ -135,6 +135,8 @@ class PipelineResult(Value):
         The rule that was evaluated and registered.
     choice : Choice or None
         How it was chosen on validation instances; None where there was nothing to choose.
+    no_champion : str
+        Why the rule is not champion, and what could help; empty where it is, or somebody is still to decide.
     """
 
     collection: CollectionResult | None
@@ -143,6 +145,7 @@ class PipelineResult(Value):
     choice: Choice | None = None
     evaluation: EvaluationResult | None = None
     registered: RegisteredRule | None = None
+    no_champion: str = ""
     notes: tuple[str, ...] = ()
 
     @property

@@ -93,7 +93,8 @@ def pipeline_verdict(result: PipelineResult) -> str:
         return evolution_verdict(result.evolution)
     registered = result.registered
     held = " and ".join(registered.aliases) or "no alias"
-    head = f"# {comparison(result.evaluation)}\n\nRegistered as `{registered.reference}`, {held}.\n\n"
+    standing = f"Registered as `{registered.reference}`, {held}. {result.no_champion}".rstrip()
+    head = f"# {comparison(result.evaluation)}\n\n{standing}\n\n"
     evolved = result.evolution
     where = links(evolved.ranking_url, evolved.charts_url, evolved.run.url)
     final = f"\n\n{abstract(result.rule)}" if result.rule is not None else ""

@@ -51,6 +51,9 @@ _NAMED: dict[str, Split] = {
 
 _REASONS_SHOWN = 3
 
+_UNLIKE = 20
+"""How many times as many variables the largest model has as the smallest where they are hardly of one kind."""
+
 
 @dataclass(frozen=True)
 class FolderBenchmark:
@@ -160,6 +163,12 @@ def open_folder(
         raise InstanceError(_nothing_usable(folder, len(files), left_out, others))
     parts, sharing = _as_arranged(steered) or _split(steered)
     parts["test"] += tuple(others)
+    sizes = [facts.n_vars for _, _, facts in ordered if facts.n_integer]
+    if max(sizes) >= _UNLIKE * min(sizes):
+        notes.append(
+            f"The models are unlike each other, with {min(sizes):,} to {max(sizes):,} variables: one rule hardly "
+            "suits them all, and folders of one kind each promise more."
+        )
     notes += [
         f"{instance.name} has no integer variables: SCIP branches on constraints and asks no rule."
         for instance in others

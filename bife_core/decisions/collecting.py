@@ -94,6 +94,8 @@ def _end_path(part: Path) -> Path:
 
 def _why_barren(end: dict[str, Any]) -> str:
     """Return in a few words why a solve gave no decision."""
+    if end["unscored"] and end["status"] == "timelimit":
+        return "reached the time limit in LPs of strong branching"
     if end["unscored"]:
         return "LPs of strong branching could not be solved"
     return f"{end['status']} without a choice between two candidates"
@@ -189,7 +191,9 @@ def collect_decisions(
     if total == 0:
         raise DecisionsError(
             f"No strong-branching decision came from {len(names)} collection instances. "
-            f"{' '.join([*failures, *notes])}"
+            f"{' '.join([*failures, *notes])} What could help: more time for each (collection.time_limit_s, "
+            f"{config.time_limit_s:g} s now), models that take more branching, or a search that needs no decisions "
+            "(--search bife_without_f_lf)."
         )
     decisions = concatenate(parts).take(config.decisions)
     merged = directory / f"decisions-{decisions.digest}.parquet"

@@ -37,6 +37,8 @@ class Metric:
         there is no worst value, and it costs a multiple of what others took.
     clock : bool
         Whether it is seconds of the solve: then one that ended early without a proof costs the whole limit too.
+    work : bool
+        Whether it counts work rather than what a user waits for: half the nodes may take twice the time.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Metric:
     worst: float = 0.0
     worst_per_s: float = 0.0
     clock: bool = False
+    work: bool = False
 
     def of(self, frame: pd.DataFrame) -> pd.Series[float]:
         """Return the metric of every solve of a frame, at least `least`; unknown values are NaN."""
@@ -78,9 +81,9 @@ METRICS: Final[Mapping[str, Metric]] = {
     for metric in (
         Metric("time", "Time", "cpu_s", 1e-6, "CPU s", "CPU time", worst_per_s=1.0, clock=True),
         Metric("wall", "Wall time", "wall_s", 1e-6, "s", "wall time", worst_per_s=1.0, clock=True),
-        Metric("nodes", "Nodes", "nodes", 1.0, "", "nodes"),
-        Metric("fair_nodes", "Fair nodes", "fair_nodes", 1.0, "", "fair nodes"),
-        Metric("lp_iterations", "LP iterations", "lp_iterations", 1.0, "", "LP iterations"),
+        Metric("nodes", "Nodes", "nodes", 1.0, "", "nodes", work=True),
+        Metric("fair_nodes", "Fair nodes", "fair_nodes", 1.0, "", "fair nodes", work=True),
+        Metric("lp_iterations", "LP iterations", "lp_iterations", 1.0, "", "LP iterations", work=True),
         Metric("gap", "Gap", "gap", 1e-4, "", "final gap", worst=LARGEST_GAP),
         Metric("primal_dual_integral", "PDI", "bound_integral", 1e-6, "", "primal-dual integral"),
         Metric(
@@ -95,6 +98,17 @@ METRICS: Final[Mapping[str, Metric]] = {
     )
 }
 """All metrics by name; every `Cost` is one of them."""
+
+
+def judged_by(metric: Cost) -> Cost:
+    """Return what a rule is judged by before it may be champion, where an evaluation compares by `metric`.
+
+    Examples
+    --------
+    >>> judged_by("primal_dual_integral"), judged_by("gap"), judged_by("nodes")
+    ('primal_dual_integral', 'gap', 'time')
+    """
+    return "time" if METRICS[metric].work else metric
 
 
 def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) -> pd.DataFrame:

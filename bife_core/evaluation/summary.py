@@ -16,12 +16,13 @@ from bife_core.evaluation.comparing import Comparison, compare, compare_pair
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.looks import confidence_of
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
-from bife_core.evaluation.metrics import solve_frame
+from bife_core.evaluation.metrics import judged_by, solve_frame
 from bife_core.evaluation.verdict import verdict
 from bife_core.machine import Machine, this_machine
 from bife_core.methods.base import AnyMethod, Method
 from bife_core.methods.loading import load_method
 from bife_core.sandbox import Note, Workers
+from bife_core.scip.cost import Cost
 from bife_core.scip.solving import SolveResult
 from bife_core.solves import SolveStore
 from bife_core.values import Value
@@ -113,23 +114,27 @@ class EvaluationSummary(Value):
         """Return the label of the method with that identity."""
         return next((label for label, method in self.methods.items() if method.identity == sha), None)
 
-    def in_cpu_time(self) -> tuple[Comparison, ...]:
-        """Return the comparisons of the leading method with the baseline by CPU time, whatever metric was asked for."""
-        if self.protocol.metric == "time":
+    def by(self, metric: Cost) -> tuple[Comparison, ...]:
+        """Return the comparisons of the leading method with the baseline by a metric, whatever was asked for."""
+        if self.protocol.metric == metric:
             return self.leading
         others = tuple(label for label in self.methods if label != self.baseline)
-        found = compare(self.frame(), others, self.baseline, self._by_time)
+        found = compare(self.frame(), others, self.baseline, self._protocol_by(metric))
         return tuple(comparison for comparison in found if comparison.method == self.rule)
 
+    @property
+    def judged(self) -> tuple[Comparison, ...]:
+        """The comparisons with the baseline that a promotion depends on, see `judged_by`."""
+        return self.by(judged_by(self.protocol.metric))
+
     def versus(self, other: str) -> Comparison | None:
-        """Return the leading method against another than the baseline by CPU time, on the first setting, unadjusted."""
+        """Return the leading method against another than the baseline, as it is judged, on the first setting."""
         frame = self.frame()
         frame = frame[frame["setting"] == self.settings[0]]
-        return compare_pair(frame, self.rule, other, self._by_time)
+        return compare_pair(frame, self.rule, other, self._protocol_by(judged_by(self.protocol.metric)))
 
-    @property
-    def _by_time(self) -> EvaluationConfig:
-        return self.protocol.model_copy(update={"metric": "time", "confidence": self.lead.confidence})
+    def _protocol_by(self, metric: Cost) -> EvaluationConfig:
+        return self.protocol.model_copy(update={"metric": metric, "confidence": self.lead.confidence})
 
 
 def evaluate(

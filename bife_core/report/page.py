@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from bife_core.evaluation.metrics import method_table
+from bife_core.evaluation.metrics import METRICS, method_table
 from bife_core.evaluation.verdict import known_as, not_significant, p_number, p_text, statement
 from bife_core.methods.base import Method
 from bife_core.plots import inline_svg
@@ -79,10 +79,15 @@ def _environment() -> Environment:
         "p_text": p_text,
         "p_number": p_number,
         "noun": _noun,
+        "words": _words,
         "significant": _significant,
         "share": _share,
     }
     return environment
+
+
+def _words(metric: str) -> str:
+    return METRICS[metric].words
 
 
 def _noun(groups: Iterable[Mapping[str, Method]]) -> str:

@@ -13,8 +13,11 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
 
+import typer
 from rich.text import Text
 
 from bife_core.errors import BifeError
@@ -51,11 +54,21 @@ def _check(name: str) -> Callable[[Check], Check]:
     return register
 
 
-def doctor() -> None:
+def doctor(
+    instances: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of your own models, to be looked at too: what can be used, and RPB's share in branching over "
+            "a few of them, which is what a rule can save at most. Solves up to 3 models, 60 CPU seconds each.",
+        ),
+    ] = None,
+) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
     console = standard_output()
+    checks = CHECKS if instances is None else CHECKS | {"models": partial(_models, instances)}
     with console.status("Checking ..."):
-        found = {name: examine(check) for name, check in CHECKS.items()}
+        found = {name: examine(check) for name, check in checks.items()}
     rows = [(name, Text(one.state, style=_STYLES[one.state]), one.text) for name, one in found.items()]
     show_table(console, ("check", "state", "found"), rows, numbers=False)
     failed = [name for name, one in found.items() if one.state == "fail"]
@@ -228,6 +241,26 @@ def _model_api() -> Finding:
 def _ecole() -> Finding:
     present = importlib.util.find_spec("ecole") is not None
     return Finding("ok", "present" if present else "absent; it is optional")
+
+
+def _models(folder: Path) -> Finding:
+    from bife_core.benchmarks.base import SPLITS
+    from bife_core.config import InstancesConfig
+    from bife_core.presets import preset, with_overrides
+    from tasks.instances import benchmark
+    from tasks.prospects import look_ahead
+
+    # What `bife run --instances DIR` would solve: it finds these solves done.
+    config = with_overrides(
+        preset("quick"),
+        {"instances": InstancesConfig(benchmark="folder", folder=folder).model_dump(mode="json")},
+    )
+    opened = benchmark(config.instances)
+    usable = {one.digest for split in SPLITS for one in opened.instances(split, sys.maxsize)}
+    left_out = [reason for _, reason in getattr(opened, "left_out", ())]
+    found = look_ahead.fn(config)
+    text = " ".join([f"{len(usable)} can be used.", *left_out, *opened.notes, found.sentence])
+    return Finding("warn" if left_out or found.little or found.share is None else "ok", text)
 
 
 def _status(address: str, headers: dict[str, str] | None = None) -> int:

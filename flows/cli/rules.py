@@ -21,6 +21,7 @@ app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
 @app.command("list")
 def list_rules() -> None:
     """List reference rules and registered ones."""
+    from bife_core.evaluation.metrics import METRICS
     from bife_core.rules import REFERENCE_RULES
 
     console = standard_output()
@@ -35,9 +36,10 @@ def list_rules() -> None:
     for version in registered:
         tags = version.tags
         interval = f"{_short(tags, 'ci_low')} to {_short(tags, 'ci_high')}" if "ci_low" in tags else "-"
-        measured = (_short(tags, "ratio"), interval, tags.get("baseline", "-"))
+        words = METRICS[version.metric].words if "ratio" in tags else "-"
+        measured = (words, _short(tags, "ratio"), interval, tags.get("baseline", "-"))
         rows.append((version.reference, " ".join(version.aliases), *measured))
-    show_table(console, ("registered rule", "aliases", "time ratio", "interval", "against"), rows)
+    show_table(console, ("registered rule", "aliases", "judged by", "ratio", "interval", "against"), rows)
 
 
 @app.command("show")

@@ -121,6 +121,8 @@ def run(*, config: PipelineConfig) -> None:
     console = standard_output()
     result = discover(console, config)
     finish(console, config, result.evaluation, result.evolution)
+    if result.no_champion:
+        say(console, result.no_champion)
 
 
 def discover(console: Console, config: PipelineConfig) -> PipelineResult:

@@ -81,7 +81,7 @@ def crown(registered: RegisteredRule, evidence: Evidence) -> RegisteredRule:
     with registry(held=name) as client:
         champion = by_alias(name, CHAMPION)
         if _number(champion) != number and registered.refusal is None:
-            weighing = weigh(evidence, champion.sha if champion is not None else None)
+            weighing = weighed(evidence, champion)
             if weighing.promote:
                 _set_champion(name, number, champion, GATE, weighing.reason)
         return registered_rule(client.get_model_version(name, str(number)))
@@ -113,7 +113,7 @@ def open_case(name: str) -> Case:
         name=name,
         version=challenger.version,
         champion=_number(champion),
-        weighing=weigh(evidence, champion.sha if champion is not None else None),
+        weighing=weighed(evidence, champion),
         card=challenger.card,
         page=store.version_url(name, challenger.version),
         refused="" if before is None else before.sentence,
@@ -175,6 +175,11 @@ def roll_back(name: str, by: str, reason: str) -> ChampionChange:
         client.set_registered_model_alias(name, CHAMPION, before)
         _put_aside(name, champion.version, "rolled_back", by, reason)
     return ChampionChange(name=name, version=int(before), champion=True, by=by, reason=reason)
+
+
+def weighed(evidence: Evidence, champion: RegisteredRule | None) -> Weighing:
+    """Return what `weigh` says of a challenger beside the present champion, if there is one."""
+    return weigh(evidence, None) if champion is None else weigh(evidence, champion.sha, champion.metric)
 
 
 def _number(version: RegisteredRule | None) -> int | None:

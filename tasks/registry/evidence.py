@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bife_core.evaluation.comparing import finding, obstacle
 from bife_core.evaluation.looks import fewest_instances
+from bife_core.evaluation.metrics import METRICS, judged_by
 from bife_core.evaluation.verdict import p_text
 from bife_core.scip.builtin import RPB
 from bife_core.scip.cost import Cost
@@ -28,18 +29,20 @@ class Evidence(Origin):
 
     Attributes
     ----------
+    metric : str
+        What the rule is judged by, see `bife_core.evaluation.metrics.judged_by`; rules compete that share it.
     ratio, ci_low, ci_high, p_value, confidence : float
-        CPU time over the baseline's on held-out instances, whatever else the evaluation reported: geometric mean with
-        its interval at that level, and the adjusted p-value of the exact test.
-    metric, metric_ratio : str, float
-        What the evaluation was asked to compare, and the ratio by it.
+        The rule's cost by that metric over the baseline's on held-out instances: geometric mean with its interval at
+        that level, and the adjusted p-value of the exact test.
+    time_ratio : float
+        CPU time over the baseline's, whatever the rule is judged by.
     solves, missing, unfinished, proofs, baseline_proofs : int
         Solves of the rule; those of them that gave no result or a wrong one, and that ended at a limit; those that
         ended with a proof, and the baseline's that did.
     look : int
         Which look at its test set the evaluation was; the confidence is that of the look.
     champion_ratio, champion_ci_low, champion_ci_high, champion_p_value : float
-        CPU time over the champion's in the same evaluation.
+        Cost by that metric over the champion's in the same evaluation.
     champion_obstacle : str
         Why the rule cannot count as better than the champion whatever its ratio; empty if it can.
     """
@@ -48,12 +51,12 @@ class Evidence(Origin):
     benchmark: str
     size: str
     metric: Cost = "time"
-    metric_ratio: float | None = None
     ratio: float
     ci_low: float | None = None
     ci_high: float | None = None
     p_value: float
     confidence: float
+    time_ratio: float | None = None
     baseline: str
     instances: int
     seeds: int
@@ -98,19 +101,22 @@ def interval(low: float | None, high: float | None) -> str:
     return "no interval" if low is None or high is None else f"interval {low:.3f} to {high:.3f}"
 
 
-def weigh(challenger: Evidence, champion: str | None) -> Weighing:
+def weigh(challenger: Evidence, champion: str | None, champion_metric: Cost = "time") -> Weighing:
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
     Parameters
     ----------
     champion : str or None
         Hash of the present champion, if there is one.
+    champion_metric : str
+        What that champion was judged by.
 
     Notes
     -----
-    By CPU time it must be better than RPB on held-out instances, and than the present champion on the same ones in the
-    same evaluation, in the sense of `bife_core.evaluation.comparing.finding` both times: two ratios to RPB from two
-    evaluations do not tell which rule is faster.
+    By its metric it must be better than RPB on held-out instances, and than the present champion on the same ones in
+    the same evaluation, in the sense of `bife_core.evaluation.comparing.finding` both times: two ratios to RPB from
+    two evaluations do not tell which rule is better. Rules that were judged by different metrics do not compete, and
+    no count of work, such as nodes, makes a champion.
 
     Examples
     --------
@@ -123,11 +129,19 @@ def weigh(challenger: Evidence, champion: str | None) -> Weighing:
     against = _against(challenger)
     if against is not None:
         return Weighing(promote=False, reason=against)
-    faster = f"It takes {challenger.ratio:.3f} of RPB's CPU time"
+    words = METRICS[challenger.metric].words
+    better = f"It takes {challenger.ratio:.3f} of RPB's {words}"
     if champion is None:
-        return Weighing(promote=True, reason=f"{faster}; there is no champion yet.")
+        return Weighing(promote=True, reason=f"{better}; there is no champion yet.")
+    if champion_metric != challenger.metric:
+        other = METRICS[champion_metric].words
+        apart = (
+            f"{better}, but the champion was judged by {other}, and only rules judged by the same metric compete; "
+            f"evaluate it by {other} too (evaluation.metric={champion_metric})."
+        )
+        return Weighing(promote=False, reason=apart)
     if champion == challenger.sha:
-        return Weighing(promote=True, reason=f"{faster}; the champion is the same rule.")
+        return Weighing(promote=True, reason=f"{better}; the champion is the same rule.")
     ratio, p_value = challenger.champion_ratio, challenger.champion_p_value
     if challenger.champion_sha != champion or ratio is None or p_value is None:
         unknown = "It was not measured side by side with the present champion; evaluate it once more."
@@ -136,28 +150,36 @@ def weigh(challenger: Evidence, champion: str | None) -> Weighing:
     known = f"{ratio:.3f} of the champion's ({interval(low, high)}, {p_text(p_value)})"
     if challenger.champion_obstacle:
         return Weighing(
-            promote=False, reason=f"{faster}, but beside the champion {challenger.champion_obstacle}."
+            promote=False, reason=f"{better}, but beside the champion {challenger.champion_obstacle}."
         )
     if finding(low, high, p_value, challenger.confidence) != "better":
-        return Weighing(promote=False, reason=f"{faster}, but {known}: it may be slower than the champion.")
-    return Weighing(promote=True, reason=f"{faster} and {known}.")
+        worse = f"it may be {_comparatives(challenger.metric)[1]} than the champion"
+        return Weighing(promote=False, reason=f"{better}, but {known}: {worse}.")
+    return Weighing(promote=True, reason=f"{better} and {known}.")
+
+
+def _comparatives(metric: Cost) -> tuple[str, str]:
+    return ("faster", "slower") if metric == "time" else ("better", "worse")
 
 
 def _against(challenger: Evidence) -> str | None:
     """Return why a rule is not known to beat RPB, or None."""
+    words, better = METRICS[challenger.metric].words, _comparatives(challenger.metric)[0]
+    if judged_by(challenger.metric) != challenger.metric:
+        return f"It was judged by {words}, and fewer {words} make no champion."
     if challenger.baseline != RPB:
         return f"It was compared with {challenger.baseline}, not with {RPB} (RPB)."
     if challenger.mismatches:
         return "Its solves and RPB's prove different optima, which is a defect."
     hindered = obstacle(challenger.missing, challenger.proofs, challenger.baseline_proofs, challenger.solves)
     if hindered:
-        return f"It cannot count as faster than RPB: {hindered}."
+        return f"It cannot count as {better} than RPB: {hindered}."
     fewest = fewest_instances(challenger.confidence)
     if challenger.instances < fewest:
         looks = f" at look {challenger.look} at the same test set" if challenger.look > 1 else ""
         return f"{challenger.instances} held-out instances are too few, {fewest} are needed{looks}."
     low, high, p_value = challenger.ci_low, challenger.ci_high, challenger.p_value
     if finding(low, high, p_value, challenger.confidence) != "better":
-        known = f"{challenger.ratio:.3f} of RPB's CPU time, {interval(low, high)}, {p_text(p_value)}"
-        return f"It is not known to be faster than RPB: {known}."
+        known = f"{challenger.ratio:.3f} of RPB's {words}, {interval(low, high)}, {p_text(p_value)}"
+        return f"It is not known to be {better} than RPB: {known}."
     return None

@@ -65,7 +65,9 @@ def register(
 
 
 def register_rule(name: str, source: str, evidence: Evidence) -> RegisteredRule:
-    """Register a rule or scorer and give it the alias ``challenger``; the same rule of the same evolution only once.
+    """Register a rule or scorer and give it the alias ``challenger``.
+
+    The same rule of the same evolution is registered only once for each metric it is judged by.
 
     A rule that a person refused as measured on the same instances is registered without the alias, and so is one that
     the gate lets not pass while it lets the present challenger pass: a person may be about to decide on that.
@@ -90,8 +92,16 @@ def register_rule(name: str, source: str, evidence: Evidence) -> RegisteredRule:
         refused = refusal((version.tags for version in known), evidence.test_digest)
         if refused is not None:
             tags |= refused.tags
-        key = evidence.evolution_key
-        same = next((version for version in known if version.tags.get("evolution_key", "") == key), None)
+        # By another metric it is another entry: what a champion was judged by never changes under it.
+        same = next(
+            (
+                version
+                for version in known
+                if version.tags.get("evolution_key", "") == evidence.evolution_key
+                and version.metric == evidence.metric
+            ),
+            None,
+        )
         number = str(same.version) if same is not None else _create(client, name, method, evidence, tags)
         if same is not None:
             # What the new evidence is silent on is known no more.
@@ -129,26 +139,28 @@ def model_name(name: str, evidence: Evidence) -> str:
 
 
 def model_card(name: str, method: Method, evidence: Evidence) -> str:
-    """Return the description of a version: what it is, how fast it was measured to be, where it is from."""
+    """Return the description of a version: what it is, how good it was measured to be, where it is from."""
     size = complexity(method.source).to_dict() if isinstance(method, RuleMethod) else {}
     seeds = "1 seed" if evidence.seeds == 1 else f"{evidence.seeds} seeds"
+    words, by_time = METRICS[evidence.metric].words, evidence.metric == "time"
+    judged = f"{words[0].upper()}{words[1:]}"
     facts = {
         "Benchmark": f"{evidence.benchmark}, size {evidence.size}",
-        f"CPU time relative to {evidence.baseline}": (
+        f"{judged} relative to {evidence.baseline}": (
             f"{evidence.ratio:.3f} ({interval(evidence.ci_low, evidence.ci_high)} at "
-            f"{100 * evidence.confidence:.3g} %, {p_text(evidence.p_value)}; below 1 is faster; "
-            f"{evidence.instances} held-out instances, {seeds} each)"
+            f"{100 * evidence.confidence:.3g} %, {p_text(evidence.p_value)}; below 1 is "
+            f"{'faster' if by_time else 'better'}; {evidence.instances} held-out instances, {seeds} each)"
         ),
-        "Compared by": (
+        f"Judged by {METRICS[evidence.metric].words}": (
             ""
-            if evidence.metric == "time"
-            else f"{METRICS[evidence.metric].words}, ratio {evidence.metric_ratio:.3f}"
+            if by_time or evidence.time_ratio is None
+            else f"CPU time relative to {evidence.baseline} is {evidence.time_ratio:.3f}"
         ),
         "Solves": (
             f"{evidence.solves}, {evidence.proofs} with a proof ({evidence.baseline}: {evidence.baseline_proofs}), "
             f"{evidence.unfinished} ended at a limit, {evidence.missing} missing"
         ),
-        "CPU time relative to the champion before": _beside(evidence),
+        f"{judged} relative to the champion before": _beside(evidence),
         "F_LF": "" if evidence.f_lf is None else f"{evidence.f_lf:.4f}",
         "F_HF": "" if evidence.f_hf is None else f"{evidence.f_hf:.4g} ({evidence.cost})",
         "Decisions": evidence.decisions_digest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Final
+from typing import Final, cast, get_args
 
 import mlflow
 from mlflow import MlflowClient
@@ -16,6 +16,7 @@ from pydantic import Field
 from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
 from bife_core.methods.loading import method_of
+from bife_core.scip.cost import Cost
 from bife_core.values import Value
 from tasks.home import project_home
 from tasks.locks import process_lock
@@ -54,6 +55,13 @@ class RegisteredRule(Value):
     def sha(self) -> str:
         """Hash of the rule; empty for a version that was registered by other means."""
         return self.tags.get("sha", "")
+
+    @property
+    def metric(self) -> Cost:
+        """What it was judged by; CPU time for a version that was registered by other means."""
+        known = get_args(Cost)
+        found = self.tags.get("metric", "time")
+        return cast("Cost", found) if found in known else "time"
 
     @property
     def refusal(self) -> Refusal | None:

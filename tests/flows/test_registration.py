@@ -38,14 +38,31 @@ def test_a_run_says_why_its_rule_is_no_challenger(smoke, config):
 
 
 def test_half_the_nodes_in_twice_the_time_make_no_champion(smoke, config):
-    """Whatever an evaluation was asked to compare, a champion takes less CPU time."""
+    """Work is reported, but never makes a champion: CPU time then decides."""
     lean = summary([20.0 + 2 * k for k in range(8)], [10.0 + k for k in range(8)], "nodes", rule_nodes=5)
     assert lean.lead.finding == "better"
     known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": lean}), Origin())
-    assert known.metric == "nodes"
-    assert (known.metric_ratio, known.ratio) == (pytest.approx(0.5), pytest.approx(2.0))
+    assert (known.metric, known.ratio, known.time_ratio) == ("time", pytest.approx(2.0), pytest.approx(2.0))
     assert weigh(known, None).reason.startswith(
         "It is not known to be faster than RPB: 2.000 of RPB's CPU time"
+    )
+
+
+def test_where_no_solve_ends_a_better_integral_makes_a_champion(smoke, config):
+    limited: list[float | None] = [100.0] * 8
+    lower = summary(limited, limited, "primal_dual_integral", integrals=([50.0 + k for k in range(8)], 100.0))
+    known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": lower}), Origin())
+    assert (known.metric, known.unfinished, known.time_ratio) == ("primal_dual_integral", 8, pytest.approx(1))
+    weighed = weigh(known, None)
+    assert weighed.promote
+    assert weighed.reason == "It takes 0.535 of RPB's primal-dual integral; there is no champion yet."
+    assert "less primal-dual integral" in lower.verdict
+    higher = summary(
+        limited, limited, "primal_dual_integral", integrals=([120.0 + k for k in range(8)], 100.0)
+    )
+    known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": higher}), Origin())
+    assert weigh(known, None).reason.startswith(
+        "It is not known to be better than RPB: 1.235 of RPB's primal-dual integral"
     )
 
 

@@ -19,7 +19,15 @@ METHODS = {RULE.name: RULE, BASELINE.name: BASELINE}
 LIMIT_S = 100.0
 
 
-def solved(method: str, number: int, cpu_s: float | None, *, bound: float = 7.0, nodes: int = 10) -> Measured:
+def solved(
+    method: str,
+    number: int,
+    cpu_s: float | None,
+    *,
+    bound: float = 7.0,
+    nodes: int = 10,
+    integral: float = 2.0,
+) -> Measured:
     """Return a solve of the `number`-th model; one without seconds has failed."""
     instance = Instance(f"m{number}", Path(f"m{number}.mps"), f"{number:016d}")
     job = SolveJob.of(instance, METHODS[method], SolveSettings(time_limit_s=LIMIT_S))
@@ -29,16 +37,25 @@ def solved(method: str, number: int, cpu_s: float | None, *, bound: float = 7.0,
         result = SolveResult(
             instance=instance.name, method=method, seed=0, status=status, nodes=nodes, lp_iterations=5, cpu_s=cpu_s,
             wall_s=cpu_s, gap=0.0 if status == "optimal" else 0.2, primal_bound=bound, dual_bound=bound,
-            primal_dual_integral=3.0, bound_integral=2.0, branching_s=0.1, versions={},
+            primal_dual_integral=3.0, bound_integral=integral, branching_s=0.1, versions={},
         )  # fmt: skip
     outcome = SolveOutcome(result=result, failure=None if result else "the rule hung.", by_rule=True)
     return Measured(Cell("CA test", method, Solve.of(job)), Solved(Solve.of(job), outcome))
 
 
 def summary(
-    rule_s: list[float | None], baseline_s: list[float | None], metric: Cost = "time", rule_nodes: int = 10
+    rule_s: list[float | None],
+    baseline_s: list[float | None],
+    metric: Cost = "time",
+    rule_nodes: int = 10,
+    integrals: tuple[list[float], float] = ([], 2.0),
 ) -> EvaluationSummary:
-    measured = [solved(RULE.name, k, s, nodes=rule_nodes) for k, s in enumerate(rule_s)]
-    measured += [solved(BASELINE.name, k, s) for k, s in enumerate(baseline_s)]
+    """Return an evaluation; `integrals` are the rule's on each model, and the baseline's on all."""
+    lower, usual = integrals
+    measured = [
+        solved(RULE.name, k, s, nodes=rule_nodes, integral=lower[k] if lower else usual)
+        for k, s in enumerate(rule_s)
+    ]
+    measured += [solved(BASELINE.name, k, s, integral=usual) for k, s in enumerate(baseline_s)]
     config = EvaluationConfig(seeds=(0,), time_limit_s=LIMIT_S, metric=metric)
     return summarise(measured, METHODS, BASELINE.name, config)

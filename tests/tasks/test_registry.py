@@ -17,8 +17,8 @@ from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.loading import load_method
 from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.rules import rule_sha
-from tasks.registry import known_as, list_rules, load_registered_rule, registered_name
-from tasks.registry.champions import promote
+from tasks.registry import by_alias, known_as, list_rules, load_registered_rule, registered_name
+from tasks.registry.champions import open_case, promote
 from tasks.registry.registering import register_rule
 from tasks.tracking import store
 from tests.support.challenging import beside, challenge, crowned, evidence, source
@@ -168,6 +168,38 @@ def test_a_challenger_that_passes_the_gate_gives_way_only_to_one_that_does(name)
     assert challenge(name, 3, ratio=1.1, ci_low=0.9, ci_high=1.3, p_value=0.4).aliases == ("challenger",)
     assert challenge(name, 4, **beside(0)).aliases == ("challenger",)
     assert challenge(name, 5).aliases == ()
+
+
+def test_only_rules_judged_by_the_same_metric_compete(name):
+    first = crowned(name, 0, metric="primal_dual_integral", time_ratio=1.0)
+    assert "champion" in first.aliases
+    assert first.tags["metric"] == first.metric == "primal_dual_integral"
+    assert "**Primal-dual integral relative to relpscost**: 0.800" in first.card
+    assert "CPU time relative to relpscost is 1.000" in first.card
+    assert crowned(name, 1, ratio=0.5, **beside(0)).aliases == ("challenger",)
+    assert open_case.fn(name).weighing.reason == (
+        "It takes 0.500 of RPB's CPU time, but the champion was judged by primal-dual integral, and only rules judged "
+        "by the same metric compete; evaluate it by primal-dual integral too (evaluation.metric=primal_dual_integral)."
+    )
+    better = crowned(name, 1, metric="primal_dual_integral", **beside(0))
+    assert better.aliases == ("challenger", "champion")
+    assert better.version == 3, "by another metric it is another entry"
+
+
+def test_a_rule_judged_by_the_integral_does_not_displace_one_judged_by_time(name):
+    first = crowned(name, 0)
+    by_integral = crowned(name, 1, metric="primal_dual_integral", ratio=0.5, **beside(0))
+    assert by_integral.aliases == ("challenger",)
+    assert "the champion was judged by CPU time" in open_case.fn(name).weighing.reason
+    again = crowned(name, 0, metric="primal_dual_integral")
+    assert (again.version, again.aliases) == (3, ("challenger",)), "nor does the same rule take its place"
+    assert by_alias(name, "champion").version == first.version
+
+
+def test_nodes_never_make_a_champion(name):
+    few = crowned(name, 0, metric="nodes")
+    assert few.aliases == ("challenger",)
+    assert open_case.fn(name).weighing.reason == "It was judged by nodes, and fewer nodes make no champion."
 
 
 def test_an_altered_rule_is_refused(name):

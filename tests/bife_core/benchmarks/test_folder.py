@@ -273,3 +273,14 @@ def test_many_models_are_screened_side_by_side_and_once(folder, foreign):
     (folder / "m07.lp").write_text(KNAPSACK.format(1000))
     open_folder(folder, cache, progress=lambda done, total: told.append((done, total)))
     assert told == [(41, 41)], "only what was touched"
+
+
+def test_models_of_very_unlike_sizes_are_remarked_on(folder):
+    fill(folder, 3)
+    assert opened(folder).notes[1:] == ()
+    many = " ".join(f"x{i}" for i in range(50))
+    row = " + ".join(many.split())
+    (folder / "large.lp").write_text(
+        f"Maximize\n obj: {row}\nSubject To\n c: {row} <= 7\nBinary\n {many}\nEnd\n"
+    )
+    assert opened(folder).notes[-1].startswith("The models are unlike each other, with 2 to 50 variables:")

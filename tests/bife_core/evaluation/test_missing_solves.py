@@ -79,10 +79,10 @@ def test_a_wrong_proof_counts_as_missing() -> None:
 def test_by_another_metric_the_time_is_known_too() -> None:
     slow = summary([20.0] * 8, [10.0 + k for k in range(8)], "nodes", rule_nodes=5)
     assert slow.lead.finding == "better"
-    (by_time,) = slow.in_cpu_time()
+    (by_time,) = slow.by("time")
     assert (by_time.metric, by_time.finding) == ("time", "worse")
     same = summary([20.0] * 8, [10.0] * 8)
-    assert same.in_cpu_time() == same.leading
+    assert same.judged == same.leading
 
 
 def test_a_rule_that_never_ends_is_measured_all_the_same_but_not_without_a_baseline() -> None:

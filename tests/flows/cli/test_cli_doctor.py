@@ -1,4 +1,5 @@
 import json
+import shutil
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
@@ -7,7 +8,7 @@ import pytest
 from bife_core.errors import ConfigError
 from flows.cli import checks
 from flows.cli.checks import CHECKS, Finding, examine
-from tests.flows.cli.conftest import sentence
+from tests.flows.cli.conftest import FOREIGN, sentence
 
 
 @pytest.fixture
@@ -77,6 +78,19 @@ def test_a_failed_check_is_shown_with_its_reason_and_the_others_go_on(bife, monk
     assert "The home cannot be written to." in result.stdout
     assert "TypeError: Body() got an unexpected argument" in result.stdout
     assert "Ecole" in result.stdout
+
+
+def test_a_folder_of_models_is_looked_at_where_it_is_given(bife, monkeypatch, tmp_path):
+    monkeypatch.setattr(checks, "CHECKS", {"Python": CHECKS["Python"]})
+    shutil.copy(FOREIGN / "lseu.mps", tmp_path)
+    (tmp_path / "cut.mps").write_bytes((FOREIGN / "lseu.mps").read_bytes()[:3000])
+    result = bife("doctor", "--instances", tmp_path)
+    assert result.exit_code == 0, result.output
+    found = " ".join(result.stdout.split())
+    assert "1 can be used. cut.mps is cut off" in found
+    assert "RPB spends" in found
+    assert "of its CPU time in branching (1 model)" in found
+    assert bife("doctor", "--instances", tmp_path / "nowhere").exit_code == 1
 
 
 def test_no_model_api_is_no_problem(monkeypatch):

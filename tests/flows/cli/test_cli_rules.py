@@ -1,14 +1,24 @@
+import uuid
+
 import pytest
 
 from bife_core.features import N_FEATURES
 from bife_core.rules import REFERENCE_RULES
 from flows.cli.completion import methods, rule_references
 from tests.flows.cli.conftest import sentence
+from tests.support.challenging import crowned
 
 
 def test_every_reference_rule_is_listed(bife):
     shown = bife("rules", "list").stdout
     assert all(name in shown for name in REFERENCE_RULES)
+
+
+def test_a_registered_rule_is_listed_with_what_it_was_judged_by(bife):
+    name = f"bife-test-{uuid.uuid4().hex[:8]}"
+    crowned(name, 0, metric="gap")
+    (line,) = (line for line in bife("rules", "list").stdout.splitlines() if name in line)
+    assert "final gap    0.8  0.7 to 0.9" in line
 
 
 def test_listing_makes_no_store_where_there_is_none(program, tmp_path):

@@ -129,6 +129,25 @@ def test_every_model_of_a_folder_is_listed_with_its_optimum(smoke, bife, tmp_pat
     assert all(cells[3:5] == known[name] for name, cells in rows.items())
 
 
+def test_a_run_on_unlike_models_ends_without_a_champion_and_says_what_could_help(bife, tmp_path):
+    for name in ("lseu.mps", "semicon1.mps", "stein27_inf.lp"):
+        shutil.copy(FOREIGN / name, tmp_path)
+    knapsack = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= 2\nBinary\n x y\nEnd\n"
+    (tmp_path / "two.lp").write_text(knapsack)
+    result = bife("run", "--preset", "smoke", "--instances", tmp_path)
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    assert "note: RPB spends " in said, "told before anything is paid"
+    assert said.index("note: RPB spends ") < said.index("collection: ")
+    assert "note: The models are unlike each other, with 2 to 89 variables" in said
+    assert "(challenger)" in said
+    last = " ".join(result.stdout.split("The rule is not champion. ")[-1].split())
+    assert last.startswith(
+        "2 held-out instances are too few, 6 are needed. What could help: models of one kind"
+    )
+    assert "at least 6 held out (a folder of 18)" in last
+
+
 def test_a_folder_without_an_optimum_says_so(smoke, bife, tmp_path):
     shutil.copy(FOREIGN / "stein27_inf.lp", tmp_path)
     result = bife("evaluate", "--preset", "smoke", "--instances", tmp_path, "--rule", "paper_ca")
