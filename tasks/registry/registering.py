@@ -26,8 +26,8 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.rules import complexity
 from bife_core.scip.solving import versions
 from tasks.policy import TRIED_AGAIN
-from tasks.registry.champions import crown
-from tasks.registry.evidence import Evidence, interval, weigh
+from tasks.registry.champions import crown, weighed
+from tasks.registry.evidence import Evidence, interval
 from tasks.registry.refusals import refusal
 from tasks.registry.versions import (
     CHALLENGER,
@@ -122,8 +122,7 @@ def _outdone(name: str, number: int, evidence: Evidence) -> bool:
     taken = {number} if champion is None else {number, champion.version}
     if challenger is None or challenger.version in taken or challenger.evidence is None:
         return False
-    sha = champion.sha if champion is not None else None
-    return weigh(challenger.evidence, sha).promote and not weigh(evidence, sha).promote
+    return weighed(challenger.evidence, champion).promote and not weighed(evidence, champion).promote
 
 
 def model_name(name: str, evidence: Evidence) -> str:
