@@ -63,7 +63,7 @@ def close_left(
     by_person: bool = False,
     instead_of: str = "",
     whose: Callable[[Mapping[str, str]], bool] = lambda _: True,
-) -> None:
+) -> bool:
     """Write into a journal which calls went out that it does not know of yet, and that the search stopped.
 
     It is for whoever holds the evolution's lock. The next start of the search finds the same answers on disk.
@@ -81,6 +81,11 @@ def close_left(
     whose : callable
         Given the provenance of the process that was at it last: whether the reason is that one's; others are left.
 
+    Returns
+    -------
+    bool
+        Whether it was written.
+
     Raises
     ------
     JournalError
@@ -88,13 +93,15 @@ def close_left(
     """
     entries = [entry for entry, _ in read_journal(folder)]
     if not entries or not isinstance(entries[0], Opened):
-        return
+        return False
     last = entries[-1]
     if isinstance(last, Ended) or (isinstance(last, Stopped) and last.reason != instead_of):
-        return
+        return False
     began = next((entry.provenance for entry in reversed(entries) if isinstance(entry, Started)), {})
-    if whose(began):
-        _stop(Journal(folder, entries[0]), reason, by_person)
+    if not whose(began):
+        return False
+    _stop(Journal(folder, entries[0]), reason, by_person)
+    return True
 
 
 def stop_journals(reason: str) -> None:

@@ -31,7 +31,10 @@ _NO_PROCESS: Final = ("Completed", "Failed", "Crashed", "Cancelled", "Paused", "
 class Reaction:
     """An automation, found again by its name: a deployment (``flow/deployment``) that is run when an event occurs.
 
-    The parameters are templates, filled in from the event; `related` is what an event must be about.
+    The parameters are templates, filled in from the event; `match` is what an event must be about.
+
+    No event may be expected by two of them, `LOST_RUNS` included: while the run of the first is made, SQLite may refuse
+    what Prefect writes down for the second, the event is handled anew, and the first makes another run.
     """
 
     name: str
@@ -39,8 +42,24 @@ class Reaction:
     event: str
     deployment: str
     parameters: Mapping[str, str | bool] = field(default_factory=dict)
-    related: Mapping[str, str | list[str]] = field(default_factory=dict)
+    match: Mapping[str, str] = field(default_factory=dict)
 
+
+LOST_RUNS: Final = AutomationCore(
+    name="bife: runs whose process is gone",
+    description="Marks runs that have not been heard of for ten minutes as crashed: their machine is lost.",
+    trigger=EventTrigger(
+        match=ResourceSpecification({"prefect.resource.id": "prefect.flow-run.*"}),
+        after={HEARTBEAT},
+        expect={HEARTBEAT, *(f"prefect.flow-run.{state}" for state in _NO_PROCESS)},
+        for_each={"prefect.resource.id"},
+        posture=Posture.Proactive,
+        threshold=1,
+        within=timedelta(seconds=600),
+    ),
+    actions=[ChangeFlowRunState(state=StateType.CRASHED, message=GONE)],
+)
+"""For workers on other machines; on its own each worker of `bife up` sees within seconds that a process is gone."""
 
 REACTIONS: Final = (
     Reaction(
@@ -65,32 +84,12 @@ REACTIONS: Final = (
     ),
     Reaction(
         "bife: deliver what a lost run left",
-        "Brings what a run whose process is gone had paid for to MLflow.",
-        "prefect.flow-run.Crashed",
+        "Brings what a run that is not heard of any more had paid for to MLflow.",
+        "prefect.automation.triggered",
         "delivery/delivery",
-        related={
-            "prefect.resource.role": "flow",
-            "prefect.resource.name": ["collection", "evolution", "evaluation", "pipeline"],
-        },
+        match={"prefect.resource.name": LOST_RUNS.name},
     ),
 )
-
-
-LOST_RUNS: Final = AutomationCore(
-    name="bife: runs whose process is gone",
-    description="Marks runs that have not been heard of for ten minutes as crashed: their machine is lost.",
-    trigger=EventTrigger(
-        match=ResourceSpecification({"prefect.resource.id": "prefect.flow-run.*"}),
-        after={HEARTBEAT},
-        expect={HEARTBEAT, *(f"prefect.flow-run.{state}" for state in _NO_PROCESS)},
-        for_each={"prefect.resource.id"},
-        posture=Posture.Proactive,
-        threshold=1,
-        within=timedelta(seconds=600),
-    ),
-    actions=[ChangeFlowRunState(state=StateType.CRASHED, message=GONE)],
-)
-"""For workers on other machines; on its own each worker of `bife up` sees within seconds that a process is gone."""
 
 
 def register_automations(client: SyncPrefectClient) -> None:
@@ -116,7 +115,7 @@ def register_automations(client: SyncPrefectClient) -> None:
             source="selected", deployment_id=deployment.id, parameters=dict(reaction.parameters)
         )
         trigger = EventTrigger(
-            match_related=ResourceSpecification(dict(reaction.related)),
+            match=ResourceSpecification(dict(reaction.match)),
             expect={reaction.event},
             posture=Posture.Reactive,
             threshold=1,

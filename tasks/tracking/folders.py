@@ -123,8 +123,8 @@ def bring_home(reason: str, *, by_person: bool = False, of: str | None = None) -
     known = GONE if of is not None else ""
     for folder in (folder for folder in run_folders() if left_open(folder, known)):
         with suppress(LockTimeoutError, BifeError), process_lock(_evolution_lock(folder), timeout_s=0.0):
-            close_left(folder, reason, by_person=by_person, instead_of=known, whose=own)
-            if read_marker(folder) is None:  # killed before MLflow had answered for the first time
+            closed = close_left(folder, reason, by_person=by_person, instead_of=known, whose=own)
+            if closed and read_marker(folder) is None:  # killed before MLflow had answered for the first time
                 write_marker(folder, "", 0)
     return deliver_waiting()
 

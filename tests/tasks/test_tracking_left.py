@@ -8,6 +8,7 @@ from bife_core.generators.calls import CallStore
 from tasks.home import project_home
 from tasks.locks import process_lock
 from tasks.tracking import GONE, bring_home
+from tasks.tracking.marker import read_marker
 from tasks.tracking.provenance import WHOLE_RUN
 from tests.support.journals import add_draft, add_end, attempt, call, opened, settled
 from tests.support.tracked import children, parent, synced, traces
@@ -89,6 +90,13 @@ def test_a_search_that_a_process_is_at_is_left_alone(killed, folder):
     with process_lock(project_home().locks / f"evolution-{folder.name}.lock"):
         assert bring_home("Gone.") is None
     assert parent(killed).info.status == "RUNNING"
+
+
+def test_another_run_s_search_that_mlflow_never_heard_of_is_left_to_that_run(journal, folder):
+    add_draft(journal, "g00-c00", attempts=CALLED, f_lf=0.25)
+    bring_home("Cancelled.", by_person=True, of="another run")
+    assert left_open(folder)
+    assert read_marker(folder) is None
 
 
 def test_a_search_killed_before_mlflow_had_answered_once_is_told_of(journal, folder):

@@ -41,7 +41,7 @@ def test_the_file_for_prefect_deploy_says_what_the_table_says():
                 "description": reaction.about,
                 "expect": [reaction.event],
                 **({"parameters": dict(reaction.parameters)} if reaction.parameters else {}),
-                **({"match_related": dict(reaction.related)} if reaction.related else {}),
+                **({"match": dict(reaction.match)} if reaction.match else {}),
             }
             for reaction in REACTIONS
             if reaction.deployment == f"{deployment.name}/{deployment.name}"
