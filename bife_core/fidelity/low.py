@@ -20,6 +20,7 @@ from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
+from bife_core.fidelity.failings import failings
 from bife_core.fidelity.measures import Ties, Yardstick, behaviour_of, chosen_rows
 from bife_core.jit import jit_for
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
@@ -119,6 +120,8 @@ class LowScore(Value):
         Hash of the rule; None if the source is no rule.
     behaviour : str or None
         Hash of what the rule chose; rules that choose alike in all decisions of the file have the same.
+    failings : tuple of str
+        Sentences on where it chose otherwise than strong branching.
     seconds : float
         CPU seconds of compiling and scoring.
     """
@@ -128,6 +131,7 @@ class LowScore(Value):
     kind: RejectionKind | None = None
     sha: str | None = None
     behaviour: str | None = None
+    failings: tuple[str, ...] = ()
     seconds: float = 0.0
 
 
@@ -216,7 +220,12 @@ def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None) -> LowSco
     if np.all(chosen < 0):
         why = "The rule chooses no candidate in any decision: every score is NaN or minus infinity."
         return LowScore(failure=why, kind="runtime", sha=rule.sha)
-    return LowScore(f_lf=yardstick.f_lf(scores, chosen), sha=rule.sha, behaviour=behaviour_of(chosen))
+    return LowScore(
+        f_lf=yardstick.f_lf(scores, chosen),
+        sha=rule.sha,
+        behaviour=behaviour_of(chosen),
+        failings=failings(decisions, chosen),
+    )
 
 
 @lru_cache(maxsize=2)
