@@ -41,9 +41,16 @@ class Outcome(Value):
 
 
 class Attempt(Outcome):
-    """One call that went out for a draft, successful or not."""
+    """One call that went out for a draft, successful or not.
+
+    Attributes
+    ----------
+    asked : int or None
+        How many of the draft's messages it sent; None for all. A second answer is asked for in a longer conversation.
+    """
 
     status: Literal["ok", "error"]
+    asked: int | None = None
     recorded: bool = Field(False, description="Read back from disk: neither sent nor paid again.")
 
 

@@ -49,6 +49,7 @@ def test_an_answer_that_is_no_rule_is_answered_with_the_reason_once(
     assert draft.source is not None
     assert draft.failure is None
     assert [attempt.status for attempt in draft.attempts] == ["ok", "ok"]
+    assert [attempt.asked for attempt in draft.attempts] == [1, len(draft.messages)]
     assert roles == ["user", "assistant", "user"]
     assert "candidate_variable_score" in reason
     assert account.spending().calls == 2
