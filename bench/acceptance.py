@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bife_core.features import N_FEATURES
+from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import CallStore
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.parsing import parse_answer
@@ -66,7 +67,7 @@ def offline(count: int, seed: int) -> Iterator[str]:
                 for i, source in enumerate(parents)
             ),
         }
-        source = generator.generate(SampleRequest.model_validate(request), "any").source
+        source = generator.generate(SampleRequest.model_validate(request), Briefing(benchmark="any")).source
         assert source is not None
         return source
 

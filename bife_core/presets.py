@@ -10,6 +10,7 @@ from bife_core.benchmarks.config import FAMILIES
 from bife_core.config import (
     CollectionConfig,
     EvaluationConfig,
+    GeneratorConfig,
     HighFidelityConfig,
     InstancesConfig,
     Llm4BranchConfig,
@@ -55,8 +56,9 @@ def evaluation_protocol(name: Literal["quick", "paper"], benchmark: str | None =
 def _budget(name: PresetName) -> PipelineConfig:
     if name == "paper":
         # As published: seconds are those of the clock, every rule that earns solves is solved to the end, and nothing
-        # keeps tau down.
+        # keeps tau down; prompts are the plain ones, and an answer that is no rule is a failed sample.
         return PipelineConfig(
+            generator=GeneratorConfig(prompts="paper", repair=False),
             search=SearchConfig(elite_cap=None, threshold_share=None, twins="solve"),
             high=HighFidelityConfig(control=False, race=False),
         )

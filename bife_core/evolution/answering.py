@@ -6,9 +6,11 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from bife_core.errors import ConfigError
+from bife_core.evolution.briefing import Past
 from bife_core.evolution.drafting import UnansweredError
 from bife_core.evolution.journal import (
     Drafted,
@@ -34,6 +36,7 @@ from bife_core.search import (
     ReflectionAnswer,
     ReflectionRequest,
     Request,
+    Sample,
     SampleAnswer,
     SampleRequest,
     SolveAnswer,
@@ -102,8 +105,13 @@ class Answering:
         if self._reference is not None:
             ledger.referred(self._reference.cpu_s)
 
-    def answers(self, requests: Sequence[Request]) -> tuple[Answer, ...]:
+    def answers(self, requests: Sequence[Request], samples: Sequence[Sample] = ()) -> tuple[Answer, ...]:
         """Return the answers in the order of the requests.
+
+        Parameters
+        ----------
+        samples : sequence of Sample
+            What the search had sampled when it made the requests.
 
         Raises
         ------
@@ -113,6 +121,12 @@ class Answering:
             If the journal has the answer to another request of the same name.
         """
         instances = len(self._workshop.design)
+        past = Past(
+            samples=tuple(samples),
+            failings={s.id: self._scores[s.id].failings for s in samples if s.id in self._scores},
+            reference=self._reference,
+        )
+        self._workshop = replace(self._workshop, past=past)
         found = {
             (answer.kind, answer.id): answer
             for answers in (

@@ -13,6 +13,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import ConfigError
+from bife_core.evolution.briefing import Briefer
 from bife_core.evolution.driver import Driver, Evolution
 from bife_core.evolution.identity import evolution_facts, evolution_key, generator_identity
 from bife_core.evolution.journal import Journal, Opened
@@ -118,7 +119,7 @@ def evolve(
             workers = WorkerPool(workers)
             opened.callback(workers.close)
         workshop = Workshop(
-            benchmark=benchmark,
+            briefer=Briefer(benchmark, instances, path, config.low, config.high, workers),
             generator=generator or open_generator(config.generator, account),
             account=account,
             pool=workers,
@@ -129,6 +130,7 @@ def evolve(
             design=instances,
             training=training,
             note=note,
+            repair=config.generator.repair,
         )
         executor = executor or opened.enter_context(ThreadPoolExecutor(CONCURRENT_WORK))
         driver = Driver(

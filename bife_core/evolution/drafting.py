@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from bife_core.errors import GeneratorError
 from bife_core.generators import (
     Account,
+    Briefing,
     BudgetReachedError,
     Draft,
     DraftingStoppedError,
     Generator,
     NoDraftError,
+    Repairing,
 )
 from bife_core.generators.account import out_of_time
 from bife_core.search import WrittenRequest
@@ -23,15 +26,24 @@ class UnansweredError(NoDraftError):
     draft: Draft
 
 
-def write_draft(request: WrittenRequest, benchmark: str, generator: Generator, account: Account) -> Draft:
+def write_draft(
+    request: WrittenRequest,
+    briefing: Briefing,
+    generator: Generator,
+    account: Account,
+    fault: Callable[[Draft], str | None] | None = None,
+) -> Draft:
     """Have one rule or reflection written; an answer without one is a draft too.
 
     Parameters
     ----------
-    benchmark : str
-        What is solved, for the prompt.
+    briefing : Briefing
+        What is solved and what is known, for the prompt.
     account : Account
         Where calls to a model API lie, those of interrupted earlier runs included.
+    fault : callable, optional
+        Says in a sentence what is wrong with a draft's rule, or None. A generator that can is told once, and the
+        draft is what it writes then, with the calls for both.
 
     Raises
     ------
@@ -46,7 +58,9 @@ def write_draft(request: WrittenRequest, benchmark: str, generator: Generator, a
         raise BudgetReachedError(out_of_time(account.budget))
     began = time.perf_counter()
     try:
-        draft = generator.generate(request, benchmark)
+        draft = generator.generate(request, briefing)
+        if fault is not None and isinstance(generator, Repairing) and draft.unanswered is None:
+            draft = _repaired(draft, request, briefing, generator, fault)
     except NoDraftError as error:
         error.draft = error.draft and _with_all_calls(error.draft, account)
         raise
@@ -59,6 +73,21 @@ def write_draft(request: WrittenRequest, benchmark: str, generator: Generator, a
     if draft.unanswered is not None:
         raise UnansweredError(draft.failure or "The model API gave no answer.", draft)
     return draft
+
+
+def _repaired(
+    draft: Draft,
+    request: WrittenRequest,
+    briefing: Briefing,
+    generator: Repairing,
+    fault: Callable[[Draft], str | None],
+) -> Draft:
+    reason = fault(draft)
+    if reason is None:
+        return draft
+    second = generator.repair(request, briefing, draft, reason)
+    # A server that does not take the longer conversation leaves the first answer as it was.
+    return draft if second is None or second.unanswered == "refused" else second
 
 
 def _with_all_calls(draft: Draft, account: Account) -> Draft:

@@ -141,7 +141,7 @@ class Driver:
         requests = self._search.ask()
         while requests:
             asked_s = time.monotonic()
-            answers = answering.answers(requests)
+            answers = answering.answers(requests, self._search.samples)
             self._busy_s += time.monotonic() - asked_s
             if answering.not_written.issuperset(request.id for request in requests):
                 return

@@ -38,7 +38,7 @@ def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
         identity["model"] = config.model or settings.model
         if config.temperature is None:
             identity["temperature"] = settings.temperature
-        identity["prompts"] = prompt_version()
+        identity["prompt_version"] = prompt_version()
     return identity
 
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import ConfigError
+from bife_core.evolution.briefing import Briefer, Past
 from bife_core.evolution.drafting import write_draft
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.fidelity.control import Reference, measure_reference
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
 from bife_core.fidelity.low import LowScore, score_low
 from bife_core.fidelity.trial import TrialScore, score_trial
-from bife_core.generators import Account, Draft, Generator
+from bife_core.generators import Account, Briefing, Draft, Generator
 from bife_core.sandbox import Note, Workers
-from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
+from bife_core.search import ReflectionRequest, SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from bife_core.solves import SolveStore
 from bife_core.symbolic.drafting import fit_draft
 
@@ -49,8 +50,8 @@ class Workshop:
 
     Attributes
     ----------
-    benchmark : str
-        What is solved, for prompts.
+    briefer : Briefer
+        What prompts tell of the benchmark and of the search.
     generator : Generator
         Who writes rules.
     account : Account
@@ -67,9 +68,13 @@ class Workshop:
         What F_HF is measured on, and what trials solve.
     note : callable, optional
         Told, in a sentence, what a person should know.
+    repair : bool
+        Whether a generator that can is told what is wrong with a rule, and writes it once more.
+    past : Past
+        What was known when the requests under way were made.
     """
 
-    benchmark: str
+    briefer: Briefer
     generator: Generator
     account: Account
     pool: Workers
@@ -80,6 +85,9 @@ class Workshop:
     design: Sequence[Instance]
     training: Sequence[Instance] = ()
     note: Note | None = None
+    repair: bool = False
+    past: Past = field(default_factory=Past)
+    _checked: dict[str, tuple[str | None, LowScore]] = field(default_factory=dict)
 
     def refer(self) -> Reference:
         """Solve the design instances with RPB, which others are measured by.
@@ -102,7 +110,19 @@ class Workshop:
         """Have a rule or a reflection written, or fitted; see `write_draft` for what is raised."""
         if isinstance(request, SampleRequest) and request.fit is not None:
             return self._fit(request)
-        return write_draft(request, self.benchmark, self.generator, self.account)
+        briefing = Briefing(benchmark=self.briefer.benchmark)
+        if getattr(self.generator, "briefed", False):
+            briefing = self.briefer.brief(request, self.past)
+
+        def fault(draft: Draft) -> str | None:
+            assert isinstance(request, SampleRequest)
+            score = self.score(request, draft)
+            # The next to ask for this score is the search.
+            self._checked[request.id] = draft.source, score
+            return score.failure
+
+        checks = self.repair and not isinstance(request, ReflectionRequest)
+        return write_draft(request, briefing, self.generator, self.account, fault if checks else None)
 
     def _fit(self, request: SampleRequest) -> Draft:
         if self.decisions is None:
@@ -115,6 +135,9 @@ class Workshop:
         """Check a draft's rule and, where the request wants it, measure F_LF."""
         if draft.source is None:
             return LowScore(failure=draft.failure or "The generator gave no rule.")
+        source, known = self._checked.pop(request.id, (None, None))
+        if known is not None and source == draft.source:
+            return known
         # The numbers of a skeleton are the search's own to tune, and those of a fitted rule are likeliest as they are.
         leave = draft.skeleton is not None or request.fit is not None
         low = self.low.model_copy(update={"tune": 0}) if leave else self.low

@@ -17,6 +17,7 @@ from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.constants import tuned
+from bife_core.fidelity.failings import failings
 from bife_core.fidelity.measures import Ties, Yardstick, behaviour_of, chosen_rows
 from bife_core.fidelity.scoring import scores_of
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
@@ -77,6 +78,8 @@ class LowScore(Value):
         Hash of what the rule chose; rules that choose alike in all decisions of the file have the same.
     source : str or None
         The rule with its numbers tuned, which all else is of then; None if it is as it was written.
+    failings : tuple of str
+        Sentences on where it chose otherwise than strong branching.
     seconds : float
         CPU seconds of compiling and scoring.
     """
@@ -87,6 +90,7 @@ class LowScore(Value):
     sha: str | None = None
     behaviour: str | None = None
     source: str | None = None
+    failings: tuple[str, ...] = ()
     seconds: float = 0.0
 
 
@@ -180,7 +184,12 @@ def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None) -> LowSco
     if np.all(chosen < 0):
         why = "The rule chooses no candidate in any decision: every score is NaN or minus infinity."
         return LowScore(failure=why, kind="runtime", sha=rule.sha)
-    return LowScore(f_lf=yardstick.f_lf(scores, chosen), sha=rule.sha, behaviour=behaviour_of(chosen))
+    return LowScore(
+        f_lf=yardstick.f_lf(scores, chosen),
+        sha=rule.sha,
+        behaviour=behaviour_of(chosen),
+        failings=failings(decisions, chosen),
+    )
 
 
 @lru_cache(maxsize=2)

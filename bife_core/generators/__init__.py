@@ -6,19 +6,30 @@
 from __future__ import annotations
 
 from bife_core.generators.account import Account, BudgetReachedError, Spending
-from bife_core.generators.base import Attempt, Draft, DraftingStoppedError, Generator, Message, NoDraftError
+from bife_core.generators.base import (
+    Attempt,
+    Draft,
+    DraftingStoppedError,
+    Generator,
+    Message,
+    NoDraftError,
+    Repairing,
+)
+from bife_core.generators.briefing import Briefing
 from bife_core.generators.config import GENERATORS, GeneratorConfig
 
 __all__ = [
     "GENERATORS",
     "Account",
     "Attempt",
+    "Briefing",
     "BudgetReachedError",
     "Draft",
     "DraftingStoppedError",
     "Generator",
     "Message",
     "NoDraftError",
+    "Repairing",
     "Spending",
     "open_generator",
 ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import Field
 
 from bife_core.errors import BifeError, GeneratorError
+from bife_core.generators.briefing import Briefing
 from bife_core.search.types import WrittenRequest
 from bife_core.values import Value
 
@@ -40,9 +41,16 @@ class Outcome(Value):
 
 
 class Attempt(Outcome):
-    """One call that went out for a draft, successful or not."""
+    """One call that went out for a draft, successful or not.
+
+    Attributes
+    ----------
+    asked : int or None
+        How many of the draft's messages it sent; None for all. A second answer is asked for in a longer conversation.
+    """
 
     status: Literal["ok", "error"]
+    asked: int | None = None
     recorded: bool = Field(False, description="Read back from disk: neither sent nor paid again.")
 
 
@@ -93,11 +101,15 @@ class DraftingStoppedError(NoDraftError, GeneratorError):
 
 
 class Generator(Protocol):
-    """Writes rules."""
+    """Writes rules.
+
+    One that has an attribute `briefed` that is true is given the whole briefing, which takes reading decisions and
+    models; others are told the benchmark's name.
+    """
 
     name: str
 
-    def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
+    def generate(self, request: WrittenRequest, briefing: Briefing) -> Draft:
         """Write one rule, or one reflection.
 
         Parameters
@@ -105,13 +117,42 @@ class Generator(Protocol):
         request : SampleRequest or ReflectionRequest
             Its `id` names the call, uniquely within a run: a recorded answer is found under it again. Its `seed` is
             that of all draws of a generator that draws.
-        benchmark : str
-            What is being solved, for the prompt.
+        briefing : Briefing
+            What is being solved, and what is known of it, for the prompt.
 
         Raises
         ------
         GeneratorError
             When no further request can succeed either, for instance because the key was refused. As a
             `DraftingStoppedError` it carries what was tried.
+        """
+        ...
+
+
+@runtime_checkable
+class Repairing(Protocol):
+    """A generator that can be told what is wrong with what it wrote."""
+
+    def repair(
+        self, request: WrittenRequest, briefing: Briefing, rejected: Draft, reason: str
+    ) -> Draft | None:
+        """Write the rule once more.
+
+        Parameters
+        ----------
+        rejected : Draft
+            What `generate` gave.
+        reason : str
+            Why it is no valid rule, as a sentence.
+
+        Returns
+        -------
+        Draft or None
+            What was written now; None where there is nothing to be repaired.
+
+        Raises
+        ------
+        GeneratorError
+            As `generate`.
         """
         ...

@@ -70,7 +70,8 @@ class Call(Outcome):
         told = {name: getattr(self, name) for name in Outcome.model_fields}
         if self.status == "sent":
             told["error"] = INTERRUPTED
-        return Attempt(**told, status="ok" if self.status == "ok" else "error", recorded=recorded)
+        status = "ok" if self.status == "ok" else "error"
+        return Attempt(**told, status=status, asked=len(self.messages), recorded=recorded)
 
 
 class CallStore:

@@ -25,6 +25,8 @@ GENERATORS: Final[Plugins[Callable[..., Generator]]] = Plugins(
 )
 """Maker of every generator, by the `kind` of its configuration."""
 
+Prompts = Literal["paper", "informed"]
+
 
 class GeneratorConfig(Value):
     """Who writes the rules. Addresses and keys of a model API come from the environment, never from here."""
@@ -37,6 +39,15 @@ class GeneratorConfig(Value):
     model: str | None = Field(None, description="Model name; None reads BIFE_LLM_MODEL.")
     temperature: float | None = Field(
         None, ge=0, le=2, description="Sampling temperature; None is the API's own."
+    )
+    prompts: Prompts = Field(
+        "informed",
+        description="What a model is told: the paper's plain wording, or scores of parents, magnitudes of features, "
+        "the models in numbers and earlier attempts as well.",
+    )
+    repair: bool = Field(
+        True,
+        description="Whether a model is asked a second time, with the reason, when its answer is no valid rule.",
     )
     start: Literal["nothing", "library"] = Field(
         "nothing",

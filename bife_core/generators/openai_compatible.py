@@ -12,13 +12,20 @@ import numpy as np
 
 from bife_core.errors import ConfigError
 from bife_core.generators.account import Account, BudgetReachedError
-from bife_core.generators.base import Attempt, Draft, DraftingStoppedError
+from bife_core.generators.base import Attempt, Draft, DraftingStoppedError, Message
+from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import Call
-from bife_core.generators.config import GeneratorConfig
+from bife_core.generators.config import GeneratorConfig, Prompts
 from bife_core.generators.model_api import Reply, ask
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.parsing import parse_answer, parse_reflection, read_skeleton
-from bife_core.generators.prompting import REFLECTIONS, assemble, prompt_digest, prompt_version
+from bife_core.generators.prompting import (
+    REFLECTIONS,
+    assemble,
+    assemble_repair,
+    prompt_digest,
+    prompt_version,
+)
 from bife_core.search.types import WrittenRequest
 
 _LENGTH: Final = "length"
@@ -41,6 +48,8 @@ class OpenAIGenerator:
         Address, model, key, limits and prices.
     account : Account
         Where every call is written before it goes out and before its answer is read, and what may be spent.
+    prompts : {"informed", "paper"}
+        How much a prompt tells.
     backoff_s : float
         Mean wait before the second try in seconds; it doubles with every further one. A server's Retry-After
         header takes precedence, up to `settings.max_wait_s`.
@@ -63,6 +72,7 @@ class OpenAIGenerator:
         settings: ModelApiSettings,
         account: Account,
         *,
+        prompts: Prompts = "informed",
         backoff_s: float = 2.0,
         patience_s: float | None = None,
     ) -> None:
@@ -74,6 +84,8 @@ class OpenAIGenerator:
             )
         self.settings = settings
         self.account = account
+        self.prompts: Prompts = prompts
+        self.briefed = prompts == "informed"
         self._backoff_s = backoff_s
         self._patience_s = max(240.0, 4.0 * settings.timeout_s) if patience_s is None else patience_s
         self._gate = Lock()
@@ -81,7 +93,7 @@ class OpenAIGenerator:
         self._reached = False
         self._stopped: str | None = None
 
-    def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
+    def generate(self, request: WrittenRequest, briefing: Briefing) -> Draft:
         """Write one rule.
 
         Raises
@@ -92,7 +104,16 @@ class OpenAIGenerator:
         BudgetReachedError
             When the budget is used up; recorded answers are still given.
         """
-        messages = assemble(request, benchmark)
+        return self._answer(request, assemble(request, briefing, self.prompts))
+
+    def repair(
+        self, request: WrittenRequest, briefing: Briefing, rejected: Draft, reason: str
+    ) -> Draft | None:
+        """Write the rule once more, told why the first answer is none; see `generate` for what is raised."""
+        messages = answered_with(rejected, reason)
+        return None if messages is None else self._answer(request, messages)
+
+    def _answer(self, request: WrittenRequest, messages: tuple[Message, ...]) -> Draft:
         digest = prompt_digest(messages)
         known = self.account.store.answer(
             request.id, digest, model=self.model, temperature=self.settings.temperature
@@ -229,6 +250,12 @@ def _guessed(text: str) -> int:
     return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
 
 
+def answered_with(rejected: Draft, reason: str) -> tuple[Message, ...] | None:
+    """Return the messages that ask a second time, or None if there was no answer to speak of."""
+    answers = [attempt.answer for attempt in rejected.attempts if attempt.status == "ok"]
+    return assemble_repair(rejected.messages, answers[-1], reason) if answers and answers[-1] else None
+
+
 def read_answer(request: WrittenRequest, generator: str, call: Call, attempts: tuple[Attempt, ...]) -> Draft:
     """Turn a recorded call that has an answer into a draft: thought and source, a text, or why there is none."""
     known = {
@@ -254,4 +281,5 @@ def configured(config: GeneratorConfig, account: Account) -> OpenAIGenerator:
     """Return the generator for the API the environment names; model and temperature of `config` win over it."""
     chosen = {"model": config.model, "temperature": config.temperature}
     update = {name: value for name, value in chosen.items() if value is not None}
-    return OpenAIGenerator(ModelApiSettings.from_environment().model_copy(update=update), account)
+    settings = ModelApiSettings.from_environment().model_copy(update=update)
+    return OpenAIGenerator(settings, account, prompts=config.prompts)

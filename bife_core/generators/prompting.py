@@ -1,8 +1,8 @@
 """Prompts for language models: problem description, operator, parents and rule template, as text files.
 
-The files lie in `prompts/`: `problem.md`, one per operator and reflection, `parent.md`, and a template of the
-answer for rules and one for skeletons. Words after a dollar sign are filled in here; the description of the
-features comes from the table `FEATURES`.
+The files lie in `prompts/`: `problem.md`, one per operator and reflection, `parent.md`, a template of the answer for
+rules and one for skeletons, the sections that only informed prompts have, and `repair.md` for a second answer. Words
+after a dollar sign are filled in here; the description of the features comes from the table `FEATURES`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,26 @@ from typing import Final, get_args
 
 from bife_core.features import FEATURES, GROUPS, N_FEATURES
 from bife_core.generators.base import Message
+from bife_core.generators.briefing import Briefing
+from bife_core.generators.config import Prompts
+from bife_core.generators.informing import earlier_attempts, feature_line, measured_features, scores
 from bife_core.search.types import Reflection, Sample, WritingOperator, WrittenRequest
 
 OPERATORS: Final[tuple[WritingOperator, ...]] = get_args(WritingOperator)
 REFLECTIONS: Final[tuple[Reflection, ...]] = get_args(Reflection)
-_FILES: Final = ("problem", *OPERATORS, *REFLECTIONS, "parent", "template", "skeleton_template")
+_INFORMED: Final = ("models", "scored_parent", "scores", "earlier")
+_FILES: Final = (
+    "problem",
+    *OPERATORS,
+    *REFLECTIONS,
+    "parent",
+    "template",
+    "skeleton_template",
+    *_INFORMED,
+    "repair",
+)
+_QUOTED: Final = 12_000
+"""Characters of a rejected answer that are shown to its author again."""
 
 
 @cache
@@ -51,11 +66,7 @@ def feature_description() -> str:
     for group in GROUPS:
         when = "constant during a solve" if group.cost == "solve" else "updated at every node"
         lines += ["", f"## {group.name.replace('_', ' ')} ({when})"]
-        lines += [
-            f"- variable_features[{feature.index}] {feature.name}: {feature.meaning}"
-            for feature in FEATURES
-            if feature.group == group
-        ]
+        lines += [feature_line(feature) for feature in FEATURES if feature.group == group]
     return "\n".join(lines).strip()
 
 
@@ -79,33 +90,82 @@ def prompt_digest(messages: tuple[Message, ...]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _parent(number: int, parent: Sample) -> str:
+def _parent(number: int, parent: Sample, briefing: Briefing | None) -> str:
     thought = parent.thought or "Its author left no description."
-    filled = _template("parent").substitute(number=number, thought=thought, source=parent.written.strip())
-    return filled.strip()
+    told = {"number": number, "thought": thought, "source": parent.written.strip()}
+    if briefing is None:
+        return _template("parent").substitute(told).strip()
+    return _template("scored_parent").substitute(told, scores=scores(parent, briefing)).strip()
 
 
-def assemble(request: WrittenRequest, benchmark: str) -> tuple[Message, ...]:
+def assemble(
+    request: WrittenRequest, briefing: Briefing, prompts: Prompts = "informed"
+) -> tuple[Message, ...]:
     """Return the messages that ask a language model for one rule or one reflection.
 
     The order is the paper's (section on rule generation): problem description, operator with the selected
     parents, rule template; a reflection has no template. It is one user message, since some servers ignore or
-    refuse system messages.
+    refuse system messages. Informed prompts tell in the same places what the briefing knows; of a briefing that knows
+    the benchmark's name alone they are hardly more than the paper's.
 
     Examples
     --------
     >>> from bife_core.search import SampleRequest
     >>> request = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=0)
-    >>> [message.role for message in assemble(request, "set_covering")]
+    >>> [message.role for message in assemble(request, Briefing(benchmark="set_covering"))]
     ['user']
     """
-    parents = "\n\n".join(_parent(number, parent) for number, parent in enumerate(request.parents, start=1))
+    told = briefing if prompts == "informed" else None
+    parents = "\n\n".join(
+        _parent(number, parent, told) for number, parent in enumerate(request.parents, start=1)
+    )
     hints = "\n".join(f"- {' '.join(hint.split())}" for hint in request.hints) or "- (none yet)"
+    table = _table()
+    if told is not None and told.features:
+        table["features"] = measured_features(told)
     parts = [
-        _template("problem").substitute(_table(), benchmark=benchmark.replace("_", " ")),
+        _template("problem").substitute(table, benchmark=briefing.benchmark.replace("_", " ")),
         _template(request.operator).substitute(count=len(request.parents), parents=parents, hints=hints),
     ]
+    if told is not None:
+        parts = _with_facts(parts, request, told)
     if request.operator not in REFLECTIONS:
         answer = "skeleton_template" if request.operator == "skeleton" else "template"
         parts.append(_template(answer).substitute(_table()))
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)
+
+
+def _with_facts(parts: list[str], request: WrittenRequest, briefing: Briefing) -> list[str]:
+    """Return problem and operator with what is known put before, between and behind them."""
+    problem, operator = parts
+    facts, behind = [], []
+    if briefing.models:
+        listed = "\n".join(f"- {sentence}" for sentence in briefing.models)
+        facts.append(_template("models").substitute(models=listed))
+    earlier = "" if request.operator in REFLECTIONS else earlier_attempts(briefing, shown=request.parents)
+    if earlier:
+        behind.append(_template("earlier").substitute(earlier=earlier))
+    if briefing.low and (request.parents or earlier):
+        facts.append(_template("scores").substitute(low=briefing.low, high=briefing.high))
+    return [problem, *facts, operator, *behind]
+
+
+def assemble_repair(messages: tuple[Message, ...], answer: str, reason: str) -> tuple[Message, ...]:
+    """Return the conversation that asks for a second answer, after one that was no valid rule.
+
+    Parameters
+    ----------
+    messages : tuple of Message
+        What was asked.
+    answer : str
+        What the model said.
+    reason : str
+        Why that is no rule, as a sentence.
+    """
+    # As it will be read back from disk: the next call is found again by a hash of this text.
+    quoted = answer.encode("utf-8", "replace").decode()[:_QUOTED].strip()
+    return (
+        *messages,
+        Message(role="assistant", content=quoted or "(no text)"),
+        Message(role="user", content=_template("repair").substitute(reason=reason).strip() + "\n"),
+    )

@@ -7,9 +7,10 @@ from pathlib import Path
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft
+from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import CallStore
-from bife_core.generators.config import GeneratorConfig
-from bife_core.generators.openai_compatible import read_answer
+from bife_core.generators.config import GeneratorConfig, Prompts
+from bife_core.generators.openai_compatible import answered_with, read_answer
 from bife_core.generators.prompting import assemble, prompt_digest
 from bife_core.search.types import WrittenRequest
 
@@ -24,6 +25,8 @@ class ReplayGenerator:
     ----------
     directory : Path
         The directory of a `CallStore`, read once.
+    prompts : {"informed", "paper"}
+        How much the prompt tells that answers are looked up by.
 
     Raises
     ------
@@ -33,7 +36,9 @@ class ReplayGenerator:
 
     name = "replay"
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, prompts: Prompts = "informed") -> None:
+        self.prompts: Prompts = prompts
+        self.briefed = prompts == "informed"
         if not directory.is_dir():
             raise GeneratorError(
                 f"{directory} was expected to be a directory of recorded answers; it does not exist."
@@ -43,9 +48,9 @@ class ReplayGenerator:
         if not self._answers:
             raise GeneratorError(f"{directory} holds no recorded answers (files named <key>.<number>.json).")
 
-    def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
+    def generate(self, request: WrittenRequest, briefing: Briefing) -> Draft:
         """Return the recorded rule; a request nobody recorded an answer to gives a failure, not an error."""
-        messages = assemble(request, benchmark)
+        messages = assemble(request, briefing, self.prompts)
         digest = prompt_digest(messages)
         under_key = [call for call in self._answers if call.key == request.id]
         under_prompt = [call for call in self._answers if call.prompt_digest == digest]
@@ -63,8 +68,20 @@ class ReplayGenerator:
             call = under_prompt[request.seed % len(under_prompt)]
         return read_answer(request, self.name, call, (call.attempt(recorded=True),))
 
+    def repair(
+        self, request: WrittenRequest, briefing: Briefing, rejected: Draft, reason: str
+    ) -> Draft | None:
+        """Return what the model answered to the same reason, if it was asked a second time too."""
+        messages = answered_with(rejected, reason)
+        digest = None if messages is None else prompt_digest(messages)
+        recorded = [c for c in self._answers if (c.key, c.prompt_digest) == (request.id, digest)]
+        if not recorded:
+            return None
+        attempts = (*rejected.attempts, recorded[-1].attempt(recorded=True))
+        return read_answer(request, self.name, recorded[-1], attempts)
+
 
 def configured(config: GeneratorConfig, account: Account) -> ReplayGenerator:
     """Return the generator for `config.replay_from`."""
     assert config.replay_from is not None  # `GeneratorConfig` sees to it
-    return ReplayGenerator(config.replay_from)
+    return ReplayGenerator(config.replay_from, config.prompts)

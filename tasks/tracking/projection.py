@@ -225,7 +225,9 @@ class Projection:
         asked = {
             str(call.inputs["operator"]) for entry in entries for call in calls_of(entry)
         } - self._prompted
-        link = partial(prompts.link_prompts, self.run_id, asked, opened.params.get("generator.prompts"))
+        link = partial(
+            prompts.link_prompts, self.run_id, asked, opened.params.get("generator.prompt_version")
+        )
         if asked:
             try:
                 twice(link)

@@ -67,7 +67,7 @@ def calls_of(entry: AnyEntry) -> list[TracedCall]:
                 "parents": [parent.id for parent in request.parents],
             },
             model=draft.model,
-            messages=draft.messages,
+            messages=draft.messages[: attempt.asked],
             attempt=attempt,
         )
         for number, attempt in enumerate(draft.attempts, start=1)

@@ -91,6 +91,8 @@ def test_the_preset_paper_keeps_what_was_published() -> None:
         "search.threshold_share": None,
         "search.twins": "solve",
         "search.elite_cap": None,
+        "generator.prompts": "paper",
+        "generator.repair": False,
         "high.control": False,
         "high.race": False,
     }

@@ -45,7 +45,7 @@ def tagged(run_id):
 def test_good_malformed_slow_and_failing_replies_end_in_a_rule(smoke, configured):
     script = ["good", "hang", "broken_code", "server_error", "good", "no_code", "not_json", "reset"]
     with ModelApi(script, key=KEY) as api:
-        config = configured(api, 1)
+        config = with_overrides(configured(api, 1), {"generator.repair": False})
         result = run(None, evolution, config, smoke.result.collection.summary)
         asked = len(api.requests)
         assert asked > config.search.samples

@@ -13,6 +13,7 @@ from bife_core.fidelity.low import LowScore
 from bife_core.search import Sample, SampleRequest
 from tasks.tracking import Projection, mark_interrupted, store
 from tasks.tracking.sample_runs import outcome
+from tasks.tracking.traces import calls_of
 from tests.support import journals
 from tests.support.journals import (
     TRIED_TWICE,
@@ -130,6 +131,14 @@ def test_every_attempt_is_a_trace_tied_to_the_parent_run(journal, folder):
     assert (span.inputs["operator"], span.inputs["generation"]) == ("m1", 1)
     assert span.outputs == "a rule"
     assert good.info.request_preview == "g01-c00.2: m1 in generation 1"
+
+
+def test_a_call_that_was_repaired_is_traced_with_what_it_was_asked():
+    asked = tuple(journals.Message(role=role, content=role) for role in ("user", "assistant", "user"))
+    written = journals.draft("g01-c00", attempts=(journals.attempt(asked=1), journals.attempt(asked=3)))
+    request = journals.SampleRequest(id="g01-c00", generation=1, operator="m1", seed=1)
+    entry = journals.Drafted(request=request, draft=written.model_copy(update={"messages": asked}))
+    assert [call.messages for call in calls_of(entry)] == [asked[:1], asked]
 
 
 def test_calls_of_a_request_without_an_answer_are_traced_once_whatever_comes_of_it(journal, folder):

@@ -11,6 +11,7 @@ import numpy as np
 from bife_core.errors import RuleError
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft
+from bife_core.generators.briefing import Briefing
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.offline import guided, operators
 from bife_core.generators.offline.expression import Node
@@ -52,7 +53,7 @@ class OfflineGenerator:
     --------
     >>> from bife_core.search import SampleRequest
     >>> request = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3)
-    >>> OfflineGenerator().generate(request, "set_covering").failure is None
+    >>> OfflineGenerator().generate(request, Briefing(benchmark="set_covering")).failure is None
     True
     """
 
@@ -62,7 +63,7 @@ class OfflineGenerator:
     def __init__(self, references: Mapping[str, str] | None = None) -> None:
         self._references = dict(references or {})
 
-    def generate(self, request: WrittenRequest, benchmark: str) -> Draft:
+    def generate(self, request: WrittenRequest, briefing: Briefing) -> Draft:
         """Write one rule or one reflection; it always succeeds."""
         rng = np.random.default_rng(request.seed)
         if request.operator in REFLECTIONS:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import hashlib
 from importlib import resources
+from pathlib import Path
 from string import Template
 
 import pytest
@@ -8,6 +10,7 @@ from pydantic import TypeAdapter
 
 from bife_core.features import FEATURES
 from bife_core.generators.base import Message
+from bife_core.generators.briefing import Briefing, FeatureRange
 from bife_core.generators.parsing import parse_answer
 from bife_core.generators.prompting import (
     OPERATORS,
@@ -19,6 +22,8 @@ from bife_core.generators.prompting import (
 )
 from bife_core.rules.language import FUNCTION_NAME
 from bife_core.search import Sample, WrittenRequest
+
+ABOUT = Briefing(benchmark="set_covering")
 
 PARENTS = (
     Sample(
@@ -40,8 +45,52 @@ def request(operator: str, parents: tuple[Sample, ...] = PARENTS) -> WrittenRequ
 
 
 def text(operator: str) -> str:
-    (message,) = assemble(request(operator), "set_covering")
+    (message,) = assemble(request(operator), ABOUT, "paper")
     return message.content
+
+
+PLAIN = {
+    "i1": "ec8e5a3cc9099c81",
+    "e1": "2c690ae3af3afe6a",
+    "e2": "1f5b649292281452",
+    "m1": "49b34688933840b4",
+    "m2": "9d587b7590663ca1",
+    "improve_seed": "501b61313dcce046",
+    "reflective_crossover": "0d533d7ff31c8440",
+    "elitist_mutation": "1f847b251c47cea8",
+    "skeleton": "619d1e6d123e95d8",
+    "short_term_reflection": "de89eadd864c04b3",
+    "long_term_reflection": "1e738a1652300354",
+}
+"""Hashes of the plain prompts: recorded answers are found by them."""
+
+
+@pytest.mark.parametrize("operator", [*OPERATORS, *REFLECTIONS])
+def test_the_plain_prompts_are_as_they_were(operator: str) -> None:
+    assert hashlib.sha256(text(operator).encode()).hexdigest()[:16] == PLAIN[operator]
+
+
+def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
+    ranges = tuple(
+        FeatureRange(
+            index=feature.index, quantiles=(0.0, 0.1, 1.0, 20.0, 1234.5 if feature.index < 3 else 0.0)
+        )
+        for feature in FEATURES
+    )
+    failed = PARENTS[0].model_copy(update={"id": "g00-c03", "failure": "The name 'foo' is not defined."})
+    briefing = Briefing(
+        benchmark="set_covering",
+        models=("Variables: 1000 binary.", "Constraints: 500 set covering."),
+        features=ranges,
+        low="the share of agreement",
+        high="minus the mean CPU seconds",
+        rpb=-16.0,
+        earlier=(*PARENTS, failed),
+        failings={"g00-c01": ("It fails at the root.",)},
+    )
+    solved = PARENTS[0].model_copy(update={"f_hf": -12.0})
+    (message,) = assemble(request("e2", (solved, PARENTS[1])), briefing)
+    assert message.content == (golden_dir / "informed_prompt.md").read_text(encoding="utf-8")
 
 
 def test_every_feature_is_explained_once_with_its_index_and_meaning() -> None:
@@ -80,7 +129,7 @@ def test_parents_are_numbered_and_shown_unchanged_with_their_thoughts() -> None:
 
 
 def test_the_initial_prompt_shows_no_parents() -> None:
-    (message,) = assemble(request("i1", ()), "set_covering")
+    (message,) = assemble(request("i1", ()), ABOUT)
     assert "Rule 1" not in message.content
     assert "set covering" in message.content
 
@@ -90,14 +139,17 @@ def test_operators_ask_for_different_things() -> None:
 
 
 def test_the_template_is_itself_a_complete_answer() -> None:
-    (message,) = assemble(request("i1", ()), "set_covering")
+    (message,) = assemble(request("i1", ()), ABOUT)
     answer = message.content[message.content.index("# How to answer") :]
     assert parse_answer(answer).source is not None
 
 
 def test_the_digest_depends_on_the_content() -> None:
-    one, other = assemble(request("m1"), "set_covering"), assemble(request("m2"), "set_covering")
-    assert prompt_digest(one) == prompt_digest(assemble(request("m1"), "set_covering"))
+    one, other = (
+        assemble(request("m1"), ABOUT),
+        assemble(request("m2"), ABOUT),
+    )
+    assert prompt_digest(one) == prompt_digest(assemble(request("m1"), ABOUT))
     assert prompt_digest(one) != prompt_digest(other)
     assert prompt_digest(one) != prompt_digest((Message(role="system", content=one[0].content),))
 
@@ -111,6 +163,7 @@ def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
     folder = resources.files("bife_core.generators") / "prompts"
     names = {path.name for path in folder.iterdir() if path.name.endswith(".md")}
     others = ("problem", "parent", "template", "skeleton_template")
+    others += ("models", "scored_parent", "scores", "earlier", "repair")
     assert names == {f"{name}.md" for name in (*OPERATORS, *REFLECTIONS, *others)}
     for name in names:
         assert Template((folder / name).read_text(encoding="utf-8")).is_valid()

@@ -12,6 +12,7 @@ from bife_core.config import GeneratorConfig
 from bife_core.errors import GeneratorError
 from bife_core.generators import (
     Account,
+    Briefing,
     Draft,
     Generator,
     open_generator,
@@ -21,6 +22,8 @@ from bife_core.generators.prompting import OPERATORS
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
+
+ABOUT = Briefing(benchmark="set_covering")
 
 KINDS = tuple(GENERATORS)
 Open = Callable[[str], Generator]
@@ -40,7 +43,7 @@ def open_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]
             if kind == "replay":
                 source = open_generator(GeneratorConfig(kind="openai"), Account(recorded))
                 for operator in OPERATORS:
-                    source.generate(request(operator), "set_covering")
+                    source.generate(request(operator), ABOUT)
             data = {"kind": kind, "replay_from": recorded if kind == "replay" else None}
             return open_generator(GeneratorConfig.model_validate(data), Account(tmp_path / "calls"))
 
@@ -76,7 +79,7 @@ def test_every_generator_writes_a_rule_for_every_operator(open_kind: Open, kind:
     generator = open_kind(kind)
     asked = request(operator)
     before = asked.model_dump()
-    generation = generator.generate(asked, "set_covering")
+    generation = generator.generate(asked, ABOUT)
     assert generation.failure is None
     assert generation.source is not None
     assert "def candidate_variable_score(" in generation.source
@@ -91,10 +94,7 @@ def test_every_generator_writes_a_rule_for_every_operator(open_kind: Open, kind:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_request_gives_the_same_rule_again(open_kind: Open, kind: str) -> None:
     generator = open_kind(kind)
-    assert (
-        generator.generate(request("e2"), "set_covering").source
-        == generator.generate(request("e2"), "set_covering").source
-    )
+    assert generator.generate(request("e2"), ABOUT).source == generator.generate(request("e2"), ABOUT).source
 
 
 def test_model_and_temperature_of_the_configuration_win_over_the_environment(
@@ -105,12 +105,9 @@ def test_model_and_temperature_of_the_configuration_win_over_the_environment(
         monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
         config = GeneratorConfig(kind="openai", model="bigger", temperature=0.9)
         assert (
-            open_generator(config, Account(tmp_path / "a")).generate(request("i1"), "set_covering").model
-            == "bigger"
+            open_generator(config, Account(tmp_path / "a")).generate(request("i1"), ABOUT).model == "bigger"
         )
-        open_generator(GeneratorConfig(kind="openai"), Account(tmp_path / "b")).generate(
-            request("i1"), "set_covering"
-        )
+        open_generator(GeneratorConfig(kind="openai"), Account(tmp_path / "b")).generate(request("i1"), ABOUT)
     sent = [(received.body["model"], received.body["temperature"]) for received in api.requests]
     assert sent == [("bigger", 0.9), (MODEL, 0.1)]
 

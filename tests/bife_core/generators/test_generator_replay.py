@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 
 from bife_core.errors import GeneratorError
+from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import Call, CallStore
 from bife_core.generators.prompting import assemble, prompt_digest, prompt_version
 from bife_core.generators.replay import ReplayGenerator
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import good_answer, rule_source
+
+ABOUT = Briefing(benchmark="set_covering")
 
 
 def request(key: str, seed: int = 0, operator: str = "i1") -> SampleRequest:
@@ -21,7 +24,7 @@ def request(key: str, seed: int = 0, operator: str = "i1") -> SampleRequest:
 
 
 def record(directory: Path, asked: SampleRequest, answer: str | None, number: int = 1) -> None:
-    messages = assemble(asked, "set_covering")
+    messages = assemble(asked, ABOUT)
     CallStore(directory).write(
         Call(
             key=asked.id,
@@ -43,7 +46,7 @@ def record(directory: Path, asked: SampleRequest, answer: str | None, number: in
 def test_an_answer_is_found_under_its_key(tmp_path: Path) -> None:
     for number in range(3):
         record(tmp_path, request(f"g00-c{number:02d}"), good_answer(number))
-    generation = ReplayGenerator(tmp_path).generate(request("g00-c01"), "set_covering")
+    generation = ReplayGenerator(tmp_path).generate(request("g00-c01"), ABOUT)
     assert generation.source == rule_source(1)
     assert (generation.generator, generation.model) == ("replay", "recorded-model")
     assert [attempt.recorded for attempt in generation.attempts] == [True]
@@ -53,22 +56,22 @@ def test_the_same_prompt_is_preferred_under_the_same_key(tmp_path: Path) -> None
     record(tmp_path, request("k", operator="m1"), good_answer(1), number=1)
     record(tmp_path, request("k", operator="m2"), good_answer(2), number=2)
     replay = ReplayGenerator(tmp_path)
-    assert replay.generate(request("k", operator="m1"), "set_covering").source == rule_source(1)
-    assert replay.generate(request("k", operator="e1"), "set_covering").source == rule_source(2)
+    assert replay.generate(request("k", operator="m1"), ABOUT).source == rule_source(1)
+    assert replay.generate(request("k", operator="e1"), ABOUT).source == rule_source(2)
 
 
 def test_an_unknown_key_gets_an_answer_to_the_same_prompt_by_its_seed(tmp_path: Path) -> None:
     for number in range(3):
         record(tmp_path, request(f"g00-c{number:02d}"), good_answer(number))
     replay = ReplayGenerator(tmp_path)
-    sources = [replay.generate(request("other", seed), "set_covering").source for seed in range(3)]
+    sources = [replay.generate(request("other", seed), ABOUT).source for seed in range(3)]
     assert sources == [rule_source(number) for number in range(3)]
-    assert replay.generate(request("other", 2), "set_covering").source == sources[2]
+    assert replay.generate(request("other", 2), ABOUT).source == sources[2]
 
 
 def test_a_request_without_a_recording_fails_with_its_key(tmp_path: Path) -> None:
     record(tmp_path, request("g00-c00"), good_answer(0))
-    generation = ReplayGenerator(tmp_path).generate(request("g05-c02", operator="m1"), "set_covering")
+    generation = ReplayGenerator(tmp_path).generate(request("g05-c02", operator="m1"), ABOUT)
     assert generation.source is None
     assert "g05-c02" in str(generation.failure)
     assert generation.attempts == ()
@@ -77,12 +80,12 @@ def test_a_request_without_a_recording_fails_with_its_key(tmp_path: Path) -> Non
 def test_failed_calls_are_never_replayed(tmp_path: Path) -> None:
     record(tmp_path, request("a"), good_answer(0), number=1)
     record(tmp_path, request("a"), None, number=2)
-    assert ReplayGenerator(tmp_path).generate(request("a"), "set_covering").source == rule_source(0)
+    assert ReplayGenerator(tmp_path).generate(request("a"), ABOUT).source == rule_source(0)
 
 
 def test_a_recorded_refusal_stays_a_failure(tmp_path: Path) -> None:
     record(tmp_path, request("a"), "I cannot help with that.")
-    assert "I cannot help" in str(ReplayGenerator(tmp_path).generate(request("a"), "set_covering").failure)
+    assert "I cannot help" in str(ReplayGenerator(tmp_path).generate(request("a"), ABOUT).failure)
 
 
 def test_a_directory_without_answers_is_refused(tmp_path: Path) -> None:

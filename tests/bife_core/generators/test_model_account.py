@@ -17,6 +17,7 @@ from bife_core.config import BudgetConfig
 from bife_core.errors import ConfigError, GeneratorError
 from bife_core.generators.account import Account, BudgetReachedError, Spending, reached
 from bife_core.generators.base import Draft
+from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import Call, CallStore
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
@@ -59,7 +60,7 @@ def ask_for(writer: OpenAIGenerator, count: int) -> list[Draft | BaseException]:
         try:
             return writer.generate(
                 SampleRequest(id=f"g00-c{number:02d}", generation=0, operator="i1", seed=number),
-                "toys",
+                Briefing(benchmark="toys"),
             )
         except BudgetReachedError as error:
             return error

@@ -13,6 +13,7 @@ import pytest
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft, DraftingStoppedError
+from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import Call
 from bife_core.generators.model_api import retry_after_s
 from bife_core.generators.model_settings import ModelApiSettings
@@ -100,7 +101,8 @@ def open_api(api: ModelApi, calls: Path, **settings: object) -> OpenAIGenerator:
 
 def ask(generator: OpenAIGenerator, key: str = "g00-c00") -> Draft:
     return generator.generate(
-        SampleRequest(id=key, generation=0, operator="i1", seed=1), "combinatorial_auction"
+        SampleRequest(id=key, generation=0, operator="i1", seed=1),
+        Briefing(benchmark="combinatorial_auction"),
     )
 
 

@@ -13,12 +13,15 @@ from bife_core.config import BudgetConfig
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account
 from bife_core.generators.base import DraftingStoppedError
+from bife_core.generators.briefing import Briefing
 from bife_core.generators.model_api import probe
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
+
+ABOUT = Briefing(benchmark="set_covering")
 
 KEY = "sk-very-secret-0123456789"
 Make = Callable[..., OpenAIGenerator]
@@ -69,7 +72,7 @@ def parent(number: int) -> Sample:
 
 def test_a_good_answer_becomes_thought_and_source(make: Make) -> None:
     with ModelApi(key=KEY) as api:
-        generation = make(api, temperature=0.5).generate(request(), "set_covering")
+        generation = make(api, temperature=0.5).generate(request(), ABOUT)
     assert generation.source == rule_source(0)
     assert generation.thought == "It is slack times the geometric mean of the gains"
     assert generation.failure is None
@@ -85,16 +88,16 @@ def test_a_good_answer_becomes_thought_and_source(make: Make) -> None:
 
 def test_without_a_temperature_none_is_sent_and_a_local_server_needs_no_key(make: Make) -> None:
     with ModelApi() as api:
-        assert make(api, api_key=None).generate(request(), "set_covering").source is not None
+        assert make(api, api_key=None).generate(request(), ABOUT).source is not None
     assert "temperature" not in api.requests[0].body
     assert KEY not in api.requests[0].headers["authorization"]
 
 
 def test_tokens_and_cost_are_counted(make: Make) -> None:
     with ModelApi() as api:
-        (priced,) = make(api, price_in=0.5, price_out=2.0).generate(request("a"), "set_covering").attempts
-        (half,) = make(api, price_out=2.0).generate(request("b"), "set_covering").attempts
-        (free,) = make(api).generate(request("c"), "set_covering").attempts
+        (priced,) = make(api, price_in=0.5, price_out=2.0).generate(request("a"), ABOUT).attempts
+        (half,) = make(api, price_out=2.0).generate(request("b"), ABOUT).attempts
+        (free,) = make(api).generate(request("c"), ABOUT).attempts
     assert (priced.prompt_tokens, priced.completion_tokens) == (1000, 200)
     assert priced.cost_usd == Decimal("0.0009")
     assert half.cost_usd == Decimal("0.0004")
@@ -103,7 +106,7 @@ def test_tokens_and_cost_are_counted(make: Make) -> None:
 
 def test_tries_are_limited_and_the_failure_tells_the_last_reason(make: Make) -> None:
     with ModelApi(then="overloaded") as api:
-        generation = make(api).generate(request(), "set_covering")
+        generation = make(api).generate(request(), ABOUT)
     assert len(generation.attempts) == len(api.requests) == 4
     assert generation.source is None
     assert generation.failure is not None
@@ -113,7 +116,7 @@ def test_tries_are_limited_and_the_failure_tells_the_last_reason(make: Make) -> 
 
 def test_the_server_is_given_the_time_it_asks_for(make: Make) -> None:
     with ModelApi(["rate_limited"], retry_after_s=0.6) as api:
-        make(api).generate(request(), "set_covering")
+        make(api).generate(request(), ABOUT)
     assert api.requests[1].received_s - api.requests[0].received_s >= 0.6
 
 
@@ -122,14 +125,14 @@ def test_a_server_that_asks_for_an_hour_is_not_given_it(tmp_path: Path) -> None:
         settings = ModelApiSettings.model_validate({"base_url": api.base_url, "model": MODEL})
         settings = settings.model_copy(update={"max_wait_s": 0.1})
         generator = OpenAIGenerator(settings, Account(tmp_path), backoff_s=0.02)
-        assert generator.generate(request(), "set_covering").source is not None
+        assert generator.generate(request(), ABOUT).source is not None
 
 
 @pytest.mark.parametrize("scene", ["hang", "slow_drip"])
 def test_no_call_outlives_its_limit(make: Make, scene: str) -> None:
     start = time.monotonic()
     with ModelApi(then=scene) as api:
-        generation = make(api, timeout_s=0.4, tries=2).generate(request(), "set_covering")
+        generation = make(api, timeout_s=0.4, tries=2).generate(request(), ABOUT)
     assert time.monotonic() - start < 15.0
     assert [attempt.seconds < 5.0 for attempt in generation.attempts] == [True, True]
     assert "within 0.4 s" in str(generation.failure)
@@ -150,7 +153,7 @@ def test_what_no_retry_can_mend_stops_at_once_and_says_what_to_do(
     with ModelApi(then=scene) as api:
         generator = make(api)
         with pytest.raises(DraftingStoppedError) as caught:
-            generator.generate(request(), "set_covering")
+            generator.generate(request(), ABOUT)
     assert len(api.requests) == 1
     for part in [*parts, api.base_url]:
         assert part in str(caught.value)
@@ -177,9 +180,9 @@ def test_an_unknown_model_is_told_from_other_bad_requests(make: Make, said: str,
         generator = make(api)
         if unknown:
             with pytest.raises(DraftingStoppedError, match=f"no model '{MODEL}'"):
-                generator.generate(request(), "set_covering")
+                generator.generate(request(), ABOUT)
         else:
-            assert said.rstrip(".") in str(generator.generate(request(), "set_covering").failure)
+            assert said.rstrip(".") in str(generator.generate(request(), ABOUT).failure)
     assert len(api.requests) == 1
 
 
@@ -187,23 +190,23 @@ def test_a_server_nobody_runs_stops_the_run(make: Make) -> None:
     with ModelApi() as api:
         generator = make(api)
     with pytest.raises(DraftingStoppedError, match="Nothing could be reached") as caught:
-        generator.generate(request(), "set_covering")
+        generator.generate(request(), ABOUT)
     assert len(caught.value.draft.attempts) == 3
 
 
 def test_a_prompt_that_is_too_long_fails_this_generation_only(make: Make) -> None:
     with ModelApi(["context_overflow"]) as api:
         generator = make(api)
-        failed = generator.generate(request("a"), "set_covering")
-        assert generator.generate(request("b"), "set_covering").source is not None
+        failed = generator.generate(request("a"), ABOUT)
+        assert generator.generate(request("b"), ABOUT).source is not None
     assert len(failed.attempts) == 1
     assert "too many tokens" in str(failed.failure)
 
 
 def test_a_recorded_answer_is_not_paid_again(make: Make) -> None:
     with ModelApi(["server_error"]) as api:
-        first = make(api).generate(request(), "set_covering")
-        again = make(api).generate(request(), "set_covering")
+        first = make(api).generate(request(), ABOUT)
+        again = make(api).generate(request(), ABOUT)
         assert len(api.requests) == 2
     assert (again.source, again.thought) == (first.source, first.thought)
     (attempt,) = again.attempts
@@ -214,9 +217,9 @@ def test_a_recorded_answer_is_not_paid_again(make: Make) -> None:
 def test_failed_attempts_are_kept_on_disk_but_never_taken_for_answers(make: Make) -> None:
     with ModelApi(["server_error"] * 4) as api:
         generator = make(api)
-        assert generator.generate(request(), "set_covering").source is None
+        assert generator.generate(request(), ABOUT).source is None
         assert [call.status for call in generator.account.store.calls()] == ["error"] * 4
-        assert generator.generate(request(), "set_covering").source is not None
+        assert generator.generate(request(), ABOUT).source is not None
     calls = generator.account.store.calls()
     assert [call.number for call in calls] == [1, 2, 3, 4, 5]
     assert calls[0].response == {"error": {"message": "internal error", "type": "error", "code": None}}
@@ -225,8 +228,8 @@ def test_failed_attempts_are_kept_on_disk_but_never_taken_for_answers(make: Make
 def test_another_prompt_under_the_same_key_is_asked_anew(make: Make) -> None:
     with ModelApi() as api:
         generator = make(api)
-        generator.generate(request("g01-c00", 1, parent(1)), "set_covering")
-        generator.generate(request("g01-c00", 1, parent(2)), "set_covering")
+        generator.generate(request("g01-c00", 1, parent(1)), ABOUT)
+        generator.generate(request("g01-c00", 1, parent(2)), ABOUT)
     one, other = api.requests
     assert one.body["messages"] != other.body["messages"]
 
@@ -240,8 +243,8 @@ def test_the_answer_is_on_disk_before_it_is_read(make: Make, monkeypatch: pytest
         with monkeypatch.context() as patched:
             patched.setattr("bife_core.generators.openai_compatible.parse_answer", crash)
             with pytest.raises(KeyboardInterrupt):
-                generator.generate(request(), "set_covering")
-        assert generator.generate(request(), "set_covering").attempts[0].recorded
+                generator.generate(request(), ABOUT)
+        assert generator.generate(request(), ABOUT).attempts[0].recorded
         assert len(api.requests) == 1
 
 
@@ -249,11 +252,11 @@ def test_the_key_is_nowhere_to_be_read(make: Make, tmp_path: Path) -> None:
     with ModelApi(["bad_key"]) as api:
         generator = make(api)
         with pytest.raises(DraftingStoppedError) as caught:
-            generator.generate(request("a"), "set_covering")
+            generator.generate(request("a"), ABOUT)
         with pytest.raises(DraftingStoppedError):
-            generator.generate(request("c"), "set_covering")
+            generator.generate(request("c"), ABOUT)
         assert len(api.requests) == 1
-        generation = make(api).generate(request("b"), "set_covering")
+        generation = make(api).generate(request("b"), ABOUT)
     assert f"Bearer {KEY}" == api.requests[0].headers["authorization"]
     written = "".join(path.read_text() for path in (tmp_path / "calls").iterdir())
     shown = [
@@ -272,7 +275,7 @@ def test_threads_may_share_a_generator(make: Make) -> None:
         generator = make(api)
         with ThreadPoolExecutor(4) as pool:
             requests = [request(f"g00-c{i:02d}", i) for i in range(8)]
-            generations = list(pool.map(generator.generate, requests, ["set_covering"] * 8))
+            generations = list(pool.map(generator.generate, requests, [ABOUT] * 8))
     assert len({generation.source for generation in generations}) == 8
     assert [generation.key for generation in generations] == [f"g00-c{i:02d}" for i in range(8)]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
+from bife_core.generators.briefing import Briefing
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.offline.expression import Leaf, leaves, product
 from bife_core.generators.offline.guided import Hints, cross, mutate
@@ -40,7 +41,7 @@ def generate(operator: str, *sources: str, seed: int = 0, hints: tuple[str, ...]
         "hints": hints,
     }
     asked = TypeAdapter(WrittenRequest).validate_python({**request, "seed": seed})
-    return OfflineGenerator().generate(asked, "toys")
+    return OfflineGenerator().generate(asked, Briefing(benchmark="toys"))
 
 
 def test_a_short_reflection_says_what_the_better_rule_reads_and_the_worse_does_not() -> None:

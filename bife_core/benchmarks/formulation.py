@@ -1,0 +1,168 @@
+"""A few models of one kind in sentences: variables, rows by type, objective, density, as read and before presolving."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from pyscipopt import Model, Variable
+
+from bife_core.scip.reading import read_model
+
+_ROWS: Final = 20_000
+"""Rows of a model that are looked at, evenly spread; the counts are scaled up."""
+_TYPES: Final = {
+    "BINARY": "binary",
+    "INTEGER": "integer",
+    "IMPLINT": "continuous",
+    "CONTINUOUS": "continuous",
+}
+_KINDS: Final = ("binary", "integer", "continuous")
+
+
+def formulation(models: Sequence[Path]) -> tuple[str, ...]:
+    """Return sentences on models of one benchmark; where they differ, the range over them is told.
+
+    Parameters
+    ----------
+    models : sequence of Path
+        At least one model file.
+
+    Raises
+    ------
+    InstanceError
+        If one cannot be read.
+    """
+    read = [read_model(path) for path in models]
+    kinds = [Counter(_kind(variable) for variable in model.getVars()) for model in read]
+    rows = [_rows(model) for model in read]
+    of_kinds = ", ".join(
+        f"{_span(c[kind] for c in kinds)} {kind}" for kind in _KINDS if any(c[kind] for c in kinds)
+    )
+    density = (
+        100 * _mean(lengths) / max(model.getNVars(), 1)
+        for (_, lengths, _), model in zip(rows, read, strict=True)
+    )
+    return (
+        f"Variables: {of_kinds}.",
+        f"Constraints: {_listed([counted for counted, _, _ in rows])}.",
+        f"A constraint has {_span(length for _, lengths, _ in rows for length in _ends(lengths))} variables, "
+        f"{_span(_mean(lengths) for _, lengths, _ in rows)} on average ({_span(density)} % of all); the sizes of "
+        f"coefficients: {_span(size for _, _, sizes in rows for size in _ends(sizes))}.",
+        _objective(read),
+    )
+
+
+def _kind(variable: Variable) -> str:
+    if variable.vtype() == "INTEGER" and (variable.getLbOriginal(), variable.getUbOriginal()) == (0.0, 1.0):
+        return "binary"
+    return _TYPES[variable.vtype()]
+
+
+def _rows(model: Model) -> tuple[Counter[str], list[float], list[float]]:
+    """Return constraints by type, their lengths, and the sizes of their coefficients (smallest, largest each)."""
+    constraints = model.getConss()
+    step = max(1, math.ceil(len(constraints) / _ROWS))
+    kinds = {variable.name: _kind(variable) for variable in model.getVars()}
+    counted: Counter[str] = Counter()
+    lengths: list[float] = []
+    sizes: list[float] = []
+    for constraint in constraints[::step]:
+        if constraint.getConshdlrName() != "linear":
+            counted[f"of SCIP's type {constraint.getConshdlrName()}"] += step
+            continue
+        entries = {name: value for name, value in model.getValsLinear(constraint).items() if value != 0.0}
+        infinity = model.infinity()
+        low, high = model.getLhs(constraint), model.getRhs(constraint)
+        sides = (None if low <= -infinity else low, None if high >= infinity else high)
+        counted[row_type([kinds[name] for name in entries], list(entries.values()), *sides)] += step
+        lengths.append(len(entries))
+        sizes += _ends([abs(value) for value in entries.values()])
+    return counted, lengths, sizes
+
+
+def row_type(kinds: Sequence[str], values: Sequence[float], low: float | None, high: float | None) -> str:
+    """Return what a linear row is called.
+
+    Parameters
+    ----------
+    kinds : sequence of str
+        "binary", "integer" or "continuous", by entry.
+    values : sequence of float
+        Coefficients, by entry.
+    low, high : float or None
+        Sides; None where there is none.
+
+    Examples
+    --------
+    >>> row_type(["binary"] * 3, [1.0, 1.0, 1.0], None, 1.0)
+    'set packing (sum of binaries <= 1)'
+    """
+    if values and max(values) <= 0:
+        values = [-value for value in values]
+        low, high = (None if high is None else -high), (None if low is None else -low)
+    equation = low is not None and low == high
+    if set(kinds) == {"continuous"}:
+        return "on continuous variables alone"
+    if "continuous" in kinds and "integer" not in kinds and len(kinds) == 2:
+        return "variable bound (a binary switches a continuous variable)"
+    if "continuous" in kinds:
+        return "mixed, of integer and continuous variables"
+    if "integer" in kinds:
+        return "on integer variables, not all of them binary"
+    if set(values) == {1.0}:
+        if equation:
+            return (
+                "set partitioning (sum of binaries = 1)" if high == 1 else "cardinality (sum of binaries = k)"
+            )
+        if low is None:
+            return "set packing (sum of binaries <= 1)" if high == 1 else "packing (sum of binaries <= k)"
+        if high is None:
+            return "set covering (sum of binaries >= 1)" if low == 1 else "covering (sum of binaries >= k)"
+        return "sum of binaries between two numbers"
+    if min(values, default=0.0) > 0:
+        return "knapsack equation" if equation else "knapsack" if low is None else "knapsack covering"
+    return (
+        "precedence of two binaries" if len(values) == 2 else "on binaries, with coefficients of both signs"
+    )
+
+
+def _listed(counts: Sequence[Counter[str]]) -> str:
+    total = sum(counts, Counter())
+    parts = [f"{_span(counted[name] for counted in counts)} {name}" for name, _ in total.most_common()]
+    return ", ".join(parts) or "none"
+
+
+def _objective(models: Sequence[Model]) -> str:
+    sense = "maximised" if models[0].getObjectiveSense() == "maximize" else "minimised"
+    turned = (
+        " (the solver minimises its negative, so features have the opposite sign)" if sense[1] == "a" else ""
+    )
+    priced = [[v.getObj() for v in model.getVars() if v.getObj() != 0.0] for model in models]
+    if not any(priced):
+        return "There is no objective: any feasible solution is optimal."
+    shares = _span(100 * len(own) / model.getNVars() for own, model in zip(priced, models, strict=True))
+    return (
+        f"The objective is {sense}{turned}; {shares} % of the variables have a coefficient in it: "
+        f"{_span(value for own in priced for value in _ends(own))}."
+    )
+
+
+def _ends(values: Sequence[float]) -> list[float]:
+    return [min(values), max(values)] if values else []
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _span(values: Iterable[float]) -> str:
+    """Return numbers as one or as a range."""
+    found = sorted(values)
+    if not found:
+        return "0"
+    low, high = (f"{end:.0f}" if end == round(end) else f"{end:.3g}" for end in (found[0], found[-1]))
+    return low if low == high else f"{low} to {high}"

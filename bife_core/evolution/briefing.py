@@ -1,0 +1,196 @@
+"""The briefing of who writes rules: the benchmark in numbers, computed once, and what the search knows by now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+import numpy as np
+
+from bife_core.benchmarks.base import Instance
+from bife_core.benchmarks.formulation import formulation
+from bife_core.decisions.recorded import Decisions
+from bife_core.features import FEATURES
+from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig, LowMeasure
+from bife_core.fidelity.control import Reference
+from bife_core.fidelity.high import mean_cost
+from bife_core.fidelity.solving import cost_of
+from bife_core.generators import Briefing
+from bife_core.generators.briefing import FeatureRange
+from bife_core.sandbox import Workers, submit_repeated
+from bife_core.scip.cost import Cost
+from bife_core.search import Sample, WrittenRequest
+
+_MODELS: Final = 3
+"""Models that are read; those of one benchmark are alike."""
+_LIMIT_S: Final = 600.0
+_MEMORY_MB: Final = 4096.0
+_ROOM_PER_BYTE: Final = 24.0
+"""Bytes in memory per byte of a compressed file of decisions, or of a model."""
+_QUANTILES: Final = (0.0, 0.1, 0.5, 0.9, 1.0)
+_CEIL_DIST: Final = next(feature.index for feature in FEATURES if feature.name == "ceil_dist")
+
+_LOW: Final[Mapping[LowMeasure, str]] = {
+    "agreement": "the share of recorded decisions in which the rule chooses as strong branching did",
+    "genuine": "the share of recorded decisions, those left out where a child was cut off, in which the rule chooses "
+    "as strong branching did",
+    "regret": "the strong-branching score of the rule's choice over the best one, on average over recorded decisions",
+    "depth_regret": "the strong-branching score of the rule's choice over the best one, on average over recorded "
+    "decisions, those near the root counting more",
+    "rank": "the rank correlation of the rule's scores with those of strong branching",
+}
+_HIGH: Final[Mapping[Cost, str]] = {
+    "time": "CPU seconds",
+    "nodes": "nodes",
+    "lp_iterations": "LP iterations",
+    "gap": "gap at the end",
+    "primal_dual_integral": "primal-dual integral",
+}
+
+
+@dataclass(frozen=True)
+class Past:
+    """What a search had found out when it made its requests.
+
+    Attributes
+    ----------
+    samples : tuple of Sample
+        What it had sampled, in order.
+    failings : mapping
+        Sentences on where rules choose wrongly, by sample.
+    reference : Reference or None
+        RPB's solves, once there are some.
+    """
+
+    samples: tuple[Sample, ...] = ()
+    failings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reference: Reference | None = None
+
+
+class Briefer:
+    """Briefs who writes rules; threads may share it.
+
+    A briefing depends on settings, decisions, models and the answers a search was told, on nothing else: a search
+    that is taken up again asks in the same words.
+
+    Parameters
+    ----------
+    benchmark : str
+        What is solved.
+    design : sequence of Instance
+        Its models, of which the first few are read.
+    decisions : Path or None
+        Recorded decisions; without, nothing is said of features.
+    pool : Workers
+        Where models and decisions are read, at the first briefing.
+    """
+
+    def __init__(
+        self,
+        benchmark: str,
+        design: Sequence[Instance],
+        decisions: Path | None,
+        low: LowFidelityConfig,
+        high: HighFidelityConfig,
+        pool: Workers,
+    ) -> None:
+        self.benchmark = benchmark
+        self._models = [instance.path for instance in design[:_MODELS]]
+        self._decisions = decisions
+        self._low = low
+        self._high = high
+        self._pool = pool
+        self._lock = Lock()
+        self._facts: Briefing | None = None
+
+    def brief(self, request: WrittenRequest, past: Past) -> Briefing:
+        """Return what is known for a request."""
+        known = {sample.id for sample in (*request.parents, *past.samples) if sample.f_hf is not None}
+        return self._benchmark_facts().model_copy(
+            update={
+                "rpb": self._rpb(past.reference) if known else None,
+                "earlier": past.samples,
+                "failings": {
+                    parent.id: past.failings[parent.id]
+                    for parent in request.parents
+                    if parent.id in past.failings
+                },
+            }
+        )
+
+    def _benchmark_facts(self) -> Briefing:
+        with self._lock:
+            if self._facts is None:
+                files = [*self._models, *([] if self._decisions is None else [self._decisions])]
+                size = sum(path.stat().st_size for path in files)
+                found = submit_repeated(
+                    self._pool,
+                    "bife_core.evolution.briefing:work",
+                    {
+                        "models": [str(path) for path in self._models],
+                        "decisions": None if self._decisions is None else str(self._decisions),
+                    },
+                    limit_s=_LIMIT_S,
+                    memory_mb=_MEMORY_MB + _ROOM_PER_BYTE * size / 2**20,
+                    reads=files,
+                ).result()
+                mean = "mean" if self._high.mean == "arithmetic" else "geometric mean"
+                self._facts = Briefing(
+                    benchmark=self.benchmark,
+                    low=_LOW[self._low.measure],
+                    high=f"minus the {mean} of the {_HIGH[self._high.cost]} of solving whole instances with the rule",
+                    **found,
+                )
+            return self._facts
+
+    def _rpb(self, reference: Reference | None) -> float | None:
+        results = [] if reference is None else [result for result in reference.results if result is not None]
+        return (
+            -mean_cost([cost_of(result, self._high) for result in results], self._high) if results else None
+        )
+
+
+def work(models: list[str], decisions: str | None) -> dict[str, Any]:
+    """Read models and decisions and return what they say; what `Briefer` calls in a worker."""
+    sentences = formulation([Path(path) for path in models])
+    if decisions is None:
+        return {"models": sentences}
+    recorded = Decisions.load(Path(decisions))
+    return {
+        "models": (*sentences, *candidates(recorded)),
+        "features": tuple(found.model_dump() for found in feature_ranges(recorded)),
+    }
+
+
+def feature_ranges(decisions: Decisions) -> tuple[FeatureRange, ...]:
+    """Return the quantiles of each feature over all recorded candidates."""
+    if decisions.n_candidates == 0:
+        return ()
+    found = np.quantile(decisions.columns, _QUANTILES, axis=1)
+    return tuple(
+        FeatureRange(index=feature.index, quantiles=tuple(found[:, feature.index].tolist()))
+        for feature in FEATURES
+    )
+
+
+def candidates(decisions: Decisions) -> tuple[str, ...]:
+    """Return sentences on how many candidates a node has, and what their fractional parts look like."""
+    if decisions.n_candidates == 0:
+        return ()
+    sizes, depth = np.diff(decisions.offsets), decisions.depth
+    f = 1.0 - decisions.columns[_CEIL_DIST]
+    halves, thirds, quarters = (np.abs(f * whole - np.round(f * whole)) < whole * 1e-6 for whole in (2, 3, 4))
+    among = {"1/2": halves, "1/3 or 2/3": thirds, "1/4 or 3/4": quarters & ~halves}
+    shares = ", ".join(f"{where.mean():.0%} are {what}" for what, where in among.items())
+    low, middle, high = np.quantile(f, (0.1, 0.5, 0.9))
+    return (
+        f"{len(decisions)} recorded decisions, at depths {depth.min()} to {depth.max()} (median "
+        f"{np.median(depth):g}), with {sizes.min()} to {sizes.max()} candidates (median {np.median(sizes):g}); in "
+        f"{decisions.tie_share:.0%} several candidates share the best score, in {decisions.pruned.mean():.0%} both "
+        "children of a candidate are cut off.",
+        f"Of the candidates' fractional parts f, {shares}; 10 % lie below {low:.2f}, half below {middle:.2f}, 10 % "
+        f"above {high:.2f}.",
+    )

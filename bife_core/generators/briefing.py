@@ -1,0 +1,59 @@
+"""What a generator is told beside the request: the benchmark in numbers, and what the search found out so far."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from bife_core.search.types import Sample
+from bife_core.values import Value
+
+
+class FeatureRange(Value):
+    """The values of one feature over all recorded candidates.
+
+    Attributes
+    ----------
+    index : int
+        Position in the feature vector.
+    quantiles : tuple of float
+        Smallest value, 10 %, median, 90 %, largest value.
+    """
+
+    index: int
+    quantiles: tuple[float, float, float, float, float]
+
+    @property
+    def constant(self) -> bool:
+        """Whether all candidates have the same value."""
+        return self.quantiles[0] == self.quantiles[-1]
+
+
+class Briefing(Value):
+    """All that is known to who writes a rule; a generator may do with the benchmark's name.
+
+    Attributes
+    ----------
+    benchmark : str
+        What is solved.
+    models : tuple of str
+        Sentences on the models and the recorded decisions, numbers taken from them.
+    features : tuple of FeatureRange
+        One per feature, in the order of the table; empty without recorded decisions.
+    low, high : str
+        What F_LF and F_HF are.
+    rpb : float or None
+        F_HF of SCIP's own rule; None until it was solved with.
+    earlier : tuple of Sample
+        What the search sampled before it made this request, in order.
+    failings : dict
+        Sentences on where a rule chooses wrongly, by its sample's id.
+    """
+
+    benchmark: str
+    models: tuple[str, ...] = ()
+    features: tuple[FeatureRange, ...] = ()
+    low: str = ""
+    high: str = ""
+    rpb: float | None = None
+    earlier: tuple[Sample, ...] = ()
+    failings: dict[str, tuple[str, ...]] = Field(default_factory=dict)

@@ -1,0 +1,170 @@
+"""What a model is told, and what becomes of an answer that is no rule, through a whole search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bife_core
+from bife_core.config import BudgetConfig, PipelineConfig
+from bife_core.evolution.briefing import candidates, feature_ranges
+from bife_core.evolution.drafting import write_draft
+from bife_core.generators import Account, Briefing, BudgetReachedError, Draft, GeneratorConfig, open_generator
+from bife_core.search import SampleRequest, WrittenRequest
+from tests.support.model_answers import MODEL, rule_source
+from tests.support.model_api import ModelApi
+from tests.support.recorded import decisions_of
+
+ABOUT = Briefing(benchmark="toys")
+REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3)
+
+
+@pytest.fixture(autouse=True)
+def _model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def fault(draft: Draft) -> str | None:
+    return draft.failure
+
+
+def written(folder: Path, **budget: int) -> tuple[Draft, Account]:
+    account = Account(folder, BudgetConfig(**budget))
+    generator = open_generator(GeneratorConfig(kind="openai"), account)
+    return write_draft(REQUEST, ABOUT, generator, account, fault), account
+
+
+def test_an_answer_that_is_no_rule_is_answered_with_the_reason_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelApi(["wrong_name", "good"]) as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        draft, account = written(tmp_path)
+        roles = [message["role"] for message in api.requests[1].body["messages"]]
+        reason = api.requests[1].body["messages"][2]["content"]
+    assert draft.source is not None
+    assert draft.failure is None
+    assert [attempt.status for attempt in draft.attempts] == ["ok", "ok"]
+    assert [attempt.asked for attempt in draft.attempts] == [1, len(draft.messages)]
+    assert roles == ["user", "assistant", "user"]
+    assert "candidate_variable_score" in reason
+    assert account.spending().calls == 2
+
+
+def test_a_second_answer_that_is_no_rule_is_the_end_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelApi(then="wrong_name") as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        draft, _ = written(tmp_path)
+        assert len(api.requests) == 2
+    assert draft.failure
+
+
+def test_a_server_that_refuses_the_conversation_leaves_the_first_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelApi(["wrong_name", "bad_request"]) as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        draft, _ = written(tmp_path)
+    assert "candidate_variable_score" in str(draft.failure)
+    assert [attempt.status for attempt in draft.attempts] == ["ok", "error"]
+
+
+def test_whoever_ends_between_the_two_calls_pays_each_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelApi(["wrong_name", "good"], then="server_error") as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        with pytest.raises(BudgetReachedError):
+            written(tmp_path, calls=1)
+        assert len(api.requests) == 1
+        draft, _ = written(tmp_path, calls=2)
+        again, _ = written(tmp_path, calls=2)
+        assert len(api.requests) == 2
+    assert [attempt.recorded for attempt in draft.attempts] == [True, False]
+    assert draft.source == again.source is not None
+
+
+def test_features_have_quantiles_and_candidates_are_described() -> None:
+    columns = np.zeros((72, 4))
+    columns[0], columns[19] = [0.0, 1.0, 2.0, 3.0], [0.5, 0.5, 0.25, 0.9]
+    decisions = decisions_of([3, 1], [0.0, 1.0, 0.0, 1.0], columns=columns, depth=[0, 4])
+    ranges = feature_ranges(decisions)
+    assert ranges[0].quantiles == pytest.approx((0.0, 0.3, 1.5, 2.7, 3.0))
+    assert ranges[1].constant
+    first, second = candidates(decisions)
+    assert "2 recorded decisions, at depths 0 to 4 (median 2), with 1 to 3 candidates (median 2)" in first
+    assert "50% are 1/2, 0% are 1/3 or 2/3, 25% are 1/4 or 3/4" in second
+
+
+def config(**settings: object) -> PipelineConfig:
+    few = {"search.samples": 3, "search.initial": 2, "search.population": 2, "generator.kind": "openai"}
+    return bife_core.with_overrides(bife_core.preset("smoke"), few | settings)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    home, workers = tmp_path_factory.mktemp("briefing"), bife_core.InProcess()
+    benchmark = bife_core.open_benchmark(config().instances, home / "instances")
+    return {
+        "instances": benchmark.instances("design", 2),
+        "decisions": bife_core.collect_decisions(benchmark, config().collection, home / "decisions", workers),
+        "workers": workers,
+        "benchmark": "combinatorial_auction",
+    }
+
+
+class Careless:
+    """Forgets to define a name, unless it is told."""
+
+    name = "careless"
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def generate(self, request: WrittenRequest, briefing: Briefing) -> Draft:
+        source = rule_source(0).replace("slack = variable_features[18]", "pass")
+        return Draft(key=request.id, generator=self.name, model="none", source=source)
+
+    def repair(self, request: WrittenRequest, briefing: Briefing, rejected: Draft, reason: str) -> Draft:
+        self.reasons.append(reason)
+        return rejected.model_copy(update={"source": rule_source(request.seed)})
+
+
+@pytest.mark.parametrize("repair", [True, False])
+def test_a_rule_that_does_not_pass_the_checks_is_repaired_where_that_is_wanted(
+    repair: bool, data: dict[str, Any], tmp_path: Path
+) -> None:
+    careless = Careless()
+    settings = config(**{"generator.repair": repair, "search.samples": 2})
+    found = bife_core.evolve(settings, **data, folder=tmp_path, generator=careless)
+    assert [sample.valid for sample in found.samples] == [repair] * 2
+    assert len(careless.reasons) == 2 * repair
+    assert all("slack" in reason for reason in careless.reasons)
+
+
+def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
+    data: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelApi(["wrong_name"], then="apt") as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        whole = bife_core.evolve(config(), folder=tmp_path / "whole", **data)
+        asked = [received.body["messages"] for received in api.requests]
+        # All that is left of the search are the calls: the same prompts find their answers there.
+        (tmp_path / "whole" / "journal.jsonl").unlink()
+        again = bife_core.evolve(config(), folder=tmp_path / "whole", **data)
+        assert len(api.requests) == len(asked)
+    assert [sample.valid for sample in whole.samples] == [True] * 3
+    assert [sample.sha for sample in again.samples] == [sample.sha for sample in whole.samples]
+    assert whole.spending.calls == 4
+    first, last = asked[0][0]["content"], asked[-1][0]["content"]
+    assert "set packing (sum of binaries <= 1)" in first
+    assert "Of no use here, since all candidates have the same value: [1] obj_coef_pos_part" in first
+    assert "F_LF 0." in last
+    assert "times the cost of SCIP's own rule" in last
+    assert "It chose as strong branching did in" in last

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from bife_core.generators.briefing import Briefing, FeatureRange
+from bife_core.generators.informing import earlier_attempts, measured_features, scores
+from bife_core.search import Sample
+
+ABOUT = Briefing(benchmark="toys")
+
+
+def sample(number: int, **known: object) -> Sample:
+    told = {"id": f"g00-c{number:02d}", "generation": 0, "operator": "i1", "thought": f"Thought {number}."}
+    return Sample.model_validate(told | known)
+
+
+def test_a_constant_feature_is_named_and_left_out_of_the_list() -> None:
+    told = measured_features(
+        ABOUT.model_copy(
+            update={
+                "features": (
+                    FeatureRange(index=0, quantiles=(-2.0, -1.0, 0.0, 0.123456, 7.0)),
+                    FeatureRange(index=18, quantiles=(0.5, 0.5, 0.5, 0.5, 0.5)),
+                )
+            }
+        )
+    )
+    assert "variable_features[0] obj_coef" in told
+    assert "[-2 | -1 | 0 | 0.123 | 7]" in told
+    assert "variable_features[18]" not in told
+    assert "fractionality" not in told
+    assert told.endswith("the same value: [18] slack = 0.5.")
+
+
+def test_a_parent_has_its_scores_and_where_it_fails() -> None:
+    parent = sample(1, f_lf=0.25, f_hf=-6.0)
+    briefing = ABOUT.model_copy(update={"rpb": -8.0, "failings": {parent.id: ("Bad at the root.",)}})
+    assert scores(parent, briefing) == (
+        "F_LF 0.250, F_HF -6 (0.75 times the cost of SCIP's own rule). Bad at the root."
+    )
+    assert scores(sample(2), briefing) == "not scored."
+
+
+@pytest.mark.parametrize("rest", [{"thought": None, "source": "def f(x):\n    return x[18] + 1"}, {}])
+def test_an_earlier_attempt_is_a_line_that_says_what_and_how(rest: dict[str, object]) -> None:
+    what = "x[18] + 1" if rest else "Thought 1"
+    tried = (sample(1, f_lf=0.25, **rest), sample(2, failure="duplicate of g00-c01"), sample(3))
+    told = earlier_attempts(ABOUT.model_copy(update={"earlier": tried}), shown=tried[2:])
+    assert told.split("\n") == [f"- {what}: F_LF 0.250", "- Thought 2: failed: duplicate of g00-c01"]
+
+
+def test_of_many_attempts_the_best_and_the_latest_are_told() -> None:
+    tried = tuple(sample(number, f_lf=1.0 if number < 6 else 0.1) for number in range(40))
+    told = earlier_attempts(ABOUT.model_copy(update={"earlier": tried}), shown=()).split("\n")
+    assert [line.split(".")[0].split(":")[0] for line in told] == [
+        f"- Thought {number}" for number in (*range(6), *range(34, 40))
+    ]
