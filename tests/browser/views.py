@@ -161,7 +161,7 @@ VIEWS: Final = (
     View(
         "prefect-population",
         _artifact("population"),
-        ("Rules after generation", "best first", "operator", "thought", "g00-c01"),
+        ("Rules after generation", "best first", "operator", "thought", "g00-c0"),
     ),
     View(
         "prefect-anytime",
@@ -214,7 +214,7 @@ VIEWS: Final = (
     View(
         "mlflow-table",
         _evolution("/artifacts/samples.json"),
-        ("samples.json", "View as table", "g00-c01", "best_rule.py", "lineage.png"),
+        ("samples.json", "View as table", "g00-c0", "best_rule.py", "lineage.png"),
     ),
     View(
         "mlflow-traces",
