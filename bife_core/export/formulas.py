@@ -15,9 +15,8 @@ from textwrap import dedent
 from typing import Any
 
 from bife_core.errors import RuleError
-from bife_core.export.clang import C_TYPES, Code, Kind, cast, joined, truth
-from bife_core.export.expressions import Expressions
-from bife_core.export.functions import folded
+from bife_core.export.clang import C_TYPES, Code, Kind, cast
+from bife_core.export.statements import Statements, folded
 
 
 @cache
@@ -38,7 +37,7 @@ def first_sentence(function: Callable[..., Any]) -> str:
     return (inspect.getdoc(function) or "").split("\n")[0].replace("`", "")
 
 
-class _Formula(Expressions):
+class _Formula(Statements):
     def __init__(self, function: Callable[..., Any]) -> None:
         (source,) = ast.parse(dedent(inspect.getsource(function))).body
         assert isinstance(source, ast.FunctionDef)
@@ -66,7 +65,6 @@ class _Formula(Expressions):
         self.given = set(hints)
         names = {inner.id for inner in ast.walk(source) if isinstance(inner, ast.Name)}
         super().__init__(kinds, {name: name for name in names})
-        self.lines: list[str] = []
         end = source.body[-1]
         self.last = end.value if isinstance(end, ast.Return) else None
 
@@ -78,14 +76,9 @@ class _Formula(Expressions):
             self._block(self.source.body[1:], 1)  # the docstring comes first
             if before == self.kinds:
                 break
-        declared: dict[Kind, list[str]] = {}
-        for name, kind in self.kinds.items():
-            if name not in self.given:
-                declared.setdefault(kind, []).append(name)
-        variables = [f"   {C_TYPES[kind]} {', '.join(names)};" for kind, names in declared.items()]
         result = "double" if self.scalar else "void"
         head = folded(f"static {result} {self.source.name}({', '.join(self.parameters)})")
-        body = [line for text in (*variables, *self.lines) for line in folded(text)]
+        body = [line for text in (*self._declared(self.given), *self.lines) for line in folded(text)]
         return "\n".join((f"/* {self.about} */", *head, "{", *body, "}"))
 
     def code(self, node: ast.expr) -> Code:
@@ -109,17 +102,6 @@ class _Formula(Expressions):
             case ast.BinOp(left=left, op=ast.Add(), right=right):
                 return self._several(left) + self._several(right)
         raise self._unknown(node)
-
-    def _block(self, statements: list[ast.stmt], depth: int) -> None:
-        for statement in statements:
-            self._statement(statement, depth)
-
-    def _emit(self, text: str, depth: int) -> None:
-        self.lines.append("   " * depth + text)
-
-    def _assign(self, name: str, value: Code, depth: int) -> None:
-        self.kinds[name] = joined((self.kinds.get(name, value.kind), value.kind))
-        self._emit(f"{name} = {cast(value, self.kinds[name]).text};", depth)
 
     def _statement(self, node: ast.stmt, depth: int) -> None:
         match node:
@@ -147,21 +129,6 @@ class _Formula(Expressions):
                 self._return(value, depth)
             case _:
                 raise self._unknown(node)
-
-    def _if(self, node: ast.If, word: str, depth: int) -> None:
-        self._emit(f"{word}( {truth(self.code(node.test)).text} )", depth)
-        self._braced(node.body, depth)
-        match node.orelse:
-            case [ast.If() as further]:
-                self._if(further, "else if", depth)
-            case [_, *_] as otherwise:
-                self._emit("else", depth)
-                self._braced(otherwise, depth)
-
-    def _braced(self, body: list[ast.stmt], depth: int) -> None:
-        self._emit("{", depth)
-        self._block(body, depth + 1)
-        self._emit("}", depth)
 
     def _return(self, value: ast.expr, depth: int) -> None:
         if self.scalar:

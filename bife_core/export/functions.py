@@ -5,16 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from textwrap import wrap
-from typing import Final
 
 from bife_core.errors import RuleError
 from bife_core.export.clang import C_TYPES, PLUS, Code, Kind, call, cast, identifier, joined, number, truth
-from bife_core.export.expressions import Expressions
+from bife_core.export.statements import Statements, folded
 from bife_core.rules.language import FUNCTION_NAME, RESERVED_PREFIX
 from bife_core.rules.nodes import callee_name
-
-_WIDTH: Final = 110
 
 
 @dataclass
@@ -127,7 +123,7 @@ class _Program:
         return self._known[key]
 
 
-class _Function(Expressions):
+class _Function(Statements):
     def __init__(self, program: _Program, source: ast.FunctionDef, kinds: tuple[Kind, ...]) -> None:
         self.program = program
         self.source = source
@@ -141,7 +137,6 @@ class _Function(Expressions):
         self.returns: list[Kind] = []
         self.result: Kind = "real" if source.name == FUNCTION_NAME else "flag"
         self.calls: list[Written] = []
-        self.lines: list[str] = []
         self.saved = 0
 
     def written(self) -> Written:
@@ -159,15 +154,12 @@ class _Function(Expressions):
         head = ", ".join(
             ("const double* f", *(["int* failed"] if self.program.may_fail else []), *parameters)
         )
-        declared: dict[Kind, list[str]] = {}
-        for one, kind in self.kinds.items():
-            if one not in self.arguments:
-                declared.setdefault(kind, []).append(self.spelled[one])
-        variables = [f"   {C_TYPES[kind]} {', '.join(names)};" for kind, names in declared.items()]
         unread = [] if name == "score" or "f[" in "".join(self.lines) else ["   (void)f;"]
         if self.program.may_fail and "failed" not in "".join(self.lines):
             unread.append("   (void)failed;")
-        body = [line for text in (*variables, *unread, *self.lines) for line in folded(text)]
+        body = [
+            line for text in (*self._declared(self.arguments), *unread, *self.lines) for line in folded(text)
+        ]
         text = "\n".join((f"static {C_TYPES[self.result]} {name}({head})", "{", *body, "}"))
         return Written(text, self.result, set(self.uses), list(self.calls))
 
@@ -180,13 +172,6 @@ class _Function(Expressions):
         self.calls.append(found)
         first = [Code("f", "real"), *([Code("failed", "whole")] if self.program.may_fail else [])]
         return call(self.program.c_name(name, kinds), *first, *given, kind=found.kind)
-
-    def _emit(self, text: str, depth: int) -> None:
-        self.lines.append("   " * depth + text)
-
-    def _block(self, statements: list[ast.stmt], depth: int) -> None:
-        for statement in statements:
-            self._statement(statement, depth)
 
     def _statement(self, node: ast.stmt, depth: int) -> None:
         match node:
@@ -216,21 +201,6 @@ class _Function(Expressions):
             case _:
                 raise RuleError(f"The rule cannot be exported: line {node.lineno} has no counterpart in C.")
 
-    def _if(self, node: ast.If, word: str, depth: int) -> None:
-        self._emit(f"{word}( {truth(self.code(node.test)).text} )", depth)
-        self._braced(node.body, depth)
-        match node.orelse:
-            case [ast.If() as further]:
-                self._if(further, "else if", depth)
-            case [_, *_] as otherwise:
-                self._emit("else", depth)
-                self._braced(otherwise, depth)
-
-    def _braced(self, body: list[ast.stmt], depth: int) -> None:
-        self._emit("{", depth)
-        self._block(body, depth + 1)
-        self._emit("}", depth)
-
     def _loop(self, body: list[ast.stmt], depth: int) -> None:
         self._emit("{", depth)
         if self.program.may_fail:  # what has failed computes on with any number, perhaps for ever
@@ -238,10 +208,6 @@ class _Function(Expressions):
             self._emit("return 0;", depth + 2)
         self._block(body, depth + 1)
         self._emit("}", depth)
-
-    def _assign(self, name: str, value: Code, depth: int) -> None:
-        self.kinds[name] = joined((self.kinds.get(name, value.kind), value.kind))
-        self._emit(f"{self.spelled[name]} = {cast(value, self.kinds[name]).text};", depth)
 
     def _swap(self, targets: list[ast.expr], values: list[ast.expr], depth: int) -> None:
         found = [self.code(value) for value in values]
@@ -283,18 +249,3 @@ def _assigned(node: ast.AST) -> Iterator[str]:
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
             yield inner.id
-
-
-def folded(text: str) -> list[str]:
-    """Return a long line as several."""
-    if len(text) <= _WIDTH:
-        return [text]
-    indent = " " * (len(text) - len(text.lstrip()))
-    return wrap(
-        text.strip(),
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent + "      ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
