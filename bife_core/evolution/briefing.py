@@ -13,7 +13,7 @@ import numpy as np
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.formulation import formulation
 from bife_core.decisions.recorded import Decisions
-from bife_core.features import FEATURES
+from bife_core.features import FEATURES, feature_index
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig, LowMeasure
 from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import mean_cost
@@ -31,7 +31,7 @@ _MEMORY_MB: Final = 4096.0
 _ROOM_PER_BYTE: Final = 24.0
 """Bytes in memory per byte of a compressed file of decisions, or of a model."""
 _QUANTILES: Final = (0.0, 0.1, 0.5, 0.9, 1.0)
-_CEIL_DIST: Final = next(feature.index for feature in FEATURES if feature.name == "ceil_dist")
+_CEIL_DIST: Final = feature_index("ceil_dist")
 
 _LOW: Final[Mapping[LowMeasure, str]] = {
     "agreement": "the share of recorded decisions in which the rule chooses as strong branching did",

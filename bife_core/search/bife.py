@@ -34,7 +34,6 @@ from bife_core.search.types import (
     Operator,
     Request,
     Sample,
-    SampleRequest,
     SolveAnswer,
     SolveRequest,
 )
@@ -119,27 +118,24 @@ class BifeSearch(SampledSearch):
             self._tau = threshold(self.elites, self.samples, self.config)
             self._close()
 
+    @property
+    def _fitted_share(self) -> float:
+        """Share of the initial rules that are fitted, not written."""
+        return self.config.fitted
+
     def _initial(self) -> tuple[Operator, ...]:
-        fitted = round(self.config.fitted * self.config.initial)
+        fitted = round(self._fitted_share * self.config.initial)
         return tuple("fit" if number < fitted else "i1" for number in range(self.config.initial))
 
-    def _sample(
-        self,
-        position: int,
-        operator: Operator,
-        parents: tuple[Sample, ...] = (),
-        hints: tuple[str, ...] = (),
-        source: str | None = None,
-    ) -> SampleRequest:
-        request = super()._sample(position, operator, parents, hints, source)
+    def _fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:
         if operator != "fit":
-            return request
+            return None
         # Rules of each size in turn. Of those without parents every second has its factors added one by one.
         bred = bool(parents) or position % 2 == 1
         place = self.generation + position if parents else position // 2
         settings = self.config.symbolic
         terms = LEAST_TERMS + place % (settings.terms - LEAST_TERMS + 1)
-        return request.model_copy(update={"fit": Fit(terms=terms, children=settings.children if bred else 0)})
+        return Fit(terms=terms, children=settings.children if bred else 0)
 
     def _solve_request(self, sample: Sample) -> SolveRequest:
         if not self.elites:

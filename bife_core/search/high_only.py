@@ -12,8 +12,7 @@ from typing import ClassVar
 
 from bife_core.search.bife import BifeSearch
 from bife_core.search.population import Population, by_high_fidelity
-from bife_core.search.sampled import SampledSearch
-from bife_core.search.types import Operator, Sample
+from bife_core.search.types import Sample
 
 
 class HighOnlySearch(BifeSearch):
@@ -33,8 +32,9 @@ class HighOnlySearch(BifeSearch):
 
     low_fidelity: ClassVar[bool] = False
 
-    def _initial(self) -> tuple[Operator, ...]:
-        return SampledSearch._initial(self)
+    @property
+    def _fitted_share(self) -> float:
+        return 0.0
 
     def _earns_solves(self, newcomers: Sequence[Sample]) -> tuple[Sample, ...]:
         return tuple(rule for rule in newcomers if rule.valid)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bife_core.search.bife import BifeSearch
-from bife_core.search.sampled import SampledSearch
 from bife_core.search.types import Operator
 
 
@@ -23,5 +22,6 @@ class RandomSearch(BifeSearch):
         """As many first rules as the configured operators would make."""
         return tuple("i1" for _ in self.config.operators)
 
-    def _initial(self) -> tuple[Operator, ...]:
-        return SampledSearch._initial(self)
+    @property
+    def _fitted_share(self) -> float:
+        return 0.0

@@ -15,6 +15,7 @@ from bife_core.search.seeding import sample_id, sample_seed
 from bife_core.search.selection import draw_parents
 from bife_core.search.types import (
     Answer,
+    Fit,
     GenerationSummary,
     Operator,
     Request,
@@ -204,7 +205,12 @@ class SampledSearch(ABC):
             seed=sample_seed(self.config.drawn, name),
             scored=self.low_fidelity,
             source=source,
+            fit=self._fit(position, operator, parents),
         )
+
+    def _fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:
+        """Return how the rule of a sample is fitted; None where it is written."""
+        return None
 
     def _parents(self, operator: Operator) -> tuple[Sample, ...]:
         """Draw the parents of one of EoH's operators from the population, by rank."""

@@ -27,8 +27,9 @@ class SymbolicSearch(BifeSearch):
         """As many fitted rules as the configured operators would make."""
         return tuple("fit" for _ in self.config.operators)
 
-    def _initial(self) -> tuple[Operator, ...]:
-        return tuple("fit" for _ in range(self.config.initial))
+    @property
+    def _fitted_share(self) -> float:
+        return 1.0
 
     def _parents(self, operator: Operator) -> tuple[Sample, ...]:
         # Breeding joins and varies what it is given: it has two parents as a crossover has.

@@ -51,11 +51,6 @@ class Fitted:
     loss: float
     information: float
 
-    @property
-    def size(self) -> int:
-        """Features, operations and numbers of the formula."""
-        return sum(1 + len(part.numbers if isinstance(part, Operation) else ()) for part in walk(self.root))
-
 
 class Fitter:
     """Fits formulas to decisions.
