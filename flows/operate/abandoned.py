@@ -26,6 +26,7 @@ from prefect.client.schemas.sorting import FlowRunSort
 from prefect.states import Cancelled, Crashed
 
 from flows.reporting.ownership import own_process
+from flows.safeguards.endings import settle_accounts
 
 GONE: Final = "The process of this run is gone. Retry goes on where it stopped: what was paid for is kept."
 """What a run is marked with when nobody was left to say how it ended."""
@@ -60,6 +61,13 @@ def close_abandoned(client: SyncPrefectClient, suspects: Collection[UUID] | None
     return set(gone)
 
 
+def cancelling_here(client: SyncPrefectClient) -> bool:
+    """Whether a run of this machine is just being cancelled: who does that knows best why its searches stop."""
+    return any(
+        run.state_type == StateType.CANCELLING and own_process(run) is not None for run in _open_runs(client)
+    )
+
+
 def cancel_own(client: SyncPrefectClient, reason: str) -> None:
     """Mark the open flow runs of this process as cancelled."""
     for run in _open_runs(client):
@@ -86,6 +94,7 @@ def _crash(client: SyncPrefectClient, run: FlowRun) -> None:
         client.set_task_run_state(task.id, Crashed(message=GONE), force=True)
     cancelled = run.state_type == StateType.CANCELLING
     state: State[Any] = Cancelled(message=_asked_by(run)) if cancelled else Crashed(message=GONE)
+    settle_accounts(None, run, state)
     client.set_flow_run_state(run.id, state, force=True)
     _logger.warning("Run %s: its process is gone", run.name)
 

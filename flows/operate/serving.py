@@ -14,7 +14,7 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.workers.process import ProcessWorker
 
 from bife_core.errors import BifeError
-from flows.operate.abandoned import close_abandoned
+from flows.operate.abandoned import cancelling_here, close_abandoned
 from flows.operate.deployments import WORK_POOL, register
 from tasks.tracking import GONE, bring_home
 
@@ -38,7 +38,7 @@ def _keep_looking() -> None:
             with get_client(sync_client=True) as client:
                 while True:
                     suspects = close_abandoned(client, suspects)
-                    if time.monotonic() >= deliver_at_s:
+                    if time.monotonic() >= deliver_at_s and not cancelling_here(client):
                         deliver_at_s = time.monotonic() + _DELIVER_EVERY_S
                         left = bring_home(GONE)
                         if left is not None:

@@ -13,10 +13,11 @@ from flows.reporting.ownership import name_owner
 from tasks.tracking import GONE, bring_home
 
 
-def settle_accounts(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
+def settle_accounts(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]) -> None:
     """Bring what is known of the run's searches that ended without a word to MLflow; a hook for all bad ends.
 
-    Prefect calls it in the run's own process if that is still there, else in one that the worker starts.
+    Prefect calls it in the run's own process if that is still there, else in one that the worker starts. Where the
+    worker is gone as well, whoever finds the run without a process does, who does not know its flow.
     """
     if flow_run.parent_task_run_id is not None:
         return  # the run it is part of ends too

@@ -3,6 +3,7 @@
 import os
 import socket
 import time
+import uuid
 
 import psutil
 import pytest
@@ -11,7 +12,10 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import StateType
 from prefect.states import Cancelling, Pending, Running
 
-from flows.operate.abandoned import GONE, close_abandoned
+from flows.operate.abandoned import GONE, cancelling_here, close_abandoned
+from tasks.tracking.provenance import WHOLE_RUN
+from tests.support import journals
+from tests.support.tracked import parent, synced
 
 pytestmark = pytest.mark.usefixtures("prepared")
 
@@ -83,3 +87,36 @@ def test_one_that_somebody_cancelled_says_what_was_said(api):
     close_abandoned(api)
     found = api.read_flow_run(run_id)
     assert (found.state_type, found.state.message) == (StateType.CANCELLED, "Not needed any more.")
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "reason"),
+    [
+        (Running(), "FAILED", GONE),
+        (Cancelling(message="Not needed any more."), "KILLED", "Cancelled: Not needed any more."),
+    ],
+)
+def test_mlflow_is_told_why_its_search_stopped(api, tmp_path, monkeypatch, state, status, reason):
+    monkeypatch.setenv("BIFE_HOME", str(tmp_path))
+    run_id = begun(api, state, bife_machine=HERE, bife_pid=NOBODY)
+    key = uuid.uuid4().hex[:16]
+    search = synced(journals.opened(key, tmp_path / "runs" / key, {WHOLE_RUN: str(run_id)}).folder)
+    close_abandoned(api)
+    run = parent(search)
+    assert (run.info.status, run.data.tags["stopped"]) == (status, reason)
+
+
+@pytest.mark.parametrize(
+    ("state", "labels", "here"),
+    [
+        (Cancelling(), {"bife_machine": HERE, "bife_pid": NOBODY}, True),
+        (Cancelling(), {"bife_machine": "another", "bife_pid": NOBODY}, False),
+        (Running(), {"bife_machine": HERE, "bife_pid": os.getpid()}, False),
+    ],
+)
+def test_whether_a_run_of_this_machine_is_being_cancelled(api, state, labels, here):
+    run_id = begun(api, state, **labels)
+    try:
+        assert cancelling_here(api) == here
+    finally:
+        api.delete_flow_run(run_id)
