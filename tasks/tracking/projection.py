@@ -156,13 +156,14 @@ class Projection:
             new = list(read_journal(self.folder, self._place))
             if not new:
                 return True
+            whole = False
             try:
                 whole = outage.reach(partial(self._deliver, new), now=now) or False
             finally:
+                if not whole:
+                    # Away, or we are being stopped: what was written in that moment may have arrived; it is looked up.
+                    self._in_mlflow = None
                 write_marker(self.folder, self.run_id, self._place)
-            if not whole:
-                # What was written in that moment may have arrived or not: it is looked up again.
-                self._in_mlflow = None
             return whole
 
     def interrupt(self, reason: str) -> None:

@@ -12,6 +12,7 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.search import Sample, SampleRequest
 from tasks.tracking import Projection, mark_interrupted, store
+from tasks.tracking import traces as tracing
 from tasks.tracking.sample_runs import outcome
 from tasks.tracking.traces import calls_of
 from tests.support import journals
@@ -180,6 +181,26 @@ def test_looking_again_doubles_nothing_not_even_from_another_process(key, folder
     assert len(store.children(store.EVOLUTION, projection.run_id)) == 2 * 4
     assert len(traces(projection)) == 2 * 7
     assert points(projection) == [(0, 3.0), (1, 6.0)]
+
+
+def test_a_signal_amid_a_delivery_doubles_nothing(journal, folder, monkeypatch):
+    projection, store_one = synced(folder), tracing._store
+    for name in ("g00-c00", "g00-c01"):
+        add_sample(journal, name, **GOOD)
+
+    def signalled(call, *rest):
+        store_one(call, *rest)
+        if call.name.startswith("g00-c01"):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tracing, "_store", signalled)
+        with pytest.raises(KeyboardInterrupt):
+            projection.sync()
+    assert len(traces(projection)) == 3
+    assert projection.sync()
+    assert len(traces(projection)) == 4
+    assert len(children(projection)) == 2
 
 
 def test_a_child_left_half_written_is_completed(journal, folder):
