@@ -10,7 +10,7 @@ from prefect import flow
 from bife_core.errors import BifeError
 from flows.reporting.ownership import name_owner
 from tasks.states import in_plain_words, told, waiting
-from tasks.tracking import GONE, bring_home
+from tasks.tracking import GONE, bring_home, under_way
 
 _LOOK_EVERY_S: Final = 10.0
 
@@ -21,14 +21,17 @@ def delivery() -> None:
     """Close the searches of this home that no process is at any more, and have MLflow know all that it lacks.
 
     While MLflow cannot be reached, it waits; its state says for what. It is started by the automations when a run is
-    lost or ends with records that wait, and every hour.
+    lost or ends with records that wait, and every hour. A search that goes on is left alone: a run that was not heard
+    of may be alive.
     """
     reason = _left()
     if reason is not None:
         with waiting(reason):
             while _left() is not None:
                 time.sleep(_LOOK_EVERY_S)
-    return told(None, "MLflow has all that this home knows.")
+    going_on = under_way()
+    left_alone = f" Searches that go on, and were left alone: {going_on}." if going_on else ""
+    return told(None, f"MLflow has all that this home knows.{left_alone}")
 
 
 def _left() -> str | None:

@@ -19,12 +19,16 @@ from prefect.events.schemas.events import ResourceSpecification
 
 from flows.operate.abandoned import GONE
 from flows.reporting.events import CHALLENGER_REGISTERED, EVOLUTION_ENDED, RECORDS_WAIT
+from tasks.states import NOTHING_TO_DO
 
 HEARTBEAT: Final = "prefect.flow-run.heartbeat"
 """What Prefect has a run say every three minutes."""
 
-_NO_PROCESS: Final = ("Completed", "Failed", "Crashed", "Cancelled", "Paused", "Suspended", "AwaitingRetry")
-"""States after which nothing is to be heard of a run."""
+_NO_PROCESS: Final = (
+    *("Completed*", NOTHING_TO_DO),  # the names of our own are announced in place of the type
+    *("Failed", "Crashed", "Cancelled", "Paused", "Suspended", "AwaitingRetry"),
+)
+"""Names of the states after which nothing is to be heard of a run; a star stands for the rest of a name."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ REACTIONS: Final = (
         "delivery/delivery",
     ),
     Reaction(
-        "bife: deliver what a lost run left",
+        "bife: deliver after a lost run",
         "Brings what a run that is not heard of any more had paid for to MLflow.",
         "prefect.automation.triggered",
         "delivery/delivery",
@@ -94,6 +98,8 @@ REACTIONS: Final = (
 
 def register_automations(client: SyncPrefectClient) -> None:
     """Create the automations that are missing; one that is there is left as a person may have changed it.
+
+    Those an earlier version made for a deployment, and this one does not, are removed.
 
     Parameters
     ----------
@@ -107,6 +113,10 @@ def register_automations(client: SyncPrefectClient) -> None:
     """
     if client.find_automation(LOST_RUNS.name) is None:
         client.create_automation(LOST_RUNS)
+    declared = {reaction.name for reaction in REACTIONS}
+    for known in client.read_automations():
+        if known.name.startswith("bife: ") and known.owner_resource and known.name not in declared:
+            client.delete_automation(known.id)
     for reaction in REACTIONS:
         if client.find_automation(reaction.name) is not None:
             continue

@@ -1,6 +1,14 @@
 """What is written to MLflow, and how it is found again."""
 
-from tasks.tracking.folders import GONE, Delivery, Waiting, bring_home, deliver, deliver_waiting
+from tasks.tracking.folders import (
+    GONE,
+    Delivery,
+    Waiting,
+    bring_home,
+    deliver,
+    deliver_waiting,
+    under_way,
+)
 from tasks.tracking.projection import Projection, mark_interrupted
 from tasks.tracking.store import (
     COLLECTION,
@@ -33,4 +41,5 @@ __all__ = [
     "run_url",
     "save_lists",
     "tracking_uri",
+    "under_way",
 ]

@@ -129,6 +129,11 @@ def bring_home(reason: str, *, by_person: bool = False, of: str | None = None) -
     return deliver_waiting()
 
 
+def under_way() -> int:
+    """Return how many searches of this home a process is at; right after `bring_home`, which closes all others."""
+    return sum(map(left_open, run_folders()))
+
+
 def deliver_waiting() -> Waiting | None:
     """Try once more to deliver what an outage or a kill kept back; return what is left, or None.
 

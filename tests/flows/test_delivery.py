@@ -1,11 +1,16 @@
 """What an outage left behind comes home by itself, as soon as MLflow is back."""
 
+import uuid
 from contextlib import contextmanager
 
 import pytest
 
 from flows.delivery import delivery
+from tasks.home import project_home
+from tasks.locks import process_lock
 from tasks.tracking import Waiting
+from tests.support import journals
+from tests.support.tracked import parent, synced
 
 pytestmark = pytest.mark.usefixtures("prepared")
 
@@ -32,6 +37,18 @@ def test_it_ends_at_once_where_nothing_waits(looks):
     looks += [None]
     state = delivery(return_state=True)
     assert (state.name, state.message) == ("Completed", "MLflow has all that this home knows.")
+
+
+def test_a_search_that_is_alive_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("BIFE_HOME", str(tmp_path))
+    key = uuid.uuid4().hex[:16]
+    alive = synced(journals.opened(key, tmp_path / "runs" / key).folder)
+    with process_lock(project_home().locks / f"evolution-{key}.lock"):
+        state = delivery(return_state=True)
+        assert (state.name, parent(alive).info.status) == ("Completed", "RUNNING")
+        assert state.message.endswith("Searches that go on, and were left alone: 1.")
+    assert delivery(return_state=True).message == "MLflow has all that this home knows."
+    assert parent(alive).info.status == "FAILED"
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,14 @@ import pytest
 from prefect import flow
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import WorkPoolUpdate
+from prefect.events.schemas.automations import AutomationCore
+from prefect.server.events.schemas.automations import EventTrigger
 
 from bife_core.presets import preset
 from flows.operate.automations import LOST_RUNS, REACTIONS, register_automations
 from flows.operate.deployments import WORK_POOL
 from flows.reporting.events import EVOLUTION_ENDED, announce
+from tasks.states import NOTHING_TO_DO, WAITING
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -34,6 +37,34 @@ def idle(served: SyncPrefectClient) -> Iterator[SyncPrefectClient]:
 def announcing(payload: dict[str, Any]) -> None:
     """Announce the end of an evolution."""
     announce(EVOLUTION_ENDED, "evolution.test", payload)
+
+
+@pytest.mark.parametrize(
+    ("state", "ended"),
+    [
+        *((name, True) for name in ("Completed", "Completed, 9 records wait for MLflow", NOTHING_TO_DO)),
+        *((name, True) for name in ("Failed", "Crashed", "Cancelled", "Suspended", "AwaitingRetry")),
+        *((name, False) for name in ("Running", WAITING, "Cancelling")),
+    ],
+)
+def test_no_run_that_has_ended_is_taken_for_lost(state, ended):
+    on_the_server = EventTrigger.model_validate(LOST_RUNS.trigger.model_dump(mode="json"))
+    assert on_the_server.expects(f"prefect.flow-run.{state}") == ended
+
+
+def test_what_an_earlier_version_made_is_removed_and_what_a_person_made_is_not(idle):
+    register_automations(idle)
+    ours = idle.find_automation(REACTIONS[0].name)
+    assert ours is not None
+    core = AutomationCore.model_validate(ours.model_dump(exclude={"id"}))
+    idle.create_automation(core.model_copy(update={"name": "bife: of old"}))
+    idle.create_automation(core.model_copy(update={"name": "bife: my own", "owner_resource": None}))
+    register_automations(idle)
+    assert idle.find_automation("bife: of old") is None
+    mine = idle.find_automation("bife: my own")
+    assert mine is not None
+    idle.delete_automation(mine.id)
+    assert idle.find_automation(REACTIONS[0].name) == ours
 
 
 def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(idle):
