@@ -99,7 +99,7 @@ REACTIONS: Final = (
 def register_automations(client: SyncPrefectClient) -> None:
     """Create the automations that are missing; one that is there is left as a person may have changed it.
 
-    Those an earlier version made for a deployment, and this one does not, are removed.
+    Names that begin like ours and are not, or not any more, are removed: an earlier version made them.
 
     Parameters
     ----------
@@ -113,9 +113,9 @@ def register_automations(client: SyncPrefectClient) -> None:
     """
     if client.find_automation(LOST_RUNS.name) is None:
         client.create_automation(LOST_RUNS)
-    declared = {reaction.name for reaction in REACTIONS}
+    declared = {LOST_RUNS.name, *(reaction.name for reaction in REACTIONS)}
     for known in client.read_automations():
-        if known.name.startswith("bife: ") and known.owner_resource and known.name not in declared:
+        if known.name.startswith("bife: ") and known.name not in declared:
             client.delete_automation(known.id)
     for reaction in REACTIONS:
         if client.find_automation(reaction.name) is not None:

@@ -58,10 +58,10 @@ def test_what_an_earlier_version_made_is_removed_and_what_a_person_made_is_not(i
     assert ours is not None
     core = AutomationCore.model_validate(ours.model_dump(exclude={"id"}))
     idle.create_automation(core.model_copy(update={"name": "bife: of old"}))
-    idle.create_automation(core.model_copy(update={"name": "bife: my own", "owner_resource": None}))
+    idle.create_automation(core.model_copy(update={"name": "my own"}))
     register_automations(idle)
     assert idle.find_automation("bife: of old") is None
-    mine = idle.find_automation("bife: my own")
+    mine = idle.find_automation("my own")
     assert mine is not None
     idle.delete_automation(mine.id)
     assert idle.find_automation(REACTIONS[0].name) == ours
