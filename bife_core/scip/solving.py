@@ -78,6 +78,11 @@ class SolveSettings(Value):
     guard: Guard | None = Field(
         None, description="When a rule has to step aside for RPB; None lets it branch throughout."
     )
+    start: tuple[float, float] | None = Field(
+        None,
+        description="Dual and primal bound that the primal-dual integral starts from; None takes the objective's range "
+        "over the bounds of the variables.",
+    )
     params: dict[str, bool | int | float | str] = Field(
         default_factory=dict, description="Further SCIP parameters, applied last."
     )
@@ -320,7 +325,8 @@ def solve(
     stats = choose_method(model, method, settings.guard)
     if show_log:
         model.hideOutput(False)
-    known, trace, root = known_bounds(model), BoundTrace.attach(model), RootClock.attach(model)
+    known = settings.start or known_bounds(model)
+    trace, root = BoundTrace.attach(model), RootClock.attach(model)
     name = method if isinstance(method, str) else method.name
     cpu, wall = time.thread_time(), time.perf_counter()
     root.start()
