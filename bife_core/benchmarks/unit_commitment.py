@@ -229,8 +229,11 @@ FAMILY = Family(
         "itself is of BiFE's making. Nearly all the work is done at the root, so a rule can save little.",
     ),
     settings={
+        # Models solved at the root give no decision, so few are asked for, and not of all models.
         "quick": {
             "instances.size": "small",
+            "collection.decisions": 50,
+            "collection.max_instances": 40,
             "high.time_limit_s": 30.0,
             "evaluation.instances": 12,
             "evaluation.time_limit_s": 60.0,
