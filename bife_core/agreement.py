@@ -12,8 +12,8 @@ OBJECTIVE_TOLERANCE: Final = 1e-6
 
 
 def disagree(a: SolveResult, b: SolveResult) -> bool:
-    """Whether two finished solves of one model prove different things."""
-    if not (a.finished and b.finished):
+    """Whether two solves of one model prove different things; one without a proof contradicts nothing."""
+    if not (a.proven and b.proven):
         return False
     if a.status != b.status:
         # SCIP may stop at "infeasible or unbounded", which contradicts neither.
@@ -27,14 +27,14 @@ def disagree(a: SolveResult, b: SolveResult) -> bool:
 def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:
     """Return a sentence per instance of which two solves prove different things; there should be none.
 
-    Each solve is compared with the first finished one of its instance.
+    Each solve is compared with the first of its instance that ended with a proof.
     """
     proven: dict[str, SolveResult] = {}
     found: dict[str, str] = {}
     for result in results:
         first = proven.get(result.instance)
         if first is None:
-            if result.finished:
+            if result.proven:
                 proven[result.instance] = result
         elif disagree(first, result):
             found.setdefault(result.instance, _sentence(first, result))
@@ -55,7 +55,7 @@ def refuted(results: Sequence[SolveResult | None], trusted: Sequence[bool]) -> l
     """
     proven: dict[str, SolveResult] = {}
     for result, certain in zip(results, trusted, strict=True):
-        if certain and result is not None and result.finished:
+        if certain and result is not None and result.proven:
             proven.setdefault(result.instance, result)
     known = [None if result is None else proven.get(result.instance) for result in results]
     return [

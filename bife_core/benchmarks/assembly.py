@@ -69,9 +69,14 @@ class Assembly:
         )
 
     def model(self, name: str) -> MilpData:
-        """Return what was assembled."""
+        """Return what was assembled, without coefficients that are zero."""
         names, columns, coefficients, low, high = zip(*self._rows, strict=True)
         starts = np.concatenate([[0], np.cumsum([len(row) for row in columns])])
+        rows = csr_array(
+            (np.concatenate(coefficients), np.fromiter(chain.from_iterable(columns), dtype=np.int64), starts),
+            shape=(len(names), len(self._names)),
+        )
+        rows.eliminate_zeros()
         return MilpData(
             name=name,
             maximise=False,
@@ -79,14 +84,7 @@ class Assembly:
             lower=np.array(self._lower),
             upper=np.array(self._upper),
             integer=np.array(self._integer, dtype=np.bool_),
-            rows=csr_array(
-                (
-                    np.concatenate(coefficients),
-                    np.fromiter(chain.from_iterable(columns), dtype=np.int64),
-                    starts,
-                ),
-                shape=(len(names), len(self._names)),
-            ),
+            rows=rows,
             row_lower=np.array(low, dtype=np.float64),
             row_upper=np.array(high, dtype=np.float64),
             column_names=self._names,

@@ -22,6 +22,7 @@ FAMILIES: Final[Plugins[Family]] = Plugins(
         "item_placement": "bife_core.benchmarks.item_placement:FAMILY",
         "network_verification": "bife_core.benchmarks.network_verification:FAMILY",
         "transmission_switching": "bife_core.benchmarks.transmission_switching:FAMILY",
+        "unit_commitment": "bife_core.benchmarks.unit_commitment:FAMILY",
     },
     lambda found: isinstance(found, Family),
     "a `Family`",

@@ -18,6 +18,9 @@ from bife_core.scip.reading import model_format
 ARCHIVES: Final = (".zip", ".csv")
 """Suffixes of files that may hold models. Both are layouts in which Distributional MIPLIB is handed on."""
 
+BOUNDS: Final = ".json"
+"""Suffix of the file beside a model that gives bounds; the ML4CO competition's layout."""
+
 _TEXT, _FORMAT = "milp", "format"
 """Columns of a table of models, whatever their case: the text, and `lp` or `mps`."""
 
@@ -64,10 +67,11 @@ def unpacked(archive: Path, directory: Path) -> Path | None:
 
 def _unzip(archive: Path, folder: Path) -> bool:
     with zipfile.ZipFile(archive) as opened:
-        names = [name for name in opened.namelist() if model_format(Path(name)) is not None]
-        for name in names:
+        names = opened.namelist()
+        models = [name for name in names if model_format(Path(name)) is not None]
+        for name in models + [name for name in names if name.endswith(BOUNDS)]:
             opened.extract(name, folder)  # which keeps within the folder, whatever the name says
-    return bool(names)
+    return bool(models)
 
 
 def _write_rows(table: Path, folder: Path) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pandas as pd
 
 from bife_core.scip.cost import LARGEST_GAP, Cost
-from bife_core.scip.solving import PROVEN
+from bife_core.scip.solving import DONE
 from bife_core.stats import geometric_mean, geometric_std, shifted_geometric_mean
 
 _CHARGE_FACTOR: Final = 10.0
@@ -124,12 +124,12 @@ def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) ->
     Returns
     -------
     pd.DataFrame
-        The rows, with `missing` and `solved` (whether it ended with a proof) added, and with what a missing solve
-        costs in the column of each metric.
+        The rows, with `missing` and `solved` (whether it ended with a proof, or at the gap asked for) added, and with
+        what a missing solve costs in the column of each metric.
     """
     frame = pd.DataFrame([dict(row) for row in rows])
     frame["missing"] = frame["failure"].notna() if "failure" in frame else False
-    frame["solved"] = frame["status"].isin(PROVEN) & ~frame["missing"]
+    frame["solved"] = frame["status"].isin(DONE) & ~frame["missing"]
     for metric in METRICS.values():
         frame[metric.column] = metric.charged(frame, time_limit_s)
     return frame

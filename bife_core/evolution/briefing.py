@@ -138,10 +138,12 @@ class Briefer:
                     reads=files,
                 ).result()
                 mean = "mean" if self._high.mean == "arithmetic" else "geometric mean"
+                goal = f" to {self._high.solver.goal}" if self._high.solver.gap else ""
                 self._facts = Briefing(
                     benchmark=self.benchmark,
                     low=_LOW[self._low.measure],
-                    high=f"minus the {mean} of the {_HIGH[self._high.cost]} of solving whole instances with the rule",
+                    high=f"minus the {mean} of the {_HIGH[self._high.cost]} of solving whole instances{goal} with the "
+                    "rule",
                     **found,
                 )
             return self._facts

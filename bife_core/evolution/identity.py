@@ -16,8 +16,8 @@ _VERSION: Final = 2
 
 
 def content_of(instances: Sequence[Instance]) -> str:
-    """Return a hash of models in their order, wherever they lie."""
-    return hashlib.sha256("\n".join(instance.digest for instance in instances).encode()).hexdigest()[:16]
+    """Return a hash of models in their order, wherever they lie, and of the bounds given with them."""
+    return hashlib.sha256("\n".join(instance.identity for instance in instances).encode()).hexdigest()[:16]
 
 
 def generator_identity(config: GeneratorConfig) -> dict[str, Any]:

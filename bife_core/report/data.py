@@ -148,9 +148,9 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
     unsolved = int((~frame["solved"] & ~frame["missing"]).sum())
     if unsolved:
         found.append(
-            f"{unsolved} of {len(frame)} solves ended without a proof and count with the limit of "
-            f"{evaluation.protocol.time_limit_s:g} s, which flatters the slower method; their nodes and LP iterations "
-            "count as far as they got."
+            f"{unsolved} of {len(frame)} solves ended without {evaluation.protocol.solver.goal} and count with the "
+            f"limit of {evaluation.protocol.time_limit_s:g} s, which flatters the slower method; their nodes and LP "
+            "iterations count as far as they got."
         )
     if evaluation.reused and evaluation.protocol.reuse_baseline:
         found.append(f"{evaluation.reused} solves are reused from earlier evaluations on this machine.")

@@ -26,12 +26,15 @@ class SolverConfig(Value):
     Examples
     --------
     >>> SolverConfig.model_validate("default")
-    SolverConfig(name='default', cuts='default', restarts=True, params={})
+    SolverConfig(name='default', cuts='default', restarts=True, gap=0.0, params={})
     """
 
     name: str = Field("paper", description="'paper', 'default', or what a file is called.")
     cuts: Cuts = Field("root", description="Where cutting planes are separated.")
     restarts: bool = Field(False, description="Whether SCIP may restart.")
+    gap: float = Field(
+        0.0, ge=0, description="Relative gap at which a solve is done, as SCIP counts it; 0 asks for a proof."
+    )
     params: dict[str, bool | int | float | str] = Field(
         default_factory=dict, description="Parameters of SCIP that are not at their defaults otherwise."
     )
@@ -53,12 +56,27 @@ class SolverConfig(Value):
         """What a reader of results must know; None of the paper's way."""
         match self.name:
             case "paper":
-                return None
+                said = []
             case "default":
-                return (
+                said = [
                     "SCIP ran with its default settings: cuts are separated everywhere, and it may restart."
-                )
-        return f"SCIP ran with the settings of {self.name}: {_listed(self.params)}."
+                ]
+            case _:
+                said = [f"SCIP ran with the settings of {self.name}: {_listed(self.params)}."]
+        if self.gap:
+            said.append(f"A solve is done at {self.goal}, and costs what it took until then.")
+        return " ".join(said) or None
+
+    @property
+    def goal(self) -> str:
+        """What a solve has to reach.
+
+        Examples
+        --------
+        >>> SolverConfig().goal, SolverConfig(gap=0.005).goal
+        ('a proof', 'a gap of 0.5 %')
+        """
+        return f"a gap of {100 * self.gap:.4g} %" if self.gap else "a proof"
 
 
 SolverSetting: TypeAlias = Annotated[

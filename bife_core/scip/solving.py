@@ -28,6 +28,9 @@ from bife_core.values import Value
 PROVEN: Final = frozenset({"optimal", "infeasible", "unbounded", "inforunbd"})
 """Statuses of a solve that ended with a proof."""
 
+DONE: Final = PROVEN | {"gaplimit"}
+"""Statuses of a solve that reached what was asked of it: a proof, or the gap that was enough."""
+
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
 """SCIP's words for a solve that a signal ended; such a solve says nothing about who branched."""
 
@@ -78,6 +81,11 @@ class SolveSettings(Value):
     guard: Guard | None = Field(
         None, description="When a rule has to step aside for RPB; None lets it branch throughout."
     )
+    start: tuple[float, float] | None = Field(
+        None,
+        description="Dual and primal bound that the primal-dual integral starts from; None takes the objective's range "
+        "over the bounds of the variables.",
+    )
     params: dict[str, bool | int | float | str] = Field(
         default_factory=dict, description="Further SCIP parameters, applied last."
     )
@@ -90,7 +98,9 @@ class SolveSettings(Value):
         """
         given = {"randomization/", "timing/clocktype"}
         given |= {"limits/time"} if settings.get("time_limit_s") is not None else set()
+        given |= {"limits/gap"} if solver.gap else set()
         own = {name: value for name, value in solver.params.items() if not name.startswith(tuple(given))}
+        own |= {"limits/gap": solver.gap} if solver.gap else {}
         params = own | settings.pop("params", {})
         return cls(cuts=solver.cuts, restarts=solver.restarts, params=params, **settings)
 
@@ -169,7 +179,12 @@ class SolveResult(Value):
 
     @property
     def finished(self) -> bool:
-        """Whether the solve ended with a proof rather than at a limit."""
+        """Whether the solve reached a proof, or the gap that was enough, rather than a limit of what it may take."""
+        return self.status in DONE
+
+    @property
+    def proven(self) -> bool:
+        """Whether the solve ended with a proof."""
         return self.status in PROVEN
 
     @property
@@ -320,7 +335,8 @@ def solve(
     stats = choose_method(model, method, settings.guard)
     if show_log:
         model.hideOutput(False)
-    known, trace, root = known_bounds(model), BoundTrace.attach(model), RootClock.attach(model)
+    known = settings.start or known_bounds(model)
+    trace, root = BoundTrace.attach(model), RootClock.attach(model)
     name = method if isinstance(method, str) else method.name
     cpu, wall = time.thread_time(), time.perf_counter()
     root.start()

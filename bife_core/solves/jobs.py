@@ -50,13 +50,13 @@ class SolveJob(Value):
 
     @classmethod
     def of(cls, instance: Instance, method: Method, settings: SolveSettings) -> SolveJob:
-        """Return the job for an instance of a benchmark."""
+        """Return the job for an instance of a benchmark, with the bounds given with it."""
         return cls(
             instance=instance.name,
             path=instance.path,
             instance_digest=instance.digest,
             method=method,
-            settings=settings,
+            settings=settings.model_copy(update={"start": instance.start}),
         )
 
     @property

@@ -202,7 +202,7 @@ def conclude(name: str, results: list[SolveResult]) -> None:
         )
     if first.status in WITHOUT_OPTIMUM:
         raise CommandEnd(f"{name} {WITHOUT_OPTIMUM[first.status]}.", ExitCode.NO_OPTIMUM)
-    if not first.finished:
+    if not first.proven:
         raise CommandEnd(
             f"SCIP stopped at a limit ({first.status}) before it had proven an optimum; {standing(first)}.",
             ExitCode.LIMIT,

@@ -114,7 +114,7 @@ def test_a_preset_of_a_family_has_its_cost_and_limits() -> None:
     assert costs["item_placement"] == ("primal_dual_integral", "primal_dual_integral")
     assert costs["transmission_switching"] == ("gap", "gap")
     assert costs["network_verification"] == costs["set_covering"] == ("time", "time")
-    for name in ("item_placement", "transmission_switching", "network_verification"):
+    for name in ("item_placement", "transmission_switching", "network_verification", "unit_commitment"):
         assert paper[name].instances.benchmark == name
         assert (paper[name].high.time_limit_s, paper[name].evaluation.time_limit_s) == (300, 1000)
         assert preset("quick", name).high.time_limit_s <= 60

@@ -9,7 +9,7 @@ from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import InstancesConfig
 from bife_core.errors import ConfigError, InstanceError
 
-REAL = ["item_placement", "network_verification", "transmission_switching"]
+REAL = ["item_placement", "network_verification", "transmission_switching", "unit_commitment"]
 
 
 def test_real_families_say_where_their_models_come_from():

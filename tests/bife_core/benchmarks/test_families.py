@@ -105,7 +105,8 @@ def test_scip_reads_the_file_as_it_was_drawn(benchmark):
         v.name: (v.getObj(), v.getLbOriginal(), v.getUbOriginal(), v.vtype() != "CONTINUOUS")
         for v in model.getVars()
     }
-    columns = zip(data.objective, data.lower, data.upper, data.integer, strict=True)
+    bounds = np.clip([data.lower, data.upper], -1e20, 1e20)
+    columns = zip(data.objective, *bounds, data.integer, strict=True)
     assert found == dict(zip(data.column_names, columns, strict=True))
     assert [c.name for c in model.getConss()] == list(data.row_names)
     for i, row in enumerate(model.getConss()):

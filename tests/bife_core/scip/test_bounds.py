@@ -80,3 +80,15 @@ def test_of_a_solve_cut_off_the_rest_of_the_time_counts(tiny_auctions: list[Inst
     assert cut.bound_integral is not None
     last = cut.bounds[-1]
     assert cut.bound_integral >= 0.9 * 1000 * abs(last.primal - last.dual)
+
+
+def test_the_integral_starts_from_the_bounds_given_with_a_model(tiny_auctions: list[Instance]) -> None:
+    path = tiny_auctions[0].path
+    own, given = (
+        solve(path, "most_fractional", node_limit=1, time_limit_s=1000, start=start)
+        for start in (None, (1.0, 0.0))  # a maximisation: from a dual bound of 1 down to a primal one of 0
+    )
+    assert own.bound_integral is not None
+    assert given.bound_integral is not None
+    assert given.bounds[-1] == own.bounds[-1]._replace(time_s=given.bounds[-1].time_s)
+    assert given.bound_integral <= 1000 < own.bound_integral

@@ -11,15 +11,18 @@ import numpy.typing as npt
 import pytest
 
 from bife_core import preset, with_overrides
+from bife_core.agreement import disagree
+from bife_core.benchmarks.base import Instance
 from bife_core.config import protocol
 from bife_core.errors import ConfigError
+from bife_core.evaluation.metrics import solve_frame
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.rules import compile_rule
 from bife_core.scip.branching import attach
 from bife_core.scip.libscip import library, scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveSettings, apply
+from bife_core.scip.solving import SolveSettings, apply, solve
 
 
 @pytest.fixture
@@ -53,6 +56,35 @@ def test_limits_and_seeds_of_an_experiment_win_over_those_of_a_file(set_file: Pa
     settings = SolveSettings.by(solver, time_limit_s=3, seed=1, params={"limits/gap": 0.5})
     assert settings.params == {"limits/gap": 0.5, "heuristics/rens/freq": -1}
     assert SolveSettings.by(solver).params["limits/time"] == 7
+
+
+def test_a_gap_that_is_enough_is_named_and_wins_over_a_files(set_file: Path) -> None:
+    asked = SolverConfig(gap=0.005)
+    assert asked.sentence == "A solve is done at a gap of 0.5 %, and costs what it took until then."
+    assert (SolverConfig().goal, asked.goal) == ("a proof", "a gap of 0.5 %")
+    assert SolveSettings.by(asked, seed=1).params == {"limits/gap": 0.005}
+    files = SolverConfig.model_validate(set_file).model_copy(update={"gap": 0.005})
+    assert SolveSettings.by(files, time_limit_s=3).params["limits/gap"] == 0.005
+    assert "ours.set" in (files.sentence or "")
+    assert "0.5 %" in (files.sentence or "")
+
+
+def test_a_solve_to_a_gap_is_done_there_and_proves_nothing(tiny_auctions: list[Instance]) -> None:
+    proof, enough = (
+        solve(tiny_auctions[0].path, "most_fractional", settings=SolveSettings.by(SolverConfig(gap=gap)))
+        for gap in (0.0, 0.02)
+    )
+    assert (proof.status, enough.status) == ("optimal", "gaplimit")
+    assert (proof.finished, enough.finished) == (True, True)
+    assert (proof.proven, enough.proven) == (True, False)
+    assert 0 < enough.gap <= 0.02
+    assert enough.nodes < proof.nodes
+    assert not disagree(enough, proof.model_copy(update={"primal_bound": 0.0}))
+    frame = solve_frame(
+        [{**one.model_dump(), "setting": "s", "digest": "d"} for one in (proof, enough)], 60.0
+    )
+    assert frame["solved"].tolist() == [True, True]
+    assert frame["cpu_s"].tolist() == [proof.cpu_s, enough.cpu_s]
 
 
 def test_the_paper_is_the_default_and_says_nothing() -> None:

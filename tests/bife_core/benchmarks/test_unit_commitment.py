@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import csv
+import re
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from bife_core.benchmarks.base import SPLITS, Place
+from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.grids import DATA
+from bife_core.benchmarks.mps import mps_text
+from bife_core.benchmarks.store import content_digest
+from bife_core.benchmarks.unit_commitment import HOURS, UNITS, unit_commitment
+
+SIZES = FAMILIES["unit_commitment"].sizes
+
+
+def place(split="test", index=0, seed=0, size="tiny"):
+    return Place("unit_commitment", size, split, index, seed)
+
+
+def table(name):
+    with (DATA / name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def solved(model):
+    """Return the cheapest plan by column name, and its cost."""
+    found = milp(
+        model.objective,
+        integrality=model.integer,
+        bounds=Bounds(model.lower, model.upper),
+        constraints=LinearConstraint(model.rows, model.row_lower, model.row_upper),
+    )
+    assert found.status == 0
+    return dict(zip(model.column_names, found.x.tolist(), strict=True)), found.fun
+
+
+def test_the_tables_are_the_system_as_published():
+    units, hours = table(UNITS), table(HOURS)
+    assert len(units) == 73
+    assert (len(hours), len({row["day"] for row in hours})) == (12 * 48, 12)
+    assert (hours[0]["day"], hours[0]["demand"], hours[0]["reserve"]) == ("2020-01-27", "3262.31", "97.8693")
+    assert all(float(row[f"least_{a}"]) <= float(row[f"most_{a}"]) for row in hours for a in "123")
+
+
+def test_a_whole_day_has_the_size_it_was_measured_with():
+    model = unit_commitment(place(size="transfer"), **SIZES["transfer"])
+    assert (model.rows.shape, int(model.integer.sum())) == ((17_548, 18_502), 7_966)
+
+
+def test_an_instance_is_the_same_on_every_machine():
+    model = unit_commitment(place(), **SIZES["tiny"])
+    assert model.name == "uc-2020-04-03-area1-6h"
+    assert content_digest(mps_text(model).encode()) == "851ba3f20845d420"
+
+
+def test_no_day_is_in_two_splits_but_those_of_collection_and_design():
+    days = {
+        split: {
+            re.search(r"\d{4}-\d\d-\d\d", unit_commitment(place(split, k), hours=1, areas="1").name)[0]
+            for k in range(30)
+        }
+        for split in SPLITS
+    }
+    assert days["collection"] == days["design"]
+    assert not days["design"] & (days["validation"] | days["test"])
+    assert not days["validation"] & days["test"]
+    assert len(days["design"] | days["validation"] | days["test"]) == 12
+
+
+def test_every_area_is_drawn_and_asked_for_a_third():
+    names = {unit_commitment(place(index=k), hours=1).name for k in range(20)}
+    assert {re.search(r"area(\d+)", name)[1] for name in names} == {"1", "2", "3"}
+    one, whole = (unit_commitment(place(), hours=1, areas=areas) for areas in ("1", "123"))
+    for kind in ("demand_0", "reserve_0"):
+        low_one, low_whole = (m.row_lower[m.row_names.index(kind)] for m in (one, whole))
+        assert low_one == pytest.approx(low_whole / 3)
+
+
+def test_demand_differs_between_draws_by_five_per_cent_at_most():
+    given = {row["day"]: float(row["demand"]) for row in table(HOURS) if row["hour"] == "0"}
+    factors = []
+    for k in range(12):
+        model = unit_commitment(place(index=k), hours=1, areas="123")
+        asked = model.row_lower[model.row_names.index("demand_0")]
+        factors.append(asked / given[re.search(r"\d{4}-\d\d-\d\d", model.name)[0]])
+    assert 0.95 <= min(factors) < max(factors) <= 1.05
+    assert len(set(factors)) == 12
+
+
+@pytest.mark.parametrize("split", ["design", "test"])
+def test_the_cheapest_plan_is_one_a_planner_could_run_and_costs_what_it_says(split):
+    """Look at a plan without the model: output, ramps, least hours on and off, and what running and starting cost."""
+    hours, first = 6, 6
+    plan, cost = solved(unit_commitment(place(split), **SIZES["tiny"]))
+    made, bill = np.zeros(hours), 0.0
+    for row in table(UNITS):
+        if not row["unit"].startswith("1"):
+            continue
+        known = {key: float(value) for key, value in row.items() if key != "unit" and value}
+        on = [round(plan[f"u_{row['unit']}_{t}"]) for t in range(hours)]
+        least, most, was_on = known["least_mw"], known["most_mw"], known["on"]
+        mw = np.array([plan[f"p_{row['unit']}_{t}"] + least * on[t] for t in range(hours)])
+        kept = np.array([plan[f"r_{row['unit']}_{t}"] for t in range(hours)])
+        made += mw
+        lasted = known["been_up"] if was_on else known["been_down"]
+        before, above = was_on, was_on * (known["mw"] - least)
+        points = [(known[f"point_mw_{k}"], known[f"point_cost_{k}"]) for k in range(4)]
+        starts = [
+            (known[f"start_lag_{k}"], known[f"start_cost_{k}"]) for k in range(3) if f"start_lag_{k}" in known
+        ]
+        for t in range(hours):
+            assert on[t] >= known["must_run"]
+            assert mw[t] >= least * on[t] - 1e-6
+            assert mw[t] + kept[t] <= most * on[t] + 1e-5
+            if on[t] != before:
+                assert lasted >= known["hours_up" if before else "hours_down"]
+                if on[t]:
+                    bill += [price for lag, price in starts if lag <= lasted][-1]
+                    assert mw[t] + kept[t] <= known["ramp_start"] + 1e-5
+                lasted = 0
+            lasted += 1
+            now = mw[t] - least * on[t]
+            assert now - above <= known["ramp_up"] + 1e-5
+            assert above - now <= known["ramp_down"] + 1e-5
+            before, above = on[t], now
+            bill += on[t] * np.interp(mw[t], *zip(*points, strict=True)) if on[t] else 0.0
+    assert cost == pytest.approx(bill, rel=1e-5)
+    for t in range(hours):
+        made[t] += plan[f"q_{t}"]
+    model = unit_commitment(place(split), **SIZES["tiny"])
+    asked = [model.row_lower[model.row_names.index(f"demand_{t}")] for t in range(hours)]
+    assert made == pytest.approx(asked)
+    date = re.search(r"\d{4}-\d\d-\d\d", model.name)[0]
+    shape = [float(row["demand"]) for row in table(HOURS) if row["day"] == date][first : first + hours]
+    assert np.ptp(np.array(asked) / np.array(shape)) < 1e-9
