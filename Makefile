@@ -14,7 +14,7 @@ help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
 	@echo "make check   check style and types and run the quick half of the tests"
 	@echo "make test    run the tests"
-	@echo "make long    run the tests that take a minute or more each, which make test leaves out"
+	@echo "make long    run the dear tests, which make test leaves out, and the dear cases of others"
 	@echo "make browser open the pages of Prefect and MLflow in Chromium, fill in forms, approve and refuse a rule"
 	@echo "make screenshots retake the pictures in docs/images (VIEWS=\"...\": these)"
 	@echo "make lint    check style and types"

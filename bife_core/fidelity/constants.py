@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-import cmaes
 import numpy as np
 
 from bife_core.decisions.recorded import Decisions
@@ -64,6 +63,8 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
         if not score_columns(lifted.address, columns, used, scores):
             return -np.inf
         return yardstick.f_lf(scores, chosen_rows(scores, decisions.offsets))
+
+    import cmaes  # here, for it brings scipy's statistics, which take most of a second of whoever only starts
 
     best, best_numbers = f_lf(np.exp(start)), None
     search = cmaes.CMA(mean=np.zeros(len(places)), sigma=_SPREAD, seed=seed) if len(places) > 1 else None

@@ -18,7 +18,7 @@ from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveSettings
 from tests.support import awkward
 
-CONFIG = CollectionConfig(decisions=13, decisions_per_instance=5, time_limit_s=60)
+CONFIG = CollectionConfig(decisions=7, decisions_per_instance=3, time_limit_s=60)
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +33,8 @@ def test_collecting_is_exact_reproducible_and_resumable(
     summary = collect_decisions(
         auctions, CONFIG, tmp_path / "a", pool, progress=lambda *step: seen.append(step)
     )
-    assert summary.decisions == 13
-    assert seen[-1] == (13, 13)
+    assert summary.decisions == 7
+    assert seen[-1] == (7, 7)
     decisions = Decisions.load(summary.path)
     assert decisions.digest == summary.digest
     assert set(decisions.instance) <= set(summary.instances)

@@ -84,6 +84,7 @@ def test_a_refused_key_stops_at_once_and_its_calls_are_traced(smoke, configured)
     assert len(traces(parents[0].info.run_id)) == asked
 
 
+@pytest.mark.long  # test_search_budget.py goes on after an outage
 def test_a_stopped_search_goes_on_when_the_key_is_right(smoke, configured):
     with ModelApi(["good", "bad_key", "good", "good"], then="good") as api:
         config = configured(api, 3)

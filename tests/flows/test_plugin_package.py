@@ -23,11 +23,20 @@ PAGES = {
     "adding-a-generator.md": "constant.py",
     "adding-a-method.md": "largest_gain.py",
 }
-FORM = """
+FORM_AND_SEARCH = """
 import json
-from bife_core.config import PipelineConfig, SearchConfig
-chosen = SearchConfig(method="best_of").method
-print(json.dumps(PipelineConfig.model_json_schema() | {"chosen": chosen}))
+import bife_core
+from bife_core.config import PipelineConfig
+chosen = {"search.method": "best_of", "search.samples": 2, "search.initial": 2, "generator.kind": "constant"}
+few = {"collection.decisions": 5, "instances.benchmark": "knapsack"}
+config = bife_core.with_overrides(bife_core.preset("smoke"), chosen | few)
+knapsacks = bife_core.open_benchmark(config.instances, "instances")
+with bife_core.InProcess() as workers:
+    decisions = bife_core.collect_decisions(knapsacks, config.collection, "decisions", workers)
+    models = knapsacks.instances("design", 1)
+    found = bife_core.evolve(config, models, decisions, workers=workers, folder="search")
+form = PipelineConfig.model_json_schema()
+print(json.dumps(form | {"chosen": config.search.method, "rule": found.best.source}))
 """
 SEARCH_AND_EVALUATION = """
 import sys
@@ -62,11 +71,15 @@ def test_the_package_is_what_the_pages_show(page: str) -> None:
     assert told.items() <= entries.items()
 
 
-@pytest.mark.slow
-def test_an_installed_package_is_searched_with_and_evaluated(
-    tmp_path: Path, databases: Callable[[Path], Path]
-) -> None:
-    site, home = tmp_path / "site", databases(tmp_path / "home")
+@pytest.fixture
+def home(tmp_path: Path, databases: Callable[[Path], Path]) -> Path:
+    return databases(tmp_path / "home")
+
+
+@pytest.fixture
+def python(tmp_path: Path, home: Path) -> Callable[..., str]:
+    """Install the package, and return a function that runs a program beside it."""
+    site = tmp_path / "site"
     site.mkdir()
     install(EXAMPLE, site)
     environment = os.environ | {
@@ -75,7 +88,7 @@ def test_an_installed_package_is_searched_with_and_evaluated(
         "MLFLOW_TRACKING_URI": f"sqlite:///{home / 'mlflow' / 'mlflow.db'}",
     }
 
-    def python(program: str, *words: str) -> str:
+    def run(program: str, *words: str) -> str:
         done = subprocess.run(
             [sys.executable, "-c", program, *words],
             env=environment,
@@ -88,14 +101,24 @@ def test_an_installed_package_is_searched_with_and_evaluated(
         assert not re.search("INFO|WARN|Traceback", done.stdout)
         return done.stdout
 
-    offered = json.loads(python(FORM))
+    return run
+
+
+def test_an_installed_package_is_offered_and_searched_with(python: Callable[..., str]) -> None:
+    offered = json.loads(python(FORM_AND_SEARCH))
     assert offered["chosen"] == "best_of"
     choices = {name: definition["properties"] for name, definition in offered["$defs"].items()}
     assert "knapsack" in choices["InstancesConfig"]["benchmark"]["enum"]
     assert "best_of" in choices["SearchConfig"]["method"]["enum"]
     assert "constant" in choices["GeneratorConfig"]["kind"]["enum"]
     assert "largest_gain" in choices["EvaluationConfig"]["baseline"]["enum"]
+    assert "variable_features[24]" in offered["rule"]
 
+
+@pytest.mark.long
+def test_an_installed_package_is_searched_with_and_evaluated_by_commands(
+    python: Callable[..., str], home: Path
+) -> None:
     python(SEARCH_AND_EVALUATION, *SMOKE)
     (rule,) = (home / "runs").rglob("best_rule.py")
     assert "variable_features[24]" in rule.read_text()

@@ -36,7 +36,7 @@ def tags(name: str, version: int | None) -> dict[str, str]:
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> None:
+def addressed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prefect's API as a server on this machine, known by its address."""
     with get_client(sync_client=True) as client:
         monkeypatch.setenv("PREFECT_API_URL", str(client.api_url))
@@ -64,7 +64,7 @@ def answer(run_id: str, given: dict[str, str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def asking(served: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Future[ChampionChange]]:
+def asking(addressed: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Future[ChampionChange]]:
     """Start a promotion that asks a person, and return what it will end with."""
     monkeypatch.setattr("flows.promotion._POLL_S", 0.2)
     threads = ThreadPoolExecutor(1)
@@ -135,7 +135,7 @@ def test_of_one_version_one_run_asks_and_of_another_the_newest(name, asking):
     assert third.result(LIMIT_S).version == newer.version
 
 
-def test_nobody_is_asked_about_a_rule_that_fails_the_gate(name, served):
+def test_nobody_is_asked_about_a_rule_that_fails_the_gate(name, addressed):
     challenge(name, 0, ci_high=1.2)
     decision = promotion(name, "person")
     assert (decision.champion, decision.by) == (False, GATE)

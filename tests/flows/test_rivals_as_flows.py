@@ -200,6 +200,7 @@ def test_reevo_asks_a_model_for_rules_and_reflections_in_its_own_words(asked):
     assert sorted(run.info.status for run in told) == ["FAILED"] + ["FINISHED"] * 3
 
 
+@pytest.mark.long
 def test_llm4branch_asks_a_model_for_skeletons_and_says_what_is_wrong_with_one(asked):
     result, prompts = asked(
         # A tiny model is solved in no time, so that speed-up means little.

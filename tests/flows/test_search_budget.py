@@ -95,7 +95,10 @@ def test_money_without_prices_is_refused_before_anything_is_done(smoke, monkeypa
         assert api.requests == []
 
 
-@pytest.mark.parametrize("scene", ["overloaded", "hang", "bad_request"])
+@pytest.mark.parametrize(
+    "scene",
+    ["hang", *(pytest.param(scene, marks=pytest.mark.long) for scene in ("overloaded", "bad_request"))],
+)
 def test_an_api_that_never_answers_stops_the_run_and_spoils_nothing(search, scene):
     seed = {"overloaded": 27, "hang": 28, "bad_request": 29}[scene]
     with ModelApi(then=scene) as api:

@@ -96,6 +96,7 @@ def test_what_is_wrong_with_a_verdict_is_said():
         assert complaint(case, wrong).startswith("x: ")
 
 
+@pytest.mark.long  # `make hostile` is that program
 def test_another_corpus_is_run_from_the_command_line(tmp_path):
     (tmp_path / "deep").mkdir()
     (tmp_path / "unmarked.txt").write_text("import os\n")

@@ -49,6 +49,7 @@ sys.exit(sum(os.waitpid(child, 0)[1] != 0 for child in writers))
 """
 
 
+@pytest.mark.long
 def test_eight_writers_that_meet_a_fresh_database_share_one_run_and_lose_no_row(tmp_path):
     database = tmp_path / "mlflow" / "mlflow.db"
     environment = os.environ | {
@@ -70,6 +71,7 @@ def test_eight_writers_that_meet_a_fresh_database_share_one_run_and_lose_no_row(
     assert len(list((tmp_path / "mlflow" / "artifacts").rglob("rule.py"))) == 16
 
 
+@pytest.mark.long
 def test_a_database_whose_making_was_killed_is_made_anew(tmp_path):
     """The migration takes a second or two, and what it leaves half-way could not be opened again."""
     program = "from tasks.tracking import require_store; require_store()"

@@ -25,6 +25,10 @@ PAPER_SIZES = {
 }
 
 
+# To prove their optima takes seconds each.
+DEAR = ("combinatorial_auction", "independent_set", "network_verification", "transmission_switching")
+
+
 @pytest.fixture(params=FAMILIES)
 def benchmark(request, tmp_path):
     return GeneratedBenchmark(FAMILIES[request.param], "tiny", seed=0, cache_dir=tmp_path)
@@ -117,6 +121,11 @@ def test_scip_reads_the_file_as_it_was_drawn(benchmark):
         assert [model.getLhs(row), model.getRhs(row)] == sides
 
 
+@pytest.mark.parametrize(
+    "benchmark",
+    [pytest.param(name, marks=pytest.mark.long if name in DEAR else ()) for name in FAMILIES],
+    indirect=True,
+)
 def test_scip_finds_the_optimum_another_solver_finds(benchmark):
     data = benchmark.model("test", 0)
     sign = -1 if data.maximise else 1

@@ -99,6 +99,7 @@ def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
     ]
 
 
+@pytest.mark.long  # that single solves are the same in workers: test_high_fidelity.py
 def test_workers_find_the_same(whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path) -> None:
     found = bife_core.evolve(small(), **{**data, "workers": 2}, folder=tmp_path)
     assert told(found) == told(whole)

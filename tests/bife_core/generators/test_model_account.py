@@ -197,8 +197,9 @@ def test_a_directory_that_cannot_be_written_to_makes_no_call(tmp_path: Path) -> 
     assert api.requests == []
 
 
-def test_the_books_balance_after_every_kill(tmp_path: Path) -> None:
-    count, kills = 40, 3
+@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.long)])
+def test_the_books_balance_after_every_kill(tmp_path: Path, kills: int) -> None:
+    count = 40
     with ModelApi(delay_s=0.05) as api:
         environment = os.environ | {
             "BIFE_LLM_BASE_URL": api.base_url,

@@ -133,6 +133,7 @@ def test_a_model_may_be_solved_again_with_its_rule(tiny_auctions: list[Instance]
     assert 0 < solves[0][2] < solves[1][2]
 
 
+@pytest.mark.long  # that extractors give theirs back: test_extractor.py
 def test_the_counters_outlive_the_model_and_its_memory_is_given_back(tiny_auctions: list[Instance]) -> None:
     def solve_once() -> int:
         model = paper_model(tiny_auctions[0].path, node_limit=2)

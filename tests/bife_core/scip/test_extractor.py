@@ -145,7 +145,9 @@ def test_static_features_are_those_of_the_first_call(golden_dir: Path) -> None:
     assert visit_branchings(golden_dir / "setcover_0.mps.gz", compare, 6) == 6
 
 
-@pytest.mark.parametrize("family", GOLDEN_FAMILIES)
+@pytest.mark.parametrize(
+    "family", [*GOLDEN_FAMILIES[:-1], pytest.param("facilities", marks=pytest.mark.long)]
+)
 def test_what_is_kept_between_branchings_is_what_would_be_taken_anew(family: str, golden_dir: Path) -> None:
     rng = np.random.default_rng(0)
     extractor: list[FeatureExtractor] = []

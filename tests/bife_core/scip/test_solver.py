@@ -130,7 +130,7 @@ def test_the_callback_and_python_walk_the_same_tree_through_restarts(golden_dir:
     native = compile_rule("def candidate_variable_score(f): return f[20] * f[21]")
     walked = []
     for rule in (native, Slow()):
-        model = read_model(golden_dir / "setcover_0.mps.gz")
+        model = read_model(golden_dir / "cauctions_0.mps.gz")
         apply(settings, model)
         stats = attach(model, rule)
         model.optimize()

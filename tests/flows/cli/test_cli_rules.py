@@ -29,6 +29,7 @@ def test_listing_makes_no_store_where_there_is_none(program, tmp_path):
     assert not (tmp_path / "home" / "mlflow").exists()
 
 
+@pytest.mark.long  # the store's own sentence: test_tracking_store.py
 def test_a_registry_that_cannot_be_reached_is_one_sentence(program):
     done = program(
         "rules", "list", MLFLOW_TRACKING_URI="http://127.0.0.1:9", MLFLOW_HTTP_REQUEST_MAX_RETRIES="0"

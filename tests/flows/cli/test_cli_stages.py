@@ -129,6 +129,7 @@ def test_every_model_of_a_folder_is_listed_with_its_optimum(smoke, bife, tmp_pat
     assert all(cells[3:5] == known[name] for name, cells in rows.items())
 
 
+@pytest.mark.long
 def test_a_run_on_unlike_models_ends_without_a_champion_and_says_what_could_help(bife, tmp_path):
     for name in ("lseu.mps", "semicon1.mps", "stein27_inf.lp"):
         shutil.copy(FOREIGN / name, tmp_path)
@@ -179,6 +180,7 @@ def test_what_would_stop_a_run_is_found_before_anything_is_spent(
     assert "collection:" not in result.stdout
 
 
+@pytest.mark.long
 def test_a_prefect_server_that_is_not_there_is_one_sentence(program):
     done = program(
         "evaluate", "--preset", "smoke", "--rule", "paper_ca", PREFECT_API_URL="http://127.0.0.1:9/api"

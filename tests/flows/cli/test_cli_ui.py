@@ -21,6 +21,7 @@ def gone(pid):
         return True
 
 
+@pytest.mark.long
 def test_servers_of_ones_own_are_named_and_not_started(program):
     done = program(
         "ui",
