@@ -37,7 +37,7 @@ class _Task(NamedTuple):
 
 
 class WorkerPool(Workers):
-    """Runs functions of `bife_core` in child processes with a hard limit on wall time.
+    """Runs functions of `bife_core` in child processes with a hard limit on time.
 
     They stand behind the walls of `bife_core.sandbox.confinement`. Processes start when first needed and serve
     many calls. One that overruns a limit, or dies, is killed with its whole process group and replaced; the other

@@ -73,7 +73,7 @@ class SolveJob(Value):
 
     @property
     def limit_s(self) -> float:
-        """Wall seconds after which the worker is killed."""
+        """Seconds after which the worker is killed, as far as it had a core to itself."""
         return 2.0 * (self.settings.time_limit_s or 86_400.0) + _GRACE_S
 
     def under(self, method: Method) -> SolveJob:

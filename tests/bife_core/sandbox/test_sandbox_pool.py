@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import threading
 import time
 from concurrent.futures import CancelledError
@@ -13,6 +14,7 @@ import pytest
 
 from bife_core.errors import BifeError, ConfigError
 from bife_core.sandbox import WorkerFailure, WorkerPool, usable_cores
+from bife_core.sandbox.process import cpu_seconds
 from tests.support.misbehaving import (
     RUN,
     burn,
@@ -111,6 +113,30 @@ def test_a_call_that_hangs_is_killed_at_its_limit_and_the_worker_replaced(pool):
 def test_a_call_that_holds_pythons_lock_is_killed_too(pool):
     assert failure_of(pool, hold_lock, limit_s=0.3, seconds=600).kind == "timeout"
     assert pool.submit(CALL + "echo", {"value": 1}, limit_s=20).result() == 1
+
+
+def test_time_that_others_took_from_a_call_does_not_count(pool):
+    pid = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
+    before = cpu_seconds(pid)
+    call = pool.submit(RUN, text_of(burn, seconds=1.0), limit_s=2.0)
+    while cpu_seconds(pid) < before + 0.3:
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(2.5)
+    os.kill(pid, signal.SIGCONT)
+    assert call.result() >= 1.0
+
+
+def test_a_call_that_never_ends_has_its_limit_of_processor_time_and_no_more(pool):
+    pid = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
+    before, spent = cpu_seconds(pid), 0.0
+    call = pool.submit(RUN, text_of(burn, seconds=600), limit_s=0.5)
+    while not call.done():
+        spent = max(spent, cpu_seconds(pid) - before)
+        time.sleep(0.02)
+    with pytest.raises(WorkerFailure, match="stopped at its limit"):
+        call.result()
+    assert 0.3 < spent < 1.0
 
 
 def test_waiting_in_the_queue_does_not_count(pool):
