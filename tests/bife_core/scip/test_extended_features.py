@@ -10,9 +10,14 @@ import numpy as np
 import pyscipopt
 import pytest
 
-from bife_core import FeatureExtractor
+from bife_core import FeatureExtractor, attach, compile_rule
+from bife_core.errors import RuleError
+from bife_core.export import export_c
 from bife_core.features import FEATURES, N_COLUMNS, feature_index
+from bife_core.rules import CompiledRule
 from bife_core.scip.libscip import library, scip_address
+from bife_core.scip.reading import read_model
+from bife_core.scip.solving import SolveSettings, apply
 from tests.bife_core.scip.test_extractor import GOLDEN_FAMILIES, visit_branchings
 
 EVERYTHING = frozenset(range(N_COLUMNS))
@@ -152,3 +157,65 @@ def test_the_parallelism_of_active_rows_is_that_of_their_coefficients(golden_dir
             )
 
     assert visit_branchings(golden_dir / "cauctions_0.mps.gz", compare, 3) == 3
+
+
+RULE = """
+def candidate_variable_score(f):
+    return (f[24] + 1e-9) * (1.0 + f[84] + f[85]) ** -0.5 * (0.1 + f[106]) * (0.1 + f[110]) + 1e-6 * f[104]
+"""
+
+
+class InPython:
+    """The same rule without machine code."""
+
+    name, address = "in Python", 0
+
+    def __init__(self, rule: CompiledRule) -> None:
+        self.features, self.score = rule.features, rule.score
+
+
+def test_a_rule_that_reads_them_branches_without_any_setting(golden_dir: Path) -> None:
+    rule = compile_rule(RULE)
+    assert isinstance(rule, CompiledRule)
+    assert rule.features == {24, 84, 85, 104, 106, 110}
+    trees = []
+    for scoring in (rule, InPython(rule)):
+        model = read_model(golden_dir / "setcover_0.mps.gz")
+        apply(SolveSettings(node_limit=60), model)
+        stats = attach(model, scoring)
+        model.optimize()
+        assert stats.calls > 5
+        assert stats.handed_over == 0
+        trees.append((model.getNNodes(), model.getNLPIterations(), model.getDualbound()))
+    assert trees[0] == trees[1]
+
+
+def test_what_a_rule_says_of_the_whole_vector_is_said_of_the_72() -> None:
+    X = np.arange(2.0 * N_COLUMNS).reshape(2, N_COLUMNS)
+    for text, expected in {
+        "len(f)": [72.0, 72.0],
+        "max(f)": X[:, 71],
+        "sum(f[70:])": X[:, 70:72].sum(axis=1),
+        "sum(f[72:75])": X[:, 72:75].sum(axis=1),
+        "sum([f[i] for i in range(71, 74)])": X[:, 71:74].sum(axis=1),
+    }.items():
+        rule = compile_rule(f"def candidate_variable_score(f):\n    return 1.0 * {text}\n")
+        assert isinstance(rule, CompiledRule), rule
+        np.testing.assert_array_equal(rule.score(X), expected)
+    computed = compile_rule("def candidate_variable_score(f):\n    return f[int(f[0])]\n")
+    assert isinstance(computed, CompiledRule)
+    with pytest.raises(RuleError, match="out of range"):
+        computed.score(np.full((1, N_COLUMNS), 72.0))
+
+
+def test_a_matrix_that_lacks_what_a_rule_reads_is_refused() -> None:
+    rule = compile_rule(RULE)
+    assert isinstance(rule, CompiledRule)
+    with pytest.raises(RuleError, match="it reads inference_score_rank"):
+        rule.score(np.ones((2, 72)))
+
+
+def test_exported_c_refuses_them_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "rule.py").write_text(RULE, encoding="utf-8")
+    with pytest.raises(RuleError, match="which exported C does not compute; attach the rule from Python"):
+        export_c(str(tmp_path / "rule.py"))
