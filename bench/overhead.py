@@ -54,7 +54,7 @@ def {FUNCTION_NAME}(f):
         read += f[i]
     return reference(f) if read > -1.0 else 0.0
 """
-    compiled = compile_rule(source, f"{rule.name} and all extended features")
+    compiled = compile_rule(source, name=f"{rule.name} and all extended features")
     assert isinstance(compiled, CompiledRule), compiled
     return compiled
 
