@@ -22,7 +22,6 @@ from bife_core.export.functions import rule_in_c
 from bife_core.features import (
     FEATURES,
     GROUPS,
-    N_COLUMNS,
     N_FEATURES,
     Group,
     active_rows,
@@ -111,7 +110,7 @@ def _filled(name: str, source: str, rule: CheckedRule) -> str:
     text = {
         "HEADER": _header(name, source, rule),
         "FEATURES": "\n".join(f"   {feature_constant(i)} = {i},  /* {FEATURES[i].meaning} */" for i in read),
-        "N_FEATURES": str(N_COLUMNS),
+        "N_FEATURES": str(N_FEATURES),
         "LIBRARY": library(uses),
         "RULE": program.text,
         "FORMULAS": "\n\n".join(formula for formula, _ in formulas),
