@@ -17,7 +17,7 @@ from bife_core.decisions.config import CollectionConfig
 from bife_core.decisions.expert import record_decisions
 from bife_core.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
-from bife_core.features import N_FEATURES
+from bife_core.features import FEATURE_SETS
 from bife_core.files import write_whole
 from bife_core.methods.rule import RuleMethod
 from bife_core.places import compiled_code
@@ -79,7 +79,7 @@ def _part_path(
         "seed": config.seed,
         "solver": config.solver.model_dump(mode="json", exclude={"name"}),
         "features": config.features,
-        "columns": N_FEATURES,
+        "columns": len(FEATURE_SETS[config.offered]),
         "schema": SCHEMA_VERSION,
         "scip": versions()["scip"],
     } | ({"under": under.sha} if under is not None else {})

@@ -6,8 +6,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from bife_core.features import FeatureSet
 from bife_core.scip.solver import SolverConfig, SolverSetting
 from bife_core.values import Value
+
+RecordedFeatures = Literal["khalil72", "extended", "ecole"]
 
 
 class CollectionConfig(Value):
@@ -33,6 +36,13 @@ class CollectionConfig(Value):
     time_limit_s: float = Field(600.0, gt=0, description="CPU seconds spent on one instance at most.")
     solver: SolverSetting = SolverConfig()
     seed: int = Field(0, ge=0, description="Seed of the choice of expert nodes and of the solver.")
-    features: Literal["bife", "ecole"] = Field(
-        "bife", description="Who extracts the features that are recorded; 'ecole' needs the optional package."
+    features: RecordedFeatures = Field(
+        "khalil72",
+        description="Features that are recorded and that rules may be written with: the 72 of Khalil et al., or "
+        "'extended' by what SCIP knows beyond them; 'ecole' has the 72 extracted by the optional package.",
     )
+
+    @property
+    def offered(self) -> FeatureSet:
+        """Features rules may be written with."""
+        return "extended" if self.features == "extended" else "khalil72"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyscipopt
 
+from bife_core.decisions.config import RecordedFeatures
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import SolverError
+from bife_core.features import FEATURE_SETS, FeatureSet
 from bife_core.rules import CompiledRule
 from bife_core.scip.branching import attach
 from bife_core.scip.ecole import EcoleExtractor
@@ -172,7 +175,7 @@ def record_decisions(
     settings: SolveSettings,
     quota: int | None,
     expert_probability: float,
-    features: Literal["bife", "ecole"] = "bife",
+    features: RecordedFeatures = "khalil72",
     under: CompiledRule | None = None,
 ) -> Recording:
     """Solve one model under the expert, or a rule, and return the expert's decisions and how the solve ended.
@@ -189,8 +192,8 @@ def record_decisions(
         Decisions after which the solve is stopped.
     expert_probability : float
         Chance that the expert is asked at a node; the other nodes follow pseudocosts. The root is always asked.
-    features : {"bife", "ecole"}
-        Who extracts the features that are recorded.
+    features : {"khalil72", "extended", "ecole"}
+        Which features are recorded; those of Ecole are the 72 as Ecole computes them.
     under : CompiledRule, optional
         Who branches, instead of the expert and of pseudocosts: then decisions come from nodes such a rule meets
         (DAgger; Ross, Gordon and Bagnell, 2011).
@@ -209,7 +212,11 @@ def record_decisions(
     model = read_model(path)
     apply(settings, model)
     rng = np.random.default_rng(settings.seed)
-    extractor = EcoleExtractor if features == "ecole" else FeatureExtractor
+    extractor: Callable[[pyscipopt.Model], FeatureExtractor | EcoleExtractor]
+    if features == "ecole":
+        extractor = EcoleExtractor
+    else:
+        extractor = partial(FeatureExtractor, features=frozenset(FEATURE_SETS[features]))
     expert = _Expert(instance, quota, expert_probability, rng, extractor, looks_on=under is not None)
     model.includeBranchrule(expert, "expert", "strong branching, recorded", _PRIORITY, -1, 1.0)
     model.setParam("branching/pscost/priority", _PSCOST_PRIORITY)
@@ -219,4 +226,5 @@ def record_decisions(
     status = model.getStatus()
     if status in INTERRUPTED and (quota is None or len(expert.decisions) < quota):
         raise SolverError(f"Collecting decisions from {path.name} was interrupted.")
-    return Recording(concatenate(expert.decisions), status, expert.unscored)
+    kept: FeatureSet = "extended" if features == "extended" else "khalil72"
+    return Recording(concatenate(expert.decisions, kept), status, expert.unscored)

@@ -13,7 +13,7 @@ import numpy as np
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.formulation import formulation
 from bife_core.decisions.recorded import Decisions
-from bife_core.features import FEATURES, feature_index
+from bife_core.features import FeatureSet, feature_index
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig, LowMeasure
 from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import mean_cost
@@ -86,6 +86,8 @@ class Briefer:
         Recorded decisions; without, nothing is said of features.
     pool : Workers
         Where models and decisions are read, at the first briefing.
+    offered : {"khalil72", "extended"}
+        Features a rule may be written with.
     """
 
     def __init__(
@@ -96,8 +98,10 @@ class Briefer:
         low: LowFidelityConfig,
         high: HighFidelityConfig,
         pool: Workers,
+        offered: FeatureSet = "khalil72",
     ) -> None:
         self.benchmark = benchmark
+        self.offered = offered
         self._models = [instance.path for instance in design[:_MODELS]]
         self._decisions = decisions
         self._low = low
@@ -141,6 +145,7 @@ class Briefer:
                 goal = f" to {self._high.solver.goal}" if self._high.solver.gap else ""
                 self._facts = Briefing(
                     benchmark=self.benchmark,
+                    offered=self.offered,
                     low=_LOW[self._low.measure],
                     high=f"minus the {mean} of the {_HIGH[self._high.cost]} of solving whole instances{goal} with the "
                     "rule",
@@ -173,8 +178,8 @@ def feature_ranges(decisions: Decisions) -> tuple[FeatureRange, ...]:
         return ()
     found = np.quantile(decisions.columns, _QUANTILES, axis=1)
     return tuple(
-        FeatureRange(index=feature.index, quantiles=tuple(found[:, feature.index].tolist()))
-        for feature in FEATURES
+        FeatureRange(index=index, quantiles=tuple(quantiles))
+        for index, quantiles in enumerate(found.T.tolist())
     )
 
 

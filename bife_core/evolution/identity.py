@@ -74,6 +74,8 @@ def evolution_facts(
     }
     if decisions is not None:
         facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
+    elif config.collection.offered != "khalil72":
+        facts |= {"features": config.collection.offered}
     return facts | ({"training": content_of(training)} if training else {})
 
 

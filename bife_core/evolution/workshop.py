@@ -110,7 +110,7 @@ class Workshop:
         """Have a rule or a reflection written, or fitted; see `write_draft` for what is raised."""
         if isinstance(request, SampleRequest) and request.fit is not None:
             return self._fit(request)
-        briefing = Briefing(benchmark=self.briefer.benchmark)
+        briefing = Briefing(benchmark=self.briefer.benchmark, offered=self.briefer.offered)
         if getattr(self.generator, "briefed", False):
             briefing = self.briefer.brief(request, self.past)
 

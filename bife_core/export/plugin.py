@@ -28,6 +28,7 @@ from bife_core.features import (
     candidates,
     columns,
     groups_of,
+    members_of,
     rows,
 )
 from bife_core.rules import Rejection, rule_source
@@ -98,7 +99,8 @@ def _filled(name: str, source: str, rule: CheckedRule) -> str:
     unknown = [group.name for group in groups if f"@WRITE:{group.name.upper()}:" not in template]
     if unknown:
         raise RuleError(
-            f"{name} reads {unknown[0]}, a group of features that bife_core/export/plugin.c lacks."
+            f"{name} reads features of the group {unknown[0]!r}, which exported C does not compute; attach the rule "
+            "from Python, or write it without them."
         )
     formulas = [formula_in_c(formula) for needed, formula in _FORMULAS if _holds(needed, known)]
     uses = program.uses.union(*(used for _, used in formulas))
@@ -183,8 +185,7 @@ def _chosen(template: str, known: frozenset[str]) -> str:
 
 def _members(group: Group) -> list[str]:
     """Return the names of a group's features in the order in which its formula returns them."""
-    parts = (columns, candidates, rows, active_rows)
-    return [feature.name for part in parts for feature in part.FEATURES if feature.group == group]
+    return [feature.name for feature in members_of(group)]
 
 
 def _writes(group: str, values: str, features: frozenset[int]) -> str:

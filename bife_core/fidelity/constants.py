@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 
 from bife_core.decisions.recorded import Decisions
-from bife_core.features import N_FEATURES
 from bife_core.fidelity.measures import Yardstick, chosen_rows
 from bife_core.fidelity.scoring import score_columns
 from bife_core.rules import Rejection, compile_rule
@@ -43,7 +42,7 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
     places = [literal for literal in literals(source) if literal.of_score]
     if isinstance(rule, Rejection) or rule.features is None or not places:
         return None
-    free = [index for index in range(N_FEATURES) if index not in rule.features][: len(places)]
+    free = [index for index in range(len(decisions.columns)) if index not in rule.features][: len(places)]
     places = places[: len(free)]
     argument = next(
         node.args.args[0].arg

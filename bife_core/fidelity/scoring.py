@@ -11,7 +11,7 @@ from numba import types
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import RuleError
-from bife_core.features import N_FEATURES
+from bife_core.features import FEATURES, N_COLUMNS, N_FEATURES
 from bife_core.jit import jit_for
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.compiled.memory import call_scorer
@@ -25,7 +25,7 @@ _BLOCK: Final = 256
 @jit_for(types.boolean(types.int64, _READ_ONLY_ROWS, types.int64[::1], types.float64[::1]))
 def score_columns(scorer, columns, used, scores):
     """Score all rows, copying only the columns the rule reads into a block of full rows."""
-    block = np.zeros((_BLOCK, N_FEATURES))
+    block = np.zeros((_BLOCK, N_COLUMNS))
     n_rows = columns.shape[1]
     start = 0
     while start < n_rows:
@@ -45,8 +45,13 @@ def scores_of(rule: CompiledRule, decisions: Decisions) -> npt.NDArray[np.float6
     Raises
     ------
     RuleError
-        If the rule raises on a candidate.
+        If the rule raises on a candidate, or reads a feature that was not recorded.
     """
+    if rule.features is not None and max(rule.features, default=0) >= len(decisions.columns):
+        raise RuleError(
+            f"The rule {rule.name!r} reads {FEATURES[max(rule.features)].name}, which these decisions were recorded "
+            "without; collect them with collection.features=extended."
+        )
     used = np.array(sorted(range(N_FEATURES) if rule.features is None else rule.features), dtype=np.int64)
     scores = np.empty(decisions.n_candidates)
     if not score_columns(rule.address, decisions.columns, used, scores):

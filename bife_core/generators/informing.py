@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from typing import Final
 
-from bife_core.features import FEATURES, GROUPS, Feature
+from bife_core.features import FEATURES, GROUPS, Feature, Group
 from bife_core.generators.briefing import Briefing
 from bife_core.search.types import Sample
 
@@ -21,6 +21,12 @@ def feature_line(feature: Feature) -> str:
     return f"- variable_features[{feature.index}] {feature.name}: {feature.meaning}"
 
 
+def heading(group: Group) -> str:
+    """Return the heading of a group of features in a prompt."""
+    when = "constant during a solve" if group.cost == "solve" else "updated at every node"
+    return f"{group.name.replace('_', ' ')} ({when})"
+
+
 def measured_features(briefing: Briefing) -> str:
     """Return the features that tell candidates apart, with their quantiles, and the others by name."""
     lines = [
@@ -30,8 +36,7 @@ def measured_features(briefing: Briefing) -> str:
     for group in GROUPS:
         own = [r for r in briefing.features if FEATURES[r.index].group == group and not r.constant]
         if own:
-            when = "constant during a solve" if group.cost == "solve" else "updated at every node"
-            lines += ["", f"## {group.name.replace('_', ' ')} ({when})"]
+            lines += ["", f"## {heading(group)}"]
             lines += [
                 f"{feature_line(FEATURES[r.index])} [{' | '.join(f'{value:.3g}' for value in r.quantiles)}]"
                 for r in own

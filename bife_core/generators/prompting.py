@@ -14,11 +14,11 @@ from importlib import resources
 from string import Template
 from typing import Final, get_args
 
-from bife_core.features import FEATURES, GROUPS, N_FEATURES
+from bife_core.features import FEATURE_SETS, FEATURES, GROUPS, FeatureSet
 from bife_core.generators.base import Message
 from bife_core.generators.briefing import Briefing
 from bife_core.generators.config import Prompts
-from bife_core.generators.informing import earlier_attempts, feature_line, measured_features, scores
+from bife_core.generators.informing import earlier_attempts, feature_line, heading, measured_features, scores
 from bife_core.search.types import Reflection, Sample, WritingOperator, WrittenRequest
 
 OPERATORS: Final[tuple[WritingOperator, ...]] = get_args(WritingOperator)
@@ -60,18 +60,19 @@ def prompt_templates() -> dict[WritingOperator, str]:
 
 
 @cache
-def feature_description() -> str:
+def feature_description(offered: FeatureSet = "khalil72") -> str:
     """Return the part of the prompt that explains the features, one line each under their group's heading."""
     lines: list[str] = []
+    features = [FEATURES[index] for index in FEATURE_SETS[offered]]
     for group in GROUPS:
-        when = "constant during a solve" if group.cost == "solve" else "updated at every node"
-        lines += ["", f"## {group.name.replace('_', ' ')} ({when})"]
-        lines += [feature_line(feature) for feature in FEATURES if feature.group == group]
+        members = [feature_line(feature) for feature in features if feature.group == group]
+        if members:
+            lines += ["", f"## {heading(group)}", *members]
     return "\n".join(lines).strip()
 
 
-def _table() -> dict[str, str | int]:
-    return {"features": feature_description(), "n_features": N_FEATURES}
+def _table(offered: FeatureSet = "khalil72") -> dict[str, str | int]:
+    return {"features": feature_description(offered), "n_features": len(FEATURE_SETS[offered])}
 
 
 @cache
@@ -80,7 +81,7 @@ def prompt_version() -> str:
     digest = hashlib.sha256()
     for name in _FILES:
         digest.update(f"{name}\0{_template(name).template}\0".encode())
-    digest.update(feature_description().encode())
+    digest.update(feature_description("extended").encode())
     return digest.hexdigest()[:16]
 
 
@@ -120,7 +121,7 @@ def assemble(
         _parent(number, parent, told) for number, parent in enumerate(request.parents, start=1)
     )
     hints = "\n".join(f"- {' '.join(hint.split())}" for hint in request.hints) or "- (none yet)"
-    table = _table()
+    table = _table(briefing.offered)
     if told is not None and told.features:
         table["features"] = measured_features(told)
     parts = [
@@ -131,7 +132,7 @@ def assemble(
         parts = _with_facts(parts, request, told)
     if request.operator not in REFLECTIONS:
         answer = "skeleton_template" if request.operator == "skeleton" else "template"
-        parts.append(_template(answer).substitute(_table()))
+        parts.append(_template(answer).substitute(table))
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)
 
 

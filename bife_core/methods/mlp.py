@@ -11,9 +11,10 @@ import numpy.typing as npt
 from numba import int64
 from pydantic import Field, FiniteFloat, model_validator
 
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.features import FEATURES, N_COLUMNS, N_FEATURES
 from bife_core.jit import jit_for
 from bife_core.methods.scorer import Scorer
+from bife_core.rules.types import full_rows
 from bife_core.scip.compiled.memory import float64_view
 from bife_core.values import Value
 
@@ -42,7 +43,8 @@ class MlpMethod(Scorer):
     Attributes
     ----------
     inputs : tuple of str
-        Names of the features it reads, in the order of the first layer's columns; by default all.
+        Names of the features it reads, in the order of the first layer's columns; by default those of
+        Khalil et al.
     mean, scale : (n_in,) float
         Shift and scale of each input; empty leaves the inputs as they are.
     layers : tuple of Layer
@@ -52,7 +54,7 @@ class MlpMethod(Scorer):
     """
 
     kind: Literal["mlp"] = "mlp"
-    inputs: tuple[str, ...] = tuple(feature.name for feature in FEATURES)
+    inputs: tuple[str, ...] = tuple(feature.name for feature in FEATURES[:N_FEATURES])
     mean: tuple[FiniteFloat, ...] = ()
     scale: tuple[FiniteFloat, ...] = ()
     layers: tuple[Layer, ...] = Field(min_length=1)
@@ -91,7 +93,7 @@ class MlpMethod(Scorer):
 
     def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Score candidates; see `Scorer`."""
-        matrix = np.ascontiguousarray(X, dtype=np.float64)
+        matrix = full_rows(X, self.features)
         scores = np.empty(len(matrix))
         self._native[1].ctypes(matrix.ctypes.data, len(matrix), scores.ctypes.data)
         return scores
@@ -121,13 +123,13 @@ class MlpMethod(Scorer):
 def _forward(where, matrix, rows, scores):  # type: ignore[no-untyped-def]
     """Score `rows` candidates of the matrix at an address with the network whose numbers lie at `where`."""
     numbers = float64_view(where, int64(float64_view(where, 1)[0]))
-    features = float64_view(matrix, rows * N_FEATURES)
+    features = float64_view(matrix, rows * N_COLUMNS)
     out = float64_view(scores, rows)
     n_layers, n_in = int64(numbers[1]), int64(numbers[3])
     values, following = np.empty(len(numbers)), np.empty(len(numbers))
     for row in range(rows):
         for i in range(n_in):
-            value = features[row * N_FEATURES + int64(numbers[4 + i])]
+            value = features[row * N_COLUMNS + int64(numbers[4 + i])]
             values[i] = (value - numbers[4 + n_in + i]) / numbers[4 + 2 * n_in + i]
         width, at = n_in, 4 + 3 * n_in
         for number in range(n_layers):

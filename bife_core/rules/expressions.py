@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from bife_core.features import N_FEATURES
+from bife_core.features import N_COLUMNS, N_FEATURES
 from bife_core.rules.language import BUILTINS, MAX_SEQUENCE, MAX_WRITTEN_OUT, RESERVED_PREFIX
 from bife_core.rules.nodes import as_float, call, callee_name, element, literal, name
 from bife_core.rules.parsing import count_nodes
@@ -26,6 +26,9 @@ FEATURES: Final = RESERVED_PREFIX + "features"
 """Name of the feature vector in every function of a scalar program."""
 
 VECTOR: Final = Features(range(N_FEATURES))
+"""The features as a whole. Those behind them are read one by one, by indices the text tells."""
+
+_ALL: Final = Features(range(N_COLUMNS))
 
 _MAX_INTEGERS: Final = 500
 _LARGEST: Final = 2**31
@@ -317,10 +320,12 @@ class Expressions(ABC):
         if isinstance(index, ast.Constant) and isinstance(index.value, float):
             raise forbidden(f"an index must be an integer, not {index.value!r}", node)
         place, length = self.constant(index), self.length(whole, node)
+        if whole == VECTOR and place is not None and 0 <= place < N_COLUMNS:
+            return self._feature(_ALL, index, place, node)
         if length == 0:
             raise no_number("an empty sequence has no elements", node)
         if place is not None and whole == VECTOR and not 0 <= place < length:
-            raise forbidden(f"feature index {place} is outside 0 to {N_FEATURES - 1}", node)
+            raise forbidden(f"feature index {place} is outside 0 to {N_COLUMNS - 1}", node)
         if place is not None and not -length <= place < length:
             raise forbidden(f"the index {place} is outside a sequence of {length}", node)
         if isinstance(whole, Features):
@@ -332,12 +337,14 @@ class Expressions(ABC):
             self.tally.reads([part.places[place]])
             return element(name(FEATURES, where), literal(part.places[place], where), where)
         known = self.integers(index)
-        if known is not None and all(0 <= value < len(part.places) for value in known):
-            self.tally.reads(part.places[value] for value in known)
+        told = _ALL if part == VECTOR else part
+        if known is not None and all(0 <= value < len(told.places) for value in known):
+            self.tally.reads(told.places[value] for value in known)
+            part = told
         else:
             self.tally.reads(None if part == VECTOR else part.places)
         vector: ast.expr = name(FEATURES, where)
-        if part != VECTOR:
+        if part != _ALL:
             first, last, step = part.places.start, part.places.stop, part.places.step
             ends = [None if end < 0 else literal(end, where) for end in (first, last)]
             vector = element(vector, ast.Slice(ends[0], ends[1], literal(step, where)), where)
@@ -352,7 +359,8 @@ class Expressions(ABC):
             ends.append(found)
         self.length(whole, where)
         if isinstance(whole, Features):
-            return Features(whole.places[slice(*ends)])
+            behind = whole == VECTOR and ends[0] is not None and ends[0] >= N_FEATURES
+            return Features((_ALL if behind else whole).places[slice(*ends)])
         return Sequence(whole.items[slice(*ends)])
 
     def _call(self, node: ast.Call) -> Value:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bife_core.errors import RuleError
-from bife_core.features import N_FEATURES
+from bife_core.features import FEATURES, N_COLUMNS, N_FEATURES, width_of
 
 if TYPE_CHECKING:
     from bife_core.rules.machine_code import MachineCode
@@ -57,6 +57,31 @@ class Complexity:
         return asdict(self)
 
 
+def full_rows(X: FloatArray, features: frozenset[int] | None) -> FloatArray:
+    """Return a matrix of features as machine code reads it, with as many columns as there are features.
+
+    Raises
+    ------
+    RuleError
+        If it lacks columns that are read.
+    """
+    matrix = np.asarray(X, dtype=np.float64)
+    width = matrix.shape[1] if matrix.ndim == 2 else 0
+    if width == N_COLUMNS:
+        return np.ascontiguousarray(matrix)
+    if width != N_FEATURES or width_of(features) > width:
+        needed = width_of(features)
+        beyond = (
+            "" if features is None or needed == N_FEATURES else f" (it reads {FEATURES[max(features)].name})"
+        )
+        raise RuleError(
+            f"A rule scores a matrix of n x {needed} features{beyond}, not one of shape {np.shape(X)}."
+        )
+    full = np.zeros((len(matrix), N_COLUMNS))
+    full[:, :width] = matrix
+    return full
+
+
 class CompiledRule:
     """A branching rule as machine code; `bife_core.rules.compile_rule` makes one.
 
@@ -72,10 +97,10 @@ class CompiledRule:
     sha : str
         Hash of the normalised syntax tree: equal for sources that differ in names, comments or layout only.
     features : frozenset of int or None
-        Columns the rule reads, or None when some index is computed and all are needed.
+        Columns the rule reads, or None when some index is computed and the first `N_FEATURES` are all needed.
     address : int
         Of the C function ``int64_t score(const double *X, int64_t n, double *out)``. `X` is row-major,
-        n x `N_FEATURES`; the function returns 0, or 1 if the rule raised (`out` is then incomplete). It stays valid for
+        n x `N_COLUMNS`; the function returns 0, or 1 if the rule raised (`out` is then incomplete). It stays valid for
         the life of the process and takes no Python lock.
     """
 
@@ -97,8 +122,9 @@ class CompiledRule:
 
         Parameters
         ----------
-        X : (n, N_FEATURES) float64
-            One row per candidate, in the order of `bife_core.features.FEATURES`. It is not changed.
+        X : (n, N_FEATURES) or (n, N_COLUMNS) float64
+            One row per candidate, in the order of `bife_core.features.FEATURES`. It is not changed. A rule that reads
+            a feature beyond the first `N_FEATURES` needs all columns.
 
         Returns
         -------
@@ -110,11 +136,7 @@ class CompiledRule:
         RuleError
             If the shape is wrong or the rule raised on a candidate.
         """
-        matrix = np.ascontiguousarray(X, dtype=np.float64)
-        if matrix.ndim != 2 or matrix.shape[1] != N_FEATURES:
-            raise RuleError(
-                f"A rule scores a matrix of n x {N_FEATURES} features, not one of shape {np.shape(X)}."
-            )
+        matrix = full_rows(X, self.features)
         scores = np.empty(len(matrix))
         if self._code.run(matrix, scores):
             return scores

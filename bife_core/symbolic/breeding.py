@@ -60,10 +60,10 @@ def breed(
     for founder in founders:
         enter(founder.root)
     for _ in range(round(_STRANGERS * population)):
-        enter(sample_rule(rng))
+        enter(sample_rule(rng, fitter.columns.offered))
     alive = best()
     for born in range(1, fit.children + 1):
-        child = _child(alive, rng)
+        child = _child(alive, rng, fitter.columns.offered)
         if child is not None:
             enter(child)
         if born % population == 0:
@@ -71,17 +71,17 @@ def breed(
     return best()
 
 
-def _child(alive: list[Fitted], rng: np.random.Generator) -> Node | None:
+def _child(alive: list[Fitted], rng: np.random.Generator, offered: range) -> Node | None:
     # The better of two drawn has the child.
     mother, father = (alive[int(rng.integers(len(alive), size=2).min())].root for _ in range(2))
     try:
         match pick(rng, ("vary", "recombine", "tune")):
             case "vary":
-                return vary(rng, mother).root
+                return vary(rng, mother, offered).root
             case "recombine":
-                return recombine(rng, (mother, father)).root
+                return recombine(rng, (mother, father), offered).root
             case _:
-                return tune(rng, mother).root
+                return tune(rng, mother, offered).root
     except CancelledError:
         return None
 

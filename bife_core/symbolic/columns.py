@@ -31,6 +31,8 @@ class Columns:
         First row of each decision, and how many candidates it has.
     best : (n_rows,) bool
         Which candidates the expert scores best.
+    offered : range
+        Features that were recorded.
     """
 
     def __init__(self, decisions: Decisions) -> None:
@@ -38,6 +40,7 @@ class Columns:
         self.sizes = np.diff(decisions.offsets)
         self.best = decisions.best
         self._features = decisions.columns
+        self.offered = range(len(decisions.columns))
         self._values: OrderedDict[Node, Floats] = OrderedDict()
 
     def value(self, node: Node) -> Floats:

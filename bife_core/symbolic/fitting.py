@@ -9,7 +9,6 @@ from typing import Final
 
 import numpy as np
 
-from bife_core.features import FEATURES
 from bife_core.generators.offline.expression import (
     CancelledError,
     Leaf,
@@ -90,7 +89,7 @@ class Fitter:
         return self._path[:terms]
 
     def _selected(self, terms: int) -> list[Fitted]:
-        offered = [part for feature in range(len(FEATURES)) for part in self._shapes(feature)]
+        offered = [part for feature in self.columns.offered for part in self._shapes(feature)]
         known, spreads = self._known(offered)
         known, offered = (
             known[spreads > 0.0],

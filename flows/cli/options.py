@@ -86,9 +86,10 @@ OPTIONS: Final = {
     "features": _option(
         _Text,
         _HOW,
-        "Who extracts the features of recorded decisions; ecole needs the optional package.",
-        "bife",
-        metavar="bife|ecole",
+        "Features that decisions are recorded with and rules are written with: the 72 of Khalil et al., extended by "
+        "what SCIP knows beyond them, or the 72 as the optional package Ecole extracts them.",
+        "khalil72",
+        metavar="khalil72|extended|ecole",
     ),
     "search": _option(
         _Text,

@@ -57,7 +57,7 @@ def show(
     ] = False,
 ) -> None:
     """Show a rule: source, features it reads, size, origin and hash."""
-    from bife_core.features import FEATURES
+    from bife_core.features import FEATURES, N_FEATURES
     from bife_core.rules import REFERENCE_RULES, complexity, load_rule
 
     rule = load_rule(reference)
@@ -79,7 +79,7 @@ def show(
     if rule.features is None:
         show_facts(
             console,
-            [*facts, ("reads", f"features at computed positions: all {len(FEATURES)} are extracted")],
+            [*facts, ("reads", f"features at computed positions: all {N_FEATURES} are extracted")],
         )
         return
     show_facts(console, facts)

@@ -19,10 +19,11 @@ from prefect import task
 from bife_core.config import InstancesConfig
 from bife_core.evaluation.metrics import METRICS
 from bife_core.evaluation.verdict import p_text
-from bife_core.features import N_FEATURES
+from bife_core.features import width_of
 from bife_core.methods.base import Method
 from bife_core.methods.loading import method_of
 from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import Scorer
 from bife_core.rules import complexity
 from bife_core.scip.solving import versions
 from tasks.policy import TRIED_AGAIN
@@ -185,10 +186,11 @@ def _beside(evidence: Evidence) -> str:
 def _create(client: MlflowClient, name: str, method: Method, evidence: Evidence, tags: dict[str, str]) -> str:
     """Make a version that holds a method, and return its number."""
     if not client.search_registered_models(f"name = '{name}'"):
-        about = f"Branching rules for {evidence.benchmark}: {N_FEATURES} features in, one score out."
+        about = f"Branching rules for {evidence.benchmark}: features in, one score out."
         with store.made_by_another():
             client.create_registered_model(name, description=about)
     number = np.dtype(np.float64)
+    width = width_of(method.features if isinstance(method, Scorer) else None)
     own = versions()["bife"]
     with TemporaryDirectory() as directory:
         path = Path(directory) / method.file_name
@@ -200,10 +202,10 @@ def _create(client: MlflowClient, name: str, method: Method, evidence: Evidence,
                 artifacts={"rule": str(path)},
                 model_config={"sha": evidence.sha},
                 signature=ModelSignature(
-                    inputs=Schema([TensorSpec(number, (-1, N_FEATURES))]),
+                    inputs=Schema([TensorSpec(number, (-1, width))]),
                     outputs=Schema([TensorSpec(number, (-1,))]),
                 ),
-                input_example=np.random.default_rng(0).uniform(0.0, 1.0, size=(3, N_FEATURES)),
+                input_example=np.random.default_rng(0).uniform(0.0, 1.0, size=(3, width)),
                 pip_requirements=[
                     "bife" if own == "source" else f"bife=={own}",
                     f"mlflow=={mlflow.__version__}",

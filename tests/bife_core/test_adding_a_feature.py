@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bife_core.features import N_FEATURES
+from bife_core.features import N_COLUMNS
 
 ROOT = Path(__file__).parents[2]
 NAME = "pseudocost_min"
@@ -23,19 +23,19 @@ from pathlib import Path
 import numpy as np, pyscipopt
 from bife_core import FEATURES, FeatureExtractor, compile_rule
 from bife_core.decisions.recorded import Decisions, concatenate
-from bife_core.features import N_FEATURES, feature_index
+from bife_core.features import N_COLUMNS, feature_index
 from bife_core.generators.offline.priors import feature_of
-from bife_core.generators.prompting import feature_description, prompt_templates
+from bife_core.generators.prompting import feature_description
 from bife_core.scip.reading import read_model
 
-new = N_FEATURES - 1
+new = N_COLUMNS - 1
 drawn = np.random.default_rng(0)
-concatenate([]).save(Path("decisions.parquet"))
+concatenate([], "extended").save(Path("decisions.parquet"))
 rule = "def candidate_variable_score(f):\\n    return f[{}]\\n"
 
 class Look(pyscipopt.Branchrule):
     def branchexeclp(self, allowaddcons):
-        full, part = FeatureExtractor(self.model), FeatureExtractor(self.model, frozenset({new}))
+        full, part = (FeatureExtractor(self.model, frozenset(f)) for f in (range(N_COLUMNS), [new]))
         self.full, self.part = full.extract()[1], part.extract()[1]
         self.model.interruptSolve()
         return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
@@ -46,9 +46,8 @@ model.optimize()
 up, down = (look.full[:, feature_index(f"pseudocost_{way}")] for way in ("up", "down"))
 print(json.dumps({
     "name": FEATURES[new].name,
-    "prompt": [line for line in feature_description().splitlines() if f"[{new}]" in line],
-    "length": f"array of length {N_FEATURES}" in prompt_templates()["i1"],
-    "grammar": any(feature_of(drawn, "gain") == new for _ in range(2000)),
+    "prompt": [line for line in feature_description("extended").splitlines() if f"[{new}]" in line],
+    "grammar": any(feature_of(drawn, "gain", offered=range(N_COLUMNS)) == new for _ in range(2000)),
     "columns": Decisions.load("decisions.parquet").columns.shape[0],
     "known": getattr(compile_rule(rule.format(new)), "features", frozenset()) == {new},
     "beyond": str(getattr(compile_rule(rule.format(new + 1)), "reason", None)),
@@ -91,7 +90,7 @@ def test_a_feature_is_added_in_one_file_and_everyone_sees_it(tmp_path: Path, gol
     )
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout.splitlines()[-1])
-    assert seen["prompt"] == [f"- variable_features[{N_FEATURES}] {NAME}: smaller of the two estimated gains"]
-    assert f"outside 0 to {N_FEATURES}" in seen["beyond"]
-    assert (seen["name"], seen["columns"], seen["extracted"]) == (NAME, N_FEATURES + 1, N_FEATURES + 1)
+    assert seen["prompt"] == [f"- variable_features[{N_COLUMNS}] {NAME}: smaller of the two estimated gains"]
+    assert f"outside 0 to {N_COLUMNS}" in seen["beyond"]
+    assert (seen["name"], seen["columns"], seen["extracted"]) == (NAME, N_COLUMNS + 1, N_COLUMNS + 1)
     assert {name for name, found in seen.items() if found is False} == set()

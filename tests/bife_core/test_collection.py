@@ -12,10 +12,15 @@ from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.expert import record_decisions
-from bife_core.decisions.recorded import Decisions
+from bife_core.decisions.recorded import Decisions, recorded_features
 from bife_core.errors import DecisionsError, RuleError
+from bife_core.features import N_COLUMNS, N_FEATURES
+from bife_core.fidelity.scoring import scores_of
+from bife_core.rules import CompiledRule, compile_rule
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveSettings
+from bife_core.symbolic.columns import Columns
+from bife_core.symbolic.fitting import Fitter
 from tests.support import awkward
 
 CONFIG = CollectionConfig(decisions=7, decisions_per_instance=3, time_limit_s=60)
@@ -101,6 +106,31 @@ def test_decisions_can_be_recorded_where_a_rule_branches(
     rule.write_text("def candidate_variable_score(f): return open('x')\n")
     with pytest.raises(RuleError, match="open"):
         collect_decisions(auctions, under, tmp_path, pool)
+
+
+def test_extended_features_are_recorded_and_fitted_where_they_are_asked_for(
+    auctions: Benchmark, pool: WorkerPool, tmp_path: Path
+) -> None:
+    config = CollectionConfig(decisions=10, decisions_per_instance=5, time_limit_s=60)
+    paths = {
+        features: collect_decisions(
+            auctions, config.model_copy(update={"features": features}), tmp_path, pool
+        ).path
+        for features in ("khalil72", "extended")
+    }
+    plain, extended = (Decisions.load(path) for path in paths.values())
+    assert (plain.features, extended.features) == ("khalil72", "extended")
+    assert [recorded_features(path) for path in paths.values()] == ["khalil72", "extended"]
+    np.testing.assert_array_equal(plain.scores, extended.scores)
+    np.testing.assert_array_equal(plain.columns, extended.columns[:N_FEATURES])
+
+    rule = compile_rule("def candidate_variable_score(f): return f[106] + f[107]\n")
+    assert isinstance(rule, CompiledRule)
+    np.testing.assert_array_equal(scores_of(rule, extended), extended.columns[106] + extended.columns[107])
+    with pytest.raises(RuleError, match=r"slack_of_max, which .* without; .*features=extended"):
+        scores_of(rule, plain)
+    known = {Fitter(Columns(decisions)).columns.offered for decisions in (plain, extended)}
+    assert known == {range(N_FEATURES), range(N_COLUMNS)}
 
 
 def test_a_quota_stops_the_solve(tiny_auctions: list[Instance]) -> None:

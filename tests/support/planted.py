@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bife_core.decisions.recorded import Decisions
-from bife_core.features import FEATURES, GROUPS, N_FEATURES
+from bife_core.features import FEATURES, GROUPS, N_FEATURES, groups_of
 from bife_core.generators.offline.expression import Node
 from bife_core.symbolic.columns import Columns
 
@@ -19,11 +19,11 @@ def planted(
     """
     rng = np.random.default_rng(seed)
     rows = count * candidates
-    scales = {group.name: rng.normal(0.0, 2.0) for group in GROUPS}
-    scale = np.array([[scales[feature.group.name]] for feature in FEATURES])
+    scales = {group.name: rng.normal(0.0, 2.0) for group in GROUPS if group in groups_of(None)}
+    scale = np.array([[scales[feature.group.name]] for feature in FEATURES[:N_FEATURES]])
     columns = np.exp(rng.normal(0.0, 1.0, (N_FEATURES, rows)) + scale)
     columns[rng.random((N_FEATURES, rows)) < 0.1] = 0.0
-    for feature in FEATURES:
+    for feature in FEATURES[:N_FEATURES]:
         if feature.low == -1.0:
             columns[feature.index] = rng.uniform(-1.0, 1.0, rows)
         elif feature.low < 0.0:

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from bife_core.errors import RuleError
+from bife_core.features import FEATURE_SETS
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft
 from bife_core.generators.briefing import Briefing
@@ -72,7 +73,7 @@ class OfflineGenerator:
             source = tune_source(rng, request.parents[0].written)
             if source is not None:
                 return self._draft(request, source=source, thought="The parent with other numbers.")
-        proposal = self._propose(rng, request)
+        proposal = self._propose(rng, request, FEATURE_SETS[briefing.offered])
         if request.operator == "skeleton":
             written = parse_skeleton(write_skeleton(proposal.root))
             return self._draft(
@@ -83,40 +84,43 @@ class OfflineGenerator:
     def _draft(self, request: WrittenRequest, **written: str) -> Draft:
         return Draft(key=request.id, generator=self.name, model=self.model, **written)
 
-    def _propose(self, rng: np.random.Generator, request: WrittenRequest) -> Proposal:
+    def _propose(self, rng: np.random.Generator, request: WrittenRequest, offered: range) -> Proposal:
         if request.operator == "reflective_crossover" and len(request.parents) == 2:
-            worse, better = (_tree(rng, parent.written) for parent in request.parents)
-            return guided.cross(rng, worse, better, read_hints(request.hints))
-        parents = tuple(dict.fromkeys(_tree(rng, parent.written) for parent in request.parents))
+            worse, better = (_tree(rng, parent.written, offered) for parent in request.parents)
+            return guided.cross(rng, worse, better, read_hints(request.hints), offered)
+        parents = tuple(dict.fromkeys(_tree(rng, parent.written, offered) for parent in request.parents))
         if request.operator == "i1" or not parents:
-            return self._initial(rng)
+            return self._initial(rng, offered)
         match request.operator:
             case "e1":
-                return operators.explore(rng, parents)
+                return operators.explore(rng, parents, offered)
             case "e2":
-                return operators.recombine(rng, parents)
+                return operators.recombine(rng, parents, offered)
             case "m1":
-                return operators.vary(rng, parents[0])
+                return operators.vary(rng, parents[0], offered)
             case "improve_seed":
-                return operators.recombine(rng, (parents[0], operators.initialise(rng).root))
+                return operators.recombine(
+                    rng, (parents[0], operators.initialise(rng, offered).root), offered
+                )
             case "elitist_mutation":
-                return guided.mutate(rng, parents[0], read_hints(request.hints))
+                return guided.mutate(rng, parents[0], read_hints(request.hints), offered)
             case "skeleton" if len(parents) > 1 and rng.random() < _INSPIRED_SHARE:
-                return operators.recombine(rng, parents[:2])
+                return operators.recombine(rng, parents[:2], offered)
             case "skeleton":
-                return operators.vary(rng, parents[0])
+                return operators.vary(rng, parents[0], offered)
             case _:
-                return operators.tune(rng, parents[0])
+                return operators.tune(rng, parents[0], offered)
 
-    def _initial(self, rng: np.random.Generator) -> Proposal:
+    def _initial(self, rng: np.random.Generator, offered: range) -> Proposal:
         if not self._references or rng.random() >= _REFERENCE_SHARE:
-            return operators.initialise(rng)
+            return operators.initialise(rng, offered)
         names = rng.permutation(sorted(self._references))[: pick(rng, _JOINED)]
-        drawn = {str(name): _tree(rng, self._references[name]) for name in names}
+        drawn = {str(name): _tree(rng, self._references[name], offered) for name in names}
         if len(drawn) == 1:
-            tuned = operators.tune(rng, *drawn.values())
+            (only,) = drawn.values()
+            tuned = operators.tune(rng, only, offered)
             return Proposal(tuned.root, f"After the reference rule {', '.join(drawn)}, with other numbers")
-        joined = operators.recombine(rng, tuple(drawn.values()))
+        joined = operators.recombine(rng, tuple(drawn.values()), offered)
         return Proposal(joined.root, f"Parts of the reference rules {', '.join(drawn)} joined")
 
 
@@ -128,9 +132,9 @@ def configured(config: GeneratorConfig, account: Account) -> OfflineGenerator:
     )
 
 
-def _tree(rng: np.random.Generator, source: str) -> Node:
+def _tree(rng: np.random.Generator, source: str, offered: range) -> Node:
     """Return the tree of a source, else a tree over its features, else a fresh one."""
     with suppress(RuleError):
         source = parse_skeleton(source).bound() if BOUNDS_NAME in source else source
     tree = read(source) or rule_from_features(rng, features_read(source))
-    return tree if tree is not None else sample_rule(rng)
+    return tree if tree is not None else sample_rule(rng, offered)

@@ -34,7 +34,7 @@ from bife_core.generators.offline.expression import (
     with_numbers,
 )
 from bife_core.generators.offline.priors import (
-    ROLES,
+    PLAIN,
     Component,
     as_component,
     as_factor,
@@ -44,6 +44,7 @@ from bife_core.generators.offline.priors import (
     paired,
     part_of,
     pick,
+    roles_of,
     sample_rule,
 )
 from bife_core.generators.offline.writer import describe
@@ -70,14 +71,14 @@ class Proposal:
         return f"{self.origin}: {describe(self.root)}."
 
 
-def initialise(rng: np.random.Generator) -> Proposal:
+def initialise(rng: np.random.Generator, offered: range = PLAIN) -> Proposal:
     """Operator i1: a rule from the prior."""
-    return Proposal(sample_rule(rng), "Drawn from the grammar")
+    return Proposal(sample_rule(rng, offered), "Drawn from the grammar")
 
 
-def explore(rng: np.random.Generator, parents: tuple[Node, ...]) -> Proposal:
+def explore(rng: np.random.Generator, parents: tuple[Node, ...], offered: range = PLAIN) -> Proposal:
     """Operator e1: of several fresh rules the one least like all parents in features and in form."""
-    drawn = [sample_rule(rng) for _ in range(_FRESH)]
+    drawn = [sample_rule(rng, offered) for _ in range(_FRESH)]
     chosen = max(drawn, key=lambda rule: min(distance(rule, parent) for parent in parents))
     return Proposal(chosen, "Drawn to be unlike the parents")
 
@@ -91,7 +92,7 @@ def distance(one: Node, other: Node) -> float:
     return sum(1.0 - len(a & b) / len(a | b) for a, b in (features, kinds))
 
 
-def recombine(rng: np.random.Generator, parents: tuple[Node, ...]) -> Proposal:
+def recombine(rng: np.random.Generator, parents: tuple[Node, ...], offered: range = PLAIN) -> Proposal:
     """Operator e2: keeps what the parents share and takes the rest from one or the other.
 
     Components meet by role (gain, fractionality, activity, ...). A role that several parents fill is kept, in
@@ -120,7 +121,7 @@ def recombine(rng: np.random.Generator, parents: tuple[Node, ...]) -> Proposal:
                 child = settled(joined(join, *chosen))
                 if child not in parents:
                     return Proposal(child, "Parts of the parents joined")
-    changed = vary(rng, parents[0])
+    changed = vary(rng, parents[0], offered)
     return Proposal(
         changed.root, "The parents share all parts; " + changed.origin[0].lower() + changed.origin[1:]
     )
@@ -165,27 +166,27 @@ def _bare(node: Node, kinds: tuple[Kind, ...] = _SHAPES) -> Node:
     return node.parts[0] if isinstance(node, Operation) and node.kind in kinds else node
 
 
-def vary(rng: np.random.Generator, parent: Node) -> Proposal:
+def vary(rng: np.random.Generator, parent: Node, offered: range = PLAIN) -> Proposal:
     """Operator m1: one change of form, drawn from those that apply."""
     moves = (_add, _drop, _exchange_feature, _exchange_pair, _reshape, _turn_over)
     for _ in range(_TRIES):
         with suppress(CancelledError):
-            changed = pick(rng, moves)(rng, parent)
+            changed = pick(rng, moves)(rng, parent, offered)
             if changed is not None and skeleton(changed.root) != skeleton(parent):
                 return changed
-    return Proposal(sample_rule(rng), "Drawn afresh, as the parent cannot be varied")
+    return Proposal(sample_rule(rng, offered), "Drawn afresh, as the parent cannot be varied")
 
 
-def _add(rng: np.random.Generator, root: Node) -> Proposal | None:
+def _add(rng: np.random.Generator, root: Node, offered: range) -> Proposal | None:
     if len(components(root)) >= MOST_COMPONENTS:
         return None
-    part = part_of(rng, pick(rng, ROLES), frozenset(leaves(root)))
+    part = part_of(rng, pick(rng, roles_of(offered)), frozenset(leaves(root)), offered)
     join = join_of(root)
     new = joined(join, (root, 1.0), as_component(rng, join, part))
     return Proposal(settled(new), f"The parent with {describe(part)} added")
 
 
-def _drop(rng: np.random.Generator, root: Node) -> Proposal | None:
+def _drop(rng: np.random.Generator, root: Node, offered: range) -> Proposal | None:
     parts = components(root)
     if len(parts) < 2:
         return None
@@ -194,16 +195,16 @@ def _drop(rng: np.random.Generator, root: Node) -> Proposal | None:
     return Proposal(settled(joined(join_of(root), *kept)), f"The parent without {describe(parts[lost][0])}")
 
 
-def _exchange_feature(rng: np.random.Generator, root: Node) -> Proposal | None:
+def _exchange_feature(rng: np.random.Generator, root: Node, offered: range) -> Proposal | None:
     old = pick(rng, leaves(root))
-    new = feature_of(rng, role_of_feature(old), frozenset(leaves(root)))
+    new = feature_of(rng, role_of_feature(old), frozenset(leaves(root)), offered)
     if new in leaves(root):
         return None
     origin = f"The parent with {describe(Leaf(new))} in place of {describe(Leaf(old))}"
     return Proposal(settled(replaced(root, Leaf(old), Leaf(new))), origin)
 
 
-def _exchange_pair(rng: np.random.Generator, root: Node) -> Proposal | None:
+def _exchange_pair(rng: np.random.Generator, root: Node, offered: range) -> Proposal | None:
     """Join two features otherwise, or join a feature with another of its role."""
     pairs = [part for part in walk(root) if isinstance(part, Operation) and part.kind in (*PAIRS, "blend")]
     old: Node
@@ -212,7 +213,7 @@ def _exchange_pair(rng: np.random.Generator, root: Node) -> Proposal | None:
         new = paired(rng, *old.parts)
     else:
         old = Leaf(pick(rng, leaves(root)))
-        second = feature_of(rng, role_of_feature(old.feature), frozenset(leaves(root)))
+        second = feature_of(rng, role_of_feature(old.feature), frozenset(leaves(root)), offered)
         if second in leaves(root):
             return None
         new = paired(rng, old, Leaf(second))
@@ -222,7 +223,7 @@ def _exchange_pair(rng: np.random.Generator, root: Node) -> Proposal | None:
     return Proposal(settled(replaced(root, old, new)), origin)
 
 
-def _reshape(rng: np.random.Generator, root: Node) -> Proposal | None:
+def _reshape(rng: np.random.Generator, root: Node, offered: range) -> Proposal | None:
     parts, join = list(components(root)), join_of(root)
     at = int(rng.integers(len(parts)))
     node, number = parts[at]
@@ -241,7 +242,7 @@ def _reshape(rng: np.random.Generator, root: Node) -> Proposal | None:
     return Proposal(settled(joined(join, *parts)), f"The parent with {describe(new)} for {describe(node)}")
 
 
-def _turn_over(rng: np.random.Generator, root: Node) -> Proposal | None:
+def _turn_over(rng: np.random.Generator, root: Node, offered: range) -> Proposal | None:
     """Make a sum of a product or a product of a sum."""
     if join_of(root) == "sum":
         factors = components_for(rng, root, "product")
@@ -252,7 +253,7 @@ def _turn_over(rng: np.random.Generator, root: Node) -> Proposal | None:
     return None
 
 
-def tune(rng: np.random.Generator, parent: Node) -> Proposal:
+def tune(rng: np.random.Generator, parent: Node, offered: range = PLAIN) -> Proposal:
     """Operator m2: other numbers in the same form."""
     spread = float(rng.choice([0.12, 0.3, 0.6]))
     for _ in range(_TRIES):
@@ -263,4 +264,4 @@ def tune(rng: np.random.Generator, parent: Node) -> Proposal:
         child = settled(with_numbers(parent, change))
         if child != settled(parent):
             return Proposal(child, "The parent with other numbers")
-    return vary(rng, parent)  # a rule without numbers has none to change
+    return vary(rng, parent, offered)  # a rule without numbers has none to change

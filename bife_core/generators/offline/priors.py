@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from bife_core.features import FEATURES, Role
+from bife_core.features import FEATURE_SETS, FEATURES, Role
 from bife_core.generators.offline.expression import (
     PAIRS,
     SQUASHES,
@@ -28,7 +28,8 @@ T = TypeVar("T")
 Component = tuple[Node, float]
 """A part of a rule with its exponent (in a product) or weight (in a sum)."""
 
-ROLES: Final[tuple[Role, ...]] = tuple(dict.fromkeys(feature.group.role for feature in FEATURES))
+PLAIN: Final = FEATURE_SETS["khalil72"]
+"""What may be drawn where nothing else is offered."""
 
 _PARTS: Final = (2, 3, 4)
 """How many parts a fresh rule may have."""
@@ -47,17 +48,26 @@ def near(rng: np.random.Generator, value: float, spread: float = 0.25) -> float:
     return tidy(value * float(np.exp(rng.normal(0.0, spread))))
 
 
-def feature_of(rng: np.random.Generator, role: Role, without: frozenset[int] = frozenset()) -> int:
-    """Return a feature of `role`, one in `without` only if there is no other."""
-    indices = [feature.index for feature in FEATURES if role_of_feature(feature.index) == role]
+def roles_of(offered: range) -> tuple[Role, ...]:
+    """Return the roles that the offered features have."""
+    return tuple(dict.fromkeys(FEATURES[index].group.role for index in offered))
+
+
+def feature_of(
+    rng: np.random.Generator, role: Role, without: frozenset[int] = frozenset(), offered: range = PLAIN
+) -> int:
+    """Return an offered feature of `role`, one in `without` only if there is no other."""
+    indices = [index for index in offered if role_of_feature(index) == role]
     return pick(rng, [index for index in indices if index not in without] or indices)
 
 
-def part_of(rng: np.random.Generator, role: Role, without: frozenset[int] = frozenset()) -> Node:
+def part_of(
+    rng: np.random.Generator, role: Role, without: frozenset[int] = frozenset(), offered: range = PLAIN
+) -> Node:
     """Return an unshaped part of `role`: one feature, or two joined."""
-    first = feature_of(rng, role, without)
+    first = feature_of(rng, role, without, offered)
     if rng.random() < _PAIRED:
-        second = feature_of(rng, role, without | {first})
+        second = feature_of(rng, role, without | {first}, offered)
         return paired(rng, Leaf(first), Leaf(second))
     return Leaf(first)
 
@@ -88,11 +98,13 @@ def as_component(rng: np.random.Generator, join: Join, part: Node) -> Component:
     return as_term(rng, part) if join == "sum" else as_factor(rng, part)
 
 
-def sample_rule(rng: np.random.Generator) -> Node:
+def sample_rule(rng: np.random.Generator, offered: range = PLAIN) -> Node:
     """Return a rule from the prior: two to four parts of different roles, multiplied or added."""
-    roles = rng.permutation(len(ROLES))[: pick(rng, _PARTS)]
+    roles = roles_of(offered)
+    drawn = rng.permutation(len(roles))[: pick(rng, _PARTS)]
     join: Join = pick(rng, ("product", "sum"))
-    chosen = [as_component(rng, join, part_of(rng, ROLES[int(role)])) for role in roles]
+    parts = (part_of(rng, roles[int(role)], offered=offered) for role in drawn)
+    chosen = [as_component(rng, join, part) for part in parts]
     return settled(joined(join, *chosen))
 
 

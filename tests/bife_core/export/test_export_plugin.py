@@ -78,7 +78,7 @@ def test_every_feature_is_that_of_the_kernel(
         _, expected = extractor[0].extract()
         found = np.full((len(expected), N_FEATURES), np.nan)
         assert code.show_features(scip_address(model), found.ctypes.data) == len(expected)
-        for feature in FEATURES:
+        for feature in FEATURES[:N_FEATURES]:
             np.testing.assert_array_equal(
                 found[:, feature.index], expected[:, feature.index], err_msg=feature.name
             )

@@ -18,7 +18,7 @@ from bife_core.errors import RuleError
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.features import FEATURES, N_COLUMNS, N_FEATURES
 from bife_core.methods.base import METHODS, Method
 from bife_core.methods.loading import load_method, method_of
 from bife_core.methods.mlp import Layer, MlpMethod
@@ -42,7 +42,7 @@ def network(*widths: int, activation: str = "relu", inputs: int = N_FEATURES) ->
         {"weights": draw.normal(size=(after, before)).tolist(), "bias": draw.normal(size=after).tolist()}
         for before, after in shapes
     ]
-    names = [feature.name for feature in FEATURES][::-1][:inputs]
+    names = [feature.name for feature in FEATURES[:N_FEATURES]][::-1][:inputs]
     more = {"mean": draw.normal(size=inputs).tolist(), "scale": draw.uniform(1, 2, size=inputs).tolist()}
     data = {"name": "net", "inputs": names, "layers": layers, "activation": activation, **more}
     return MlpMethod.model_validate(data)
@@ -83,7 +83,7 @@ def in_numpy(method: MlpMethod, X: npt.NDArray[np.float64]) -> npt.NDArray[np.fl
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_a_network_scores_the_same_as_machine_code_and_in_numpy(method: MlpMethod, activation: str) -> None:
     method = method.model_copy(update={"activation": activation})
-    X = np.random.default_rng(0).normal(size=(9, N_FEATURES))
+    X = np.random.default_rng(0).normal(size=(9, N_COLUMNS))
     out = np.zeros(len(X))
     scorer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(
         method.address

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bife_core.errors import RuleError
-from bife_core.features import N_FEATURES
+from bife_core.features import N_COLUMNS, N_FEATURES
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.sandbox import WorkerPool
 
@@ -82,7 +82,7 @@ def test_the_c_function_reports_what_happened():
     prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
     rule = compile_rule(HEAD + "return f[int(f[0])] + f[1]")
     score = prototype(rule.address)
-    X, out = np.zeros((3, N_FEATURES)), np.full(3, -1.0)
+    X, out = np.zeros((3, N_COLUMNS)), np.full(3, -1.0)
     X[:, 1] = [1.0, 2.0, 3.0]
     assert score(X.ctypes.data, 3, out.ctypes.data) == 0
     assert out.tolist() == [1.0, 2.0, 3.0]

@@ -21,9 +21,10 @@ from bife_core.generators.offline.expression import (
 )
 from bife_core.generators.offline.operators import distance, explore, initialise, recombine, tune, vary
 from bife_core.generators.offline.priors import (
-    ROLES,
+    PLAIN,
     near,
     pick,
+    roles_of,
     rule_from_features,
     sample_rule,
 )
@@ -42,7 +43,7 @@ def test_the_prior_has_no_favourites() -> None:
     drawn = [leaves(sample_rule(rng(seed))) for seed in range(4000)]
     by_feature = Counter(feature for found in drawn for feature in found)
     assert set(by_feature) == set(range(N_FEATURES))
-    for name in ROLES:
+    for name in roles_of(PLAIN):
         alike = [count for feature, count in by_feature.items() if role_of_feature(feature) == name]
         assert max(alike) < 1.5 * min(alike) + 20
     by_role = Counter(name for found in drawn for name in {role_of_feature(feature) for feature in found})

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.features import FEATURES, N_COLUMNS, N_FEATURES
 from bife_core.generators.offline.expression import (
     Leaf,
     Node,
@@ -128,7 +128,7 @@ def test_simple_rules_of_others_are_read_too(lines: str, tree: Node) -> None:
         body("return f[18] - f[19]"),
         body("return min(f[20], 5.0)"),
         body("return f[i]"),
-        body(f"return f[{N_FEATURES}]"),
+        body(f"return f[{N_COLUMNS}]"),
         body("return f[18] ** f[19]"),
         body("return -1.0 * f[18]"),
         body("return f[18] / 0.0"),
@@ -190,7 +190,7 @@ def test_deep_nesting_is_no_obstacle_to_an_answer(depth: int) -> None:
 
 def test_features_of_any_rule_are_found_in_order() -> None:
     source = body(
-        "g = f; x = g[20] if f[18] > 0.5 else f[21]; y = other[3]; return x + f[71] + f[i] + f[20] + f[99]"
+        "g = f; x = g[20] if f[18] > 0.5 else f[21]; y = other[3]; return x + f[71] + f[i] + f[20] + f[999]"
     )
     assert features_read(source) == (20, 18, 21, 71)
     assert features_read("nonsense (") == ()
