@@ -1,15 +1,15 @@
 """Rules found by searches beside reference rules, SCIP's own and the free oracle, family by family.
 
-Each of `--searches` searches from nothing with the budget of the family's preset `quick` and the first of `--seeds`. What
-they find is then solved with side by side with RPB, the family's reference rule, `--rules` (names or files) and pscost, on
-`--instances` held-out instances with each of the `--seeds`, by the preset's size, limit and metric. With `--oracle` SCIP's
-full strong branching solves too: the *free oracle* is its CPU time less what it spends in branching, and no rule that
-imitates it can be expected to do better; a method's `share` is the part of the oracle's gain that it wins, in logarithms.
-An oracle needs many times the time of a rule.
+Each of `--searches` searches from nothing with the budget of the family's preset `quick` and the first of
+`--seeds`. What they find is then solved with side by side with RPB, the family's reference rule, `--rules` (names
+or files) and pscost, on `--instances` held-out instances with each of the `--seeds`, by the preset's size, limit
+and metric. With `--oracle` SCIP's full strong branching solves too: the *free oracle* is its CPU time less what it
+spends in branching, and no rule that imitates it can be expected to do better; a method's `share` is the part of
+the oracle's gain that it wins, in logarithms. An oracle needs many times the time of a rule.
 
-One JSON object a line: the cost of each search, then for each method {family, method, metric, ratio, ci_low, ci_high,
-p_adjusted, finding, wins, instances, seeds, proofs, share}. Everything is kept in `--store`, and the same command goes on
-where it was stopped.
+One JSON object a line: the cost of each search, then for each method {family, method, metric, ratio, ci_low,
+ci_high, p_adjusted, finding, wins, instances, seeds, proofs, share}. Everything is kept in `--store`, and the same
+command goes on where it was stopped.
 """
 
 from __future__ import annotations
