@@ -11,6 +11,7 @@ from typing import Annotated
 from prefect import flow
 from pydantic import Field
 
+from bife_core.benchmarks.likeness import likeness_of
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
@@ -123,6 +124,7 @@ def evaluation(
         source=methods[0].text,
         sha=methods[0].identity,
         test_digest=every[0].content,
+        models=likeness_of([one.path for one in every[0].instances]) if promoting else None,
         directory=evaluation_directory(evaluation_key(methods, every, settings, summary)),
         run=TrackedRun.of(EVALUATION, run_id),
         notes=notes,

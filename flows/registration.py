@@ -162,6 +162,7 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
         look=summary.look,
         evaluation_run=evaluated.run.run_id,
         test_digest=evaluated.test_digest,
+        models="" if evaluated.models is None else evaluated.models.model_dump_json(),
         **measured_beside,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from bife_core.benchmarks.likeness import Likeness
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
@@ -94,12 +95,15 @@ class EvaluationResult(Value):
         The rule that was compared.
     test_digest : str
         Hash of the held-out instances.
+    models : Likeness or None
+        What the held-out instances of the first setting have in common, of an evaluation that may promote.
     """
 
     summary: EvaluationSummary
     source: str
     sha: str
     test_digest: str
+    models: Likeness | None = None
     directory: Path
     run: TrackedRun
     notes: tuple[str, ...] = ()

@@ -56,6 +56,24 @@ def formulation(models: Sequence[Path]) -> tuple[str, ...]:
     )
 
 
+def shape(model: Model) -> dict[str, float]:
+    """Return what tells formulations apart: counts of variables and rows, and the shares of their types in percent.
+
+    Examples
+    --------
+    >>> model = Model()
+    >>> _ = model.addCons(model.addVar(vtype="B") + model.addVar(vtype="B") <= 1)
+    >>> shape(model)["% of constraints: set packing (sum of binaries <= 1)"]
+    100.0
+    """
+    kinds = Counter(_kind(variable) for variable in model.getVars())
+    rows, _, _ = _rows(model)
+    counts = {"variables": float(model.getNVars()), "constraints": float(model.getNConss())}
+    of_variables = {f"% of variables: {kind}": 100.0 * kinds[kind] / model.getNVars() for kind in kinds}
+    of_rows = {f"% of constraints: {name}": 100.0 * rows[name] / sum(rows.values()) for name in rows}
+    return counts | of_variables | of_rows
+
+
 def _kind(variable: Variable) -> str:
     if variable.vtype() == "INTEGER" and (variable.getLbOriginal(), variable.getUbOriginal()) == (0.0, 1.0):
         return "binary"

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from bife_core.methods.base import Method
     from bife_core.scip.solving import SolveResult, SolveSettings
 
+AUTO = "auto"
+"""Leaves the choice of a rule to the registry."""
+
 HAND_OVERS = {
     "no usable score": "undecided",
     "rule raised": "rule_errors",
@@ -34,10 +37,10 @@ def solve(
         typer.Option(
             metavar="REF",
             autocompletion=rule_references,
-            help="Who branches: a Python file, a reference rule (`bife rules list`), a JSON file of a scorer, or "
-            "models:/NAME@ALIAS.",
+            help="Who branches: a Python file, a reference rule (`bife rules list`), a JSON file of a scorer, "
+            "models:/NAME@ALIAS, or auto: the champion that was made for models like this one, if there is one.",
         ),
-    ],
+    ] = AUTO,
     versus: Annotated[
         str | None,
         typer.Option(
@@ -80,8 +83,14 @@ def solve(
 
     settings = solve_settings(time_limit, seed, solver, set_param or [], guard=guard)
     facts = screen(model)
-    first, other = load_method(rule), None if versus is None else load_method(versus)
     console = standard_output()
+    if rule == AUTO:
+        from tasks.registry.choosing import rule_for
+
+        choice = rule_for(model)
+        rule = choice.reference
+        say(console, f"{rule} branches. {choice.reason}")
+    first, other = load_method(rule), None if versus is None else load_method(versus)
     if isinstance(first, Scorer) and not first.address:
         say(console, f"note: {first.name} is not compiled: it is called from Python, which is slow.")
     if facts.n_integer == 0:

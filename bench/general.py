@@ -1,0 +1,139 @@
+"""One formula for many problems: fitted to decisions of several families at once, and to all but one of them.
+
+Each family gives `--fit` decisions to fit and `--held-out` ones, of other models, to judge by. A formula's *share* on a
+family is its agreement there over that of the formula fitted to the family alone; the one returned has the largest
+least share over the families it is fitted to: it is sought on decisions drawn anew round after round, more of them from
+the families on which the best so far does worst. One JSON object a line: for each family {family, own, own_formula};
+for each family left out {without, formula, held_out}, held_out being the share on that family, which the formula never
+saw; then {formula, source, shares} of the one fitted to all.
+
+Decisions are kept in `--store`, and the same command goes on where it was stopped. `--families` names families, which
+are taken at the sizes of `SIZES`.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from bench.options import benchmark_of, parse
+from bench.search_cost import home_of
+from bife_core.config import CollectionConfig
+from bife_core.decisions.collecting import collect_decisions
+from bife_core.decisions.recorded import Decisions, concatenate
+from bife_core.fidelity.low import low_fidelity
+from bife_core.generators.offline.expression import Node
+from bife_core.generators.offline.writer import describe, write
+from bife_core.rules import CompiledRule, compile_rule
+from bife_core.sandbox import WorkerPool
+from bife_core.search.types import Fit
+from bife_core.symbolic.columns import Columns
+from bife_core.symbolic.drafting import fit_rules
+from bife_core.symbolic.fitting import Fitter
+
+SIZES: Final = {"transmission_switching": "small", "network_verification": "tiny", "item_placement": "tiny"}
+"""Sizes whose full strong branching takes minutes, where that is not the test size."""
+
+_FIT: Final = Fit(terms=5, children=240)
+_ROUNDS: Final = 6
+_LEARNING_RATE: Final = 4.0
+"""Of the families' weights, per unit of share."""
+
+
+def main() -> None:
+    options = parse(
+        __doc__,
+        fit=150,
+        held_out=150,
+        decisions_per_instance=15,
+        expert_probability=0.3,
+        store=None,
+        workers=1,
+    )
+    rng = np.random.Generator(np.random.PCG64(options.seeds[0]))
+    with home_of(options.store) as home, WorkerPool(options.workers) as pool:
+        parts = {family: collected(family, options, home, pool) for family in options.families}
+    fitted = {family: pair[0] for family, pair in parts.items()}
+    held_out = {family: pair[1] for family, pair in parts.items()}
+    own = {family: fit_rules(Fitter(Columns(part)), _FIT, rng)[0].root for family, part in fitted.items()}
+    for family, root in own.items():
+        tell(family=family, own=round(agreement(root, held_out[family]), 3), own_formula=describe(root))
+    limit = {family: agreement(root, fitted[family]) for family, root in own.items()}
+    known = {family: agreement(root, held_out[family]) for family, root in own.items()}
+    for family in options.families if len(options.families) > 2 else ():
+        others = {other: part for other, part in fitted.items() if other != family}
+        root = general(others, limit, rng)
+        tell(without=family, formula=describe(root), held_out=shares(root, held_out, known)[family])
+    root = general(fitted, limit, rng)
+    tell(formula=describe(root), source=write(root), shares=shares(root, held_out, known))
+
+
+def collected(family: str, options: Any, home: Path, pool: WorkerPool) -> tuple[Decisions, Decisions]:
+    """Return decisions of a family to fit and to judge by."""
+    sized = Namespace(**vars(options) | {"size": SIZES.get(family, "test")})
+    collection = CollectionConfig(
+        decisions=options.fit + options.held_out,
+        decisions_per_instance=options.decisions_per_instance,
+        expert_probability=options.expert_probability,
+    )
+    found = collect_decisions(benchmark_of(family, sized), collection, home / "decisions" / family, pool)
+    decisions = Decisions.load(found.path)
+    names = decisions.instance
+    count = next(at for at in range(options.fit, len(names)) if names[at] != names[at - 1])
+    return decisions.take(count), decisions.without(count)
+
+
+def general(parts: Mapping[str, Decisions], limit: Mapping[str, float], rng: np.random.Generator) -> Node:
+    """Return the formula whose least share over the families is largest.
+
+    Parameters
+    ----------
+    limit : mapping of str to float
+        What counts as a share of 1: agreement of a family's own formula.
+    """
+    families = list(parts)
+    weights = np.full(len(families), 1.0 / len(families))
+    pieces = {family: [part.without(k).take(1) for k in range(len(part))] for family, part in parts.items()}
+    known: dict[Node, float] = {}
+    for _ in range(_ROUNDS):
+        drawn = [
+            pieces[family][int(k)]
+            for family, weight in zip(families, weights, strict=True)
+            for k in rng.integers(len(pieces[family]), size=round(weight * 150 * len(families)))
+        ]
+        fitter = Fitter(Columns(concatenate(drawn)))
+        for root in {
+            fitted.root for fitted in [*fitter.select(_FIT.terms), *fit_rules(fitter, _FIT, rng)[:6]]
+        }:
+            known[root] = min(shares(root, parts, limit).values())
+        best = max(known, key=lambda root: known[root])
+        found = shares(best, parts, limit)
+        weights *= np.exp(-_LEARNING_RATE * np.array([found[family] for family in families]))
+        weights /= weights.sum()
+    return best
+
+
+def shares(root: Node, parts: Mapping[str, Decisions], limit: Mapping[str, float]) -> dict[str, float]:
+    """Return agreement over that of the families' own formulas."""
+    return {family: round(agreement(root, part) / limit[family], 3) for family, part in parts.items()}
+
+
+def agreement(root: Node, decisions: Decisions) -> float:
+    """Return F_LF of a formula."""
+    rule = compile_rule(write(root))
+    assert isinstance(rule, CompiledRule)
+    return low_fidelity(rule, decisions)
+
+
+def tell(**row: Any) -> None:
+    """Print one line of the result."""
+    print(json.dumps(row), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Rules found by searches beside reference rules, SCIP's own and the free oracle, family by family.
+
+Each of `--searches` searches from nothing with the budget of the family's preset `quick` and the first of
+`--seeds`. What they find is then solved with side by side with RPB, the family's reference rule, `--rules` (names
+or files) and pscost, on `--instances` held-out instances with each of the `--seeds`, by the preset's size, limit
+and metric. With `--oracle` SCIP's full strong branching solves too: the *free oracle* is its CPU time less what it
+spends in branching, and no rule that imitates it can be expected to do better; a method's `share` is the part of
+the oracle's gain that it wins, in logarithms. An oracle needs many times the time of a rule.
+
+One JSON object a line: the cost of each search, then for each method {family, method, metric, ratio, ci_low,
+ci_high, p_adjusted, finding, wins, instances, seeds, proofs, share}. Everything is kept in `--store`, and the same
+command goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.options import parse
+from bench.search_cost import home_of, searched_once, tell
+from bife_core.benchmarks.opening import open_benchmark
+from bife_core.config import PipelineConfig
+from bife_core.evaluation.measuring import Setting
+from bife_core.evaluation.summary import EvaluationSummary, evaluate
+from bife_core.methods.base import Method
+from bife_core.methods.loading import load_method
+from bife_core.presets import preset, with_overrides
+from bife_core.rules import BENCHMARK_RULES
+from bife_core.sandbox import WorkerPool
+from bife_core.scip.builtin import RPB
+from bife_core.solves import SolveStore
+from bife_core.stats import ratio_interval
+
+ORACLE = "vanillafullstrong"
+
+
+def main() -> None:
+    options = parse(
+        __doc__,
+        instances=12,
+        searches=["symbolic", "bife", "random"],
+        rules=[],
+        samples=0,
+        time_limit=0.0,
+        oracle=False,
+        store=None,
+        workers=1,
+    )
+    with home_of(options.store) as home:
+        os.environ["BIFE_HOME"] = str(home)  # before anything imports `tasks`, which reads it
+        os.environ.pop("MLFLOW_TRACKING_URI", None)
+        for family in options.families:
+            config = configured(family, options)
+            found: list[Method] = []
+            for search in options.searches:
+                searching = with_overrides(config, {"search.method": search})
+                row = searched_once(home, searching)
+                tell(family, {"search": search} | row)
+                if row["rule"] is not None:
+                    found.append(load_method(row["rule"]).model_copy(update={"name": f"by {search}"}))
+            names = [*options.rules, *filter(None, [BENCHMARK_RULES.get(family)]), "pscost"]
+            names += [ORACLE] if options.oracle else []
+            known = {method.identity: method for method in [*found, *map(load_method, names)]}
+            for row in compared(list(known.values()), config, home):
+                tell(family, row)
+
+
+def configured(family: str, options: Any) -> PipelineConfig:
+    """Return the settings of a family's searches and of the comparison."""
+    limit = {"evaluation.time_limit_s": options.time_limit} if options.time_limit else {}
+    samples = {"search.samples": options.samples} if options.samples else {}
+    return with_overrides(
+        preset("quick", family),
+        {
+            "instances.benchmark": family,
+            "search.seed": options.seeds[0],
+            "evaluation.instances": options.instances,
+            "evaluation.seeds": tuple(options.seeds),
+            "evaluation.fresh": False,
+            "runner.workers": options.workers,
+            **samples,
+            **limit,
+        },
+    )
+
+
+def compared(methods: list[Method], config: PipelineConfig, home: Path) -> Iterator[dict[str, Any]]:
+    """Yield a line for each method beside RPB."""
+    benchmark = open_benchmark(config.instances, home / "instances")
+    instances = tuple(benchmark.instances("test", config.evaluation.instances))
+    with WorkerPool(config.runner.workers) as pool:
+        summary = evaluate(
+            methods,
+            [Setting(config.instances.benchmark, instances)],
+            config.evaluation,
+            pool,
+            SolveStore(home / "solves"),
+        )
+    shares = oracle_shares(summary)
+    for one in summary.comparisons:
+        yield {
+            "method": one.method,
+            "metric": one.metric,
+            "ratio": round(one.ratio, 3),
+            "ci_low": one.ci_low and round(one.ci_low, 3),
+            "ci_high": one.ci_high and round(one.ci_high, 3),
+            "p_adjusted": round(one.p_adjusted, 4),
+            "finding": one.finding,
+            "wins": one.wins,
+            "instances": one.instances,
+            "seeds": len(summary.protocol.seeds),
+            "proofs": one.proofs,
+            "share": shares.get(one.method),
+        }
+
+
+def oracle_shares(summary: EvaluationSummary) -> dict[str, float]:
+    """Return which part of the free oracle's gain each method wins; nothing where there is none."""
+    frame = summary.frame()
+    if ORACLE not in set(frame["method"]):
+        return {}
+    cost = frame["cpu_s"] - frame["branching_s"].where(frame["method"] == ORACLE, 0.0)
+    costs = frame.assign(cost=cost).pivot_table("cost", ["instance", "seed"], "method").dropna()
+    by_instance = {
+        method: {str(name): solves.to_list() for name, solves in costs[method].groupby("instance")}
+        for method in costs.columns
+    }
+    gains = {
+        method: math.log(ratio_interval(solves, by_instance[RPB]).ratio)
+        for method, solves in by_instance.items()
+    }
+    limit = gains[ORACLE]
+    tell(summary.rows[0]["setting"], {"method": "free oracle", "ratio": round(math.exp(limit), 3)})
+    return {method: round(gain / limit, 2) for method, gain in gains.items()} if limit < 0.0 else {}
+
+
+if __name__ == "__main__":
+    main()

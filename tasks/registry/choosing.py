@@ -1,0 +1,71 @@
+"""Which rule is to branch on a model nobody says anything of: a champion made for such models, or the general rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from bife_core.benchmarks.formulation import shape
+from bife_core.benchmarks.likeness import Likeness
+from bife_core.evaluation.metrics import METRICS
+from bife_core.scip.reading import read_model
+from bife_core.values import Value
+from tasks.registry.versions import CHAMPION, list_rules
+from tasks.tracking.store import TrackingError
+
+GENERAL: Final = "general"
+"""The reference rule for models no champion was made for."""
+
+
+class Choice(Value):
+    """A rule for a model, and why this one.
+
+    Attributes
+    ----------
+    reference : str
+        What `load_method` takes.
+    """
+
+    reference: str
+    reason: str
+
+
+def rule_for(model: Path) -> Choice:
+    """Return the champion that was measured on models like this one, the best if several were, or the general rule.
+
+    A registry that cannot be reached holds no champions; the reason says so.
+
+    Raises
+    ------
+    InstanceError
+        If the model cannot be read.
+    """
+    found = shape(read_model(model))
+    try:
+        champions = [rule for rule in list_rules() if CHAMPION in rule.aliases]
+    except TrackingError as error:
+        return Choice(reference=GENERAL, reason=f"Champions are not known. {error}")
+    differences: dict[str, str] = {}
+    fitting: list[tuple[float, Choice]] = []
+    for champion in champions:
+        known = champion.evidence
+        if known is None or not known.models:
+            differences[champion.name] = "it does not say what models it was made for"
+            continue
+        difference = Likeness.model_validate_json(known.models).difference(found)
+        if difference is not None:
+            differences[champion.name] = difference
+            continue
+        words = METRICS[known.metric].words
+        reason = f"It was measured on models like this one: {known.ratio:.3f} of RPB's {words}."
+        reference = f"models:/{champion.name}@{CHAMPION}"
+        fitting.append((known.ratio, Choice(reference=reference, reason=reason)))
+    if fitting:
+        return min(fitting, key=lambda pair: pair[0])[1]
+    others = "; ".join(f"{name}: {difference}" for name, difference in differences.items())
+    none = (
+        f"No champion was made for models like this one ({others})."
+        if others
+        else "There is no champion yet."
+    )
+    return Choice(reference=GENERAL, reason=none)
