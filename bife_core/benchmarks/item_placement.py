@@ -165,6 +165,7 @@ FAMILY = Family(
         "quick": {
             "high.cost": "primal_dual_integral",
             "high.time_limit_s": 15.0,
+            "high.instances": 4,
             "evaluation.metric": "primal_dual_integral",
             "evaluation.instances": 12,
             "evaluation.time_limit_s": 30.0,
