@@ -18,7 +18,7 @@ from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveSettings
 from tests.support import awkward
 
-CONFIG = CollectionConfig(decisions=7, decisions_per_instance=3, time_limit_s=60)
+CONFIG = CollectionConfig(decisions=3, decisions_per_instance=2, time_limit_s=60)
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +33,8 @@ def test_collecting_is_exact_reproducible_and_resumable(
     summary = collect_decisions(
         auctions, CONFIG, tmp_path / "a", pool, progress=lambda *step: seen.append(step)
     )
-    assert summary.decisions == 7
-    assert seen[-1] == (7, 7)
+    assert summary.decisions == 3
+    assert seen[-1] == (3, 3)
     decisions = Decisions.load(summary.path)
     assert decisions.digest == summary.digest
     assert set(decisions.instance) <= set(summary.instances)
@@ -86,7 +86,7 @@ def test_decisions_can_be_recorded_where_a_rule_branches(
 ) -> None:
     rule = tmp_path / "rule.py"
     rule.write_text("def candidate_variable_score(f): return -f[20] * f[21]\n")
-    config = CollectionConfig(decisions=4, decisions_per_instance=4, time_limit_s=60)
+    config = CollectionConfig(decisions=2, decisions_per_instance=2, time_limit_s=60)
     expert = Decisions.load(collect_decisions(auctions, config, tmp_path, pool).path)
     under = config.model_copy(update={"under": str(rule)})
     summary = collect_decisions(auctions, under, tmp_path, pool)
@@ -128,9 +128,9 @@ class Counting:
 
 def test_instances_are_made_as_they_are_needed(auctions: Benchmark, pool: WorkerPool, tmp_path: Path) -> None:
     counting = Counting(auctions)
-    config = CollectionConfig(decisions=4, decisions_per_instance=2, max_instances=500, time_limit_s=60)
+    config = CollectionConfig(decisions=2, decisions_per_instance=1, max_instances=500, time_limit_s=60)
     summary = collect_decisions(counting, config, tmp_path, pool)
-    assert summary.decisions == 4
+    assert summary.decisions == 2
     assert counting.most <= len(summary.instances) + 2 * pool.workers
 
 

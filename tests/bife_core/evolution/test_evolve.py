@@ -105,7 +105,17 @@ def test_workers_find_the_same(whole: bife_core.Evolution, data: dict[str, Any],
     assert told(found) == told(whole)
 
 
-@pytest.mark.parametrize("method", sorted(set(SEARCHES.names) - {"bife"}))
+# What tunes many numbers, or solves more, takes seconds: test_search_contract.py asks the same of all.
+DEAR = ("llm4branch", "bife_without_f_lf")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(name, marks=pytest.mark.long if name in DEAR else ())
+        for name in sorted(set(SEARCHES.names) - {"bife"})
+    ],
+)
 def test_any_registered_search_runs(method: str, data: dict[str, Any], tmp_path: Path) -> None:
     llm4branch = {"training_instances": 1, "tuning_calls": 2, "islands": 2}
     few = {f"search__llm4branch__{name}": number for name, number in llm4branch.items()}
