@@ -177,6 +177,7 @@ def test_closed_workers_say_so(data: dict[str, Any], tmp_path: Path) -> None:
         bife_core.evolve(small(), **{**data, "workers": closed}, folder=tmp_path)
 
 
+@pytest.mark.long
 def test_the_lines_in_the_readme_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"## In a notebook\n\n```python\n(.*?)```", text, re.DOTALL)
