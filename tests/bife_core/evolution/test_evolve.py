@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import bife_core
-from bife_core.config import PipelineConfig
+from bife_core.benchmarks.base import Instance
+from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.errors import BifeError, ConfigError
 from bife_core.evolution import JournalError
 from bife_core.evolution.journal import JOURNAL, read_journal
@@ -105,23 +106,21 @@ def test_workers_find_the_same(whole: bife_core.Evolution, data: dict[str, Any],
     assert told(found) == told(whole)
 
 
-# What tunes many numbers, or solves more, takes seconds: test_search_contract.py asks the same of all.
-DEAR = ("llm4branch", "bife_without_f_lf")
+@pytest.fixture(scope="module")
+def soon_solved(home: Path) -> list[Instance]:
+    config = InstancesConfig(benchmark="item_placement", size="tiny")
+    return bife_core.open_benchmark(config, home / "instances").instances("design", 1)
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        pytest.param(name, marks=pytest.mark.long if name in DEAR else ())
-        for name in sorted(set(SEARCHES.names) - {"bife"})
-    ],
-)
-def test_any_registered_search_runs(method: str, data: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", sorted(set(SEARCHES.names) - {"bife"}))
+def test_any_registered_search_runs(
+    method: str, data: dict[str, Any], soon_solved: list[Instance], tmp_path: Path
+) -> None:
     llm4branch = {"training_instances": 1, "tuning_calls": 2, "islands": 2}
     few = {f"search__llm4branch__{name}": number for name, number in llm4branch.items()}
     config = small(search__method=method, search__samples=3, search__initial=2, **few)
-    one = data["instances"][:1]
-    given = {**data, "instances": one, "training": one * config.search.llm4branch.training_instances}
+    training = soon_solved * config.search.llm4branch.training_instances
+    given = {**data, "instances": soon_solved, "training": training}
     found = bife_core.evolve(config, **given, folder=tmp_path)
     assert found.best is not None
     again = bife_core.evolve(config, **given, folder=tmp_path)
