@@ -158,8 +158,10 @@ class Stubborn:
         return Draft(key=request.id, generator=self.name, model="", thought="One more.", source=source)
 
 
-def test_a_generator_of_ones_own_and_an_error_on_the_way(data: dict[str, Any], tmp_path: Path) -> None:
-    data = {**data, "instances": data["instances"][:1]}
+def test_a_generator_of_ones_own_and_an_error_on_the_way(
+    data: dict[str, Any], soon_solved: list[Instance], tmp_path: Path
+) -> None:
+    data = {**data, "instances": soon_solved}
     undisturbed = bife_core.evolve(small(), **data, generator=Stubborn(None), folder=tmp_path / "calm")
     with pytest.raises(MemoryError):
         bife_core.evolve(small(), **data, generator=Stubborn(5), folder=tmp_path / "run")
