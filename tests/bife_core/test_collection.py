@@ -17,13 +17,13 @@ from bife_core.errors import DecisionsError, RuleError
 from bife_core.features import N_COLUMNS, N_FEATURES
 from bife_core.fidelity.scoring import scores_of
 from bife_core.rules import CompiledRule, compile_rule
-from bife_core.sandbox import WorkerPool
+from bife_core.sandbox import InProcess, WorkerPool
 from bife_core.scip.solving import SolveSettings
 from bife_core.symbolic.columns import Columns
 from bife_core.symbolic.fitting import Fitter
 from tests.support import awkward
 
-CONFIG = CollectionConfig(decisions=7, decisions_per_instance=3, time_limit_s=60)
+CONFIG = CollectionConfig(decisions=3, decisions_per_instance=2, time_limit_s=60)
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +31,21 @@ def auctions(instance_cache: Path) -> Benchmark:
     return open_benchmark(InstancesConfig(size="tiny"), instance_cache)
 
 
+@pytest.fixture(scope="module")
+def here() -> InProcess:
+    """For calls that need no wall: each folder that is written to costs a pool a worker."""
+    return InProcess()
+
+
 def test_collecting_is_exact_reproducible_and_resumable(
-    auctions: Benchmark, pool: WorkerPool, tmp_path: Path
+    auctions: Benchmark, pool: WorkerPool, here: InProcess, tmp_path: Path
 ) -> None:
     seen: list[tuple[int, int]] = []
     summary = collect_decisions(
         auctions, CONFIG, tmp_path / "a", pool, progress=lambda *step: seen.append(step)
     )
-    assert summary.decisions == 7
-    assert seen[-1] == (7, 7)
+    assert summary.decisions == 3
+    assert seen[-1] == (3, 3)
     decisions = Decisions.load(summary.path)
     assert decisions.digest == summary.digest
     assert set(decisions.instance) <= set(summary.instances)
@@ -47,12 +53,12 @@ def test_collecting_is_exact_reproducible_and_resumable(
     kinds = (summary.pruned_share, summary.tightenable_share, np.mean(decisions.genuine))
     assert sum(kinds) == pytest.approx(1)
 
-    elsewhere = collect_decisions(auctions, CONFIG, tmp_path / "b", pool)
+    elsewhere = collect_decisions(auctions, CONFIG, tmp_path / "b", here)
     assert elsewhere.digest == summary.digest
 
     parts = {path: path.stat().st_mtime_ns for path in (tmp_path / "a" / "parts").iterdir()}
     summary.path.unlink()
-    resumed = collect_decisions(auctions, CONFIG, tmp_path / "a", pool)
+    resumed = collect_decisions(auctions, CONFIG, tmp_path / "a", here)
     assert resumed.digest == summary.digest
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "a" / "parts").iterdir()} == parts
 
@@ -87,14 +93,14 @@ def test_the_expert_takes_the_largest_score_and_may_share_nodes_with_pseudocosts
 
 
 def test_decisions_can_be_recorded_where_a_rule_branches(
-    auctions: Benchmark, pool: WorkerPool, tmp_path: Path
+    auctions: Benchmark, here: InProcess, tmp_path: Path
 ) -> None:
     rule = tmp_path / "rule.py"
     rule.write_text("def candidate_variable_score(f): return -f[20] * f[21]\n")
-    config = CollectionConfig(decisions=4, decisions_per_instance=4, time_limit_s=60)
-    expert = Decisions.load(collect_decisions(auctions, config, tmp_path, pool).path)
+    config = CollectionConfig(decisions=2, decisions_per_instance=2, time_limit_s=60)
+    expert = Decisions.load(collect_decisions(auctions, config, tmp_path, here).path)
     under = config.model_copy(update={"under": str(rule)})
-    summary = collect_decisions(auctions, under, tmp_path, pool)
+    summary = collect_decisions(auctions, under, tmp_path, here)
     followed = Decisions.load(summary.path)
     # The same roots, scored alike; below them the tree of the worst pseudocosts.
     roots = [decisions.take(1).scores for decisions in (expert, followed)]
@@ -102,10 +108,10 @@ def test_decisions_can_be_recorded_where_a_rule_branches(
     assert followed.digest != expert.digest
 
     rule.write_text("def candidate_variable_score(f): return f[20] * f[21]\n")
-    assert collect_decisions(auctions, under, tmp_path, pool).digest != summary.digest
+    assert collect_decisions(auctions, under, tmp_path, here).digest != summary.digest
     rule.write_text("def candidate_variable_score(f): return open('x')\n")
     with pytest.raises(RuleError, match="open"):
-        collect_decisions(auctions, under, tmp_path, pool)
+        collect_decisions(auctions, under, tmp_path, here)
 
 
 def test_extended_features_are_recorded_and_fitted_where_they_are_asked_for(
@@ -158,9 +164,9 @@ class Counting:
 
 def test_instances_are_made_as_they_are_needed(auctions: Benchmark, pool: WorkerPool, tmp_path: Path) -> None:
     counting = Counting(auctions)
-    config = CollectionConfig(decisions=4, decisions_per_instance=2, max_instances=500, time_limit_s=60)
+    config = CollectionConfig(decisions=2, decisions_per_instance=1, max_instances=500, time_limit_s=60)
     summary = collect_decisions(counting, config, tmp_path, pool)
-    assert summary.decisions == 4
+    assert summary.decisions == 2
     assert counting.most <= len(summary.instances) + 2 * pool.workers
 
 
@@ -177,15 +183,15 @@ class OneModel:
         return [Instance("trivial", self.path, "0" * 16)]
 
 
-def test_models_without_a_decision_are_an_error_with_the_reason(pool: WorkerPool, tmp_path: Path) -> None:
+def test_models_without_a_decision_are_an_error_with_the_reason(here: InProcess, tmp_path: Path) -> None:
     path = tmp_path / "trivial.lp"
     path.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinary\n x y\nEnd\n")
     expected = "No strong-branching decision came from 1 collection instances.*1 optimal without a choice"
     for _ in range(2):  # the second time from disk
         with pytest.raises(DecisionsError, match=expected):
-            collect_decisions(OneModel(path), CONFIG, tmp_path / "d", pool)
+            collect_decisions(OneModel(path), CONFIG, tmp_path / "d", here)
     with pytest.raises(DecisionsError, match="missing"):
-        collect_decisions(OneModel(tmp_path / "missing.lp"), CONFIG, tmp_path / "e", pool)
+        collect_decisions(OneModel(tmp_path / "missing.lp"), CONFIG, tmp_path / "e", here)
 
 
 @pytest.mark.parametrize("name", ["nonconvex", "ordered_sets", "indicators", "zero_rows_and_columns"])

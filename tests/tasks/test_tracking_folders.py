@@ -162,7 +162,7 @@ def _comparable(held):
     return held
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_folder_somebody_is_at_is_left_to_them_and_one_that_cannot_be_read_is_named(
     full_home, databases, tmp_path
 ):

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import bife_core
-from bife_core.config import PipelineConfig
+from bife_core.benchmarks.base import Instance
+from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.errors import BifeError, ConfigError
 from bife_core.evolution import JournalError
 from bife_core.evolution.journal import JOURNAL, read_journal
@@ -105,13 +106,21 @@ def test_workers_find_the_same(whole: bife_core.Evolution, data: dict[str, Any],
     assert told(found) == told(whole)
 
 
+@pytest.fixture(scope="module")
+def soon_solved(home: Path) -> list[Instance]:
+    config = InstancesConfig(benchmark="item_placement", size="tiny")
+    return bife_core.open_benchmark(config, home / "instances").instances("design", 1)
+
+
 @pytest.mark.parametrize("method", sorted(set(SEARCHES.names) - {"bife"}))
-def test_any_registered_search_runs(method: str, data: dict[str, Any], tmp_path: Path) -> None:
+def test_any_registered_search_runs(
+    method: str, data: dict[str, Any], soon_solved: list[Instance], tmp_path: Path
+) -> None:
     llm4branch = {"training_instances": 1, "tuning_calls": 2, "islands": 2}
     few = {f"search__llm4branch__{name}": number for name, number in llm4branch.items()}
     config = small(search__method=method, search__samples=3, search__initial=2, **few)
-    one = data["instances"][:1]
-    given = {**data, "instances": one, "training": one * config.search.llm4branch.training_instances}
+    training = soon_solved * config.search.llm4branch.training_instances
+    given = {**data, "instances": soon_solved, "training": training}
     found = bife_core.evolve(config, **given, folder=tmp_path)
     assert found.best is not None
     again = bife_core.evolve(config, **given, folder=tmp_path)
@@ -149,8 +158,10 @@ class Stubborn:
         return Draft(key=request.id, generator=self.name, model="", thought="One more.", source=source)
 
 
-def test_a_generator_of_ones_own_and_an_error_on_the_way(data: dict[str, Any], tmp_path: Path) -> None:
-    data = {**data, "instances": data["instances"][:1]}
+def test_a_generator_of_ones_own_and_an_error_on_the_way(
+    data: dict[str, Any], soon_solved: list[Instance], tmp_path: Path
+) -> None:
+    data = {**data, "instances": soon_solved}
     undisturbed = bife_core.evolve(small(), **data, generator=Stubborn(None), folder=tmp_path / "calm")
     with pytest.raises(MemoryError):
         bife_core.evolve(small(), **data, generator=Stubborn(5), folder=tmp_path / "run")
@@ -167,6 +178,7 @@ def test_closed_workers_say_so(data: dict[str, Any], tmp_path: Path) -> None:
         bife_core.evolve(small(), **{**data, "workers": closed}, folder=tmp_path)
 
 
+@pytest.mark.long
 def test_the_lines_in_the_readme_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"## In a notebook\n\n```python\n(.*?)```", text, re.DOTALL)

@@ -45,7 +45,9 @@ def test_counters_tell_what_the_rule_did(tiny_auctions: list[Instance]) -> None:
     assert (stats.undecided, stats.rule_errors) == (0, 0)
 
 
-@pytest.mark.parametrize("body", ["return math.nan", "return -math.inf"])
+@pytest.mark.parametrize(
+    "body", ["return math.nan", pytest.param("return -math.inf", marks=pytest.mark.long)]
+)
 def test_a_rule_without_a_usable_score_hands_over_to_scip(body: str, tiny_auctions: list[Instance]) -> None:
     alone = paper_model(tiny_auctions[0].path)
     alone.optimize()

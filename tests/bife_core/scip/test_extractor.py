@@ -144,11 +144,12 @@ def test_static_features_are_those_of_the_first_call(golden_dir: Path) -> None:
         for index, row in zip(probindex.tolist(), features[:, static], strict=True):
             np.testing.assert_array_equal(kept.setdefault(index, row), row)
 
-    assert visit_branchings(golden_dir / "setcover_0.mps.gz", compare, 6) == 6
+    assert visit_branchings(golden_dir / "cauctions_0.mps.gz", compare, 6) == 6
 
 
 @pytest.mark.parametrize(
-    "family", [*GOLDEN_FAMILIES[:-1], pytest.param("facilities", marks=pytest.mark.long)]
+    "family",
+    [pytest.param(name, marks=() if name == "cauctions" else pytest.mark.long) for name in GOLDEN_FAMILIES],
 )
 def test_what_is_kept_between_branchings_is_what_would_be_taken_anew(family: str, golden_dir: Path) -> None:
     rng = np.random.default_rng(0)
@@ -190,6 +191,7 @@ def test_extract_before_solving_says_when_features_exist(golden_dir: Path) -> No
         FeatureExtractor(model).extract()
 
 
+@pytest.mark.long
 def test_extractors_give_their_memory_back(golden_dir: Path) -> None:
     process = psutil.Process()
 

@@ -90,6 +90,7 @@ def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(
     assert not list(tmp_path.rglob("*.json"))
 
 
+@pytest.mark.long  # which rule is chosen among finalists: test_choosing.py
 def test_a_machine_that_fails_a_finalist_or_everybody_decides_nothing(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_machine_that_fails_a_finalist_or_everybody_decides_nothing(
     assert None not in calm.scores.values()
 
 
+@pytest.mark.long
 def test_a_rule_that_is_only_checked_is_judged_alike(pool: WorkerPool) -> None:
     config = LowFidelityConfig()
     assert score_low(RULE, None, config, Struck(pool, 2)).failure is None

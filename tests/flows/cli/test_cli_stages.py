@@ -149,6 +149,7 @@ def test_a_run_on_unlike_models_ends_without_a_champion_and_says_what_could_help
     assert "at least 6 held out (a folder of 18)" in last
 
 
+@pytest.mark.long
 def test_a_folder_without_an_optimum_says_so(smoke, bife, tmp_path):
     shutil.copy(FOREIGN / "stein27_inf.lp", tmp_path)
     result = bife("evaluate", "--preset", "smoke", "--instances", tmp_path, "--rule", "paper_ca")

@@ -59,9 +59,9 @@ def test_a_killed_process_costs_a_repetition_and_no_result(engines):
 
 
 def test_the_same_solves_wherever_they_run(engines, tiny_auctions, tmp_path, pool):
-    config = HighFidelityConfig(instances=2, cost="nodes", time_limit_s=20)
+    config = HighFidelityConfig(instances=1, cost="nodes", time_limit_s=20)
     scores = [
-        score_high(SOURCE, "rule", tiny_auctions[:2], config, workers, SolveStore(tmp_path / name))
+        score_high(SOURCE, "rule", tiny_auctions[:1], config, workers, SolveStore(tmp_path / name))
         for name, workers in (("here", pool), ("there", engines))
     ]
     assert scores[0].f_hf == scores[1].f_hf
