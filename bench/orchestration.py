@@ -1,18 +1,19 @@
 """What orchestration costs: CPU seconds of flows, tasks and tracking beside those of the work itself, and what flows.
 
-Runs the pipeline of a preset once in a home of its own and counts CPU time, which a busy machine does not stretch as it
-does wall time. `work` is the CPU time of the processes that collect, score and solve, `flow` that of the process that
-holds the flow with its tasks and MLflow, `figures` that of drawing what a reader gets, whoever runs the search,
-`server` that of Prefect's embedded API. What flow and server cost before the first flow begins, imports and new
-databases, is given apart as `start`. Then, on the paths alone: the milliseconds of a call to a worker, by runner.
+Runs the pipeline of a preset once in a home of its own and counts CPU time, which a busy machine does not stretch
+as it does wall time. `work` is the CPU time of the processes that collect, score and solve, `flow` that of the
+process that holds the flow with its tasks and MLflow, `figures` and `models` what that process spends on work
+itself: drawing what a reader gets, and instances of its own for an evaluation; `server` that of Prefect's embedded
+API. What flow and server cost before the first flow begins, imports and new databases, is given apart as `start`.
+Then, on the paths alone: the milliseconds of a call to a worker, by runner.
 
-One JSON object: {preset, samples, solves, work_s, figures_s, flow_s, server_s, start_s, share, ms_a_sample,
-ms_a_solve, flow_s_by_stage}, one with sizes in bytes, see `bench.sizes`, and one {runner, ms_a_call, flow_ms_a_call,
-workers} a runner: wall time, and CPU time of the flow's process. `share` is flow_s and server_s together over work_s
-and figures_s; `ms_a_sample` is the flow's CPU time in the evolution over its samples, figures included.
+One JSON object: {preset, samples, solves, work_s, models_s, figures_s, flow_s, server_s, start_s, share,
+ms_a_sample, ms_a_solve, flow_s_by_stage}, one with sizes in bytes, see `bench.sizes`, and one {runner, ms_a_call,
+flow_ms_a_call, workers} a runner: wall time, and CPU time of the flow's process. `share` is flow_s and server_s
+together over the work; `ms_a_sample` is the flow's CPU time in the evolution over its samples, figures included.
 
-The embedded API keeps no events, a Prefect server does: set PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED=true to see
-how its database grows.
+The embedded API keeps no events, a Prefect server does: set PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED=true to
+see how its database grows.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ def main() -> None:
 def pipeline_cost(preset_name: str) -> None:
     """Print what a run costs beside its work, and what it leaves."""
     from bench.sizes import Databases, sizes  # imports what counts as start-up
+    from bife_core.benchmarks.generated import GeneratedBenchmark
     from bife_core.evolution import files as evolution_files
     from bife_core.presets import preset
     from flows.operate.running import run, start_embedded_api
@@ -78,7 +80,8 @@ def pipeline_cost(preset_name: str) -> None:
     start_embedded_api()
     draw_models(config)
     databases = Databases(project_home().root)
-    drawing = Meter()
+    drawing, modelling = Meter(), Meter()
+    GeneratedBenchmark.instances = modelling.timed(GeneratedBenchmark.instances)  # type: ignore[method-assign]
     evolution_files.write_best = drawing.timed(evolution_files.write_best)
     evaluation_files.write_evaluation = drawing.timed(evaluation_files.write_evaluation)
     watched, stages = Children(), Stages()
@@ -86,7 +89,7 @@ def pipeline_cost(preset_name: str) -> None:
     result = run(stages, pipeline, config)
     by_stage, wall_s = stages.spent(), time.monotonic() - began_wall_s
     work_s, server_s = watched.stop()
-    flow_s = time.process_time() - began_s - watched.own_s - drawing.spent_s
+    flow_s = time.process_time() - began_s - watched.own_s - drawing.spent_s - modelling.spent_s
     close_workers()
     evaluated, decisions = result.evaluation, result.evolution.decisions
     assert evaluated is not None
@@ -98,12 +101,13 @@ def pipeline_cost(preset_name: str) -> None:
         "samples": samples,
         "solves": solves,
         "work_s": round(work_s, 2),
+        "models_s": round(modelling.spent_s, 2),
         "figures_s": round(drawing.spent_s, 2),
         "flow_s": round(flow_s, 2),
         "server_s": round(server_s, 2),
         "start_s": round(import_s + watched.before_s, 2),
         "wall_s": round(wall_s, 1),
-        "share": round((flow_s + server_s) / (work_s + drawing.spent_s), 4),
+        "share": round((flow_s + server_s) / (work_s + drawing.spent_s + modelling.spent_s), 4),
         "ms_a_sample": round(1e3 * by_stage["evolution"] / samples, 1),
         "ms_a_solve": round(1e3 * flow_s / solves, 1),
         "flow_s_by_stage": {name: round(spent, 2) for name, spent in by_stage.items()},
