@@ -151,7 +151,7 @@ def test_options_that_cannot_be_used_are_one_sentence(bife, arguments, code, tex
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("--rule",), ("--rule", "paper_ca", "--set-param", "limits/nodes"), ("--rule", "paper_ca", "x")],
+    [("--rule",), ("--rule", "paper_ca", "--set-param", "limits/nodes"), ("--rule", "paper_ca", "x")],
 )
 def test_incomplete_command_lines_are_usage_errors(bife, arguments):
     assert bife("solve", LSEU, *arguments).exit_code == ExitCode.USAGE
