@@ -203,6 +203,8 @@ def list_rules() -> list[RegisteredRule]:
     TrackingError
         If the registry cannot be reached.
     """
+    if store.not_made_yet():
+        return []
     found: list[RegisteredRule] = []
     token: str | None = None
     with registry() as client:

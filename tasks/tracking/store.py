@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import mlflow
 import pandas as pd
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
@@ -104,12 +105,22 @@ def require_store() -> None:
     client()
 
 
+def not_made_yet() -> bool:
+    """Whether MLflow's registry is a database of this machine that nothing was written to so far."""
+    path = _database(mlflow.get_registry_uri())
+    return path is not None and not path.exists()
+
+
+def _database(uri: str) -> Path | None:
+    address = make_url(uri) if uri.startswith("sqlite:") else None
+    return Path(address.database) if address is not None and address.database else None
+
+
 def _make_database(uri: str) -> None:
     """Make MLflow's SQLite database whole or not at all: one whose migration is killed half-way opens never again."""
-    address = make_url(uri) if uri.startswith("sqlite:") else None
-    if address is None or not address.database or Path(address.database).exists():
+    path = _database(uri)
+    if path is None or path.exists():
         return
-    path = Path(address.database)
     path.parent.mkdir(parents=True, exist_ok=True)
     for left_behind in path.parent.glob(f".{path.name}.*"):
         left_behind.unlink()

@@ -88,7 +88,13 @@ def by_ctypes(model: pyscipopt.Model) -> dict[str, np.ndarray[Any, Any]]:
     return {name: np.array(values) for name, values in found.items()}
 
 
-@pytest.mark.parametrize("family", GOLDEN_FAMILIES)
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(family, marks=pytest.mark.long if family == "facilities" else ())
+        for family in GOLDEN_FAMILIES
+    ],
+)
 def test_they_are_what_scip_says(family: str, golden_dir: Path) -> None:
     varied: set[str] = set()
 
@@ -127,7 +133,7 @@ def test_they_compare_the_candidates_of_the_node(golden_dir: Path) -> None:
                 expected = (values[np.newaxis, :] < values[:, np.newaxis]).sum(axis=1) / (len(values) - 1)
             np.testing.assert_allclose(X[:, feature.index], expected, rtol=1e-12, err_msg=feature.name)
 
-    assert visit_branchings(golden_dir / "setcover_0.mps.gz", compare, 4) == 4
+    assert visit_branchings(golden_dir / "cauctions_0.mps.gz", compare, 4) == 4
 
 
 def test_the_parallelism_of_active_rows_is_that_of_their_coefficients(golden_dir: Path) -> None:
@@ -180,8 +186,8 @@ def test_a_rule_that_reads_them_branches_without_any_setting(golden_dir: Path) -
     assert rule.features == {24, 84, 85, 104, 106, 110}
     trees = []
     for scoring in (rule, InPython(rule)):
-        model = read_model(golden_dir / "setcover_0.mps.gz")
-        apply(SolveSettings(node_limit=60), model)
+        model = read_model(golden_dir / "cauctions_0.mps.gz")
+        apply(SolveSettings(node_limit=30), model)
         stats = attach(model, scoring)
         model.optimize()
         assert stats.calls > 5

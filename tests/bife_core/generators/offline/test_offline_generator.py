@@ -11,7 +11,7 @@ import pytest
 from bife_core.features import FEATURES, N_FEATURES, FeatureSet
 from bife_core.generators import Account, Briefing, Draft, GeneratorConfig, open_generator
 from bife_core.generators.offline import OfflineGenerator
-from bife_core.generators.offline.expression import centred, signed
+from bife_core.generators.offline.expression import Leaf, centred, signed, walk
 from bife_core.generators.offline.reader import read
 from bife_core.generators.prompting import OPERATORS
 from bife_core.rules import REFERENCE_RULES, CompiledRule, compile_rule, rule_sha
@@ -183,10 +183,9 @@ def test_extended_features_are_drawn_where_they_are_offered_and_nowhere_else() -
             briefing = Briefing(benchmark="any", offered=offered)
             draft = PLAIN.generate(request(operator, seed, parents), briefing)
             assert draft.source is not None
-            rule = compile_rule(draft.source)
-            assert isinstance(rule, CompiledRule)
-            assert rule.features is not None
-            found |= rule.features
+            tree = read(draft.source)
+            assert tree is not None
+            found |= {part.feature for part in walk(tree) if isinstance(part, Leaf)}
             parents = (*parents, draft.source)[-2:]
         return found
 
