@@ -268,10 +268,10 @@ class Projection:
                 self._mlflow.children.reflection(request, entry.draft, _ms(entry), self._provenance)
             case Drafted(request=SampleRequest() as asked):
                 began = began_ms(entry.draft, _ms(entry))
-                known[asked.id] = Known(asked, entry.draft, began_ms=began, done_ms=_ms(entry))
+                known[asked.id] = Known(asked, entry.draft, began, low_ms=_ms(entry), done_ms=_ms(entry))
             case Scored():
                 of = known.setdefault(entry.id, Known())
-                of.low, of.done_ms = entry.score, _ms(entry)
+                of.low, of.low_ms, of.done_ms = entry.score, _ms(entry), _ms(entry)
             case HighScored():
                 of = known.setdefault(entry.id, Known())
                 of.high, of.done_ms = entry.score, _ms(entry)

@@ -29,13 +29,15 @@ class Known:
 
     Attributes
     ----------
-    began_ms, done_ms : int
-        Unix times at which its writing began, and at which its last score was known; 0 while they are not known.
+    began_ms, low_ms, done_ms : int
+        Unix times at which its writing began, at which it was written or had its F_LF, and at which its last score was
+        known; 0 while they are not known.
     """
 
     request: SampleRequest | None = None
     draft: Draft | None = None
     began_ms: int = 0
+    low_ms: int = 0
     done_ms: int = 0
     low: LowScore | None = None
     high: HighScore | None = None
@@ -90,7 +92,10 @@ class SampleRuns:
             "generator": known.draft.generator if known.draft else "",
         }
         # The tags once more: the run may be that of a sample which a stop had left unsettled.
-        store.log(run.info.run_id, params=params, metrics=_metrics(sample, known), tags=tags, time_ms=time_ms)
+        early = _early_metrics(known) | _size(sample) | {"f_lf": sample.f_lf}
+        store.log(run.info.run_id, params=params, metrics=early, tags=tags, time_ms=known.low_ms or time_ms)
+        if known.high is not None or sample.f_hf is not None:
+            store.log(run.info.run_id, metrics=_late_metrics(sample, known.high), time_ms=time_ms)
         texts = {
             "rule.py": sample.source,
             "skeleton.py": sample.skeleton,
@@ -114,9 +119,8 @@ class SampleRuns:
             "outcome": UNSETTLED,
         }
         run = self._run(name, tags, known.began_ms or time_ms)
-        metrics = _call_metrics(draft) if draft.attempts else {}
-        metrics |= {"f_lf": known.low.f_lf} if known.low is not None else {}
-        store.log(run.info.run_id, metrics=metrics, time_ms=time_ms)
+        # At the time it became known, as when it is settled: then it is the same point of a curve, and no second one.
+        store.log(run.info.run_id, metrics=_early_metrics(known), time_ms=known.low_ms or time_ms)
         store.log_texts(run.info.run_id, {"rule.py": draft.source} if draft.source else {})
         store.end_run(run.info.run_id, "KILLED", time_ms)
 
@@ -179,21 +183,30 @@ def _call_text(draft: Draft | None) -> str | None:
     return json.dumps(draft.model_dump(mode="json"), indent=2)
 
 
-def _metrics(sample: Sample, known: Known) -> dict[str, float | None]:
-    metrics: dict[str, float | None] = {"f_lf": sample.f_lf, "f_hf": sample.f_hf}
-    if sample.source and sample.sha:
-        metrics |= {name: float(value) for name, value in complexity(sample.source).to_dict().items()}
+def _size(sample: Sample) -> dict[str, float | None]:
+    if not sample.source or not sample.sha:
+        return {}
+    return {name: float(value) for name, value in complexity(sample.source).to_dict().items()}
+
+
+def _late_metrics(sample: Sample, high: HighScore | None) -> dict[str, float | None]:
+    """Return what solving told of a sample."""
+    if high is None:
+        return {"f_hf": sample.f_hf}
+    return {
+        "f_hf": sample.f_hf,
+        "solve_cpu_s": high.cpu_s,
+        "raw_f_hf": high.raw_f_hf,
+        "slowdown": high.slowdown,
+        "instances_solved": float(len(high.results)),
+    }
+
+
+def _early_metrics(known: Known) -> dict[str, float | None]:
+    """Return what is known of a sample before it is solved with."""
+    metrics = _call_metrics(known.draft) if known.draft is not None and known.draft.attempts else {}
     if known.low is not None and known.low.f_lf is not None:
-        metrics |= {"f_lf_seconds": known.low.seconds}
-    if known.high is not None:
-        metrics |= {
-            "solve_cpu_s": known.high.cpu_s,
-            "raw_f_hf": known.high.raw_f_hf,
-            "slowdown": known.high.slowdown,
-            "instances_solved": float(len(known.high.results)),
-        }
-    if known.draft is not None and known.draft.attempts:
-        metrics |= _call_metrics(known.draft)
+        metrics |= {"f_lf": known.low.f_lf, "f_lf_seconds": known.low.seconds}
     return metrics
 
 

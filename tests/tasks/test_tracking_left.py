@@ -7,7 +7,7 @@ from bife_core.evolution.journal import Settled
 from bife_core.generators.calls import CallStore
 from tasks.home import project_home
 from tasks.locks import process_lock
-from tasks.tracking import GONE, bring_home
+from tasks.tracking import GONE, bring_home, store
 from tasks.tracking.marker import read_marker
 from tasks.tracking.provenance import WHOLE_RUN
 from tests.support.journals import add_draft, add_end, attempt, call, opened, settled
@@ -62,6 +62,8 @@ def test_a_search_that_goes_on_settles_what_was_left_open(killed, folder, key):
     assert "stopped" not in parent(again).data.tags
     child = children(again)["g00-c00"]
     assert (child.info.status, child.data.tags["outcome"]) == ("FINISHED", "scored")
+    for name in ("f_lf", "f_lf_seconds", "prompt_tokens"):
+        assert len(store.client().get_metric_history(child.info.run_id, name)) == 1, name
     assert len(traces(again)) == 3
 
 
