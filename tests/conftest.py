@@ -62,8 +62,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 DEAR = {
     "operated": r"\b(operated|served)\b",
-    "smoke": r"def \w+\([^)]*\bsmoke\b",
-    "prepared": r"\bprepared\b|from prefect import flow\b",
+    "smoke": r"def \w+\([^)]*\bsmoke\b|\bprepared\b|from prefect import flow\b",
 }
 """Fixtures that start servers, or make a whole run on one, and what tells that a file of tests looks at one."""
 
