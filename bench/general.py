@@ -61,10 +61,11 @@ def main() -> None:
     fitted = {family: pair[0] for family, pair in parts.items()}
     held_out = {family: pair[1] for family, pair in parts.items()}
     own = {family: fit_rules(Fitter(Columns(part)), _FIT, rng)[0].root for family, part in fitted.items()}
+    rules = {family: compiled(root) for family, root in own.items()}
+    limit = {family: low_fidelity(rule, fitted[family]) for family, rule in rules.items()}
+    known = {family: low_fidelity(rule, held_out[family]) for family, rule in rules.items()}
     for family, root in own.items():
-        tell(family=family, own=round(agreement(root, held_out[family]), 3), own_formula=describe(root))
-    limit = {family: agreement(root, fitted[family]) for family, root in own.items()}
-    known = {family: agreement(root, held_out[family]) for family, root in own.items()}
+        tell(family=family, own=round(known[family], 3), own_formula=describe(root))
     for family in options.families if len(options.families) > 2 else ():
         others = {other: part for other, part in fitted.items() if other != family}
         root = general(others, limit, rng)
@@ -120,14 +121,15 @@ def general(parts: Mapping[str, Decisions], limit: Mapping[str, float], rng: np.
 
 def shares(root: Node, parts: Mapping[str, Decisions], limit: Mapping[str, float]) -> dict[str, float]:
     """Return agreement over that of the families' own formulas."""
-    return {family: round(agreement(root, part) / limit[family], 3) for family, part in parts.items()}
+    rule = compiled(root)
+    return {family: round(low_fidelity(rule, part) / limit[family], 3) for family, part in parts.items()}
 
 
-def agreement(root: Node, decisions: Decisions) -> float:
-    """Return F_LF of a formula."""
+def compiled(root: Node) -> CompiledRule:
+    """Return a formula as a rule."""
     rule = compile_rule(write(root))
     assert isinstance(rule, CompiledRule)
-    return low_fidelity(rule, decisions)
+    return rule
 
 
 def tell(**row: Any) -> None:

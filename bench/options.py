@@ -37,7 +37,7 @@ def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
         if value is False:
             parser.add_argument(option, action="store_true")
         elif isinstance(value, list):
-            parser.add_argument(option, nargs="+", default=value)
+            parser.add_argument(option, nargs="*", default=value)
         else:
             parser.add_argument(option, type=str if value is None else type(value), default=value)
     return parser.parse_args()

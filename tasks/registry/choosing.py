@@ -17,7 +17,7 @@ GENERAL: Final = "general"
 """The reference rule for models no champion was made for."""
 
 
-class Choice(Value):
+class RuleForModel(Value):
     """A rule for a model, and why this one.
 
     Attributes
@@ -30,7 +30,7 @@ class Choice(Value):
     reason: str
 
 
-def rule_for(model: Path) -> Choice:
+def rule_for(model: Path) -> RuleForModel:
     """Return the champion that was measured on models like this one, the best if several were, or the general rule.
 
     A registry that cannot be reached holds no champions; the reason says so.
@@ -44,9 +44,9 @@ def rule_for(model: Path) -> Choice:
     try:
         champions = [rule for rule in list_rules() if CHAMPION in rule.aliases]
     except TrackingError as error:
-        return Choice(reference=GENERAL, reason=f"Champions are not known. {error}")
+        return RuleForModel(reference=GENERAL, reason=f"Champions are not known. {error}")
     differences: dict[str, str] = {}
-    fitting: list[tuple[float, Choice]] = []
+    fitting: list[tuple[float, RuleForModel]] = []
     for champion in champions:
         known = champion.evidence
         if known is None or not known.models:
@@ -59,7 +59,7 @@ def rule_for(model: Path) -> Choice:
         words = METRICS[known.metric].words
         reason = f"It was measured on models like this one: {known.ratio:.3f} of RPB's {words}."
         reference = f"models:/{champion.name}@{CHAMPION}"
-        fitting.append((known.ratio, Choice(reference=reference, reason=reason)))
+        fitting.append((known.ratio, RuleForModel(reference=reference, reason=reason)))
     if fitting:
         return min(fitting, key=lambda pair: pair[0])[1]
     others = "; ".join(f"{name}: {difference}" for name, difference in differences.items())
@@ -68,4 +68,4 @@ def rule_for(model: Path) -> Choice:
         if others
         else "There is no champion yet."
     )
-    return Choice(reference=GENERAL, reason=none)
+    return RuleForModel(reference=GENERAL, reason=none)
