@@ -90,6 +90,7 @@ def searching(**changed: Any) -> dict[str, Any]:
         search__samples=24,
         search__initial=8,
         search__population=4,
+        high__race=False,  # every rule that is solved with has an F_HF to draw
         evaluation__instances=6,
         approval="person",
         **changed,
