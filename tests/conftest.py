@@ -62,7 +62,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 DEAR = {
     "operated": r"\b(operated|served)\b",
-    "smoke": r"def \w+\([^)]*\bsmoke\b|\bprepared\b|from prefect import flow\b",
+    "smoke": r"def \w+\([^)]*\bsmoke\b",
+    "prepared": r"\bprepared\b|from prefect import flow\b",
 }
 """Fixtures that start servers, or make a whole run on one, and what tells that a file of tests looks at one."""
 
@@ -129,7 +130,11 @@ def databases(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path
 @pytest.fixture(scope="session")
 def prepared(home: Path, databases: Callable[[Path], Path]) -> Path:
     """The session's home with the databases in it: for whoever runs a flow in this process."""
-    return databases(home)
+    from tasks.tracking import require_store
+
+    made = databases(home)
+    require_store()  # MLflow's experiments lie in this home, wherever a test moves to later
+    return made
 
 
 @pytest.fixture(scope="session")

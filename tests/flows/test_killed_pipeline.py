@@ -48,7 +48,7 @@ def ends_alike(smoke, home, stages, *command):
     return left
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_killed_evolution_ends_like_an_undisturbed_one(smoke, home, databases, tmp_path):
     for paid in ("instances", "decisions"):
