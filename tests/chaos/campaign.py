@@ -112,7 +112,7 @@ def disturbed(
         code = program.wait(LIMIT_S)
         tally.solves_repeated += _changed(paid, home)
         tally.answered += len(api.answered)
-        flight_s = max(IN_FLIGHT_S, *_on_disk_after_s(api, home))
+        flight_s = max([IN_FLIGHT_S, *_on_disk_after_s(api, home)])
         for times in api.again().values():
             lost = any(0.0 <= kill - times[0] < flight_s for kill in kills_unix_s)
             tally.in_flight += lost
