@@ -28,8 +28,10 @@ _DIGITS: Final = 3
 def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, seed: int = 0) -> str | None:
     """Return the rule with the numbers of highest F_LF among those tried; None if none is better than its own.
 
-    CMA-ES (Hansen, 2016) on the logarithms of the numbers. A rule that reads features by indices that are no constants
-    is left alone, and so are numbers outside its scoring function.
+    CMA-ES (Hansen, 2016) on the logarithms of the numbers. Of the best setting each number goes back to the author's
+    that F_LF does not fall without, so that what has a meaning keeps it (``1.0 - x``), and no setting makes a score
+    undefined at a recorded candidate where the author's are not. A rule that reads features by indices that are no
+    constants is left alone, and so are numbers outside its scoring function.
 
     Parameters
     ----------
@@ -55,17 +57,19 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
     columns = decisions.columns.copy()
     used = np.array(sorted(lifted.features), dtype=np.int64)
     scores = np.empty(decisions.n_candidates)
-    start = np.log([literal.value for literal in places])
+    author = np.array([literal.value for literal in places])
+    defined = np.zeros(decisions.n_candidates, dtype=bool)
 
     def f_lf(numbers: np.ndarray) -> float:
         columns[free] = numbers[:, np.newaxis]
-        if not score_columns(lifted.address, columns, used, scores):
+        if not score_columns(lifted.address, columns, used, scores) or np.isnan(scores[defined]).any():
             return -np.inf
         return yardstick.f_lf(scores, chosen_rows(scores, decisions.offsets))
 
     import cmaes  # here, for it brings scipy's statistics, which take most of a second of whoever only starts
 
-    best, best_numbers = f_lf(np.exp(start)), None
+    best, best_numbers = f_lf(author), None
+    defined = ~np.isnan(scores)
     search = cmaes.CMA(mean=np.zeros(len(places)), sigma=_SPREAD, seed=seed) if len(places) > 1 else None
     rng = np.random.Generator(np.random.PCG64(seed))
     tried = 0
@@ -75,7 +79,7 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
         steps = [search.ask() if search is not None else rng.normal(0.0, _SPREAD, 1) for _ in range(size)]
         found = []
         for step in steps:
-            numbers = np.array([float(f"{value:.{_DIGITS}g}") for value in np.exp(start + step)])
+            numbers = np.array([float(f"{value:.{_DIGITS}g}") for value in author * np.exp(step)])
             reached = f_lf(numbers)
             if reached > best:
                 best, best_numbers = reached, numbers
@@ -85,4 +89,13 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
         tried += size
     if best_numbers is None:
         return None
-    return with_literals(source, places, [repr(float(number)) for number in best_numbers])
+    # The longest way first: what moved most has most to explain.
+    for place in np.argsort(-np.abs(np.log(best_numbers / author)), kind="stable"):
+        returned = best_numbers.copy()
+        returned[place] = author[place]
+        if (reached := f_lf(returned)) >= best:
+            best, best_numbers = reached, returned
+    changed = [place for place in range(len(places)) if best_numbers[place] != author[place]]
+    return with_literals(
+        source, [places[place] for place in changed], [repr(float(best_numbers[place])) for place in changed]
+    )

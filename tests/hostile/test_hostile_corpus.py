@@ -55,7 +55,7 @@ def test_every_static_rejection_is_one_sentence_of_the_expected_kind():
 
 @pytest.fixture(scope="module")
 def arena(tmp_path_factory):
-    with Arena(tmp_path_factory.mktemp("arena"), limit_s=6.0) as arena:
+    with Arena(tmp_path_factory.mktemp("arena"), limit_s=3.0) as arena:
         yield arena
 
 
