@@ -130,8 +130,7 @@ class Fitter:
     def _logarithm(self, part: Node) -> tuple[Floats, float]:
         if part not in self._logarithms:
             columns = self.columns
-            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-                values = np.log(columns.value(part))
+            values = self._log_value(part)
             if not np.isfinite(values).all():
                 values = np.zeros_like(values)  # beyond what a number holds: no part of any rule
             values -= columns.over_decisions(np.add.reduceat(values, columns.starts) / columns.sizes)
@@ -143,13 +142,22 @@ class Fitter:
             self._logarithms[part] = (values / spread if spread else values), spread
         return self._logarithms[part]
 
+    def _log_value(self, node: Node) -> Floats:
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            return np.asarray(np.log(self.columns.value(node)))
+
     def _fitted(self, parts: Sequence[Node], powers: Floats) -> Fitted | None:
-        """Return the product as it is written, with numbers of two digits, and its loss as such."""
+        """Return the product as it is written, with numbers of two digits, and its loss as such.
+
+        None if a number cannot hold its value at every candidate: the loss is of logarithms, which would not notice.
+        """
         try:
             root = settled(
                 product(*((part, float(power)) for part, power in zip(parts, powers, strict=True)))
             )
         except CancelledError:
+            return None
+        if not np.isfinite(self._log_value(root)).all():
             return None
         # Choices depend on ratios of exponents alone: the scale that `settled` takes out is no number of the rule.
         weighed = zip(parts, powers, strict=True)
