@@ -3,7 +3,10 @@
     python -m bench.condense_units FOLDER
 
 FOLDER holds the days of RTS-GMLC as pglib-uc has them, ``2020-01-27.json`` and so on. Units are the same on all days;
-what sun, wind and water give is added up by area. One JSON object a line: {wrote, rows}.
+what sun, wind and water give is added up by area. One JSON object a line: {wrote, rows}; then for 24 hours of each area
+and of the whole what the models have and what they leave out of pglib-uc's statement: {areas, rows, columns, integers,
+fixed, out_of_reach, renewables}, where integers are counted with those whose bounds fix them, out of reach are start-up
+categories that nobody can be in, and renewables have one column an hour together.
 """
 
 from __future__ import annotations
@@ -16,8 +19,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bife_core.benchmarks.base import Place
 from bife_core.benchmarks.grids import DATA
-from bife_core.benchmarks.unit_commitment import AREAS, HOURS, POINTS, STARTS, UNITS
+from bife_core.benchmarks.unit_commitment import AREAS, HOURS, POINTS, STARTS, UNITS, unit_commitment
 
 PLAIN = {
     "must_run": "must_run",
@@ -57,8 +61,27 @@ def write(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> 
     print(json.dumps({"wrote": path.name, "rows": count}))
 
 
+def counts(day: dict[str, Any], areas: str) -> dict[str, object]:
+    """Return how large 24 hours are, and what they do without of all that pglib-uc states."""
+    hours = 24
+    model = unit_commitment(Place("unit_commitment", "test", "test", 0, 0), hours=hours, areas=areas)
+    stated = sum(
+        hours * len(unit["startup"]) for name, unit in day["thermal_generators"].items() if name[0] in areas
+    )
+    rows, columns = model.rows.shape
+    return {
+        "areas": areas,
+        "rows": rows,
+        "columns": columns,
+        "integers": int(model.integer.sum()),
+        "fixed": int((model.integer & (model.lower == model.upper)).sum()),
+        "out_of_reach": stated - sum(name.startswith("d") for name in model.column_names),
+        "renewables": sum(name[0] in areas for name in day["renewable_generators"]),
+    }
+
+
 def main() -> None:
-    """Write both tables."""
+    """Write both tables, and count."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -86,6 +109,8 @@ def main() -> None:
 
     sums = [f"{bound}_{area}" for area in AREAS for bound in ("least", "most")]
     write(DATA / HOURS, ["day", "hour", "demand", "reserve", *sums], hours())
+    for areas in (*AREAS, AREAS):
+        print(json.dumps(counts(next(iter(days.values())), areas)))
 
 
 if __name__ == "__main__":

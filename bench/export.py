@@ -1,13 +1,22 @@
 """Whether exported rules branch as the native callback does, and what time they take.
 
 One JSON object a model: {family, model, rule, same, nodes, cpu_s, exported_cpu_s}; `same` says whether nodes, LP
-iterations and bounds are equal. `--models` takes files of yours besides the families.
+iterations and bounds are equal. `--models` takes files of yours besides the families; the rule
+`all` reads every feature.
+
+    python -m bench.export --python OTHER --rules paper_ca all --node-limit 20
+
+has them branch in the SCIP of another Python, which needs PySCIPOpt and NumPy alone, beside features and scores that
+are computed there without the C file: {family, model, rule, scip, branchings, other_choices, values, values_off, same}.
+`other_choices` counts branchings on a candidate whose score is not the highest, `values_off` values of features that
+differ, and `same` says whether showing features changed no branching.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,11 +28,40 @@ import pyscipopt
 
 from bench.options import instances_of, parse
 from bife_core.export import INCLUDE_FUNCTION, build, export_c
-from bife_core.rules import load_rule
+from bife_core.rules import load_rule, rule_source
 from bife_core.scip.branching import attach
 from bife_core.scip.libscip import check, library, scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
+
+ALL_FEATURES = """\
+import numpy as np
+def candidate_variable_score(f):
+    total = 0.0
+    for i in range(72):
+        total += np.sin(f[i] * (1.0 + i))
+    return total
+"""
+"""A rule that reads every feature, and whose choice changes with the last digits of any."""
+
+SHOW_FEATURES = """
+int show_features(SCIP* scip, double* out)
+{
+   SCIP_BRANCHRULEDATA* data = SCIPbranchruleGetData(SCIPfindBranchrule(scip, RULE_NAME));
+   SCIP_VAR** candidates;
+   SCIP_Real* solution;
+   int n;
+   if( SCIPgetLPBranchCands(scip, &candidates, &solution, NULL, &n, NULL, NULL) != SCIP_OKAY )
+      return -1;
+   if( !begin_branching(scip, data) )
+      return -1;
+   for( int c = 0; c < n; ++c )
+      if( !features_of(scip, data, candidates[c], solution[c], out + N_FEATURES * c) )
+         return -1;
+   return n;
+}
+"""
+"""What an exported file lacks to show the features it reads, of all candidates at a branching."""
 
 
 def exported(rule: str, folder: Path) -> Callable[[pyscipopt.Model], None]:
@@ -52,13 +90,40 @@ def solved(path: Path, settings: SolveSettings, put_in_charge: Callable[[pyscipo
     return tree, taken
 
 
+def elsewhere(python: str, rule: str, models: list[tuple[str, Path]], folder: Path, node_limit: int) -> None:
+    """Have another Python's SCIP branch by an exported rule, and print what was seen of it."""
+    name, text = rule_source(rule)
+    source = folder / "shown.c"
+    source.write_text(export_c(rule) + SHOW_FEATURES, encoding="utf-8")
+    build(source, source.with_suffix(".so"))
+    for k, (_, path) in enumerate(models):
+        # As SCIP writes it: up to 9.2.1 SCIP refuses free MPS with lines as short as those of some families.
+        read_model(path).writeProblem(str(folder / f"{k}.mps"), verbose=False)
+    params = {"separating/maxrounds": 0, "presolving/maxrestarts": 0, "limits/nodes": node_limit}
+    asked = {
+        "name": name,
+        "rule": text,
+        "library": str(source.with_suffix(".so")),
+        "include": INCLUDE_FUNCTION,
+        "params": params,
+        "models": [(family, path.name, str(folder / f"{k}.mps")) for k, (family, path) in enumerate(models)],
+    }
+    there = Path(__file__).with_name("other_scip.py")
+    subprocess.run([python, "-I", str(there)], input=json.dumps(asked), text=True, check=True)
+
+
 def main() -> None:
-    options = parse(__doc__, instances=10, rules=["paper_ca"], models=[], node_limit=100)
+    options = parse(__doc__, instances=10, rules=["paper_ca"], models=[], node_limit=100, python="")
     settings = SolveSettings(node_limit=options.node_limit)
     models = [(family, path) for family in options.families for path in instances_of(family, options)]
     models += [("own", Path(path)) for path in options.models]
     with tempfile.TemporaryDirectory() as folder:
-        for name in options.rules:
+        every = Path(folder) / "all.py"
+        every.write_text(ALL_FEATURES, encoding="utf-8")
+        for name in (str(every) if name == "all" else name for name in options.rules):
+            if options.python:
+                elsewhere(options.python, name, models, Path(folder), options.node_limit)
+                continue
             rule, put_in_charge = load_rule(name), exported(name, Path(folder))
             for family, path in models:
                 native, cpu_s = solved(path, settings, partial(attach, rule=rule))

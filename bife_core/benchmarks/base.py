@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
 
 if TYPE_CHECKING:
     from bife_core.benchmarks.milp import (
@@ -17,6 +17,14 @@ Split = Literal["collection", "design", "validation", "test"]
 `validation`, and results are reported on `test`."""
 
 SPLITS: tuple[Split, ...] = get_args(Split)
+
+QUICK: Final[Mapping[str, Any]] = {
+    "instances.size": "small",
+    "high.time_limit_s": 30.0,
+    "evaluation.instances": 12,
+    "evaluation.time_limit_s": 60.0,
+}
+"""`Family.settings` of the preset `quick` for real models whose size `test` takes more than minutes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from bife_core.benchmarks.assembly import Assembly
-from bife_core.benchmarks.base import Family, Place, Split
+from bife_core.benchmarks.base import QUICK, Family, Place, Split
 from bife_core.benchmarks.digit_classifier import NETWORKS, UNIT, Integers, classifier
 from bife_core.benchmarks.milp import MilpData
 
@@ -133,12 +133,7 @@ FAMILY = Family(
         "weights are of BiFE's own training.",
     ),
     settings={
-        "quick": {
-            "instances.size": "small",
-            "high.time_limit_s": 30.0,
-            "evaluation.instances": 12,
-            "evaluation.time_limit_s": 60.0,
-        },
+        "quick": QUICK,
         "paper": {"high.time_limit_s": 300.0},
     },
 )

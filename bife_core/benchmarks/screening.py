@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from pyscipopt import Model
+
 from bife_core.errors import InstanceError
 from bife_core.files import write_whole
 from bife_core.sandbox import WorkerFailure, WorkerPool, submit_repeated
@@ -64,6 +66,11 @@ def screen(path: Path) -> ModelFacts:
     InstanceError
         If the file is missing, is not a model file, is damaged, or gives nothing to branch on.
     """
+    return screened(path)[0]
+
+
+def screened(path: Path) -> tuple[ModelFacts, Model]:
+    """Return what `screen` returns, and the model it read."""
     digest = hashlib.sha256()
     model, doubt = read_with_doubt(path, digest.update)
     n_integer = model.getNBinVars() + model.getNIntVars()
@@ -73,7 +80,7 @@ def screen(path: Path) -> ModelFacts:
         raise InstanceError(
             _refusal(f"{path.name} has no integer variables, so there is nothing to branch on", doubt)
         )
-    return ModelFacts(digest.hexdigest()[:16], model.getNVars(), n_integer, model.getNConss(), doubt)
+    return ModelFacts(digest.hexdigest()[:16], model.getNVars(), n_integer, model.getNConss(), doubt), model
 
 
 def _refusal(sentence: str, doubt: str | None) -> str:

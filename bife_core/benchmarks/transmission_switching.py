@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bife_core.benchmarks.assembly import Assembly
-from bife_core.benchmarks.base import Family, Place, Split
+from bife_core.benchmarks.base import QUICK, Family, Place, Split
 from bife_core.benchmarks.generated import instance_stream
 from bife_core.benchmarks.grids import GRIDS, Grid, grid, tables
 from bife_core.benchmarks.milp import MilpData
@@ -186,12 +186,7 @@ FAMILY = Family(
         "June 2020 and loads of June 2019; the sizes tiny and small are on RTS-GMLC, with risks of 2021.",
     ),
     settings={
-        "quick": {
-            "instances.size": "small",
-            "high.time_limit_s": 30.0,
-            "evaluation.instances": 12,
-            "evaluation.time_limit_s": 60.0,
-        },
+        "quick": QUICK,
         "paper": {"high.cost": "gap", "high.time_limit_s": 300.0, "evaluation.metric": "gap"},
     },
 )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bife_core.benchmarks.assembly import Assembly
-from bife_core.benchmarks.base import Family, Place, Split
+from bife_core.benchmarks.base import QUICK, Family, Place, Split
 from bife_core.benchmarks.generated import instance_stream
 from bife_core.benchmarks.grids import DATA
 from bife_core.benchmarks.milp import MilpData
@@ -230,14 +230,7 @@ FAMILY = Family(
     ),
     settings={
         # Models solved at the root give no decision, so few are asked for, and not of all models.
-        "quick": {
-            "instances.size": "small",
-            "collection.decisions": 50,
-            "collection.max_instances": 40,
-            "high.time_limit_s": 30.0,
-            "evaluation.instances": 12,
-            "evaluation.time_limit_s": 60.0,
-        },
+        "quick": {**QUICK, "collection.decisions": 50, "collection.max_instances": 40},
         "paper": {"high.time_limit_s": 300.0},
     },
 )

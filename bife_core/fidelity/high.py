@@ -7,7 +7,7 @@ Seconds are controlled (see `bife_core.fidelity.control`), and a rule that has o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bife_core.benchmarks.base import Instance
@@ -149,15 +149,13 @@ class _Measurement:
             return config.time_limit_s
         return min(config.time_limit_s, config.cap * max(best, config.least_cap_s))
 
-    def costs(self) -> dict[int, float]:
-        """Return the costs by position, controlled; of a solve cut short what it had cost by then."""
-        costs = {
-            place: result.cpu_s if place in self.censored else cost_of(result, self.config)
+    def costs(self, slow: Mapping[int, float]) -> dict[int, float]:
+        """Return the costs by position over `slowdowns`; of a solve cut short what it had cost by then."""
+        return {
+            place: (result.cpu_s if place in self.censored else cost_of(result, self.config))
+            / slow.get(place, 1.0)
             for place, result in self.results.items()
         }
-        for place, slow in self.slowdowns().items():
-            costs[place] /= slow
-        return costs
 
     def slowdowns(self) -> dict[int, float]:
         """Return how much slower the machine was by position; empty where seconds are not controlled."""
@@ -172,7 +170,7 @@ class _Measurement:
         """Return why the rule cannot be expected to beat its rival any more, or None."""
         if self.rival is None:
             return None
-        costs = self.costs()
+        costs = self.costs(self.slowdowns())
         against = {place: cost for place in self.places() if (cost := self.rival.costs[place]) is not None}
         shared = [place for place in costs if place in against]
         if not shared:
@@ -183,7 +181,8 @@ class _Measurement:
     def score(self, *, failure: str | None = None, outraced: str | None = None) -> HighScore:
         """Return what is known; unless it failed or was outraced, all solves have to be done."""
         whole = {place: self.results[place] for place in sorted(self.results) if place not in self.censored}
-        costs, slow = self.costs(), list(self.slowdowns().values())
+        slow = self.slowdowns()
+        costs = self.costs(slow)
         out = failure is not None or outraced is not None
         return HighScore(
             f_hf=None if out else -mean_cost([costs[place] for place in whole], self.config),
@@ -191,7 +190,7 @@ class _Measurement:
             failure=failure,
             outraced=outraced,
             costs=tuple(costs[place] if place in whole else None for place in range(len(self.instances))),
-            slowdown=math.exp(math.fsum(map(math.log, slow)) / len(slow)) if slow else None,
+            slowdown=math.exp(math.fsum(map(math.log, slow.values())) / len(slow)) if slow else None,
             results=tuple(whole.values()),
             cpu_s=self.cpu_s,
             notes=tuple(self.notes),

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
+
+AUTO: Final = "auto"
+"""Leaves the choice of a rule to the registry."""
 
 
 def rule_references(incomplete: str) -> list[tuple[str, str]]:
@@ -16,6 +20,12 @@ def rule_references(incomplete: str) -> list[tuple[str, str]]:
     files = [(f"{prefix}{path.name}", "file") for path in found if path.suffix in (".py", ".json")]
     folders = [(f"{prefix}{path.name}/", "folder") for path in found if path.is_dir()]
     return named + files + folders
+
+
+def auto_or_rule_references(incomplete: str) -> list[tuple[str, str]]:
+    """Return the word that leaves the choice open, then what `rule_references` returns."""
+    auto = [(AUTO, "the champion for such models")] if AUTO.startswith(incomplete) else []
+    return auto + rule_references(incomplete)
 
 
 def methods(incomplete: str) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.completion import methods, rule_references
+from flows.cli.completion import AUTO, auto_or_rule_references, methods
 from flows.cli.consoles import full_name, number, say, show_table, standard_output
 from flows.cli.options import assignment
 from flows.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode, Interrupted
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from bife_core.methods.base import Method
     from bife_core.scip.solving import SolveResult, SolveSettings
-
-AUTO = "auto"
-"""Leaves the choice of a rule to the registry."""
 
 HAND_OVERS = {
     "no usable score": "undecided",
@@ -36,7 +33,7 @@ def solve(
         str,
         typer.Option(
             metavar="REF",
-            autocompletion=rule_references,
+            autocompletion=auto_or_rule_references,
             help="Who branches: a Python file, a reference rule (`bife rules list`), a JSON file of a scorer, "
             "models:/NAME@ALIAS, or auto: the champion that was made for models like this one, if there is one.",
         ),
@@ -77,19 +74,20 @@ def solve(
     ] = None,
 ) -> None:
     """Solve a model with a rule in charge of branching; prints SCIP's log, then a summary."""
-    from bife_core.benchmarks.screening import screen
+    from bife_core.benchmarks.screening import screened
     from bife_core.methods.loading import load_method
     from bife_core.methods.scorer import Scorer
 
     settings = solve_settings(time_limit, seed, solver, set_param or [], guard=guard)
-    facts = screen(model)
+    facts, read = screened(model)
     console = standard_output()
     if rule == AUTO:
         from tasks.registry.choosing import rule_for
 
-        choice = rule_for(model)
+        choice = rule_for(read)
         rule = choice.reference
         say(console, f"{rule} branches. {choice.reason}")
+    del read  # solves read the file themselves, and a large model takes memory
     first, other = load_method(rule), None if versus is None else load_method(versus)
     if isinstance(first, Scorer) and not first.address:
         say(console, f"note: {first.name} is not compiled: it is called from Python, which is slow.")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
+
+from pyscipopt import Model
 
 from bife_core.benchmarks.formulation import shape
 from bife_core.benchmarks.likeness import Likeness
 from bife_core.evaluation.metrics import METRICS
-from bife_core.scip.reading import read_model
 from bife_core.values import Value
 from tasks.registry.versions import CHAMPION, list_rules
 from tasks.tracking.store import TrackingError
@@ -30,17 +30,17 @@ class RuleForModel(Value):
     reason: str
 
 
-def rule_for(model: Path) -> RuleForModel:
+def rule_for(model: Model) -> RuleForModel:
     """Return the champion that was measured on models like this one, the best if several were, or the general rule.
 
     A registry that cannot be reached holds no champions; the reason says so.
 
-    Raises
-    ------
-    InstanceError
-        If the model cannot be read.
+    Parameters
+    ----------
+    model : pyscipopt.Model
+        As it was read, before it is solved.
     """
-    found = shape(read_model(model))
+    found = shape(model)
     try:
         champions = [rule for rule in list_rules() if CHAMPION in rule.aliases]
     except TrackingError as error:

@@ -14,16 +14,6 @@ from bife_core.scip.libscip import check, library, scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
-ALL_FEATURES = """\
-import numpy as np
-def candidate_variable_score(f):
-    total = 0.0
-    for i in range(72):
-        total += np.sin(f[i] * (1.0 + i))
-    return total
-"""
-"""A rule that reads every feature, and whose choice changes with the last digits of any."""
-
 
 def load(source: Path) -> ctypes.CDLL:
     """Build a C file without SCIP's headers, and load it so that it finds this process's SCIP."""

@@ -3,6 +3,7 @@ import uuid
 import pytest
 
 from bife_core.benchmarks.likeness import likeness_of
+from bife_core.scip.reading import read_model
 from tasks.registry import choosing
 from tasks.registry.choosing import GENERAL, rule_for
 from tasks.tracking import TrackingError
@@ -29,7 +30,7 @@ def test_the_best_champion_for_such_models_is_chosen(model):
     register(crowned, [model], ratio=0.8)
     best = register(crowned, [model], ratio=0.6, ci_low=0.5, ci_high=0.7)
     register(challenge, [model], ratio=0.1)
-    choice = rule_for(model)
+    choice = rule_for(read_model(model))
     assert choice.reference == f"models:/{best.name}@champion"
     assert choice.reason == "It was measured on models like this one: 0.600 of RPB's CPU time."
 
@@ -38,7 +39,7 @@ def test_a_model_unlike_all_is_left_to_the_general_rule(model, tmp_path):
     champion = register(crowned, [model])
     other = tmp_path / "other.lp"
     other.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinaries\n x y\nEnd\n")
-    choice = rule_for(other)
+    choice = rule_for(read_model(other))
     assert choice.reference == GENERAL
     assert choice.reason.startswith("No champion was made for models like this one")
     assert f"{champion.name}: variables: 2 here, 9 there" in choice.reason
@@ -49,5 +50,5 @@ def test_a_registry_that_is_away_is_named_and_holds_nobody_up(model, monkeypatch
         raise TrackingError("MLflow is away.")
 
     monkeypatch.setattr(choosing, "list_rules", away)
-    choice = rule_for(model)
+    choice = rule_for(read_model(model))
     assert (choice.reference, choice.reason) == (GENERAL, "Champions are not known. MLflow is away.")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -49,6 +50,21 @@ def test_the_tables_are_the_system_as_published():
 def test_a_whole_day_has_the_size_it_was_measured_with():
     model = unit_commitment(place(size="transfer"), **SIZES["transfer"])
     assert (model.rows.shape, int(model.integer.sum())) == ((17_548, 18_502), 7_966)
+
+
+def test_every_integer_is_a_unit_s_hour_and_only_those_of_the_unit_that_must_run_are_fixed():
+    hours = SIZES["transfer"]["hours"]
+    model = unit_commitment(place(size="transfer"), **SIZES["transfer"])
+    names = np.array(model.column_names)
+    kinds = Counter(re.sub(r"[\d_].*", "", name) for name in names[model.integer])
+    units = table(UNITS)
+    stated = sum(hours for unit in units for k in range(3) if unit[f"start_lag_{k}"])
+    out_of_reach = 98
+    assert kinds == {"u": 73 * hours, "v": 73 * hours, "w": 73 * hours, "d": stated - out_of_reach}
+    fixed = names[model.integer & (model.lower == model.upper)].tolist()
+    must = [unit["unit"] for unit in units if unit["must_run"] == "1"]
+    assert fixed == [f"u_{unit}_{t}" for unit in must for t in range(hours)]
+    assert len(fixed) == 24
 
 
 def test_an_instance_is_the_same_on_every_machine():

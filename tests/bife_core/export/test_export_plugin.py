@@ -10,6 +10,7 @@ import numpy as np
 import pyscipopt
 import pytest
 
+from bench.export import ALL_FEATURES, SHOW_FEATURES
 from bife_core import FeatureExtractor
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
@@ -22,28 +23,9 @@ from bife_core.scip.libscip import scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 from tests.bife_core.scip.test_extractor import AtEachBranching
-from tests.support.exported import ALL_FEATURES, branchings, exported, include, load
+from tests.support.exported import branchings, exported, include, load
 
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C compiler here")
-
-
-SHOW_FEATURES = """
-int show_features(SCIP* scip, double* out)
-{
-   SCIP_BRANCHRULEDATA* data = SCIPbranchruleGetData(SCIPfindBranchrule(scip, RULE_NAME));
-   SCIP_VAR** candidates;
-   SCIP_Real* solution;
-   int n;
-   if( SCIPgetLPBranchCands(scip, &candidates, &solution, NULL, &n, NULL, NULL) != SCIP_OKAY )
-      return -1;
-   if( !begin_branching(scip, data) )
-      return -1;
-   for( int c = 0; c < n; ++c )
-      if( !features_of(scip, data, candidates[c], solution[c], out + N_FEATURES * c) )
-         return -1;
-   return n;
-}
-"""
 
 
 @pytest.fixture

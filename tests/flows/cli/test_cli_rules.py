@@ -4,7 +4,7 @@ import pytest
 
 from bife_core.features import N_FEATURES
 from bife_core.rules import REFERENCE_RULES
-from flows.cli.completion import methods, rule_references
+from flows.cli.completion import auto_or_rule_references, methods, rule_references
 from tests.flows.cli.conftest import sentence
 from tests.support.challenging import crowned
 
@@ -96,6 +96,8 @@ def test_completion_offers_rules_files_and_branchers(tmp_path, monkeypatch):
     assert [name for name, _ in rule_references("sub/")] == ["sub/mine.py"]
     assert [name for name, _ in rule_references(f"{tmp_path}/sub/m")] == [f"{tmp_path}/sub/mine.py"]
     assert [name for name, _ in methods("relp")] == ["relpscost"]
+    assert [name for name, _ in auto_or_rule_references("a")][:2] == ["auto", "active_rows"]
+    assert [name for name, _ in auto_or_rule_references("paper_c")] == ["paper_ca", "paper_cfl"]
 
 
 def test_without_a_champion_there_is_nothing_to_roll_back(bife):

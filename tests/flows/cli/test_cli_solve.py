@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from bife_core.scip import reading
 from bife_core.scip.solving import SolveResult
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.solve import conclude
@@ -213,8 +214,11 @@ def test_ctrl_c_ends_a_solve_with_its_standing(golden_dir):
     assert "Interrupted after" in sentence(errors)
 
 
-def test_without_a_rule_the_registry_is_asked_for_one(bife):
+def test_without_a_rule_the_registry_is_asked_for_one(bife, monkeypatch):
+    reads, read = [], reading._read
+    monkeypatch.setattr(reading, "_read", lambda path, format_: reads.append(path) or read(path, format_))
     result = bife("solve", LSEU, "-q")
     assert result.exit_code == 0
+    assert reads == [LSEU] * 2, "once to look at it, once to solve it"
     assert " ".join(result.stdout.split()).startswith("general branches. ")
     assert row(result.stdout, "objective") == ["1120"]

@@ -1,0 +1,48 @@
+"""What `bench.export --python` sees of an exported rule, and that it would see a mistake."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import export
+from bife_core.benchmarks.base import Instance
+from bife_core.export import export_c
+from bife_core.export.building import compiler
+
+pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler here")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "seen"),
+    [
+        (("", ""), {"other_choices": 0, "values_off": 0}),
+        (("weight_4 = fabs(SCIProwGetDualsol(row))", "weight_4 = 1.0"), {"other_choices", "values_off"}),
+        (("own > highest", "own < 1e6"), {"other_choices"}),
+    ],
+    ids=["none", "of a feature", "of a choice"],
+)
+def test_features_and_choices_are_compared_at_every_branching(
+    mistake: tuple[str, str],
+    seen: Any,
+    tiny_auctions: list[Instance],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    text = export_c("paper_ca")
+    assert mistake[0] in text
+    monkeypatch.setattr(export, "export_c", lambda rule: text.replace(*mistake) if mistake[0] else text)
+    export.elsewhere(sys.executable, "paper_ca", [("ca", tiny_auctions[0].path)], tmp_path, 30)
+    said = json.loads(capfd.readouterr().out)
+    assert said["branchings"] > 3
+    assert said["same"]
+    counts = {name: said[name] for name in ("other_choices", "values_off")}
+    if isinstance(seen, dict):
+        assert counts == seen
+    else:
+        assert {name for name, count in counts.items() if count} == seen
