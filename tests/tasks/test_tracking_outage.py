@@ -1,4 +1,7 @@
-"""A tracking server that is cut off in the middle of a search and comes back."""
+"""A tracking server that is cut off in the middle of a search and comes back.
+
+`test_tracking_delivery` loses one at any write, in this process.
+"""
 
 import os
 import socket
@@ -105,7 +108,7 @@ def mlflow_server(home, port):
     return server
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_happens_during_an_outage_is_delivered_in_order_and_once(databases, tmp_path):
     port = free_port(0)
     server = mlflow_server(databases(tmp_path), port)
