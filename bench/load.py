@@ -1,8 +1,10 @@
 """How much F_HF of one unchanged rule moves with the load of the machine, raw and controlled.
 
 RPB's solves of the design instances are the reference. Then the family's reference rule is measured by turns alone and
-beside busy loops, each time anew. One JSON object a line: {family, rule, loops, round, raw, controlled}, where raw is
-the CPU seconds beside the loops over those without, and controlled the same of the seconds that F_HF counts.
+beside busy loops, each time anew. Loops that count leave a solver's caches alone; with `--memory-mb 64` each copies
+that much to and fro, as other solvers do. One JSON object a line: {family, rule, loops, memory_mb, round, raw,
+controlled}, where raw is the CPU seconds beside the loops over those without, and controlled the same of the seconds
+that F_HF counts.
 """
 
 from __future__ import annotations
@@ -26,11 +28,22 @@ from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool, Workers
 from bife_core.solves import SolveStore
 
+COUNTING = "while True: pass"
+MEMORY_LOOP = """
+import numpy as np
+there = np.zeros({mb} << 17)
+back = there.copy()
+while True:
+    back[:] = there
+    there[:] = back
+"""
+
 
 @contextmanager
-def busy(loops: int) -> Iterator[None]:
-    """Keep the machine busy with so many endless loops."""
-    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
+def busy(loops: int, memory_mb: int) -> Iterator[None]:
+    """Keep the machine busy with so many endless loops, each through so much memory if any."""
+    program = MEMORY_LOOP.format(mb=memory_mb) if memory_mb else COUNTING
+    processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(loops)]
     try:
         yield
     finally:
@@ -53,7 +66,7 @@ def score(
 
 
 def main() -> None:
-    options = parse(__doc__, instances=8, rule=None, loops=4, rounds=2, workers=1)
+    options = parse(__doc__, instances=8, rule=None, loops=4, memory_mb=0, rounds=2, workers=1)
     config = HighFidelityConfig(instances=options.instances, time_limit_s=300.0)
     with WorkerPool(options.workers) as pool:
         for family in options.families:
@@ -65,12 +78,13 @@ def main() -> None:
                 reference = measure_reference(instances, config, pool, SolveStore(Path(fresh)))
             for number in range(options.rounds):
                 quiet = score(rule, instances, config, pool, reference)
-                with busy(options.loops):
+                with busy(options.loops, options.memory_mb):
                     loaded = score(rule, instances, config, pool, reference)
                 line = {
                     "family": family,
                     "rule": rule.name,
                     "loops": options.loops,
+                    "memory_mb": options.memory_mb,
                     "round": number,
                     "raw": round((loaded.raw_f_hf or 0.0) / (quiet.raw_f_hf or 1.0), 4),
                     "controlled": round((loaded.f_hf or 0.0) / (quiet.f_hf or 1.0), 4),
