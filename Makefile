@@ -8,7 +8,7 @@ BROWSER := $(VENV)/.browser
 # Tests start many programs: without their byte code each would compile all of BiFE anew.
 test check long: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo check test long browser screenshots lint bench scale postgres chaos hostile clean
+.PHONY: help setup demo check test long browser screenshots lint bench scale postgres chaos hostile newest clean
 
 help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
@@ -23,6 +23,7 @@ help:
 	@echo "make postgres  run three evolutions at once with both servers on PostgreSQL (adds the extra postgres)"
 	@echo "make chaos   kill pipelines at 25 random moments and count what was lost or paid twice"
 	@echo "make hostile let the corpus of hostile rules loose (CORPUS=DIR: another one)"
+	@echo "make newest  run one pipeline with the newest versions that pyproject.toml allows, not those of constraints.txt"
 	@echo "make setup   only make the virtual environment $(VENV)"
 	@echo "make clean   remove the virtual environment and caches of tools (not your results)"
 
@@ -94,5 +95,13 @@ chaos: $(STAMP)
 hostile: $(STAMP)
 	@$(BIN)/python -m tests.hostile $(CORPUS)
 
+# Tells early what a release of Prefect or MLflow breaks; a failure is news, not a fault of a change.
+newest:
+	$(PYTHON) -m venv --clear .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --editable '.[dev]'
+	.venv-newest/bin/python -m pip freeze --exclude-editable
+	.venv-newest/bin/python -m pytest tests/flows/operate/test_upstream.py
+	home=$$(mktemp -d) && BIFE_HOME=$$home .venv-newest/bin/bife run --preset smoke && rm -r $$home
+
 clean:
-	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache build *.egg-info
+	rm -rf $(VENV) .venv-newest .pytest_cache .hypothesis .mypy_cache .ruff_cache build *.egg-info

@@ -29,9 +29,8 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
     """Return the rule with the numbers of highest F_LF among those tried; None if none is better than its own.
 
     CMA-ES (Hansen, 2016) on the logarithms of the numbers. Of the best setting each number goes back to the author's
-    that F_LF does not fall without, so that what has a meaning keeps it (``1.0 - x``), and no setting makes a score
-    undefined at a recorded candidate where the author's are not. A rule that reads features by indices that are no
-    constants is left alone, and so are numbers outside its scoring function.
+    that F_LF does not fall without, so that what has a meaning keeps it (``1.0 - x``). A rule that reads features by
+    indices that are no constants is left alone, and so are numbers outside its scoring function.
 
     Parameters
     ----------
@@ -58,18 +57,16 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
     used = np.array(sorted(lifted.features), dtype=np.int64)
     scores = np.empty(decisions.n_candidates)
     author = np.array([literal.value for literal in places])
-    defined = np.zeros(decisions.n_candidates, dtype=bool)
 
     def f_lf(numbers: np.ndarray) -> float:
         columns[free] = numbers[:, np.newaxis]
-        if not score_columns(lifted.address, columns, used, scores) or np.isnan(scores[defined]).any():
+        if not score_columns(lifted.address, columns, used, scores):
             return -np.inf
         return yardstick.f_lf(scores, chosen_rows(scores, decisions.offsets))
 
     import cmaes  # here, for it brings scipy's statistics, which take most of a second of whoever only starts
 
     best, best_numbers = f_lf(author), None
-    defined = ~np.isnan(scores)
     search = cmaes.CMA(mean=np.zeros(len(places)), sigma=_SPREAD, seed=seed) if len(places) > 1 else None
     rng = np.random.Generator(np.random.PCG64(seed))
     tried = 0
