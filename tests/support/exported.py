@@ -18,11 +18,11 @@ ALL_FEATURES = """\
 import numpy as np
 def candidate_variable_score(f):
     total = 0.0
-    for i in range(72):
+    for i in range(117):
         total += np.sin(f[i] * (1.0 + i))
     return total
 """
-"""A rule that reads every feature, and whose choice changes with the last digits of any."""
+"""A rule that reads every feature, extended ones too, and whose choice changes with the last digits of any."""
 
 
 def load(source: Path) -> ctypes.CDLL:

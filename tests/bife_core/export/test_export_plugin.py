@@ -15,7 +15,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
 from bife_core.export import ExportError, build, export_c
 from bife_core.export.building import compiler
-from bife_core.features import FEATURES, N_FEATURES
+from bife_core.features import FEATURES, N_COLUMNS
 from bife_core.rules import REFERENCE_RULES
 from bife_core.scip.branching import attach
 from bife_core.scip.libscip import scip_address
@@ -36,11 +36,9 @@ int show_features(SCIP* scip, double* out)
    int n;
    if( SCIPgetLPBranchCands(scip, &candidates, &solution, NULL, &n, NULL, NULL) != SCIP_OKAY )
       return -1;
-   if( !begin_branching(scip, data) )
+   if( !begin_branching(scip, data, n) || !features_of_all(scip, data, candidates, solution, n) )
       return -1;
-   for( int c = 0; c < n; ++c )
-      if( !features_of(scip, data, candidates[c], solution[c], out + N_FEATURES * c) )
-         return -1;
+   memcpy(out, data->matrix.items, (size_t)n * N_FEATURES * sizeof(double));
    return n;
 }
 """
@@ -74,11 +72,11 @@ def test_every_feature_is_that_of_the_kernel(
 
     def compare(model: pyscipopt.Model) -> None:
         if not extractor:
-            extractor.append(FeatureExtractor(model))
+            extractor.append(FeatureExtractor(model, frozenset(range(N_COLUMNS))))
         _, expected = extractor[0].extract()
-        found = np.full((len(expected), N_FEATURES), np.nan)
+        found = np.full((len(expected), N_COLUMNS), np.nan)
         assert code.show_features(scip_address(model), found.ctypes.data) == len(expected)
-        for feature in FEATURES[:N_FEATURES]:
+        for feature in FEATURES:
             np.testing.assert_array_equal(
                 found[:, feature.index], expected[:, feature.index], err_msg=feature.name
             )
@@ -98,6 +96,40 @@ def test_every_feature_is_that_of_the_kernel(
 def test_the_tree_is_the_native_one(all_features: str, tiny_auctions: list[Instance], tmp_path: Path) -> None:
     for rule in ("paper_ca", all_features):
         assert_same_tree(tiny_auctions[0].path, rule, tmp_path)
+
+
+FEW = """
+def candidate_variable_score(f):
+    return (f[24] + 1e-9) * (1.0 + f[84] + f[85]) ** -0.5 * (0.1 + f[106]) * (0.1 + f[110]) + 1e-6 * f[104]
+"""
+
+
+@needs_compiler
+def test_what_few_extended_features_need_is_asked_for_and_nothing_else(
+    tiny_auctions: list[Instance], tmp_path: Path
+) -> None:
+    path = tmp_path / "few.py"
+    path.write_text(FEW, encoding="utf-8")
+    assert_same_tree(tiny_auctions[0].path, str(path), tmp_path)
+    text = export_c(str(path))
+    assert text.count("   compare(data") == 2
+    assert "SCIPgetRowObjParallelism(scip, row)" in text
+    for name in ("add_active", "SCIPgetVarVSIDS(scip, variable", "SCIPgetBestSol(scip)"):
+        assert name not in text
+
+
+@needs_compiler
+def test_what_scip_8_does_not_know_is_named_when_it_is_compiled_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", "cc -DSCIP_VERSION=810")
+    for name, index in (("gmi", 82), ("inference", 74)):
+        path = tmp_path / f"{name}.py"
+        path.write_text(f"def candidate_variable_score(f):\n    return f[{index}]\n", encoding="utf-8")
+        path.with_suffix(".c").write_text(export_c(str(path)), encoding="utf-8")
+    build(tmp_path / "inference.c", tmp_path / "inference.so")
+    with pytest.raises(ExportError, match="gmi_average or gmi_last, which SCIP has from version 9 on"):
+        build(tmp_path / "gmi.c", tmp_path / "gmi.so")
 
 
 @needs_compiler
