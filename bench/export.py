@@ -2,14 +2,14 @@
 
 One JSON object a model: {family, model, rule, same, nodes, cpu_s, exported_cpu_s}; `same` says whether nodes, LP
 iterations and bounds are equal. `--models` takes files of yours besides the families; the rule
-`all` reads every feature.
+`all` reads every feature, extended ones too.
 
     python -m bench.export --python OTHER --rules paper_ca all --node-limit 20
 
 has them branch in the SCIP of another Python, which needs PySCIPOpt and NumPy alone, beside features and scores that
-are computed there without the C file: {family, model, rule, scip, branchings, other_choices, values, values_off, same}.
-`other_choices` counts branchings on a candidate whose score is not the highest, `values_off` values of features that
-differ, and `same` says whether showing features changed no branching.
+are computed there without the C file, and `all` means the 72: {family, model, rule, scip, branchings, other_choices,
+values, values_off, same}. `other_choices` counts branchings on a candidate whose score is not the highest, `values_off`
+values of features that differ, and `same` says whether showing features changed no branching.
 """
 
 from __future__ import annotations
@@ -28,21 +28,25 @@ import pyscipopt
 
 from bench.options import instances_of, parse
 from bife_core.export import INCLUDE_FUNCTION, build, export_c
+from bife_core.features import N_COLUMNS, N_FEATURES
 from bife_core.rules import load_rule, rule_source
 from bife_core.scip.branching import attach
 from bife_core.scip.libscip import check, library, scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
-ALL_FEATURES = """\
+
+def rule_of_all(features: int) -> str:
+    """Return a rule that reads so many features, and whose choice changes with the last digits of any."""
+    return f"""\
 import numpy as np
 def candidate_variable_score(f):
     total = 0.0
-    for i in range(72):
+    for i in range({features}):
         total += np.sin(f[i] * (1.0 + i))
     return total
 """
-"""A rule that reads every feature, and whose choice changes with the last digits of any."""
+
 
 SHOW_FEATURES = """
 int show_features(SCIP* scip, double* out)
@@ -53,7 +57,7 @@ int show_features(SCIP* scip, double* out)
    int n;
    if( SCIPgetLPBranchCands(scip, &candidates, &solution, NULL, &n, NULL, NULL) != SCIP_OKAY )
       return -1;
-   if( !begin_branching(scip, data) )
+   if( !begin_branching(scip, data, n) )
       return -1;
    for( int c = 0; c < n; ++c )
       if( !features_of(scip, data, candidates[c], solution[c], out + N_FEATURES * c) )
@@ -61,7 +65,7 @@ int show_features(SCIP* scip, double* out)
    return n;
 }
 """
-"""What an exported file lacks to show the features it reads, of all candidates at a branching."""
+"""What an exported file lacks to show the features it reads, of all candidates, where it compares none."""
 
 
 def exported(rule: str, folder: Path) -> Callable[[pyscipopt.Model], None]:
@@ -119,7 +123,7 @@ def main() -> None:
     models += [("own", Path(path)) for path in options.models]
     with tempfile.TemporaryDirectory() as folder:
         every = Path(folder) / "all.py"
-        every.write_text(ALL_FEATURES, encoding="utf-8")
+        every.write_text(rule_of_all(N_FEATURES if options.python else N_COLUMNS), encoding="utf-8")
         for name in (str(every) if name == "all" else name for name in options.rules):
             if options.python:
                 elsewhere(options.python, name, models, Path(folder), options.node_limit)

@@ -98,8 +98,8 @@ N_KNOWN_ROWS: Final = 78
 """Rows in `ROW_IDENTITY`; -1 if they are not those of the last call."""
 ROW_PARALLELISM: Final = 80
 """Objective parallelism of the LP row at a position."""
-SORTED: Final = 82
-"""One feature of all candidates, in ascending order."""
+COMPARED: Final = 82
+"""Scratch of the comparison of all candidates by one feature."""
 STATE_WORDS: Final = 84
 
 BUFFERS: Final = (
@@ -109,7 +109,7 @@ BUFFERS: Final = (
     ENTRIES,
     ROW_IDENTITY,
     ROW_PARALLELISM,
-    SORTED,
+    COMPARED,
 )
 """Slots that hold the address of a buffer: all from `COL_STATIC` to `ROW_W4`, and the later ones."""
 

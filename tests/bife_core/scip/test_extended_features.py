@@ -12,7 +12,6 @@ import pytest
 
 from bife_core import FeatureExtractor, attach, compile_rule
 from bife_core.errors import RuleError
-from bife_core.export import export_c
 from bife_core.features import FEATURES, N_COLUMNS, feature_index
 from bife_core.rules import CompiledRule
 from bife_core.scip.libscip import library, scip_address
@@ -219,9 +218,3 @@ def test_a_matrix_that_lacks_what_a_rule_reads_is_refused() -> None:
     assert isinstance(rule, CompiledRule)
     with pytest.raises(RuleError, match="it reads inference_score_rank"):
         rule.score(np.ones((2, 72)))
-
-
-def test_exported_c_refuses_them_in_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "rule.py").write_text(RULE, encoding="utf-8")
-    with pytest.raises(RuleError, match="which exported C does not compute; attach the rule from Python"):
-        export_c(str(tmp_path / "rule.py"))
