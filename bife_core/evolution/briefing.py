@@ -17,6 +17,7 @@ from bife_core.features import FeatureSet, feature_index
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig, LowMeasure
 from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import mean_cost
+from bife_core.fidelity.measures import Floats, Ties, Yardstick, chosen_rows
 from bife_core.fidelity.solving import cost_of
 from bife_core.generators import Briefing
 from bife_core.generators.briefing import FeatureRange
@@ -30,6 +31,8 @@ _LIMIT_S: Final = 600.0
 _MEMORY_MB: Final = 4096.0
 _ROOM_PER_BYTE: Final = 24.0
 """Bytes in memory per byte of a compressed file of decisions, or of a model."""
+_ROUNDING: Final = 1e-6
+"""Share of a feature's largest size that two which say the same may differ by, as LP solutions do."""
 _QUANTILES: Final = (0.0, 0.1, 0.5, 0.9, 1.0)
 _CEIL_DIST: Final = feature_index("ceil_dist")
 
@@ -136,6 +139,8 @@ class Briefer:
                     {
                         "models": [str(path) for path in self._models],
                         "decisions": None if self._decisions is None else str(self._decisions),
+                        "measure": self._low.measure,
+                        "ties": self._low.ties,
                     },
                     limit_s=_LIMIT_S,
                     memory_mb=_MEMORY_MB + _ROOM_PER_BYTE * size / 2**20,
@@ -160,33 +165,67 @@ class Briefer:
         )
 
 
-def work(models: list[str], decisions: str | None) -> dict[str, Any]:
+def work(models: list[str], decisions: str | None, measure: LowMeasure, ties: Ties) -> dict[str, Any]:
     """Read models and decisions and return what they say; what `Briefer` calls in a worker."""
     sentences = formulation([Path(path) for path in models])
     if decisions is None:
         return {"models": sentences}
     recorded = Decisions.load(Path(decisions))
+    yardstick = Yardstick(recorded, measure, ties)
+    ranges = feature_ranges(recorded, yardstick)
     return {
         "models": (*sentences, *candidates(recorded)),
-        "features": tuple(found.model_dump() for found in feature_ranges(recorded)),
+        "features": tuple(found.model_dump() for found in ranges),
+        "noise": (low_noise(recorded, yardstick, ranges),),
     }
 
 
-def feature_ranges(decisions: Decisions) -> tuple[FeatureRange, ...]:
-    """Return the quantiles of each feature over all recorded candidates."""
-    if decisions.n_candidates == 0:
-        return ()
-    found = np.quantile(decisions.columns, _QUANTILES, axis=1)
-    return tuple(
-        FeatureRange(index=index, quantiles=tuple(quantiles))
-        for index, quantiles in enumerate(found.T.tolist())
+def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureRange, ...]:
+    """Return the quantiles of each feature over all recorded candidates, and what it tells alone."""
+    found: list[FeatureRange] = []
+    for index, column in enumerate(decisions.columns):
+        largest, smallest = (_alone(yardstick, decisions, scores) for scores in (column, -column))
+        known = FeatureRange(
+            index=index,
+            quantiles=tuple(np.quantile(column, _QUANTILES).tolist()),
+            alone=max(largest, smallest),
+            smallest=smallest > largest,
+        )
+        if not known.constant:
+            others = (other.index for other in found if other.repeats is None)
+            repeats = next((other for other in others if _same(decisions.columns[other], column)), None)
+            known = known.model_copy(update={"repeats": repeats})
+        found.append(known)
+    return tuple(found)
+
+
+def _alone(yardstick: Yardstick, decisions: Decisions, scores: Floats) -> float:
+    return yardstick.f_lf(scores, chosen_rows(scores, decisions.offsets))
+
+
+def _same(one: Floats, other: Floats) -> bool:
+    """Whether two features have the same values, or the same with the opposite sign, but for rounding."""
+    least = _ROUNDING * float(np.abs(one).max())
+    # The first candidate tells most of them apart.
+    if abs(abs(one[0]) - abs(other[0])) > least:
+        return False
+    return any(float(np.abs(one - sign * other).max()) <= least for sign in (1.0, -1.0))
+
+
+def low_noise(decisions: Decisions, yardstick: Yardstick, ranges: tuple[FeatureRange, ...]) -> str:
+    """Return sentences on what F_LF chance has, and its standard error, as that of the best feature alone."""
+    best = max(ranges, key=lambda found: found.alone or 0.0)
+    scores = decisions.columns[best.index] * (-1.0 if best.smallest else 1.0)
+    error = yardstick.error(scores, chosen_rows(scores, decisions.offsets))
+    chance = round(yardstick.by_chance(), 3) + 0.0  # no minus before a zero
+    return (
+        f"Candidates drawn at random have F_LF {chance:g}. On {len(decisions)} decisions the standard "
+        f"error of F_LF is about {error:.2g}, less between rules that mostly choose alike."
     )
 
 
 def candidates(decisions: Decisions) -> tuple[str, ...]:
     """Return sentences on how many candidates a node has, and what their fractional parts look like."""
-    if decisions.n_candidates == 0:
-        return ()
     sizes, depth = np.diff(decisions.offsets), decisions.depth
     f = 1.0 - decisions.columns[_CEIL_DIST]
     halves, thirds, quarters = (np.abs(f * whole - np.round(f * whole)) < whole * 1e-6 for whole in (2, 3, 4))

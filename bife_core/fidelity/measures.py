@@ -190,5 +190,17 @@ class Yardstick:
 
     def f_lf(self, scores: Floats, chosen: Rows) -> float:
         """Return F_LF of a rule from its scores of all candidates and `chosen_rows` of them."""
+        return self._mean(self._measure.value(self._worth, scores, chosen, self._offsets))
+
+    def error(self, scores: Floats, chosen: Rows) -> float:
+        """Return the standard error of that F_LF, decisions taken as independent."""
         values = self._measure.value(self._worth, scores, chosen, self._offsets)
+        apart = (values - self._mean(values)) * self._weight
+        return math.sqrt(math.fsum(apart**2)) / math.fsum(self._weight)
+
+    def by_chance(self) -> float:
+        """Return F_LF of candidates drawn at random."""
+        return self._mean(np.add.reduceat(self._worth, self._offsets[:-1]) / np.diff(self._offsets))
+
+    def _mean(self, values: Floats) -> float:
         return math.fsum(values * self._weight) / math.fsum(self._weight)

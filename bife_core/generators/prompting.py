@@ -146,8 +146,9 @@ def _with_facts(parts: list[str], request: WrittenRequest, briefing: Briefing) -
     earlier = "" if request.operator in REFLECTIONS else earlier_attempts(briefing, shown=request.parents)
     if earlier:
         behind.append(_template("earlier").substitute(earlier=earlier))
-    if briefing.low and (request.parents or earlier):
-        facts.append(_template("scores").substitute(low=briefing.low, high=briefing.high))
+    if briefing.low and (request.parents or earlier or briefing.features):
+        noise = " ".join(briefing.noise)
+        facts.append(_template("scores").substitute(low=briefing.low, high=briefing.high, noise=noise))
     return [problem, *facts, operator, *behind]
 
 

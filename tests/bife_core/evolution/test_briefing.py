@@ -10,8 +10,9 @@ import pytest
 
 import bife_core
 from bife_core.config import BudgetConfig, PipelineConfig
-from bife_core.evolution.briefing import candidates, feature_ranges
+from bife_core.evolution.briefing import candidates, feature_ranges, low_noise
 from bife_core.evolution.drafting import write_draft
+from bife_core.fidelity.measures import Yardstick
 from bife_core.generators import Account, Briefing, BudgetReachedError, Draft, GeneratorConfig, open_generator
 from bife_core.search import SampleRequest, WrittenRequest
 from tests.support.model_answers import MODEL, rule_source
@@ -94,12 +95,30 @@ def test_features_have_quantiles_and_candidates_are_described() -> None:
     columns = np.zeros((72, 4))
     columns[0], columns[19] = [0.0, 1.0, 2.0, 3.0], [0.5, 0.5, 0.25, 0.9]
     decisions = decisions_of([3, 1], [0.0, 1.0, 0.0, 1.0], columns=columns, depth=[0, 4])
-    ranges = feature_ranges(decisions)
+    ranges = feature_ranges(decisions, Yardstick(decisions))
     assert ranges[0].quantiles == pytest.approx((0.0, 0.3, 1.5, 2.7, 3.0))
     assert ranges[1].constant
     first, second = candidates(decisions)
     assert "2 recorded decisions, at depths 0 to 4 (median 2), with 1 to 3 candidates (median 2)" in first
     assert "50% are 1/2, 0% are 1/3 or 2/3, 25% are 1/4 or 3/4" in second
+
+
+def test_of_each_feature_it_is_known_how_well_it_chooses_alone_and_whether_another_says_the_same() -> None:
+    columns = np.zeros((72, 6))
+    columns[0] = [-5.0, -1.0, -3.0, -6.0, -2.0, -4.0]
+    columns[3], columns[67] = [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], -columns[0] * (1 + 1e-12)
+    # The first of three is right; then either of the first two.
+    decisions = decisions_of([3, 3], [1.0, 0.0, 0.0, 1.0, 1.0, 0.0], columns=columns)
+    yardstick = Yardstick(decisions)
+    ranges = feature_ranges(decisions, yardstick)
+    told = {index: (found.alone, found.first, found.repeats) for index, found in enumerate(ranges)}
+    assert told[0] == (1.0, "farthest from 0", None)
+    assert told[3] == (1.0, "smallest", None)
+    assert told[67] == (1.0, "largest", 0)
+    assert {index for index, found in enumerate(ranges) if found.repeats is not None} == {67}
+    assert low_noise(decisions, yardstick, ranges).startswith(
+        "Candidates drawn at random have F_LF 0.5. On 2 decisions the standard error of F_LF is about 0,"
+    )
 
 
 def config(**settings: object) -> PipelineConfig:
@@ -165,6 +184,8 @@ def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
     first, last = asked[0][0]["content"], asked[-1][0]["content"]
     assert "set packing (sum of binaries <= 1)" in first
     assert "Of no use here, since all candidates have the same value: [1] obj_coef_pos_part" in first
+    assert "first\n" in first
+    assert "Candidates drawn at random have F_LF 0." in first
     assert "F_LF 0." in last
     assert "times the cost of SCIP's own rule" in last
     assert "It chose as strong branching did in" in last

@@ -73,7 +73,10 @@ def test_the_plain_prompts_are_as_they_were(operator: str) -> None:
 def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
     ranges = tuple(
         FeatureRange(
-            index=feature.index, quantiles=(0.0, 0.1, 1.0, 20.0, 1234.5 if feature.index < 3 else 0.0)
+            index=feature.index,
+            quantiles=(0.0, 0.1, 1.0, 20.0, 1234.5 if feature.index < 3 else 0.0),
+            alone=0.25,
+            repeats=0 if feature.index == 2 else None,
         )
         for feature in FEATURES[:N_FEATURES]
     )
@@ -84,6 +87,7 @@ def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
         features=ranges,
         low="the share of agreement",
         high="minus the mean CPU seconds",
+        noise=("Chance has F_LF 0.1.", "F_HF is noisy."),
         rpb=-16.0,
         earlier=(*PARENTS, failed),
         failings={"g00-c01": ("It fails at the root.",)},
