@@ -123,7 +123,7 @@ class Answering:
         instances = len(self._workshop.design)
         past = Past(
             samples=tuple(samples),
-            failings={s.id: self._scores[s.id].failings for s in samples if s.id in self._scores},
+            scores={s.id: self._scores[s.id] for s in samples if s.id in self._scores},
             reference=self._reference,
         )
         self._workshop = replace(self._workshop, past=past)

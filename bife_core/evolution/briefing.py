@@ -17,6 +17,7 @@ from bife_core.features import FeatureSet, feature_index
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig, LowMeasure
 from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import mean_cost
+from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.measures import Floats, Ties, Yardstick, chosen_rows
 from bife_core.fidelity.solving import cost_of
 from bife_core.generators import Briefing
@@ -62,14 +63,14 @@ class Past:
     ----------
     samples : tuple of Sample
         What it had sampled, in order.
-    failings : mapping
-        Sentences on where rules choose wrongly, by sample.
+    scores : mapping
+        What F_LF told of them, by sample.
     reference : Reference or None
         RPB's solves, once there are some.
     """
 
     samples: tuple[Sample, ...] = ()
-    failings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    scores: Mapping[str, LowScore] = field(default_factory=dict)
     reference: Reference | None = None
 
 
@@ -116,15 +117,13 @@ class Briefer:
     def brief(self, request: WrittenRequest, past: Past) -> Briefing:
         """Return what is known for a request."""
         known = {sample.id for sample in (*request.parents, *past.samples) if sample.f_hf is not None}
+        parents = {p.id: past.scores[p.id] for p in request.parents if p.id in past.scores}
         return self._benchmark_facts().model_copy(
             update={
                 "rpb": self._rpb(past.reference) if known else None,
                 "earlier": past.samples,
-                "failings": {
-                    parent.id: past.failings[parent.id]
-                    for parent in request.parents
-                    if parent.id in past.failings
-                },
+                "failings": {name: score.failings for name, score in parents.items()},
+                "fitted": tuple(name for name, score in parents.items() if score.source is not None),
             }
         )
 
@@ -151,6 +150,7 @@ class Briefer:
                 self._facts = Briefing(
                     benchmark=self.benchmark,
                     offered=self.offered,
+                    fitting=self._low.tune > 0 and self._decisions is not None,
                     low=_LOW[self._low.measure],
                     high=f"minus the {mean} of the {_HIGH[self._high.cost]} of solving whole instances{goal} with the "
                     "rule",

@@ -68,6 +68,10 @@ class Briefing(Value):
         What the search sampled before it made this request, in order.
     failings : dict
         Sentences on where a rule chooses wrongly, by its sample's id.
+    fitting : bool
+        Whether the numbers of rules are fitted to the recorded decisions after they are written.
+    fitted : tuple of str
+        Samples whose numbers have become others so.
     """
 
     benchmark: str
@@ -80,3 +84,5 @@ class Briefing(Value):
     rpb: float | None = None
     earlier: tuple[Sample, ...] = ()
     failings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    fitting: bool = False
+    fitted: tuple[str, ...] = ()

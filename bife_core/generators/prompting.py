@@ -23,7 +23,7 @@ from bife_core.search.types import Reflection, Sample, WritingOperator, WrittenR
 
 OPERATORS: Final[tuple[WritingOperator, ...]] = get_args(WritingOperator)
 REFLECTIONS: Final[tuple[Reflection, ...]] = get_args(Reflection)
-_INFORMED: Final = ("models", "scored_parent", "scores", "earlier")
+_INFORMED: Final = ("models", "scored_parent", "scores", "earlier", "m2_fitted", "fitted")
 _FILES: Final = (
     "problem",
     *OPERATORS,
@@ -93,6 +93,8 @@ def prompt_digest(messages: tuple[Message, ...]) -> str:
 
 def _parent(number: int, parent: Sample, briefing: Briefing | None) -> str:
     thought = parent.thought or "Its author left no description."
+    if briefing is not None and parent.id in briefing.fitted:
+        thought = f"{thought.rstrip('.')}. (Its numbers were fitted since.)"
     told = {"number": number, "thought": thought, "source": parent.written.strip()}
     if briefing is None:
         return _template("parent").substitute(told).strip()
@@ -124,9 +126,11 @@ def assemble(
     table = _table(briefing.offered)
     if told is not None and told.features:
         table["features"] = measured_features(told)
+    fitting = told is not None and told.fitting
+    operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
     parts = [
         _template("problem").substitute(table, benchmark=briefing.benchmark.replace("_", " ")),
-        _template(request.operator).substitute(count=len(request.parents), parents=parents, hints=hints),
+        _template(operator).substitute(count=len(request.parents), parents=parents, hints=hints),
     ]
     if told is not None:
         parts = _with_facts(parts, request, told)
@@ -146,6 +150,8 @@ def _with_facts(parts: list[str], request: WrittenRequest, briefing: Briefing) -
     earlier = "" if request.operator in REFLECTIONS else earlier_attempts(briefing, shown=request.parents)
     if earlier:
         behind.append(_template("earlier").substitute(earlier=earlier))
+    if briefing.fitting and request.operator not in (*REFLECTIONS, "skeleton"):
+        behind.append(_template("fitted").template)
     if briefing.low and (request.parents or earlier or briefing.features):
         noise = " ".join(briefing.noise)
         facts.append(_template("scores").substitute(low=briefing.low, high=briefing.high, noise=noise))

@@ -10,11 +10,13 @@ import pytest
 
 import bife_core
 from bife_core.config import BudgetConfig, PipelineConfig
-from bife_core.evolution.briefing import candidates, feature_ranges, low_noise
+from bife_core.evolution.briefing import Briefer, Past, candidates, feature_ranges, low_noise
 from bife_core.evolution.drafting import write_draft
+from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
+from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.measures import Yardstick
 from bife_core.generators import Account, Briefing, BudgetReachedError, Draft, GeneratorConfig, open_generator
-from bife_core.search import SampleRequest, WrittenRequest
+from bife_core.search import Sample, SampleRequest, WrittenRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
 from tests.support.recorded import decisions_of
@@ -138,6 +140,26 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     }
 
 
+def brief(data: dict[str, Any], past: Past, low: LowFidelityConfig | None = None) -> Briefing:
+    briefer = Briefer(
+        "toys",
+        data["instances"],
+        data["decisions"].path,
+        low or LowFidelityConfig(),
+        HighFidelityConfig(),
+        data["workers"],
+    )
+    return briefer.brief(REQUEST.model_copy(update={"operator": "e2", "parents": past.samples}), past)
+
+
+def test_of_parents_it_is_known_whose_numbers_were_fitted(data: dict[str, Any]) -> None:
+    parents = tuple(Sample(id=name, generation=0, operator="i1") for name in ("one", "two"))
+    scores = {"one": LowScore(failings=("Bad.",), source="better"), "two": LowScore()}
+    known = brief(data, Past(parents, scores), LowFidelityConfig(tune=5))
+    assert (known.fitting, known.fitted, known.failings["one"]) == (True, ("one",), ("Bad.",))
+    assert not brief(data, Past()).fitting
+
+
 class Careless:
     """Forgets to define a name, unless it is told."""
 
@@ -170,13 +192,14 @@ def test_a_rule_that_does_not_pass_the_checks_is_repaired_where_that_is_wanted(
 def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
     data: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    settings = config(**{"low.tune": 20})
     with ModelApi(["wrong_name"], then="apt") as api:
         monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        whole = bife_core.evolve(config(), folder=tmp_path / "whole", **data)
+        whole = bife_core.evolve(settings, folder=tmp_path / "whole", **data)
         asked = [received.body["messages"] for received in api.requests]
         # All that is left of the search are the calls: the same prompts find their answers there.
         (tmp_path / "whole" / "journal.jsonl").unlink()
-        again = bife_core.evolve(config(), folder=tmp_path / "whole", **data)
+        again = bife_core.evolve(settings, folder=tmp_path / "whole", **data)
         assert len(api.requests) == len(asked)
     assert [sample.valid for sample in whole.samples] == [True] * 3
     assert [sample.sha for sample in again.samples] == [sample.sha for sample in whole.samples]
@@ -189,3 +212,4 @@ def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
     assert "F_LF 0." in last
     assert "times the cost of SCIP's own rule" in last
     assert "It chose as strong branching did in" in last
+    assert "# What becomes of the numbers" in first

@@ -97,6 +97,20 @@ def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
     assert message.content == (golden_dir / "informed_prompt.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("operator", [*OPERATORS, *REFLECTIONS])
+def test_numbers_that_are_fitted_afterwards_are_said_to_be(operator: str) -> None:
+    briefing = ABOUT.model_copy(update={"fitting": True, "fitted": ("g00-c01",)})
+    (message,) = assemble(request(operator), briefing)
+    theirs = operator in (*REFLECTIONS, "skeleton")
+    assert ("fitted to the recorded decisions after" in message.content) is not theirs
+    assert ("other values for them" in message.content) is False
+    if "Rule 1" in message.content:
+        assert "Rule 1. first thought. (Its numbers were fitted since.)" in message.content
+        assert message.content.count("fitted since") == 1
+    (plain,) = assemble(request(operator), briefing, "paper")
+    assert plain.content == text(operator)
+
+
 def test_every_feature_is_explained_once_with_its_index_and_meaning() -> None:
     plain, extended = (feature_description(name).split("\n") for name in FEATURE_SETS)
     for feature in FEATURES:
@@ -168,7 +182,7 @@ def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
     folder = resources.files("bife_core.generators") / "prompts"
     names = {path.name for path in folder.iterdir() if path.name.endswith(".md")}
     others = ("problem", "parent", "template", "skeleton_template")
-    others += ("models", "scored_parent", "scores", "earlier", "repair")
+    others += ("models", "scored_parent", "scores", "earlier", "m2_fitted", "fitted", "repair")
     assert names == {f"{name}.md" for name in (*OPERATORS, *REFLECTIONS, *others)}
     for name in names:
         assert Template((folder / name).read_text(encoding="utf-8")).is_valid()
