@@ -12,7 +12,7 @@ from bife_core.search.types import Sample
 
 _EARLIER: Final = 12
 """Earlier attempts that are told at most: the better half are the best, the others the latest."""
-_LINE: Final = 160
+_LINE: Final = 240
 """Characters a thought, a formula or a reason may have in a list."""
 
 
@@ -95,7 +95,7 @@ def _fidelities(sample: Sample, briefing: Briefing) -> str:
         relative = f" ({sample.f_hf / rpb:.2f} times the cost of SCIP's own rule)" if rpb else ""
         parts.append(f"F_HF {sample.f_hf:.4g}{relative}")
     elif sample.outraced is not None:
-        parts.append(f"given up while solving, {_short(sample.outraced)}")
+        parts.append(f"lost its race and was given up: {_short(sample.outraced)}")
     return ", ".join(parts) or "not scored"
 
 

@@ -34,6 +34,8 @@ _FILES: Final = (
     *_INFORMED,
     "repair",
 )
+_SENTENCE: Final = " It has 25 words at most and begins with what sets the rule apart from others."
+"""What informed prompts add on the description of a rule: in the list of earlier attempts it is all there is."""
 _QUOTED: Final = 12_000
 """Characters of a rejected answer that are shown to its author again."""
 
@@ -72,7 +74,11 @@ def feature_description(offered: FeatureSet = "khalil72") -> str:
 
 
 def _table(offered: FeatureSet = "khalil72") -> dict[str, str | int]:
-    return {"features": feature_description(offered), "n_features": len(FEATURE_SETS[offered])}
+    return {
+        "features": feature_description(offered),
+        "n_features": len(FEATURE_SETS[offered]),
+        "sentence": "",
+    }
 
 
 @cache
@@ -135,6 +141,8 @@ def assemble(
     if told is not None:
         parts = _with_facts(parts, request, told)
     if request.operator not in REFLECTIONS:
+        if told is not None:
+            table["sentence"] = _SENTENCE
         answer = "skeleton_template" if request.operator == "skeleton" else "template"
         parts.append(_template(answer).substitute(table))
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)

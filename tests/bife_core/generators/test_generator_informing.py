@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from bife_core.fidelity.racing import lost
 from bife_core.generators.briefing import Briefing, FeatureRange
 from bife_core.generators.informing import earlier_attempts, measured_features, scores
 from bife_core.search import Sample
@@ -58,6 +59,15 @@ def test_an_earlier_attempt_is_a_line_that_says_what_and_how(rest: dict[str, obj
     tried = (sample(1, f_lf=0.25, **rest), sample(2, failure="duplicate of g00-c01"), sample(3))
     told = earlier_attempts(ABOUT.model_copy(update={"earlier": tried}), shown=tried[2:])
     assert told.split("\n") == [f"- {what}: F_LF 0.250", "- Thought 2: failed: duplicate of g00-c01"]
+
+
+def test_a_rule_that_lost_its_race_says_so_and_to_whom() -> None:
+    why = lost([1.03] * 6, [1.0] * 6, 6.0, "arithmetic")
+    told = earlier_attempts(ABOUT.model_copy(update={"earlier": (sample(1, f_lf=0.25, outraced=why),)}), ())
+    assert told == (
+        "- Thought 1: F_LF 0.250, lost its race and was given up: it took 1.03 times as much as the worst rule kept on "
+        "6 instances, more than that one took on all instances"
+    )
 
 
 def test_of_many_attempts_the_best_and_the_latest_are_told() -> None:

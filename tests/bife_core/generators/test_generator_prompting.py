@@ -111,6 +111,12 @@ def test_numbers_that_are_fitted_afterwards_are_said_to_be(operator: str) -> Non
     assert plain.content == text(operator)
 
 
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_description_is_to_be_short_where_others_will_read_it(operator: str) -> None:
+    (message,) = assemble(request(operator), ABOUT)
+    assert "{Product of ... and ...}. It has 25 words at most" in message.content
+
+
 def test_every_feature_is_explained_once_with_its_index_and_meaning() -> None:
     plain, extended = (feature_description(name).split("\n") for name in FEATURE_SETS)
     for feature in FEATURES:
