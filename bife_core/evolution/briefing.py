@@ -18,7 +18,7 @@ from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig, Low
 from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import mean_cost
 from bife_core.fidelity.low import LowScore
-from bife_core.fidelity.measures import Floats, Ties, Yardstick, chosen_rows
+from bife_core.fidelity.measures import Floats, Ties, Yardstick, chosen_rows, likeness
 from bife_core.fidelity.solving import cost_of
 from bife_core.generators import Briefing
 from bife_core.generators.briefing import FeatureRange
@@ -118,11 +118,13 @@ class Briefer:
         """Return what is known for a request."""
         known = {sample.id for sample in (*request.parents, *past.samples) if sample.f_hf is not None}
         parents = {p.id: past.scores[p.id] for p in request.parents if p.id in past.scores}
+        choices = [score.choices for score in parents.values() if score.choices is not None]
         return self._benchmark_facts().model_copy(
             update={
                 "rpb": self._rpb(past.reference) if known else None,
                 "earlier": past.samples,
                 "failings": {name: score.failings for name, score in parents.items()},
+                "likeness": likeness(*choices) if len(choices) == len(request.parents) == 2 else None,
                 "fitted": tuple(name for name, score in parents.items() if score.source is not None),
             }
         )

@@ -72,6 +72,8 @@ class Briefing(Value):
         Whether the numbers of rules are fitted to the recorded decisions after they are written.
     fitted : tuple of str
         Samples whose numbers have become others so.
+    likeness : float or None
+        Share of decisions in which two parents choose the same candidate.
     """
 
     benchmark: str
@@ -86,3 +88,4 @@ class Briefing(Value):
     failings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     fitting: bool = False
     fitted: tuple[str, ...] = ()
+    likeness: float | None = None

@@ -129,6 +129,8 @@ def assemble(
         _parent(number, parent, told) for number, parent in enumerate(request.parents, start=1)
     )
     hints = "\n".join(f"- {' '.join(hint.split())}" for hint in request.hints) or "- (none yet)"
+    if told is not None and told.likeness is not None:
+        parents += f"\n\nRule 1 and rule 2 choose the same candidate in {told.likeness:.0%} of the decisions."
     table = _table(briefing.offered)
     if told is not None and told.features:
         table["features"] = measured_features(told)

@@ -14,7 +14,7 @@ from bife_core.evolution.briefing import Briefer, Past, candidates, feature_rang
 from bife_core.evolution.drafting import write_draft
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.fidelity.low import LowScore
-from bife_core.fidelity.measures import Yardstick
+from bife_core.fidelity.measures import Yardstick, choices_of
 from bife_core.generators import Account, Briefing, BudgetReachedError, Draft, GeneratorConfig, open_generator
 from bife_core.search import Sample, SampleRequest, WrittenRequest
 from tests.support.model_answers import MODEL, rule_source
@@ -152,11 +152,21 @@ def brief(data: dict[str, Any], past: Past, low: LowFidelityConfig | None = None
     return briefer.brief(REQUEST.model_copy(update={"operator": "e2", "parents": past.samples}), past)
 
 
-def test_of_parents_it_is_known_whose_numbers_were_fitted(data: dict[str, Any]) -> None:
+def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_choose(
+    data: dict[str, Any],
+) -> None:
     parents = tuple(Sample(id=name, generation=0, operator="i1") for name in ("one", "two"))
-    scores = {"one": LowScore(failings=("Bad.",), source="better"), "two": LowScore()}
+    offsets = np.arange(0, 41, 10)
+    choices = [
+        choices_of(offsets[:-1] + np.array(places), offsets) for places in ([1, 2, 3, 4], [1, 2, 3, 9])
+    ]
+    scores = {
+        "one": LowScore(failings=("Bad.",), source="better", choices=choices[0]),
+        "two": LowScore(choices=choices[1]),
+    }
     known = brief(data, Past(parents, scores), LowFidelityConfig(tune=5))
     assert (known.fitting, known.fitted, known.failings["one"]) == (True, ("one",), ("Bad.",))
+    assert known.likeness == 0.75
     assert not brief(data, Past()).fitting
 
 
