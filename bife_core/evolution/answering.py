@@ -124,6 +124,9 @@ class Answering:
         past = Past(
             samples=tuple(samples),
             scores={s.id: self._scores[s.id] for s in samples if s.id in self._scores},
+            costs=tuple(
+                self.solves[s.id].costs for s in samples if s.f_hf is not None and s.id in self.solves
+            ),
             reference=self._reference,
         )
         self._workshop = replace(self._workshop, past=past)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,8 @@ _LIMIT_S: Final = 600.0
 _MEMORY_MB: Final = 4096.0
 _ROOM_PER_BYTE: Final = 24.0
 """Bytes in memory per byte of a compressed file of decisions, or of a model."""
+_LEAST_RULES: Final = 3
+"""Rules with an F_HF from which on its noise is told."""
 _ROUNDING: Final = 1e-6
 """Share of a feature's largest size that two which say the same may differ by, as LP solutions do."""
 _QUANTILES: Final = (0.0, 0.1, 0.5, 0.9, 1.0)
@@ -65,12 +68,15 @@ class Past:
         What it had sampled, in order.
     scores : mapping
         What F_LF told of them, by sample.
+    costs : tuple
+        Of each rule with an F_HF, what the design instances cost with it.
     reference : Reference or None
         RPB's solves, once there are some.
     """
 
     samples: tuple[Sample, ...] = ()
     scores: Mapping[str, LowScore] = field(default_factory=dict)
+    costs: tuple[tuple[float | None, ...], ...] = ()
     reference: Reference | None = None
 
 
@@ -119,11 +125,13 @@ class Briefer:
         known = {sample.id for sample in (*request.parents, *past.samples) if sample.f_hf is not None}
         parents = {p.id: past.scores[p.id] for p in request.parents if p.id in past.scores}
         choices = [score.choices for score in parents.values() if score.choices is not None]
-        return self._benchmark_facts().model_copy(
+        facts = self._benchmark_facts()
+        return facts.model_copy(
             update={
                 "rpb": self._rpb(past.reference) if known else None,
                 "earlier": past.samples,
                 "failings": {name: score.failings for name, score in parents.items()},
+                "noise": (*facts.noise, *high_noise(past.costs)),
                 "likeness": likeness(*choices) if len(choices) == len(request.parents) == 2 else None,
                 "fitted": tuple(name for name, score in parents.items() if score.source is not None),
             }
@@ -223,6 +231,27 @@ def low_noise(decisions: Decisions, yardstick: Yardstick, ranges: tuple[FeatureR
     return (
         f"Candidates drawn at random have F_LF {chance:g}. On {len(decisions)} decisions the standard "
         f"error of F_LF is about {error:.2g}, less between rules that mostly choose alike."
+    )
+
+
+def high_noise(costs: Sequence[Sequence[float | None]]) -> tuple[str, ...]:
+    """Return a sentence on how much of a difference in F_HF is noise, once there are rules that tell.
+
+    It is twice the standard error of the mean logarithm of two rules' ratio. How widely that spreads over instances is
+    what is left of the logarithms of costs when each rule's mean and each instance's are taken away.
+    """
+    if len(costs) < _LEAST_RULES:
+        return ()
+    known = np.array(costs, dtype=np.float64)
+    logarithms = np.log(known[:, (known > 0.0).all(axis=0)])
+    rules, instances = logarithms.shape
+    if instances < 2:
+        return ()
+    rest = logarithms - logarithms.mean(axis=0) - logarithms.mean(axis=1, keepdims=True) + logarithms.mean()
+    variance = float((rest**2).sum()) / ((rules - 1) * (instances - 1))
+    return (
+        f"F_HF is measured on {instances} instances: of two rules that differ in it by less than about "
+        f"{2.0 * math.sqrt(2.0 * variance / instances):.1%} nobody knows which is better.",
     )
 
 

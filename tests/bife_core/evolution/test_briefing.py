@@ -10,7 +10,7 @@ import pytest
 
 import bife_core
 from bife_core.config import BudgetConfig, PipelineConfig
-from bife_core.evolution.briefing import Briefer, Past, candidates, feature_ranges, low_noise
+from bife_core.evolution.briefing import Briefer, Past, candidates, feature_ranges, high_noise, low_noise
 from bife_core.evolution.drafting import write_draft
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.fidelity.low import LowScore
@@ -121,6 +121,17 @@ def test_of_each_feature_it_is_known_how_well_it_chooses_alone_and_whether_anoth
     assert low_noise(decisions, yardstick, ranges).startswith(
         "Candidates drawn at random have F_LF 0.5. On 2 decisions the standard error of F_LF is about 0,"
     )
+
+
+def test_the_noise_of_f_hf_is_how_differently_instances_judge() -> None:
+    # One rule is twice as dear on every instance: nothing is noise, however much the instances differ.
+    (told,) = high_noise([[1.0, 10.0, None], [2.0, 20.0, None], [1.0, 10.0, 7.0]])
+    assert "on 2 instances" in told
+    assert "about 0.0%" in told
+    (told,) = high_noise([[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0], [1.1, 1.0, 1.1, 1.0]])
+    spread = np.log(1.1) ** 2 * (2 / 3) / 6  # of what is left, over its degrees of freedom
+    assert f"about {2 * np.sqrt(2 * spread / 4):.1%}" in told
+    assert high_noise([[1.0, 2.0]]) == high_noise([[1.0, None]] * 3) == ()
 
 
 def config(**settings: object) -> PipelineConfig:
