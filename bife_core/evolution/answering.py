@@ -123,7 +123,10 @@ class Answering:
         instances = len(self._workshop.design)
         past = Past(
             samples=tuple(samples),
-            failings={s.id: self._scores[s.id].failings for s in samples if s.id in self._scores},
+            scores={s.id: self._scores[s.id] for s in samples if s.id in self._scores},
+            costs=tuple(
+                self.solves[s.id].costs for s in samples if s.f_hf is not None and s.id in self.solves
+            ),
             reference=self._reference,
         )
         self._workshop = replace(self._workshop, past=past)

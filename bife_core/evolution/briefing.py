@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ from bife_core.features import FeatureSet, feature_index
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig, LowMeasure
 from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import mean_cost
+from bife_core.fidelity.low import LowScore
+from bife_core.fidelity.measures import Floats, Ties, Yardstick, chosen_rows, likeness
 from bife_core.fidelity.solving import cost_of
 from bife_core.generators import Briefing
 from bife_core.generators.briefing import FeatureRange
@@ -30,6 +33,10 @@ _LIMIT_S: Final = 600.0
 _MEMORY_MB: Final = 4096.0
 _ROOM_PER_BYTE: Final = 24.0
 """Bytes in memory per byte of a compressed file of decisions, or of a model."""
+_LEAST_RULES: Final = 3
+"""Rules with an F_HF from which on its noise is told."""
+_ROUNDING: Final = 1e-6
+"""Share of a feature's largest size that two which say the same may differ by, as LP solutions do."""
 _QUANTILES: Final = (0.0, 0.1, 0.5, 0.9, 1.0)
 _CEIL_DIST: Final = feature_index("ceil_dist")
 
@@ -59,14 +66,17 @@ class Past:
     ----------
     samples : tuple of Sample
         What it had sampled, in order.
-    failings : mapping
-        Sentences on where rules choose wrongly, by sample.
+    scores : mapping
+        What F_LF told of them, by sample.
+    costs : tuple
+        Of each rule with an F_HF, what the design instances cost with it.
     reference : Reference or None
         RPB's solves, once there are some.
     """
 
     samples: tuple[Sample, ...] = ()
-    failings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    scores: Mapping[str, LowScore] = field(default_factory=dict)
+    costs: tuple[tuple[float | None, ...], ...] = ()
     reference: Reference | None = None
 
 
@@ -113,15 +123,17 @@ class Briefer:
     def brief(self, request: WrittenRequest, past: Past) -> Briefing:
         """Return what is known for a request."""
         known = {sample.id for sample in (*request.parents, *past.samples) if sample.f_hf is not None}
-        return self._benchmark_facts().model_copy(
+        parents = {p.id: past.scores[p.id] for p in request.parents if p.id in past.scores}
+        choices = [score.choices for score in parents.values() if score.choices is not None]
+        facts = self._benchmark_facts()
+        return facts.model_copy(
             update={
                 "rpb": self._rpb(past.reference) if known else None,
                 "earlier": past.samples,
-                "failings": {
-                    parent.id: past.failings[parent.id]
-                    for parent in request.parents
-                    if parent.id in past.failings
-                },
+                "failings": {name: score.failings for name, score in parents.items()},
+                "noise": (*facts.noise, *high_noise(past.costs)),
+                "likeness": likeness(*choices) if len(choices) == len(request.parents) == 2 else None,
+                "fitted": tuple(name for name, score in parents.items() if score.source is not None),
             }
         )
 
@@ -136,6 +148,8 @@ class Briefer:
                     {
                         "models": [str(path) for path in self._models],
                         "decisions": None if self._decisions is None else str(self._decisions),
+                        "measure": self._low.measure,
+                        "ties": self._low.ties,
                     },
                     limit_s=_LIMIT_S,
                     memory_mb=_MEMORY_MB + _ROOM_PER_BYTE * size / 2**20,
@@ -146,6 +160,7 @@ class Briefer:
                 self._facts = Briefing(
                     benchmark=self.benchmark,
                     offered=self.offered,
+                    fitting=self._low.tune > 0 and self._decisions is not None,
                     low=_LOW[self._low.measure],
                     high=f"minus the {mean} of the {_HIGH[self._high.cost]} of solving whole instances{goal} with the "
                     "rule",
@@ -160,33 +175,88 @@ class Briefer:
         )
 
 
-def work(models: list[str], decisions: str | None) -> dict[str, Any]:
+def work(models: list[str], decisions: str | None, measure: LowMeasure, ties: Ties) -> dict[str, Any]:
     """Read models and decisions and return what they say; what `Briefer` calls in a worker."""
     sentences = formulation([Path(path) for path in models])
     if decisions is None:
         return {"models": sentences}
     recorded = Decisions.load(Path(decisions))
+    yardstick = Yardstick(recorded, measure, ties)
+    ranges = feature_ranges(recorded, yardstick)
     return {
         "models": (*sentences, *candidates(recorded)),
-        "features": tuple(found.model_dump() for found in feature_ranges(recorded)),
+        "features": tuple(found.model_dump() for found in ranges),
+        "noise": (low_noise(recorded, yardstick, ranges),),
     }
 
 
-def feature_ranges(decisions: Decisions) -> tuple[FeatureRange, ...]:
-    """Return the quantiles of each feature over all recorded candidates."""
-    if decisions.n_candidates == 0:
+def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureRange, ...]:
+    """Return the quantiles of each feature over all recorded candidates, and what it tells alone."""
+    found: list[FeatureRange] = []
+    for index, column in enumerate(decisions.columns):
+        largest, smallest = (_alone(yardstick, decisions, scores) for scores in (column, -column))
+        known = FeatureRange(
+            index=index,
+            quantiles=tuple(np.quantile(column, _QUANTILES).tolist()),
+            alone=max(largest, smallest),
+            smallest=smallest > largest,
+        )
+        if not known.constant:
+            others = (other.index for other in found if other.repeats is None)
+            repeats = next((other for other in others if _same(decisions.columns[other], column)), None)
+            known = known.model_copy(update={"repeats": repeats})
+        found.append(known)
+    return tuple(found)
+
+
+def _alone(yardstick: Yardstick, decisions: Decisions, scores: Floats) -> float:
+    return yardstick.f_lf(scores, chosen_rows(scores, decisions.offsets))
+
+
+def _same(one: Floats, other: Floats) -> bool:
+    """Whether two features have the same values, or the same with the opposite sign, but for rounding."""
+    least = _ROUNDING * float(np.abs(one).max())
+    # The first candidate tells most of them apart.
+    if abs(abs(one[0]) - abs(other[0])) > least:
+        return False
+    return any(float(np.abs(one - sign * other).max()) <= least for sign in (1.0, -1.0))
+
+
+def low_noise(decisions: Decisions, yardstick: Yardstick, ranges: tuple[FeatureRange, ...]) -> str:
+    """Return sentences on what F_LF chance has, and its standard error, as that of the best feature alone."""
+    best = max(ranges, key=lambda found: found.alone or 0.0)
+    scores = decisions.columns[best.index] * (-1.0 if best.smallest else 1.0)
+    error = yardstick.error(scores, chosen_rows(scores, decisions.offsets))
+    chance = round(yardstick.by_chance(), 3) + 0.0  # no minus before a zero
+    return (
+        f"Candidates drawn at random have F_LF {chance:g}. On {len(decisions)} decisions the standard "
+        f"error of F_LF is about {error:.2g}, less between rules that mostly choose alike."
+    )
+
+
+def high_noise(costs: Sequence[Sequence[float | None]]) -> tuple[str, ...]:
+    """Return a sentence on how much of a difference in F_HF is noise, once there are rules that tell.
+
+    It is twice the standard error of the mean logarithm of two rules' ratio. How widely that spreads over instances is
+    what is left of the logarithms of costs when each rule's mean and each instance's are taken away.
+    """
+    if len(costs) < _LEAST_RULES:
         return ()
-    found = np.quantile(decisions.columns, _QUANTILES, axis=1)
-    return tuple(
-        FeatureRange(index=index, quantiles=tuple(quantiles))
-        for index, quantiles in enumerate(found.T.tolist())
+    known = np.array(costs, dtype=np.float64)
+    logarithms = np.log(known[:, (known > 0.0).all(axis=0)])
+    rules, instances = logarithms.shape
+    if instances < 2:
+        return ()
+    rest = logarithms - logarithms.mean(axis=0) - logarithms.mean(axis=1, keepdims=True) + logarithms.mean()
+    variance = float((rest**2).sum()) / ((rules - 1) * (instances - 1))
+    return (
+        f"F_HF is measured on {instances} instances: of two rules that differ in it by less than about "
+        f"{2.0 * math.sqrt(2.0 * variance / instances):.1%} nobody knows which is better.",
     )
 
 
 def candidates(decisions: Decisions) -> tuple[str, ...]:
     """Return sentences on how many candidates a node has, and what their fractional parts look like."""
-    if decisions.n_candidates == 0:
-        return ()
     sizes, depth = np.diff(decisions.offsets), decisions.depth
     f = 1.0 - decisions.columns[_CEIL_DIST]
     halves, thirds, quarters = (np.abs(f * whole - np.round(f * whole)) < whole * 1e-6 for whole in (2, 3, 4))

@@ -62,19 +62,19 @@ def lost(
     Examples
     --------
     >>> lost([9.0], [2.0], 8.0, "arithmetic")
-    'it took 4.5 times as much on 1 instance, more than the other on all of them'
+    'it took 4.5 times as much as the worst rule kept on 1 instance, more than that one took on all instances'
     >>> lost([1.0, 3.0], [2.0, 2.0], 8.0, "arithmetic")
     >>> lost([3.0] * 6, [2.0] * 6, 80.0, "arithmetic")
-    'it took 1.5 times as much on 6 instances, p = 2.6e-06'
+    'it took 1.5 times as much as the worst rule kept on 6 instances, p = 2.6e-06'
     """
     own = np.maximum(costs, _LEAST)
     other = np.maximum(to_beat, _LEAST)
     logarithms = np.log(own / other)
     mean_ratio = float(own.sum() / other.sum() if mean == "arithmetic" else np.exp(logarithms.mean()))
     counted = "1 instance" if len(own) == 1 else f"{len(own)} instances"
-    said = f"it took {mean_ratio:.3g} times as much on {counted}"
+    said = f"it took {mean_ratio:.3g} times as much as the worst rule kept on {counted}"
     if mean == "arithmetic" and own.sum() > max(total_to_beat, other.sum()):
-        return f"{said}, more than the other on all of them"
+        return f"{said}, more than that one took on all instances"
     if mean_ratio <= 1 or len(own) < _LEAST_INSTANCES:
         return None
     freedom = len(own) - 1 + _SPREAD_WEIGHT

@@ -18,15 +18,31 @@ class FeatureRange(Value):
         Position in the feature vector.
     quantiles : tuple of float
         Smallest value, 10 %, median, 90 %, largest value.
+    alone : float or None
+        F_LF of choosing by this feature alone, in the better direction.
+    smallest : bool
+        Whether that is to choose the smallest value, not the largest.
+    repeats : int or None
+        Position of an earlier feature that has the same values, or the same with the opposite sign.
     """
 
     index: int
     quantiles: tuple[float, float, float, float, float]
+    alone: float | None = None
+    smallest: bool = False
+    repeats: int | None = None
 
     @property
     def constant(self) -> bool:
         """Whether all candidates have the same value."""
         return self.quantiles[0] == self.quantiles[-1]
+
+    @property
+    def first(self) -> str:
+        """Which candidates it chooses in the better direction; of what is nowhere positive that is told by the size."""
+        if self.quantiles[-1] > 0.0:
+            return "smallest" if self.smallest else "largest"
+        return "farthest from 0" if self.smallest else "closest to 0"
 
 
 class Briefing(Value):
@@ -44,12 +60,20 @@ class Briefing(Value):
         One per feature offered, in the order of the table; empty without recorded decisions.
     low, high : str
         What F_LF and F_HF are.
+    noise : tuple of str
+        Sentences on what F_LF chance has, and how much of a difference is noise.
     rpb : float or None
         F_HF of SCIP's own rule; None until it was solved with.
     earlier : tuple of Sample
         What the search sampled before it made this request, in order.
     failings : dict
         Sentences on where a rule chooses wrongly, by its sample's id.
+    fitting : bool
+        Whether the numbers of rules are fitted to the recorded decisions after they are written.
+    fitted : tuple of str
+        Samples whose numbers have become others so.
+    likeness : float or None
+        Share of decisions in which two parents choose the same candidate.
     """
 
     benchmark: str
@@ -58,6 +82,10 @@ class Briefing(Value):
     features: tuple[FeatureRange, ...] = ()
     low: str = ""
     high: str = ""
+    noise: tuple[str, ...] = ()
     rpb: float | None = None
     earlier: tuple[Sample, ...] = ()
     failings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    fitting: bool = False
+    fitted: tuple[str, ...] = ()
+    likeness: float | None = None

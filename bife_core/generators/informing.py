@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from bife_core.features import FEATURES, GROUPS, Feature, Group
-from bife_core.generators.briefing import Briefing
+from bife_core.generators.briefing import Briefing, FeatureRange
 from bife_core.search.types import Sample
 
 _EARLIER: Final = 12
 """Earlier attempts that are told at most: the better half are the best, the others the latest."""
-_LINE: Final = 160
+_LINE: Final = 240
 """Characters a thought, a formula or a reason may have in a list."""
 
 
@@ -31,16 +31,20 @@ def measured_features(briefing: Briefing) -> str:
     """Return the features that tell candidates apart, with their quantiles, and the others by name."""
     lines = [
         "Behind each feature stand its smallest value, 10 % quantile, median, 90 % quantile and largest value over all",
-        "candidates of the recorded decisions.",
+        "candidates of the recorded decisions, and F_LF (see below) of choosing by it alone, in the better direction.",
     ]
+    told = [r for r in briefing.features if not r.constant and r.repeats is None]
     for group in GROUPS:
-        own = [r for r in briefing.features if FEATURES[r.index].group == group and not r.constant]
+        own = [r for r in told if FEATURES[r.index].group == group]
         if own:
-            lines += ["", f"## {heading(group)}"]
-            lines += [
-                f"{feature_line(FEATURES[r.index])} [{' | '.join(f'{value:.3g}' for value in r.quantiles)}]"
-                for r in own
-            ]
+            lines += ["", f"## {heading(group)}", *map(_measured, own)]
+    repeated = [
+        f"[{r.index}] {FEATURES[r.index].name} = [{r.repeats}] {FEATURES[r.repeats].name}"
+        for r in briefing.features
+        if r.repeats is not None
+    ]
+    if repeated:
+        lines += ["", f"Left out, since they say the same here, up to the sign: {', '.join(repeated)}."]
     constant = [
         f"[{r.index}] {FEATURES[r.index].name} = {r.quantiles[0]:.3g}"
         for r in briefing.features
@@ -49,6 +53,13 @@ def measured_features(briefing: Briefing) -> str:
     if constant:
         lines += ["", f"Of no use here, since all candidates have the same value: {', '.join(constant)}."]
     return "\n".join(lines)
+
+
+def _measured(found: FeatureRange) -> str:
+    line = (
+        f"{feature_line(FEATURES[found.index])} [{' | '.join(f'{value:.3g}' for value in found.quantiles)}]"
+    )
+    return line if found.alone is None else f"{line}, alone {found.alone:.2f}, {found.first} first"
 
 
 def scores(sample: Sample, briefing: Briefing) -> str:
@@ -84,7 +95,7 @@ def _fidelities(sample: Sample, briefing: Briefing) -> str:
         relative = f" ({sample.f_hf / rpb:.2f} times the cost of SCIP's own rule)" if rpb else ""
         parts.append(f"F_HF {sample.f_hf:.4g}{relative}")
     elif sample.outraced is not None:
-        parts.append(f"given up while solving, {_short(sample.outraced)}")
+        parts.append(f"lost its race and was given up: {_short(sample.outraced)}")
     return ", ".join(parts) or "not scored"
 
 

@@ -23,7 +23,7 @@ from bife_core.search.types import Reflection, Sample, WritingOperator, WrittenR
 
 OPERATORS: Final[tuple[WritingOperator, ...]] = get_args(WritingOperator)
 REFLECTIONS: Final[tuple[Reflection, ...]] = get_args(Reflection)
-_INFORMED: Final = ("models", "scored_parent", "scores", "earlier")
+_INFORMED: Final = ("models", "scored_parent", "scores", "earlier", "m2_fitted", "fitted")
 _FILES: Final = (
     "problem",
     *OPERATORS,
@@ -34,6 +34,8 @@ _FILES: Final = (
     *_INFORMED,
     "repair",
 )
+_SENTENCE: Final = " It has 25 words at most and begins with what sets the rule apart from others."
+"""What informed prompts add on the description of a rule: in the list of earlier attempts it is all there is."""
 _QUOTED: Final = 12_000
 """Characters of a rejected answer that are shown to its author again."""
 
@@ -72,7 +74,11 @@ def feature_description(offered: FeatureSet = "khalil72") -> str:
 
 
 def _table(offered: FeatureSet = "khalil72") -> dict[str, str | int]:
-    return {"features": feature_description(offered), "n_features": len(FEATURE_SETS[offered])}
+    return {
+        "features": feature_description(offered),
+        "n_features": len(FEATURE_SETS[offered]),
+        "sentence": "",
+    }
 
 
 @cache
@@ -93,6 +99,8 @@ def prompt_digest(messages: tuple[Message, ...]) -> str:
 
 def _parent(number: int, parent: Sample, briefing: Briefing | None) -> str:
     thought = parent.thought or "Its author left no description."
+    if briefing is not None and parent.id in briefing.fitted:
+        thought = f"{thought.rstrip('.')}. (Its numbers were fitted since.)"
     told = {"number": number, "thought": thought, "source": parent.written.strip()}
     if briefing is None:
         return _template("parent").substitute(told).strip()
@@ -121,16 +129,22 @@ def assemble(
         _parent(number, parent, told) for number, parent in enumerate(request.parents, start=1)
     )
     hints = "\n".join(f"- {' '.join(hint.split())}" for hint in request.hints) or "- (none yet)"
+    if told is not None and told.likeness is not None:
+        parents += f"\n\nRule 1 and rule 2 choose the same candidate in {told.likeness:.0%} of the decisions."
     table = _table(briefing.offered)
     if told is not None and told.features:
         table["features"] = measured_features(told)
+    fitting = told is not None and told.fitting
+    operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
     parts = [
         _template("problem").substitute(table, benchmark=briefing.benchmark.replace("_", " ")),
-        _template(request.operator).substitute(count=len(request.parents), parents=parents, hints=hints),
+        _template(operator).substitute(count=len(request.parents), parents=parents, hints=hints),
     ]
     if told is not None:
         parts = _with_facts(parts, request, told)
     if request.operator not in REFLECTIONS:
+        if told is not None:
+            table["sentence"] = _SENTENCE
         answer = "skeleton_template" if request.operator == "skeleton" else "template"
         parts.append(_template(answer).substitute(table))
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)
@@ -146,8 +160,11 @@ def _with_facts(parts: list[str], request: WrittenRequest, briefing: Briefing) -
     earlier = "" if request.operator in REFLECTIONS else earlier_attempts(briefing, shown=request.parents)
     if earlier:
         behind.append(_template("earlier").substitute(earlier=earlier))
-    if briefing.low and (request.parents or earlier):
-        facts.append(_template("scores").substitute(low=briefing.low, high=briefing.high))
+    if briefing.fitting and request.operator not in (*REFLECTIONS, "skeleton"):
+        behind.append(_template("fitted").template)
+    if briefing.low and (request.parents or earlier or briefing.features):
+        noise = " ".join(briefing.noise)
+        facts.append(_template("scores").substitute(low=briefing.low, high=briefing.high, noise=noise))
     return [problem, *facts, operator, *behind]
 
 

@@ -10,10 +10,13 @@ import pytest
 
 import bife_core
 from bife_core.config import BudgetConfig, PipelineConfig
-from bife_core.evolution.briefing import candidates, feature_ranges
+from bife_core.evolution.briefing import Briefer, Past, candidates, feature_ranges, high_noise, low_noise
 from bife_core.evolution.drafting import write_draft
+from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
+from bife_core.fidelity.low import LowScore
+from bife_core.fidelity.measures import Yardstick, choices_of
 from bife_core.generators import Account, Briefing, BudgetReachedError, Draft, GeneratorConfig, open_generator
-from bife_core.search import SampleRequest, WrittenRequest
+from bife_core.search import Sample, SampleRequest, WrittenRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
 from tests.support.recorded import decisions_of
@@ -94,12 +97,41 @@ def test_features_have_quantiles_and_candidates_are_described() -> None:
     columns = np.zeros((72, 4))
     columns[0], columns[19] = [0.0, 1.0, 2.0, 3.0], [0.5, 0.5, 0.25, 0.9]
     decisions = decisions_of([3, 1], [0.0, 1.0, 0.0, 1.0], columns=columns, depth=[0, 4])
-    ranges = feature_ranges(decisions)
+    ranges = feature_ranges(decisions, Yardstick(decisions))
     assert ranges[0].quantiles == pytest.approx((0.0, 0.3, 1.5, 2.7, 3.0))
     assert ranges[1].constant
     first, second = candidates(decisions)
     assert "2 recorded decisions, at depths 0 to 4 (median 2), with 1 to 3 candidates (median 2)" in first
     assert "50% are 1/2, 0% are 1/3 or 2/3, 25% are 1/4 or 3/4" in second
+
+
+def test_of_each_feature_it_is_known_how_well_it_chooses_alone_and_whether_another_says_the_same() -> None:
+    columns = np.zeros((72, 6))
+    columns[0] = [-5.0, -1.0, -3.0, -6.0, -2.0, -4.0]
+    columns[3], columns[67] = [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], -columns[0] * (1 + 1e-12)
+    # The first of three is right; then either of the first two.
+    decisions = decisions_of([3, 3], [1.0, 0.0, 0.0, 1.0, 1.0, 0.0], columns=columns)
+    yardstick = Yardstick(decisions)
+    ranges = feature_ranges(decisions, yardstick)
+    told = {index: (found.alone, found.first, found.repeats) for index, found in enumerate(ranges)}
+    assert told[0] == (1.0, "farthest from 0", None)
+    assert told[3] == (1.0, "smallest", None)
+    assert told[67] == (1.0, "largest", 0)
+    assert {index for index, found in enumerate(ranges) if found.repeats is not None} == {67}
+    assert low_noise(decisions, yardstick, ranges).startswith(
+        "Candidates drawn at random have F_LF 0.5. On 2 decisions the standard error of F_LF is about 0,"
+    )
+
+
+def test_the_noise_of_f_hf_is_how_differently_instances_judge() -> None:
+    # One rule is twice as dear on every instance: nothing is noise, however much the instances differ.
+    (told,) = high_noise([[1.0, 10.0, None], [2.0, 20.0, None], [1.0, 10.0, 7.0]])
+    assert "on 2 instances" in told
+    assert "about 0.0%" in told
+    (told,) = high_noise([[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0], [1.1, 1.0, 1.1, 1.0]])
+    spread = np.log(1.1) ** 2 * (2 / 3) / 6  # of what is left, over its degrees of freedom
+    assert f"about {2 * np.sqrt(2 * spread / 4):.1%}" in told
+    assert high_noise([[1.0, 2.0]]) == high_noise([[1.0, None]] * 3) == ()
 
 
 def config(**settings: object) -> PipelineConfig:
@@ -117,6 +149,36 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "workers": workers,
         "benchmark": "combinatorial_auction",
     }
+
+
+def brief(data: dict[str, Any], past: Past, low: LowFidelityConfig | None = None) -> Briefing:
+    briefer = Briefer(
+        "toys",
+        data["instances"],
+        data["decisions"].path,
+        low or LowFidelityConfig(),
+        HighFidelityConfig(),
+        data["workers"],
+    )
+    return briefer.brief(REQUEST.model_copy(update={"operator": "e2", "parents": past.samples}), past)
+
+
+def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_choose(
+    data: dict[str, Any],
+) -> None:
+    parents = tuple(Sample(id=name, generation=0, operator="i1") for name in ("one", "two"))
+    offsets = np.arange(0, 41, 10)
+    choices = [
+        choices_of(offsets[:-1] + np.array(places), offsets) for places in ([1, 2, 3, 4], [1, 2, 3, 9])
+    ]
+    scores = {
+        "one": LowScore(failings=("Bad.",), source="better", choices=choices[0]),
+        "two": LowScore(choices=choices[1]),
+    }
+    known = brief(data, Past(parents, scores), LowFidelityConfig(tune=5))
+    assert (known.fitting, known.fitted, known.failings["one"]) == (True, ("one",), ("Bad.",))
+    assert known.likeness == 0.75
+    assert not brief(data, Past()).fitting
 
 
 class Careless:
@@ -151,13 +213,14 @@ def test_a_rule_that_does_not_pass_the_checks_is_repaired_where_that_is_wanted(
 def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
     data: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    settings = config(**{"low.tune": 20})
     with ModelApi(["wrong_name"], then="apt") as api:
         monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        whole = bife_core.evolve(config(), folder=tmp_path / "whole", **data)
+        whole = bife_core.evolve(settings, folder=tmp_path / "whole", **data)
         asked = [received.body["messages"] for received in api.requests]
         # All that is left of the search are the calls: the same prompts find their answers there.
         (tmp_path / "whole" / "journal.jsonl").unlink()
-        again = bife_core.evolve(config(), folder=tmp_path / "whole", **data)
+        again = bife_core.evolve(settings, folder=tmp_path / "whole", **data)
         assert len(api.requests) == len(asked)
     assert [sample.valid for sample in whole.samples] == [True] * 3
     assert [sample.sha for sample in again.samples] == [sample.sha for sample in whole.samples]
@@ -165,6 +228,9 @@ def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
     first, last = asked[0][0]["content"], asked[-1][0]["content"]
     assert "set packing (sum of binaries <= 1)" in first
     assert "Of no use here, since all candidates have the same value: [1] obj_coef_pos_part" in first
+    assert "first\n" in first
+    assert "Candidates drawn at random have F_LF 0." in first
     assert "F_LF 0." in last
     assert "times the cost of SCIP's own rule" in last
     assert "It chose as strong branching did in" in last
+    assert "# What becomes of the numbers" in first

@@ -5,17 +5,43 @@ import numpy as np
 from bife_core.fidelity.failings import failings
 from tests.support.recorded import decisions_of
 
+AMONG = (
+    "Among the candidates of a node, from 0 for the smallest to 1 for the largest, strong branching's choice and the "
+    "rule's stand on average "
+)
+
 
 def test_a_rule_is_told_at_which_depth_and_in_what_it_differs_from_strong_branching() -> None:
     # In every decision the second candidate is best, and has the larger first feature.
     decisions = decisions_of([2] * 4, [0.0, 1.0] * 4, feature=[1.0, 5.0] * 4, depth=[0, 1, 2, 3])
     right, wrong = decisions.offsets[:-1] + 1, decisions.offsets[:-1]
-    assert failings(decisions, np.where([True, True, False, False], right, wrong)) == (
-        "It chose as strong branching did in 100% of 1 decisions at the root, 50% of 2 decisions at depths 1 to 2, "
+    told = failings(decisions, np.where([True, False, False, False], right, wrong))
+    assert told == (
+        "It chose as strong branching did in 100% of 1 decisions at the root, 0% of 2 decisions at depths 1 to 2, "
         "0% of 1 decisions below depth 2.",
-        "In the 2 decisions where it chose otherwise, strong branching's candidate had the larger obj_coef in 100% "
-        "(the smaller in 0%).",
+        f"{AMONG}at 1.00 and 0.25 by obj_coef.",
     )
+
+
+def test_a_rule_that_goes_too_far_is_not_told_that_strong_branching_wants_the_opposite() -> None:
+    # Strong branching takes the second largest of five; what takes the largest is wrong, but not in its direction.
+    decisions = decisions_of([5] * 9, [0.0, 0.0, 0.0, 1.0, 0.0] * 9, feature=[1.0, 2.0, 3.0, 4.0, 5.0] * 9)
+    assert failings(decisions, decisions.offsets[1:] - 1)[1] == f"{AMONG}at 0.75 and 1.00 by obj_coef."
+
+
+def test_of_what_is_nowhere_positive_the_size_is_told() -> None:
+    decisions = decisions_of([2] * 4, [0.0, 1.0] * 4, feature=[-1.0, -5.0] * 4)
+    assert (
+        failings(decisions, decisions.offsets[:-1])[1] == f"{AMONG}at 1.00 and 0.00 by the size of obj_coef."
+    )
+
+
+def test_features_that_tell_the_same_are_told_once_and_what_chance_explains_is_not() -> None:
+    columns = np.zeros((72, 16))
+    columns[3] = columns[8] = [1.0, 5.0] * 8
+    columns[19] = [1.0, 2.0] * 5 + [2.0, 1.0] * 3
+    decisions = decisions_of([2] * 8, [0.0, 1.0] * 8, columns=columns)
+    assert failings(decisions, decisions.offsets[:-1])[1] == f"{AMONG}at 1.00 and 0.00 by n_rows."
 
 
 def test_a_rule_without_fault_or_choice_has_nothing_to_differ_in() -> None:

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import DecisionsError
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
-from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows
+from bife_core.fidelity.measures import (
+    MEASURES,
+    Yardstick,
+    behaviour_of,
+    choices_of,
+    chosen_rows,
+    likeness,
+)
 from tests.support.recorded import decisions_of
 
 NAN, INF = np.nan, np.inf
@@ -152,3 +159,24 @@ def test_rank_is_spearmans_correlation(case: tuple[Decisions, list[float]]) -> N
             found.append(scipy.stats.spearmanr(rule, expert).statistic if np.ptp(rule) > 0 else 0.0)
     if found:
         assert f_lf(decisions, scores, "rank") == pytest.approx(np.mean(found))
+
+
+def test_chance_has_the_mean_of_all_that_may_be_chosen(three: Decisions) -> None:
+    assert Yardstick(three).by_chance() == pytest.approx((1 / 3 + 1 / 3 + 1 / 2) / 3)
+    assert Yardstick(three, "rank").by_chance() == pytest.approx(0)
+
+
+def test_the_error_of_a_share_is_that_of_a_share() -> None:
+    decisions = decisions_of([2] * 10, [0.0, 1.0] * 10)
+    scores = np.array([1.0, 0.0] * 4 + [0.0, 1.0] * 6)
+    error = Yardstick(decisions).error(scores, chosen_rows(scores, decisions.offsets))
+    assert error == pytest.approx(np.sqrt(0.6 * 0.4 / 10))
+
+
+def test_rules_are_as_alike_as_their_choices() -> None:
+    offsets = np.arange(3001)
+    one = offsets[:-1].copy()
+    other = one.copy()
+    other[:1500] = -1
+    assert likeness(choices_of(one, offsets), choices_of(one, offsets)) == 1.0
+    assert likeness(choices_of(one, offsets), choices_of(other, offsets)) == 0.5

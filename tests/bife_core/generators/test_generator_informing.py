@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from bife_core.fidelity.racing import lost
 from bife_core.generators.briefing import Briefing, FeatureRange
 from bife_core.generators.informing import earlier_attempts, measured_features, scores
 from bife_core.search import Sample
@@ -32,6 +33,17 @@ def test_a_constant_feature_is_named_and_left_out_of_the_list() -> None:
     assert told.endswith("the same value: [18] slack = 0.5.")
 
 
+def test_a_feature_has_what_it_tells_alone_and_one_that_repeats_another_is_named() -> None:
+    obj = FeatureRange(index=0, quantiles=(-4.0, -3.0, -2.0, -1.0, 0.0), alone=0.211, smallest=True)
+    rows = FeatureRange(index=3, quantiles=(1.0, 2.0, 3.0, 4.0, 5.0), alone=0.1, smallest=True)
+    repeats = FeatureRange(index=67, quantiles=(0.0, 1.0, 2.0, 3.0, 4.0), alone=0.211, repeats=0)
+    told = measured_features(ABOUT.model_copy(update={"features": (obj, rows, repeats)}))
+    assert "[-4 | -3 | -2 | -1 | 0], alone 0.21, farthest from 0 first\n" in told
+    assert "[1 | 2 | 3 | 4 | 5], alone 0.10, smallest first\n" in told
+    assert "variable_features[67]" not in told
+    assert told.endswith("up to the sign: [67] active_coef_weight4_sum = [0] obj_coef.")
+
+
 def test_a_parent_has_its_scores_and_where_it_fails() -> None:
     parent = sample(1, f_lf=0.25, f_hf=-6.0)
     briefing = ABOUT.model_copy(update={"rpb": -8.0, "failings": {parent.id: ("Bad at the root.",)}})
@@ -47,6 +59,15 @@ def test_an_earlier_attempt_is_a_line_that_says_what_and_how(rest: dict[str, obj
     tried = (sample(1, f_lf=0.25, **rest), sample(2, failure="duplicate of g00-c01"), sample(3))
     told = earlier_attempts(ABOUT.model_copy(update={"earlier": tried}), shown=tried[2:])
     assert told.split("\n") == [f"- {what}: F_LF 0.250", "- Thought 2: failed: duplicate of g00-c01"]
+
+
+def test_a_rule_that_lost_its_race_says_so_and_to_whom() -> None:
+    why = lost([1.03] * 6, [1.0] * 6, 6.0, "arithmetic")
+    told = earlier_attempts(ABOUT.model_copy(update={"earlier": (sample(1, f_lf=0.25, outraced=why),)}), ())
+    assert told == (
+        "- Thought 1: F_LF 0.250, lost its race and was given up: it took 1.03 times as much as the worst rule kept on "
+        "6 instances, more than that one took on all instances"
+    )
 
 
 def test_of_many_attempts_the_best_and_the_latest_are_told() -> None:

@@ -73,7 +73,10 @@ def test_the_plain_prompts_are_as_they_were(operator: str) -> None:
 def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
     ranges = tuple(
         FeatureRange(
-            index=feature.index, quantiles=(0.0, 0.1, 1.0, 20.0, 1234.5 if feature.index < 3 else 0.0)
+            index=feature.index,
+            quantiles=(0.0, 0.1, 1.0, 20.0, 1234.5 if feature.index < 3 else 0.0),
+            alone=0.25,
+            repeats=0 if feature.index == 2 else None,
         )
         for feature in FEATURES[:N_FEATURES]
     )
@@ -84,6 +87,8 @@ def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
         features=ranges,
         low="the share of agreement",
         high="minus the mean CPU seconds",
+        likeness=0.954,
+        noise=("Chance has F_LF 0.1.", "F_HF is noisy."),
         rpb=-16.0,
         earlier=(*PARENTS, failed),
         failings={"g00-c01": ("It fails at the root.",)},
@@ -91,6 +96,26 @@ def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
     solved = PARENTS[0].model_copy(update={"f_hf": -12.0})
     (message,) = assemble(request("e2", (solved, PARENTS[1])), briefing)
     assert message.content == (golden_dir / "informed_prompt.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("operator", [*OPERATORS, *REFLECTIONS])
+def test_numbers_that_are_fitted_afterwards_are_said_to_be(operator: str) -> None:
+    briefing = ABOUT.model_copy(update={"fitting": True, "fitted": ("g00-c01",)})
+    (message,) = assemble(request(operator), briefing)
+    theirs = operator in (*REFLECTIONS, "skeleton")
+    assert ("fitted to the recorded decisions after" in message.content) is not theirs
+    assert ("other values for them" in message.content) is False
+    if "Rule 1" in message.content:
+        assert "Rule 1. first thought. (Its numbers were fitted since.)" in message.content
+        assert message.content.count("fitted since") == 1
+    (plain,) = assemble(request(operator), briefing, "paper")
+    assert plain.content == text(operator)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_description_is_to_be_short_where_others_will_read_it(operator: str) -> None:
+    (message,) = assemble(request(operator), ABOUT)
+    assert "{Product of ... and ...}. It has 25 words at most" in message.content
 
 
 def test_every_feature_is_explained_once_with_its_index_and_meaning() -> None:
@@ -164,7 +189,7 @@ def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
     folder = resources.files("bife_core.generators") / "prompts"
     names = {path.name for path in folder.iterdir() if path.name.endswith(".md")}
     others = ("problem", "parent", "template", "skeleton_template")
-    others += ("models", "scored_parent", "scores", "earlier", "repair")
+    others += ("models", "scored_parent", "scores", "earlier", "m2_fitted", "fitted", "repair")
     assert names == {f"{name}.md" for name in (*OPERATORS, *REFLECTIONS, *others)}
     for name in names:
         assert Template((folder / name).read_text(encoding="utf-8")).is_valid()
