@@ -208,7 +208,8 @@ def test_a_child_left_half_written_is_completed(journal, folder):
     tags = {"sample_id": "g01-c00", "kind": "sample"}
     run = store.create_child(store.EVOLUTION, projection.run_id, "g01-c00", tags)
     add_sample(journal, **GOOD)
-    when = int(journal.entries[-1].at_unix_s * 1000)
+    scored = next(entry for entry in journal.entries if isinstance(entry, Scored))
+    when = int(scored.at_unix_s * 1000)
     store.log(run.info.run_id, metrics={"f_lf": 0.5}, params={"generation": 1}, time_ms=when)
     again = synced(folder)
     completed = children(again)["g01-c00"]
