@@ -49,9 +49,9 @@ QUICK := $(filter-out %/test_collection.py %/test_solves.py,$(wildcard tests/tes
 check: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow and not long and not browser" $(QUICK)
 
-# Three processes on two cores: tests also wait, for servers, limits and clocks.
+# Four processes on two cores: tests also wait, for servers, limits and clocks.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 3 --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 4 --no-loadscope-reorder
 
 long: $(STAMP)
 	$(BIN)/python -m pytest -m long

@@ -90,7 +90,7 @@ def by_ctypes(model: pyscipopt.Model) -> dict[str, np.ndarray[Any, Any]]:
 @pytest.mark.parametrize(
     "family",
     [
-        pytest.param(family, marks=pytest.mark.long if family == "facilities" else ())
+        pytest.param(family, marks=() if family == "cauctions" else pytest.mark.long)
         for family in GOLDEN_FAMILIES
     ],
 )

@@ -81,7 +81,11 @@ def visit_branchings(
 
 
 @pytest.mark.parametrize(
-    "family", [*GOLDEN_FAMILIES[:-1], pytest.param("facilities", marks=pytest.mark.long)]
+    "family",
+    [
+        pytest.param(name, marks=() if name in ("cauctions", "indset") else pytest.mark.long)
+        for name in GOLDEN_FAMILIES
+    ],
 )
 def test_features_equal_the_goldens_at_the_first_branchings(family: str, golden_dir: Path) -> None:
     with np.load(golden_dir / f"{family}_0.npz") as file:
