@@ -56,7 +56,7 @@ def test_both_pages_are_served_and_ctrl_c_leaves_no_process(tmp_path):
                 break
         assert said[1:] == [
             f"Prefect  http://127.0.0.1:{ports[1]}",
-            f"MLflow   http://127.0.0.1:{ports[0]}",
+            f"MLflow   http://127.0.0.1:{ports[0]}/#/experiments?workflowType=machine_learning",
             "Press Ctrl-C to stop.",
         ]
         family = psutil.Process(process.pid).children(recursive=True)
