@@ -48,9 +48,11 @@ def candidate_variable_score(f):
 """
 
 
-SHOW_FEATURES = """
+def show_features(take: str) -> str:
+    """Return what an exported file lacks to show the features of all candidates; `take` fills `out` with them."""
+    return f"""
 int show_features(SCIP* scip, double* out)
-{
+{{
    SCIP_BRANCHRULEDATA* data = SCIPbranchruleGetData(SCIPfindBranchrule(scip, RULE_NAME));
    SCIP_VAR** candidates;
    SCIP_Real* solution;
@@ -59,13 +61,24 @@ int show_features(SCIP* scip, double* out)
       return -1;
    if( !begin_branching(scip, data, n) )
       return -1;
+{take}   return n;
+}}
+"""
+
+
+ONE_BY_ONE = """\
    for( int c = 0; c < n; ++c )
       if( !features_of(scip, data, candidates[c], solution[c], out + N_FEATURES * c) )
          return -1;
-   return n;
-}
 """
-"""What an exported file lacks to show the features it reads, of all candidates, where it compares none."""
+"""Takes the features of a rule that compares no candidates."""
+
+COMPARED = """\
+   if( !features_of_all(scip, data, candidates, solution, n) )
+      return -1;
+   memcpy(out, data->matrix.items, (size_t)n * N_FEATURES * sizeof(double));
+"""
+"""Takes those of a rule that does."""
 
 
 def exported(rule: str, folder: Path) -> Callable[[pyscipopt.Model], None]:
@@ -98,7 +111,7 @@ def elsewhere(python: str, rule: str, models: list[tuple[str, Path]], folder: Pa
     """Have another Python's SCIP branch by an exported rule, and print what was seen of it."""
     name, text = rule_source(rule)
     source = folder / "shown.c"
-    source.write_text(export_c(rule) + SHOW_FEATURES, encoding="utf-8")
+    source.write_text(export_c(rule) + show_features(ONE_BY_ONE), encoding="utf-8")
     build(source, source.with_suffix(".so"))
     for k, (_, path) in enumerate(models):
         # As SCIP writes it: up to 9.2.1 SCIP refuses free MPS with lines as short as those of some families.

@@ -10,7 +10,7 @@ import numpy as np
 import pyscipopt
 import pytest
 
-from bench.export import rule_of_all
+from bench.export import COMPARED, rule_of_all, show_features
 from bife_core import FeatureExtractor
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
@@ -26,23 +26,6 @@ from tests.bife_core.scip.test_extractor import AtEachBranching
 from tests.support.exported import branchings, exported, include, load
 
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C compiler here")
-
-
-SHOW_FEATURES = """
-int show_features(SCIP* scip, double* out)
-{
-   SCIP_BRANCHRULEDATA* data = SCIPbranchruleGetData(SCIPfindBranchrule(scip, RULE_NAME));
-   SCIP_VAR** candidates;
-   SCIP_Real* solution;
-   int n;
-   if( SCIPgetLPBranchCands(scip, &candidates, &solution, NULL, &n, NULL, NULL) != SCIP_OKAY )
-      return -1;
-   if( !begin_branching(scip, data, n) || !features_of_all(scip, data, candidates, solution, n) )
-      return -1;
-   memcpy(out, data->matrix.items, (size_t)n * N_FEATURES * sizeof(double));
-   return n;
-}
-"""
 
 
 @pytest.fixture
@@ -66,7 +49,7 @@ def test_every_feature_is_that_of_the_kernel(
     family: str, all_features: str, golden_dir: Path, tmp_path: Path
 ) -> None:
     source = tmp_path / "shown.c"
-    source.write_text(export_c(all_features) + SHOW_FEATURES, encoding="utf-8")
+    source.write_text(export_c(all_features) + show_features(COMPARED), encoding="utf-8")
     code = load(source)
     code.show_features.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     extractor: list[FeatureExtractor] = []
