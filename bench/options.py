@@ -31,7 +31,9 @@ def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
     )
     parser.add_argument("--instances", type=int, default=defaults.pop("instances", 5), help="per family")
     parser.add_argument("--seeds", type=int, nargs="+", default=defaults.pop("seeds", [0]), help="SCIP seeds")
-    parser.add_argument("--size", default="test", help="instance size: tiny, test or transfer")
+    parser.add_argument(
+        "--size", default=defaults.pop("size", "test"), help="instance size: tiny, test or transfer"
+    )
     for name, value in defaults.items():
         option = f"--{name.replace('_', '-')}"
         if value is False:

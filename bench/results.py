@@ -2,13 +2,15 @@
 
 Each of `--searches` searches from nothing with the budget of the family's preset `quick` and the first of
 `--seeds`. What they find is then solved with side by side with RPB, the family's reference rule, `--rules` (names
-or files) and pscost, on `--instances` held-out instances with each of the `--seeds`, by the preset's size, limit
-and metric. With `--oracle` SCIP's full strong branching solves too: the *free oracle* is its CPU time less what it
-spends in branching, and no rule that imitates it can be expected to do better; a method's `share` is the part of
-the oracle's gain that it wins, in logarithms. An oracle needs many times the time of a rule.
+or files) and pscost, on `--instances` held-out instances with each of the `--seeds`, by the preset's limit and metric,
+at its size or at `--size`, with SCIP set up in each way of `--solvers`: what helps under `paper` may not help a user
+who changes nothing else. With `--oracle` SCIP's full strong branching solves too: the *free oracle* is its CPU time
+less what it spends in branching, and no rule that imitates it can be expected to do better; a method's `share` is the
+part of the oracle's gain that it wins, in logarithms. An oracle needs many times the time of a rule.
 
-One JSON object a line: the cost of each search, then for each method {family, method, metric, ratio, ci_low,
-ci_high, p_adjusted, finding, wins, instances, seeds, proofs, share}. Everything is kept in `--store`, and the same
+One JSON object a line: the cost of each search, then for each method {family, solver, method, cpu_s, nodes, branching,
+solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, instances, proofs, share}: CPU seconds and
+nodes are geometric means, `branching` the share of the time spent in it. Everything is kept in `--store`, and the same
 command goes on where it was stopped.
 """
 
@@ -24,7 +26,9 @@ from bench.options import parse
 from bench.search_cost import home_of, searched_once, tell
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import PipelineConfig
+from bife_core.evaluation.comparing import Comparison
 from bife_core.evaluation.measuring import Setting
+from bife_core.evaluation.metrics import method_table
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
@@ -44,6 +48,8 @@ def main() -> None:
         instances=12,
         searches=["symbolic", "bife", "random"],
         rules=[],
+        solvers=["paper"],
+        size="",
         samples=0,
         time_limit=0.0,
         oracle=False,
@@ -65,8 +71,9 @@ def main() -> None:
             names = [*options.rules, *filter(None, [BENCHMARK_RULES.get(family)]), "pscost"]
             names += [ORACLE] if options.oracle else []
             known = {method.identity: method for method in [*found, *map(load_method, names)]}
-            for row in compared(list(known.values()), config, home):
-                tell(family, row)
+            for solver in options.solvers:
+                for row in compared(list(known.values()), held_out(config, solver, options.size), home):
+                    tell(family, {"solver": solver} | row)
 
 
 def configured(family: str, options: Any) -> PipelineConfig:
@@ -88,8 +95,14 @@ def configured(family: str, options: Any) -> PipelineConfig:
     )
 
 
+def held_out(config: PipelineConfig, solver: str, size: str) -> PipelineConfig:
+    """Return the settings of a comparison under a way to set SCIP up, at the search's size if none is given."""
+    sized = {"instances.size": size} if size else {}
+    return with_overrides(config, {"evaluation.solver": solver, **sized})
+
+
 def compared(methods: list[Method], config: PipelineConfig, home: Path) -> Iterator[dict[str, Any]]:
-    """Yield a line for each method beside RPB."""
+    """Yield a line for each method: what it did, and how it compares with RPB."""
     benchmark = open_benchmark(config.instances, home / "instances")
     instances = tuple(benchmark.instances("test", config.evaluation.instances))
     with WorkerPool(config.runner.workers) as pool:
@@ -101,21 +114,35 @@ def compared(methods: list[Method], config: PipelineConfig, home: Path) -> Itera
             SolveStore(home / "solves"),
         )
     shares = oracle_shares(summary)
-    for one in summary.comparisons:
+    table = method_table(summary.frame(), config.evaluation.metric).to_dict("index")
+    comparisons = {one.method: one for one in summary.comparisons}
+    for label in summary.methods:
+        did = table[(config.instances.benchmark, label)]
         yield {
-            "method": one.method,
-            "metric": one.metric,
-            "ratio": round(one.ratio, 3),
-            "ci_low": one.ci_low and round(one.ci_low, 3),
-            "ci_high": one.ci_high and round(one.ci_high, 3),
-            "p_adjusted": round(one.p_adjusted, 4),
-            "finding": one.finding,
-            "wins": one.wins,
-            "instances": one.instances,
-            "seeds": len(summary.protocol.seeds),
-            "proofs": one.proofs,
-            "share": shares.get(one.method),
+            "method": label,
+            "cpu_s": round(float(did["time"]), 3),
+            "nodes": round(float(did["nodes"]), 1),
+            "branching": round(float(did["inference_share"]), 4),
+            "solved": int(did["solved"]),
+            "solves": int(did["solves"]),
+            **(beside_rpb(comparisons[label]) if label in comparisons else {}),
+            "share": shares.get(label),
         }
+
+
+def beside_rpb(one: Comparison) -> dict[str, Any]:
+    """Return how a method compares with RPB."""
+    return {
+        "metric": one.metric,
+        "ratio": round(one.ratio, 3),
+        "ci_low": one.ci_low and round(one.ci_low, 3),
+        "ci_high": one.ci_high and round(one.ci_high, 3),
+        "p_adjusted": round(one.p_adjusted, 4),
+        "finding": one.finding,
+        "wins": one.wins,
+        "instances": one.instances,
+        "proofs": one.proofs,
+    }
 
 
 def oracle_shares(summary: EvaluationSummary) -> dict[str, float]:
