@@ -123,7 +123,7 @@ class Answering:
         instances = len(self._workshop.design)
         past = Past(
             samples=tuple(samples),
-            scores={s.id: self._scores[s.id] for s in samples if s.id in self._scores},
+            fitted=frozenset(name for name, score in self._scores.items() if score.source is not None),
             costs=tuple(
                 self.solves[s.id].costs for s in samples if s.f_hf is not None and s.id in self.solves
             ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -14,15 +14,18 @@ import numpy as np
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.formulation import formulation
 from bife_core.decisions.recorded import Decisions
+from bife_core.errors import RuleError
 from bife_core.features import FeatureSet, feature_index
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig, LowMeasure
 from bife_core.fidelity.control import Reference
+from bife_core.fidelity.failings import failings
 from bife_core.fidelity.high import mean_cost
-from bife_core.fidelity.low import LowScore
-from bife_core.fidelity.measures import Floats, Ties, Yardstick, chosen_rows, likeness
+from bife_core.fidelity.measures import Floats, Ties, Yardstick, chosen_rows
+from bife_core.fidelity.scoring import scores_of
 from bife_core.fidelity.solving import cost_of
 from bife_core.generators import Briefing
 from bife_core.generators.briefing import FeatureRange
+from bife_core.rules import Rejection, compile_rule
 from bife_core.sandbox import Workers, submit_repeated
 from bife_core.scip.cost import Cost
 from bife_core.search import Sample, WrittenRequest
@@ -66,8 +69,8 @@ class Past:
     ----------
     samples : tuple of Sample
         What it had sampled, in order.
-    scores : mapping
-        What F_LF told of them, by sample.
+    fitted : frozenset of str
+        Those whose numbers were fitted to decisions.
     costs : tuple
         Of each rule with an F_HF, what the design instances cost with it.
     reference : Reference or None
@@ -75,7 +78,7 @@ class Past:
     """
 
     samples: tuple[Sample, ...] = ()
-    scores: Mapping[str, LowScore] = field(default_factory=dict)
+    fitted: frozenset[str] = frozenset()
     costs: tuple[tuple[float | None, ...], ...] = ()
     reference: Reference | None = None
 
@@ -123,38 +126,43 @@ class Briefer:
     def brief(self, request: WrittenRequest, past: Past) -> Briefing:
         """Return what is known for a request."""
         known = {sample.id for sample in (*request.parents, *past.samples) if sample.f_hf is not None}
-        parents = {p.id: past.scores[p.id] for p in request.parents if p.id in past.scores}
-        choices = [score.choices for score in parents.values() if score.choices is not None]
         facts = self._benchmark_facts()
         return facts.model_copy(
             update={
                 "rpb": self._rpb(past.reference) if known else None,
                 "earlier": past.samples,
-                "failings": {name: score.failings for name, score in parents.items()},
                 "noise": (*facts.noise, *high_noise(past.costs)),
-                "likeness": likeness(*choices) if len(choices) == len(request.parents) == 2 else None,
-                "fitted": tuple(name for name, score in parents.items() if score.source is not None),
+                "fitted": tuple(parent.id for parent in request.parents if parent.id in past.fitted),
+                **self._choices(request.parents),
             }
         )
+
+    def _choices(self, parents: Sequence[Sample]) -> dict[str, Any]:
+        """Return where rules choose otherwise than strong branching, and how often two of them choose alike."""
+        scored = [parent for parent in parents if parent.f_lf is not None and parent.source is not None]
+        if self._decisions is None or not scored:
+            return {}
+        found = self._in_worker(
+            "choices",
+            {"sources": [parent.source for parent in scored], "decisions": str(self._decisions)},
+            [self._decisions],
+        )
+        told = {parent.id: tuple(said) for parent, said in zip(scored, found["failings"], strict=True)}
+        return {"failings": told, "likeness": found["likeness"]}
 
     def _benchmark_facts(self) -> Briefing:
         with self._lock:
             if self._facts is None:
-                files = [*self._models, *([] if self._decisions is None else [self._decisions])]
-                size = sum(path.stat().st_size for path in files)
-                found = submit_repeated(
-                    self._pool,
-                    "bife_core.evolution.briefing:work",
+                found = self._in_worker(
+                    "work",
                     {
                         "models": [str(path) for path in self._models],
                         "decisions": None if self._decisions is None else str(self._decisions),
                         "measure": self._low.measure,
                         "ties": self._low.ties,
                     },
-                    limit_s=_LIMIT_S,
-                    memory_mb=_MEMORY_MB + _ROOM_PER_BYTE * size / 2**20,
-                    reads=files,
-                ).result()
+                    [*self._models, *([] if self._decisions is None else [self._decisions])],
+                )
                 mean = "mean" if self._high.mean == "arithmetic" else "geometric mean"
                 goal = f" to {self._high.solver.goal}" if self._high.solver.gap else ""
                 self._facts = Briefing(
@@ -167,6 +175,18 @@ class Briefer:
                     **found,
                 )
             return self._facts
+
+    def _in_worker(self, function: str, arguments: dict[str, Any], files: list[Path]) -> Any:
+        """Return what a function of this module answers in a worker that may read these files."""
+        size = sum(path.stat().st_size for path in files)
+        return submit_repeated(
+            self._pool,
+            f"{__name__}:{function}",
+            arguments,
+            limit_s=_LIMIT_S,
+            memory_mb=_MEMORY_MB + _ROOM_PER_BYTE * size / 2**20,
+            reads=files,
+        ).result()
 
     def _rpb(self, reference: Reference | None) -> float | None:
         results = [] if reference is None else [result for result in reference.results if result is not None]
@@ -187,6 +207,28 @@ def work(models: list[str], decisions: str | None, measure: LowMeasure, ties: Ti
         "models": (*sentences, *candidates(recorded)),
         "features": tuple(found.model_dump() for found in ranges),
         "noise": (low_noise(recorded, yardstick, ranges),),
+    }
+
+
+def choices(sources: list[str], decisions: str) -> dict[str, Any]:
+    """Compare what rules that have an F_LF chose; what `Briefer` calls in a worker.
+
+    Returns
+    -------
+    dict
+        `failings`, sentences for each rule, and `likeness`, the share of decisions in which two rules chose alike, or
+        None if there are not two.
+    """
+    recorded = Decisions.load(Path(decisions))
+    chosen = []
+    for source in sources:
+        rule = compile_rule(source)
+        if isinstance(rule, Rejection):
+            raise RuleError(f"A rule that was scored before is none now: {rule.reason}")
+        chosen.append(chosen_rows(scores_of(rule, recorded), recorded.offsets))
+    return {
+        "failings": [failings(recorded, rows) for rows in chosen],
+        "likeness": float(np.mean(chosen[0] == chosen[1])) if len(chosen) == 2 else None,
     }
 
 

@@ -17,8 +17,7 @@ from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.constants import tuned
-from bife_core.fidelity.failings import failings
-from bife_core.fidelity.measures import Ties, Yardstick, behaviour_of, choices_of, chosen_rows
+from bife_core.fidelity.measures import Ties, Yardstick, behaviour_of, chosen_rows
 from bife_core.fidelity.scoring import scores_of
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.types import CompiledRule, RejectionKind
@@ -76,12 +75,8 @@ class LowScore(Value):
         Hash of the rule; None if the source is no rule.
     behaviour : str or None
         Hash of what the rule chose; rules that choose alike in all decisions of the file have the same.
-    choices : str or None
-        What it chose, for `bife_core.fidelity.measures.likeness`.
     source : str or None
         The rule with its numbers tuned, which all else is of then; None if it is as it was written.
-    failings : tuple of str
-        Sentences on where it chose otherwise than strong branching.
     seconds : float
         CPU seconds of compiling and scoring.
     """
@@ -91,9 +86,7 @@ class LowScore(Value):
     kind: RejectionKind | None = None
     sha: str | None = None
     behaviour: str | None = None
-    choices: str | None = None
     source: str | None = None
-    failings: tuple[str, ...] = ()
     seconds: float = 0.0
 
 
@@ -191,8 +184,6 @@ def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None) -> LowSco
         f_lf=yardstick.f_lf(scores, chosen),
         sha=rule.sha,
         behaviour=behaviour_of(chosen),
-        choices=choices_of(chosen, decisions.offsets),
-        failings=failings(decisions, chosen),
     )
 
 

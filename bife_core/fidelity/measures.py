@@ -8,10 +8,8 @@ depend on the rule is computed once, in a `Yardstick`.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
 from __future__ import annotations
 
-import base64
 import hashlib
 import math
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -29,9 +27,6 @@ from bife_core.scip.compiled.callback import best_candidate
 Ties = Literal["any", "first"]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Rows: TypeAlias = npt.NDArray[np.int64]
-
-_COMPARED: Final = 1000
-"""Decisions that rules are compared in, at most; it tells the share of equal choices within a few per cent."""
 
 _OFFSETS: Final = types.Array(types.int64, 1, "C", readonly=True)
 _SCORES: Final = types.Array(types.float64, 1, "C", readonly=True)
@@ -75,19 +70,6 @@ def _unit_ranks(values, offsets, tolerance):
 def behaviour_of(chosen: Rows) -> str:
     """Return a hash of what a rule chose; rules that choose alike on the same decisions have the same."""
     return hashlib.sha256(chosen.tobytes()).hexdigest()[:16]
-
-
-def choices_of(chosen: Rows, offsets: Rows) -> str:
-    """Return which candidate a rule chose, in a thousand decisions at most, as a short text for `likeness`."""
-    step = -(-len(chosen) // _COMPARED)
-    places = np.where(chosen >= 0, chosen - offsets[:-1], -1)[::step]
-    return base64.b85encode(zlib.compress(places.astype("<i4").tobytes(), 9)).decode()
-
-
-def likeness(one: str, other: str) -> float:
-    """Return the share of decisions in which two rules chose the same candidate, from `choices_of` each."""
-    a, b = (np.frombuffer(zlib.decompress(base64.b85decode(text)), dtype="<i4") for text in (one, other))
-    return float(np.mean(a == b))
 
 
 def _best(decisions: Decisions, ties: Ties) -> Floats:

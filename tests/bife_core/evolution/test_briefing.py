@@ -10,12 +10,15 @@ import pytest
 
 import bife_core
 from bife_core.config import BudgetConfig, PipelineConfig
+from bife_core.decisions.recorded import Decisions
 from bife_core.evolution.briefing import Briefer, Past, candidates, feature_ranges, high_noise, low_noise
 from bife_core.evolution.drafting import write_draft
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
-from bife_core.fidelity.low import LowScore
-from bife_core.fidelity.measures import Yardstick, choices_of
+from bife_core.fidelity.failings import failings
+from bife_core.fidelity.measures import Rows, Yardstick, chosen_rows
+from bife_core.fidelity.scoring import scores_of
 from bife_core.generators import Account, Briefing, BudgetReachedError, Draft, GeneratorConfig, open_generator
+from bife_core.rules import CompiledRule, compile_rule
 from bife_core.search import Sample, SampleRequest, WrittenRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
@@ -166,19 +169,25 @@ def brief(data: dict[str, Any], past: Past, low: LowFidelityConfig | None = None
 def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_choose(
     data: dict[str, Any],
 ) -> None:
-    parents = tuple(Sample(id=name, generation=0, operator="i1") for name in ("one", "two"))
-    offsets = np.arange(0, 41, 10)
-    choices = [
-        choices_of(offsets[:-1] + np.array(places), offsets) for places in ([1, 2, 3, 4], [1, 2, 3, 9])
-    ]
-    scores = {
-        "one": LowScore(failings=("Bad.",), source="better", choices=choices[0]),
-        "two": LowScore(choices=choices[1]),
-    }
-    known = brief(data, Past(parents, scores), LowFidelityConfig(tune=5))
-    assert (known.fitting, known.fitted, known.failings["one"]) == (True, ("one",), ("Bad.",))
-    assert known.likeness == 0.75
+    parents = tuple(
+        Sample(id=name, generation=0, operator="i1", source=rule_source(number), f_lf=0.5)
+        for number, name in enumerate(("one", "two", "unscored"))
+    )
+    parents = (*parents[:2], parents[2].model_copy(update={"f_lf": None}))
+    known = brief(data, Past(parents, frozenset({"one", "other"})), LowFidelityConfig(tune=5))
+    assert (known.fitting, known.fitted) == (True, ("one",))
+    assert list(known.failings) == ["one", "two"]
+    decisions = Decisions.load(data["decisions"].path)
+    first, second = (chosen_by(parent, decisions) for parent in parents[:2])
+    assert known.failings["one"] == failings(decisions, first)
+    assert known.likeness == np.mean(first == second)
     assert not brief(data, Past()).fitting
+
+
+def chosen_by(sample: Sample, decisions: Decisions) -> Rows:
+    rule = compile_rule(sample.source or "")
+    assert isinstance(rule, CompiledRule)
+    return chosen_rows(scores_of(rule, decisions), decisions.offsets)
 
 
 class Careless:

@@ -17,9 +17,7 @@ from bife_core.fidelity.measures import (
     MEASURES,
     Yardstick,
     behaviour_of,
-    choices_of,
     chosen_rows,
-    likeness,
 )
 from tests.support.recorded import decisions_of
 
@@ -171,12 +169,3 @@ def test_the_error_of_a_share_is_that_of_a_share() -> None:
     scores = np.array([1.0, 0.0] * 4 + [0.0, 1.0] * 6)
     error = Yardstick(decisions).error(scores, chosen_rows(scores, decisions.offsets))
     assert error == pytest.approx(np.sqrt(0.6 * 0.4 / 10))
-
-
-def test_rules_are_as_alike_as_their_choices() -> None:
-    offsets = np.arange(3001)
-    one = offsets[:-1].copy()
-    other = one.copy()
-    other[:1500] = -1
-    assert likeness(choices_of(one, offsets), choices_of(one, offsets)) == 1.0
-    assert likeness(choices_of(one, offsets), choices_of(other, offsets)) == 0.5
