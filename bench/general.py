@@ -4,8 +4,8 @@ Each family gives `--fit` decisions to fit and `--held-out` ones, of other model
 family is its agreement there over that of the formula fitted to the family alone; the one returned has the largest
 least share over the families it is fitted to: it is sought on decisions drawn anew round after round, more of them from
 the families on which the best so far does worst. One JSON object a line: for each family {family, own, own_formula};
-for each family left out {without, formula, held_out}, held_out being the share on that family, which the formula never
-saw; then {formula, source, shares} of the one fitted to all.
+for each family left out {without, formula, source, held_out}, held_out being the share on that family, which the
+formula never saw; then {formula, source, shares} of the one fitted to all.
 
 Decisions are kept in `--store`, and the same command goes on where it was stopped. `--families` names families, which
 are taken at the sizes of `SIZES`.
@@ -69,7 +69,8 @@ def main() -> None:
     for family in options.families if len(options.families) > 2 else ():
         others = {other: part for other, part in fitted.items() if other != family}
         root = general(others, limit, rng)
-        tell(without=family, formula=describe(root), held_out=shares(root, held_out, known)[family])
+        share = shares(root, held_out, known)[family]
+        tell(without=family, formula=describe(root), source=write(root), held_out=share)
     root = general(fitted, limit, rng)
     tell(formula=describe(root), source=write(root), shares=shares(root, held_out, known))
 
