@@ -1,12 +1,14 @@
 """Rules found by searches beside reference rules, SCIP's own and the free oracle, family by family.
 
 Each of `--searches` searches from nothing with the budget of the family's preset `quick` and the first of
-`--seeds`. What they find is then solved with side by side with RPB, the family's reference rule, `--rules` (names
-or files) and pscost, on `--instances` held-out instances with each of the `--seeds`, by the preset's limit and metric,
-at its size or at `--size`, with SCIP set up in each way of `--solvers`: what helps under `paper` may not help a user
-who changes nothing else. With `--oracle` SCIP's full strong branching solves too: the *free oracle* is its CPU time
-less what it spends in branching, and no rule that imitates it can be expected to do better; a method's `share` is the
-part of the oracle's gain that it wins, in logarithms. An oracle needs many times the time of a rule.
+`--seeds`; `NAME,SETTING=VALUE,...` is a search with other settings, such as `bife,low.tune=0`. Of the best it found
+validation chooses one, as in `bife run`. What they find is then solved with side by side with RPB, the family's
+reference rule, `--rules` (names or files) and pscost, on `--instances` held-out instances with each of the `--seeds`,
+by the preset's limit and metric, at its size or at `--size`, with SCIP set up in each way of `--solvers`: what helps
+under `paper` may not help a user who changes nothing else. With `--oracle` SCIP's full strong branching solves too: the
+*free oracle* is its CPU time less what it spends in branching, and no rule that imitates it can be expected to do
+better; a method's `share` is the part of the oracle's gain that it wins, in logarithms. An oracle needs many times the
+time of a rule.
 
 One JSON object a line: the cost of each search, then for each method {family, solver, method, cpu_s, nodes, branching,
 solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, instances, proofs, share}: CPU seconds and
@@ -20,16 +22,17 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bench.options import parse
-from bench.search_cost import home_of, searched_once, tell
+from bench.search_cost import Progress, home_of, searched_once, tell
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.comparing import Comparison
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.metrics import method_table
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
+from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
 from bife_core.presets import preset, with_overrides
@@ -38,6 +41,9 @@ from bife_core.sandbox import WorkerPool
 from bife_core.scip.builtin import RPB
 from bife_core.solves import SolveStore
 from bife_core.stats import ratio_interval
+
+if TYPE_CHECKING:
+    from flows.reporting.observer import Observer
 
 ORACLE = "vanillafullstrong"
 
@@ -63,11 +69,12 @@ def main() -> None:
             config = configured(family, options)
             found: list[Method] = []
             for search in options.searches:
-                searching = with_overrides(config, {"search.method": search})
+                searching = searched_by(search, config)
                 row = searched_once(home, searching)
                 tell(family, {"search": search} | row)
                 if row["rule"] is not None:
-                    found.append(load_method(row["rule"]).model_copy(update={"name": f"by {search}"}))
+                    rule = load_method(final_rule(home, searching))
+                    found.append(rule.model_copy(update={"name": f"by {search}"}))
             names = [*options.rules, *filter(None, [BENCHMARK_RULES.get(family)]), "pscost"]
             names += [ORACLE] if options.oracle else []
             known = {method.identity: method for method in [*found, *map(load_method, names)]}
@@ -93,6 +100,32 @@ def configured(family: str, options: Any) -> PipelineConfig:
             **limit,
         },
     )
+
+
+def searched_by(search: str, config: PipelineConfig) -> PipelineConfig:
+    """Return the settings of one of `--searches`."""
+    from flows.cli.options import assignment
+
+    name, *settings = search.split(",")
+    return with_overrides(config, {"search.method": name} | dict(map(assignment, settings)))
+
+
+def final_rule(home: Path, config: PipelineConfig) -> str:
+    """Return the source of the rule that is chosen of a finished search, chosen once."""
+    known = home / "finals" / f"{config.fingerprint()}.py"
+    if not known.exists():
+        from prefect import flow
+
+        from flows.evolution import evolution
+        from flows.operate.running import run
+        from flows.validation import choose_final
+
+        @flow(name="final rule")
+        def final(config: PipelineConfig) -> str:
+            return choose_final(config, evolution(config))[0].source or ""
+
+        write_whole(known, run(cast("Observer", Progress(config)), final, config))
+    return str(known)
 
 
 def held_out(config: PipelineConfig, solver: str, size: str) -> PipelineConfig:
