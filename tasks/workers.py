@@ -8,7 +8,6 @@ import threading
 from bife_core.config import RunnerConfig
 from bife_core.sandbox import CoreSlots, WorkerPool, Workers
 from tasks.engines import EnginePool, open_engine
-from tasks.home import project_home
 
 _lock = threading.Lock()
 _pools: dict[RunnerConfig, Workers] = {}
@@ -18,7 +17,7 @@ _HERE = RunnerConfig()
 def worker_pool(runner: RunnerConfig = _HERE) -> Workers:
     """Return the pool of a runner, opened on first use and closed when the process ends.
 
-    One pool for all tasks, and one slot per core for all processes that share a home, keep solves apart: never
+    One pool for all tasks, and one slot per core for all programs of a user on this machine, keep solves apart: never
     more than one on a core, whichever tasks and runs ask for them.
 
     Parameters
@@ -39,7 +38,7 @@ def worker_pool(runner: RunnerConfig = _HERE) -> Workers:
 
 def _open(runner: RunnerConfig) -> Workers:
     if runner.kind == "thread":
-        return WorkerPool(runner.workers, slots=CoreSlots(project_home().locks))
+        return WorkerPool(runner.workers, slots=CoreSlots())
     return EnginePool(open_engine(runner))
 
 

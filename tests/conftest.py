@@ -36,6 +36,7 @@ HOME = Path(tempfile.mkdtemp(prefix="bife-tests-", dir=_fast_place()))
 # Set before anything imports `tasks`, where Prefect and MLflow get their addresses: nothing is written to the
 # user's own home or servers.
 os.environ["BIFE_HOME"] = str(HOME)
+os.environ["BIFE_CORE_SLOTS"] = str(HOME / "cores")  # tests do not wait for what else runs on this machine
 os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{HOME / 'mlflow' / 'mlflow.db'}"
 for _name in (
     "BIFE_ENV_FILE",

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
+from bife_core.places import core_slots
 from bife_core.sandbox.environment import usable_cores
 from bife_core.sandbox.failure import WorkerFailure
 
@@ -25,8 +26,9 @@ class CoreSlots:
 
     Parameters
     ----------
-    directory : Path
-        Holds one lock file per core and machine; made on first use.
+    directory : Path, optional
+        Holds one lock file per core and machine; made on first use. None is that of the user, see
+        `bife_core.places.core_slots`.
 
     Notes
     -----
@@ -34,8 +36,8 @@ class CoreSlots:
     next solve is ready at once does not keep another one waiting for ever.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path | None = None) -> None:
+        self._directory = core_slots() if directory is None else directory
         self._machine = socket.gethostname()
 
     @contextmanager

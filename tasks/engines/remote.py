@@ -10,7 +10,6 @@ from typing import Any
 
 from bife_core.sandbox import CoreSlots, WorkerFailure, WorkerPool
 from tasks.engines.packing import arrive, arrive_allowed, depart
-from tasks.home import project_home
 
 _opening = threading.Lock()
 
@@ -55,7 +54,7 @@ def _workers() -> WorkerPool:
 
 @cache
 def _pool() -> WorkerPool:
-    pool = WorkerPool(None, slots=CoreSlots(project_home().locks))
+    pool = WorkerPool(None, slots=CoreSlots())
     atexit.register(pool.close)
     return pool
 

@@ -123,6 +123,7 @@ def test_the_states_of_a_run_and_of_its_part_say_what_is_waited_for(prepared, tm
         with get_client(sync_client=True) as client:
             while len(seen) < 2:
                 seen[:] = [run.state for run in client.read_flow_runs() if run.state_name == "Waiting"]
+                time.sleep(0.1)  # what is looked for needs the machine too
 
     with ThreadPoolExecutor() as threads:
         with process_lock(path):
