@@ -52,6 +52,7 @@ def failings(decisions: Decisions, chosen: Rows) -> tuple[str, ...]:
 
     Each choice is held against all candidates of its node. Held against each other alone, the right candidate would
     have less of whatever the rule rewards, however good that is, for no other has more of it than the rule's choice.
+    For the same reason a feature is left out in which the rule's choice only stands farther out on the same side.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def failings(decisions: Decisions, chosen: Rows) -> tuple[str, ...]:
         named = [
             f"at {theirs[index].mean():.2f} and {own[index].mean():.2f} by "
             f"{'the size of ' if size[index] else ''}{FEATURES[index].name}"
-            for index in _apart(theirs - own, wrong[chosen >= 0])
+            for index in _apart(theirs, own, wrong[chosen >= 0])
         ]
         if named:
             sentences.append(
@@ -88,7 +89,7 @@ def failings(decisions: Decisions, chosen: Rows) -> tuple[str, ...]:
 
 
 def _by_depth(depth: np.ndarray, right: np.ndarray) -> str:
-    """Return shares of right choices at the root, in the upper and in the lower half of the decisions below it."""
+    """Return how many choices are right at the root, in the upper and in the lower half of the decisions below it."""
     below = depth[depth > 0]
     middle = int(np.median(below)) if len(below) else 0
     parts = (
@@ -97,17 +98,20 @@ def _by_depth(depth: np.ndarray, right: np.ndarray) -> str:
         (f"below depth {middle}", depth > max(middle, 0)),
     )
     return ", ".join(
-        f"{right[where].mean():.0%} of {int(where.sum())} decisions {name}"
+        f"{int(right[where].sum())} of {int(where.sum())} decisions {name}"
         for name, where in parts
         if where.any()
     )
 
 
-def _apart(differences: Floats, wrong: np.ndarray) -> list[int]:
+def _apart(theirs: Floats, own: Floats, wrong: np.ndarray) -> list[int]:
     """Return the features in which places differ most in the mean, and surely, each telling something of its own."""
+    differences = theirs - own
     mean = differences.mean(axis=1)
     error = differences.std(axis=1) / np.sqrt(differences.shape[1])
-    clear = np.abs(mean) >= np.maximum(_APART, _ERRORS * error)
+    side = np.sign(theirs.mean(axis=1) - 0.5)
+    overdone = side * (own.mean(axis=1) - theirs.mean(axis=1)) > 0
+    clear = ~overdone & (np.abs(mean) >= np.maximum(_APART, _ERRORS * error))
     signs = np.sign(differences[:, wrong]) * np.sign(mean)[:, np.newaxis]
     told: list[int] = []
     # Rounded, for of features that repeat each other the first is to be told.

@@ -66,15 +66,18 @@ def lost(
     >>> lost([1.0, 3.0], [2.0, 2.0], 8.0, "arithmetic")
     >>> lost([3.0] * 6, [2.0] * 6, 80.0, "arithmetic")
     'it took 1.5 times as much as the worst rule kept on 6 instances, p = 2.6e-06'
+    >>> lost([3.0, 1.02], [2.0, 2.0], 4.0, "arithmetic")
+    'it took 0.5% more than the worst rule kept on 2 instances'
     """
     own = np.maximum(costs, _LEAST)
     other = np.maximum(to_beat, _LEAST)
     logarithms = np.log(own / other)
     mean_ratio = float(own.sum() / other.sum() if mean == "arithmetic" else np.exp(logarithms.mean()))
     counted = "1 instance" if len(own) == 1 else f"{len(own)} instances"
-    said = f"it took {mean_ratio:.3g} times as much as the worst rule kept on {counted}"
+    more = f"{mean_ratio:.3g} times as much as" if mean_ratio > 1.1 else f"{mean_ratio - 1:.1%} more than"
+    said = f"it took {more} the worst rule kept on {counted}"
     if mean == "arithmetic" and own.sum() > max(total_to_beat, other.sum()):
-        return f"{said}, more than that one took on all instances"
+        return f"{said}, more than that one took on all instances" if total_to_beat > other.sum() else said
     if mean_ratio <= 1 or len(own) < _LEAST_INSTANCES:
         return None
     freedom = len(own) - 1 + _SPREAD_WEIGHT
