@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,9 +126,7 @@ class Workshop:
     def _fit(self, request: SampleRequest) -> Draft:
         if self.decisions is None:
             raise ConfigError("Rules are fitted to recorded decisions, and the search has none.")
-        began = time.perf_counter()
-        draft = fit_draft(request, self.decisions, self.pool)
-        return draft.model_copy(update={"seconds": time.perf_counter() - began})
+        return fit_draft(request, self.decisions, self.pool)
 
     def score(self, request: SampleRequest, draft: Draft) -> LowScore:
         """Check a draft's rule and, where the request wants it, measure F_LF."""

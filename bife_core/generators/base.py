@@ -78,7 +78,9 @@ class Draft(Value):
     skeleton: str | None = None
     text: str | None = None
     failure: str | None = None
-    seconds: float = Field(0.0, description="Wall seconds the writing took, waits between calls included.")
+    seconds: float = Field(
+        0.0, description="Wall seconds of writing, waits between calls included; CPU seconds of a fit."
+    )
     unanswered: Literal["outage", "refused"] | None = None
 
 

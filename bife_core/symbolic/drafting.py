@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -55,18 +56,21 @@ def fit_draft(request: SampleRequest, decisions: Path, pool: Workers) -> Draft:
     return Draft(key=request.id, generator=NAME, model="", **found)
 
 
-def work(decisions: str, fit: dict[str, int], seed: int, parents: list[str]) -> dict[str, str]:
+def work(decisions: str, fit: dict[str, int], seed: int, parents: list[str]) -> dict[str, str | float]:
     """Fit a rule; what `fit_draft` calls in a worker."""
+    began_s = time.process_time()
     rng = np.random.Generator(np.random.PCG64(seed))
     formulas = fit_rules(_fitter(decisions), Fit.model_validate(fit), rng, parents)
     if not formulas:
-        return {"failure": "No feature tells the candidates of the recorded decisions apart."}
+        nothing = "No feature tells the candidates of the recorded decisions apart."
+        return {"failure": nothing, "seconds": time.process_time() - began_s}
     # One of the best, not always the very best: all requests breed on the same decisions, and F_HF is to choose.
     chosen = formulas[int(rng.integers(len(formulas), size=_DRAWN).min())]
     how = "bred" if fit["children"] else "its factors added one by one"
     return {
         "source": write(chosen.root),
         "thought": f"Fitted to the recorded decisions, {how}: {describe(chosen.root)}.",
+        "seconds": time.process_time() - began_s,
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -38,11 +40,21 @@ def request(children: int, *parents: str) -> SampleRequest:
 def test_a_worker_fits_what_this_process_does(recorded: Path) -> None:
     here = fit_draft(request(40), recorded, InProcess())
     with WorkerPool(1) as pool:
-        assert fit_draft(request(40), recorded, pool) == here
+        there = fit_draft(request(40), recorded, pool)
+    assert there.model_copy(update={"seconds": here.seconds}) == here
     assert here.source is not None
     assert isinstance(compile_rule(here.source), CompiledRule)
     assert str(here.thought).startswith("Fitted to the recorded decisions, bred: ")
     assert (here.generator, here.attempts) == ("symbolic", ())
+
+
+def test_a_fit_costs_what_it_worked_not_what_it_waited(recorded: Path) -> None:
+    with WorkerPool(1) as pool, ThreadPoolExecutor(4) as threads:
+        began_s = time.monotonic()
+        drafts = list(threads.map(lambda _: fit_draft(request(40), recorded, pool), range(4)))
+        took_s = time.monotonic() - began_s
+    # One worker made all of them, and the last waited for three others.
+    assert 0.0 < sum(draft.seconds for draft in drafts) < took_s
 
 
 def test_a_bred_child_is_another_rule_than_its_parent(recorded: Path) -> None:
