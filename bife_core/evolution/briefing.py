@@ -148,7 +148,7 @@ class Briefer:
             [self._decisions],
         )
         told = {parent.id: tuple(said) for parent, said in zip(scored, found["failings"], strict=True)}
-        return {"failings": told, "likeness": found["likeness"]}
+        return {"failings": told, "likeness": found["likeness"] if len(scored) == len(parents) else None}
 
     def _benchmark_facts(self) -> Briefing:
         with self._lock:

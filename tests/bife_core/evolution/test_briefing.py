@@ -177,6 +177,8 @@ def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_cho
     known = brief(data, Past(parents, frozenset({"one", "other"})), LowFidelityConfig(tune=5))
     assert (known.fitting, known.fitted) == (True, ("one",))
     assert list(known.failings) == ["one", "two"]
+    assert known.likeness is None  # of three it would not say which two
+    known = brief(data, Past(parents[:2]), LowFidelityConfig(tune=5))
     decisions = Decisions.load(data["decisions"].path)
     first, second = (chosen_by(parent, decisions) for parent in parents[:2])
     assert known.failings["one"] == failings(decisions, first)
