@@ -111,7 +111,7 @@ def searched_by(search: str, config: PipelineConfig) -> PipelineConfig:
 
 
 def final_rule(home: Path, config: PipelineConfig) -> str:
-    """Return the source of the rule that is chosen of a finished search, chosen once."""
+    """Return the file of the rule that validation chooses of a finished search, chosen once."""
     known = home / "finals" / f"{config.fingerprint()}.py"
     if not known.exists():
         from prefect import flow
