@@ -38,3 +38,27 @@ def write_whole(path: Path, content: bytes | str) -> None:
         if error.filename is None:  # a full disk names no file
             error.filename = str(path)
         raise
+
+
+def write_new(path: Path, content: bytes | str) -> None:
+    """Write a file whole under a name that nobody has taken; of several writers one gets it.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file of that name.
+    OSError
+        If the file cannot be written.
+    """
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    write_whole(part, content)
+    try:
+        # Unlike a renaming, a link never takes the place of another's file.
+        os.link(part, path)
+    except FileExistsError:
+        raise
+    except OSError:  # some file systems know no links
+        with path.open("xb") as file:
+            file.write(part.read_bytes())
+    finally:
+        part.unlink(missing_ok=True)

@@ -43,7 +43,8 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 def _flat(data: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in data.items():
-        if isinstance(value, dict):
+        # SCIP's own parameters are one setting, whatever is in it.
+        if isinstance(value, dict) and key != "params":
             yield from _flat(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value

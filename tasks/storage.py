@@ -12,11 +12,11 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import fsspec
 
@@ -26,6 +26,9 @@ from tasks.home import project_home
 from tasks.progress import note_listener
 
 VARIABLE: Final = "BIFE_STORAGE"
+
+_GROWING: Final = ".jsonl"
+"""Suffix of journals: files that only ever get longer, so that of two versions the longer one is the later."""
 
 _put_times: dict[tuple[str, str], int] = {}
 """When a file that this process knows to be below a root had last been changed, in ns, by root and key."""
@@ -104,10 +107,7 @@ def fetch(key: str, root: str) -> Path:
         If there is no such file below the root, or it cannot be had.
     """
     path = project_home().root / key
-    if not path.exists():
-        with _reached(root) as (system, base), system.open(f"{base}/{key}", "rb") as source:
-            write_whole(path, source.read())
-    return path
+    return path if path.exists() else _fetched(key, root)
 
 
 def share(directory: Path, *, changing: bool = False) -> None:
@@ -117,6 +117,7 @@ def share(directory: Path, *, changing: bool = False) -> None:
     ----------
     changing : bool
         Whether files may have changed since they were put there, as those of a run do; others are left as they are.
+        Nothing is put where another machine has gone on with a journal.
     """
     root = storage_root()
     if not root or not directory.is_dir():
@@ -125,6 +126,8 @@ def share(directory: Path, *, changing: bool = False) -> None:
         f"{address_of(directory)} is not up to date, so no other machine can go on from there"
     ):
         there = _keys_below(directory, root)
+        if changing and any(found != "ours" for found in _later_journals(there, root).values()):
+            raise StorageError("another machine has gone on with its journal")
         for path in sorted(directory.rglob("*")):
             if not path.is_file() or path.name.startswith("."):
                 continue
@@ -135,14 +138,31 @@ def share(directory: Path, *, changing: bool = False) -> None:
 
 
 def recall(directory: Path) -> None:
-    """Fetch the files of a directory of the home that the root holds and this machine lacks; trouble is a note."""
+    """Fetch the files of a directory of the home that the root holds and this machine lacks; trouble is a note.
+
+    Where another machine has gone on with a journal, all files there take the place of this machine's.
+
+    Raises
+    ------
+    ConfigError
+        If two machines went on with a journal apart from each other.
+    """
     root = storage_root()
     if not root:
         return
     with noting_trouble(f"What other machines left in {address_of(directory)} cannot be had"):
-        for key in sorted(_keys_below(directory, root)):
-            if not (project_home().root / key).exists():
-                path = fetch(key, root)
+        there = _keys_below(directory, root)
+        later = _later_journals(there, root)
+        for key in (key for key, found in later.items() if found == "neither"):
+            raise ConfigError(
+                f"Two machines went on with one run apart from each other: {project_home().root / key} and "
+                f"{root}/{key} differ before they end. Delete the directory of the one that is not to go on."
+            )
+        anew = "theirs" in later.values()
+        # Journals come last: one that is behind has the rest fetched again.
+        for key in sorted(there, key=lambda key: (key.endswith(_GROWING), key)):
+            if anew or not (project_home().root / key).exists():
+                path = _fetched(key, root)
                 _put_times[root, key] = path.stat().st_mtime_ns
 
 
@@ -169,6 +189,32 @@ def _reached(root: str) -> Iterator[tuple[Any, str]]:
     except Exception as error:  # the libraries behind a file system have errors of their own
         said = (str(error).strip().splitlines() or [""])[0]
         raise StorageError(f"{root} cannot be used ({type(error).__name__}: {said}).") from error
+
+
+def _later_journals(keys: Iterable[str], root: str) -> dict[str, Literal["ours", "theirs", "neither"]]:
+    """Return which version of each journal that lies here too is the later one; ours if they are the same."""
+    found: dict[str, Literal["ours", "theirs", "neither"]] = {}
+    for key in keys:
+        path = project_home().root / key
+        if key.endswith(_GROWING) and path.exists():
+            # A process that was killed may have left half a line.
+            ours, theirs = (text.rpartition(b"\n")[0] for text in (path.read_bytes(), _read(key, root)))
+            found[key] = (
+                "ours" if ours.startswith(theirs) else "theirs" if theirs.startswith(ours) else "neither"
+            )
+    return found
+
+
+def _fetched(key: str, root: str) -> Path:
+    path = project_home().root / key
+    write_whole(path, _read(key, root))
+    return path
+
+
+def _read(key: str, root: str) -> bytes:
+    with _reached(root) as (system, base), system.open(f"{base}/{key}", "rb") as source:
+        content: bytes = source.read()
+    return content
 
 
 def _keys_below(directory: Path, root: str) -> set[str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from bife_core.benchmarks.base import Family
 from bife_core.plugins import Plugins
@@ -48,7 +48,7 @@ class InstancesConfig(Value):
         description="A size the family names, such as 'test' or 'transfer'.",
         json_schema_extra=_offer_sizes,
     )
-    folder: Path | None = Field(
+    folder: Annotated[Path, AfterValidator(Path.absolute)] | None = Field(
         None, description="Directory of .mps/.lp/.cip models when benchmark='folder'."
     )
     seed: int = Field(0, ge=0, description="Seed all instances and the split of a folder are derived from.")

@@ -143,8 +143,7 @@ def open_folder(
     unpacking = cache_dir / "unpacked"
     files, left_out = _model_files(folder, unpacking)
     known = cache_dir / "screened" / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}.json"
-    roots = [root for root in (folder, unpacking) if root.is_dir()]
-    screened = screen_all(list(files.values()), roots, known, progress)
+    screened = screen_all(list(files.values()), known, progress)
     for (name, path), facts in zip(files.items(), screened, strict=True):
         if isinstance(facts, str):
             left_out.append((path, facts))
@@ -166,7 +165,7 @@ def open_folder(
     steered = [found[name] for name, _, facts in ordered if facts.n_integer]
     others = [found[name] for name, _, facts in ordered if not facts.n_integer]
     if not steered:
-        raise InstanceError(_nothing_usable(folder, len(files), left_out, others))
+        raise InstanceError(_nothing_usable(folder, left_out, others))
     parts, sharing = _as_arranged(steered) or _split(steered)
     parts["test"] += tuple(others)
     sizes = [facts.n_vars for _, _, facts in ordered if facts.n_integer]
@@ -230,8 +229,14 @@ def _found(folder: Path) -> tuple[list[Path], list[Path]]:
             raise InstanceError(f"There is no folder {folder}.")
         if not folder.is_dir():
             raise InstanceError(f"{folder} is a file, but a folder of models is expected.")
-        for directory, folders, names in os.walk(folder, onerror=_raise):
-            folders[:] = [name for name in folders if not name.startswith(".")]
+        seen: set[str] = set()
+        for directory, folders, names in os.walk(folder, onerror=_raise, followlinks=True):
+            # A link may lead back to where it lies.
+            if (real := os.path.realpath(directory)) in seen:
+                folders.clear()
+                continue
+            seen.add(real)
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
             found = [Path(directory, name) for name in names if not name.startswith(".")]
             files += [path for path in found if model_format(path) is not None]
             archives += [path for path in found if path.suffix.lower() in ARCHIVES]
@@ -244,13 +249,12 @@ def _raise(error: OSError) -> None:
     raise error
 
 
-def _nothing_usable(
-    folder: Path, count: int, left_out: Sequence[tuple[Path, str]], others: Sequence[Instance]
-) -> str:
+def _nothing_usable(folder: Path, left_out: Sequence[tuple[Path, str]], others: Sequence[Instance]) -> str:
     reasons = [reason.removesuffix(".") for _, reason in left_out]
     reasons += [f"{instance.name} has no integer variables for a rule to branch on" for instance in others]
-    if len(reasons) > _REASONS_SHOWN:
-        rest = len(reasons) - _REASONS_SHOWN
+    count = len(reasons)
+    if count > _REASONS_SHOWN:
+        rest = count - _REASONS_SHOWN
         reasons = [*reasons[:_REASONS_SHOWN], f"and {rest} more"]
     files = "The only model file" if count == 1 else f"None of the {count} model files"
     cannot = "cannot" if count == 1 else "can"

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from gzip import BadGzipFile
 from pathlib import Path
 from typing import Any, Final
 
@@ -89,11 +90,10 @@ def _refusal(sentence: str, doubt: str | None) -> str:
 
 def screen_all(
     paths: Sequence[Path],
-    folders: Sequence[Path],
     known: Path,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[ModelFacts | str]:
-    """Screen many models, each once as long as its file is not touched.
+    """Screen many models, each once as long as its file is not touched; what a machine failed at is tried again.
 
     Many are read side by side in processes of their own, so that a file which SCIP cannot stand costs nobody else.
 
@@ -101,8 +101,6 @@ def screen_all(
     ----------
     paths : sequence of Path
         Model files.
-    folders : sequence of Path
-        Folders they lie in.
     known : Path
         File in which facts are kept from one call to the next.
     progress : callable, optional
@@ -122,13 +120,17 @@ def screen_all(
         if stamps[path] and (entry := before.get(str(path))) is not None and entry["stamp"] == stamps[path]
     }
     new = [path for path in paths if path not in found]
-    for path, result in _screened(new, folders):
+    for path, result in _screened(new):
         found[path] = result
         if progress is not None:
             progress(len(found), len(paths))
     if new:
         # Others may have screened other folders meanwhile: what they wrote stays.
-        entries = {str(path): {"stamp": stamps[path], "found": found[path]} for path in paths}
+        entries = {
+            str(path): {"stamp": stamps[path], "found": found[path]}
+            for path in paths
+            if not found[path].get("may_pass")
+        }
         write_whole(known, json.dumps(_load(known) | entries))
     return [
         ModelFacts(**result["facts"]) if (result := found[path])["facts"] else result["refusal"]
@@ -136,7 +138,7 @@ def screen_all(
     ]
 
 
-def _screened(paths: Sequence[Path], folders: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _screened(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
     if len(paths) < _MANY:
         yield from ((path, work(str(path))) for path in paths)
         return
@@ -147,7 +149,7 @@ def _screened(paths: Sequence[Path], folders: Sequence[Path]) -> Iterator[tuple[
                 "bife_core.benchmarks.screening:work",
                 {"path": str(path)},
                 limit_s=_LIMIT_S,
-                reads=folders,
+                reads=[path],
             )
             for path in paths
         ]
@@ -155,15 +157,23 @@ def _screened(paths: Sequence[Path], folders: Sequence[Path]) -> Iterator[tuple[
             try:
                 yield path, answer.result()
             except WorkerFailure as failure:
-                yield path, {"facts": None, "refusal": f"{path.name} cannot be read: {failure}"}
+                refusal = f"{path.name} cannot be read: {failure}"
+                yield path, {"facts": None, "refusal": refusal, "may_pass": True}
 
 
 def work(path: str) -> dict[str, Any]:
-    """Screen a model in this process and return facts or refusal; what `screen_all` calls in a worker."""
+    """Screen a model in this process; what `screen_all` calls in a worker.
+
+    Returns
+    -------
+    dict
+        `facts`, or else `refusal`, and whether that `may_pass` although the file stays as it is.
+    """
     try:
         return {"facts": asdict(screen(Path(path))), "refusal": None}
     except InstanceError as error:
-        return {"facts": None, "refusal": str(error)}
+        may_pass = isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, BadGzipFile)
+        return {"facts": None, "refusal": str(error), "may_pass": may_pass}
 
 
 def _stamp(path: Path, scip: str) -> list[int | str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import csv
 import hashlib
+import lzma
 import shutil
 import sys
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +22,9 @@ ARCHIVES: Final = (".zip", ".csv")
 
 BOUNDS: Final = ".json"
 """Suffix of the file beside a model that gives bounds; the ML4CO competition's layout."""
+
+_DAMAGED: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, SyntaxError, csv.Error)
+"""What the libraries raise that unpack, and Python at the text of a cell that was cut off."""
 
 _TEXT, _FORMAT = "milp", "format"
 """Columns of a table of models, whatever their case: the text, and `lp` or `mps`."""
@@ -60,7 +65,7 @@ def unpacked(archive: Path, directory: Path) -> Path | None:
         finally:
             shutil.rmtree(made, ignore_errors=True)
         return folder if found else None
-    except (OSError, zipfile.BadZipFile, RuntimeError, ValueError, csv.Error) as error:
+    except (*_DAMAGED, OSError, RuntimeError, ValueError) as error:
         reason = str(getattr(error, "strerror", None) or error).rstrip(".")
         raise InstanceError(f"{archive.name} cannot be unpacked: {reason}.") from error
 
@@ -87,6 +92,10 @@ def _write_rows(table: Path, folder: Path) -> bool:
             text = row[columns[_TEXT]] or ""
             if text.startswith(("b'", 'b"')):
                 text = ast.literal_eval(text).decode()
-            kind = (row[columns[_FORMAT]] if _FORMAT in columns else "") or "lp"
-            (folder / f"{count:05d}.{kind.strip('. ').lower()}").write_text(text, encoding="utf-8")
+            kind = ((row[columns[_FORMAT]] if _FORMAT in columns else "") or "lp").strip(". ").lower()
+            if model_format(Path(f"row.{kind}")) is None:
+                raise ValueError(
+                    f"row {count} has the format {kind!r}, expected lp, mps or another that SCIP reads"
+                )
+            (folder / f"{count:05d}.{kind}").write_text(text, encoding="utf-8")
     return count > 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from urllib.parse import quote
 from pydantic import Field, ValidationError
 
 from bife_core.errors import GeneratorError
-from bife_core.files import write_whole
+from bife_core.files import write_new, write_whole
 from bife_core.generators.base import Attempt, Message, Outcome
 from bife_core.values import describe
 
@@ -107,19 +107,10 @@ class CallStore:
         while True:
             taken += 1
             numbered = call.model_copy(update={"number": taken, "status": "sent"})
-            part, path = self.directory / f".{uuid.uuid4().hex}.part", self._path(numbered)
-            self._write(part, numbered)
             try:
-                # Unlike a renaming, a link never takes the place of another process's call.
-                os.link(part, path)
+                self._write(self._path(numbered), numbered, write_new)
             except FileExistsError:
-                part.unlink()
                 continue
-            except OSError:
-                # Some file systems know no links.
-                part.replace(path)
-            else:
-                part.unlink()
             self._sync()
             return numbered
 
@@ -141,11 +132,13 @@ class CallStore:
     def _path(self, call: Call) -> Path:
         return self.directory / f"{_file_stem(call.key)}.{call.number:03d}.json"
 
-    def _write(self, path: Path, call: Call) -> None:
+    def _write(self, path: Path, call: Call, writing: Callable[[Path, bytes], None] = write_whole) -> None:
         text = json.dumps(call.model_dump(mode="json"), indent=1, ensure_ascii=False)
         try:
             # A model may answer with half a surrogate pair, which UTF-8 cannot hold.
-            write_whole(path, text.encode("utf-8", "replace"))
+            writing(path, text.encode("utf-8", "replace"))
+        except FileExistsError:
+            raise
         except OSError as error:
             # Not left to those who try again on disk trouble: another try would be another paid call.
             raise GeneratorError(

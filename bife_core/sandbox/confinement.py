@@ -201,7 +201,11 @@ def _restrict_files(confinement: Confinement) -> str:
 
 def _installation() -> list[Path]:
     """Where this Python, its packages, BiFE and the code compiled for it lie."""
-    paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path, *sysconfig.get_paths().values()]
+    package = Path(__file__).resolve().parents[1]
+    # What else lies beside the package in a checkout is none of a rule's business.
+    imported = [path for path in sys.path if path and Path(path).resolve() != package.parent]
+    own = [str(package), *map(str, package.parent.glob("bife*.egg-info"))]
+    paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, *imported, *own, *sysconfig.get_paths().values()]
     for variable in ("LD_LIBRARY_PATH", "SCIPOPTDIR", READABLE_VARIABLE):
         paths += os.environ.get(variable, "").split(os.pathsep)
     return [*(Path(path).resolve() for path in paths if path), compiled_code()]

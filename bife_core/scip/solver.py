@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -102,13 +103,19 @@ def read_set_file(path: Path) -> dict[str, bool | int | float | str]:
 
     from bife_core.scip.reading import scip_errors
 
-    if path.suffix != ".set" or not path.is_file():
-        raise ConfigError(
-            f"A solver is 'paper', 'default' or a SCIP settings file (.set); there is no file {path}."
-        )
+    if path.suffix.lower() != ".set" or not path.is_file():
+        found = f"the name of {path} does not end so" if path.is_file() else f"there is no file {path}"
+        raise ConfigError(f"A solver is 'paper', 'default' or a SCIP settings file (.set); {found}.")
     model = Model()
     model.hideOutput()
     before = model.getParams()
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        name, equals, _ = line.partition("#")[0].partition("=")
+        name = name.strip()
+        if equals and name not in before:  # of which SCIP would only warn
+            near = difflib.get_close_matches(name, before, n=1)
+            meant = f"; did you mean {near[0]}?" if near else "."
+            raise ConfigError(f"{path}, line {number}: SCIP has no parameter {name}{meant}")
     complaints: list[str] = []
     with scip_errors(complaints):
         model.readParams(str(path))  # which raises nothing, whatever it reads

@@ -38,6 +38,13 @@ class SolveOutcome(Value):
     by_rule: bool = False
     by_machine: bool = False
 
+    def called(self, job: SolveJob) -> SolveOutcome:
+        """Return the outcome under the names of a job: whoever stored it may have called model and method otherwise."""
+        if self.result is None:
+            return self
+        named = self.result.model_copy(update={"instance": job.instance, "method": job.method.name})
+        return self.model_copy(update={"result": named})
+
 
 class SolveJob(Value):
     """One instance, one method, one set of settings."""

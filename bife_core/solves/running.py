@@ -87,7 +87,8 @@ class _Run:
 
     def find(self, solve: Solve) -> SolveOutcome | None:
         keys = solve.keys(solve.found_under, self.machine)
-        return next((known for key in keys if (known := self.store.get(key))), None)
+        known = next((known for key in keys if (known := self.store.get(key))), None)
+        return known and known.called(solve.job)
 
     def keep(self, solve: Solve, outcome: SolveOutcome) -> None:
         machine = outcome.result.machine if outcome.result is not None else ""

@@ -9,6 +9,7 @@ from pyscipopt import Model
 from bife_core.benchmarks.formulation import shape
 from bife_core.benchmarks.likeness import Likeness
 from bife_core.evaluation.metrics import METRICS
+from bife_core.evaluation.verdict import known_as
 from bife_core.values import Value
 from tasks.registry.versions import CHAMPION, list_rules
 from tasks.tracking.store import TrackingError
@@ -46,7 +47,7 @@ def rule_for(model: Model) -> RuleForModel:
     except TrackingError as error:
         return RuleForModel(reference=GENERAL, reason=f"Champions are not known. {error}")
     differences: dict[str, str] = {}
-    fitting: list[tuple[float, RuleForModel]] = []
+    fitting: list[tuple[tuple[bool, float], RuleForModel]] = []
     for champion in champions:
         known = champion.evidence
         if known is None or not known.models:
@@ -57,9 +58,13 @@ def rule_for(model: Model) -> RuleForModel:
             differences[champion.name] = difference
             continue
         words = METRICS[known.metric].words
-        reason = f"It was measured on models like this one: {known.ratio:.3f} of RPB's {words}."
+        than = f"{known.ratio:.3f} of {known_as(known.baseline)}'s {words}"
+        reason = f"It was measured on models like this one: {than}."
         reference = f"models:/{champion.name}@{CHAMPION}"
-        fitting.append((known.ratio, RuleForModel(reference=reference, reason=reason)))
+        # Ratios of different metrics do not compare; who wants a model solved asks for time first.
+        fitting.append(
+            ((known.metric != "time", known.ratio), RuleForModel(reference=reference, reason=reason))
+        )
     if fitting:
         return min(fitting, key=lambda pair: pair[0])[1]
     others = "; ".join(f"{name}: {difference}" for name, difference in differences.items())

@@ -83,6 +83,38 @@ def test_another_machine_goes_on_with_an_evolution_even_if_it_failed_here(root, 
         assert (folder / "calls.json").read_text() == "paid"
 
 
+def test_a_run_that_went_on_elsewhere_goes_on_from_there(root, homes):
+    def going_on(home: str, line: str) -> str:
+        homes(home)
+        with alone_in_evolution("key") as folder:
+            folder.mkdir(parents=True, exist_ok=True)
+            with (folder / "journal.jsonl").open("a") as journal:
+                journal.write(f"{line}\n")
+            (folder / "report.md").write_text(line)
+            return (folder / "journal.jsonl").read_text()
+
+    assert going_on("here", "first") == "first\n"
+    assert going_on("there", "second") == "first\nsecond\n"
+    assert going_on("here", "third") == "first\nsecond\nthird\n"
+    homes("elsewhere")
+    assert fetch("runs/key/report.md", root).read_text() == "third"
+
+
+def test_two_ends_of_one_run_are_refused_and_both_stay(root, homes):
+    journals = []
+    for home in ("here", "there"):
+        journals.append(homes(home) / "runs" / "key" / "journal.jsonl")
+        journals[-1].parent.mkdir(parents=True)
+        journals[-1].write_text(f"begun\n{home}\n")
+        notes: list[str] = []
+        with listening(lambda *_: None, notes.append):
+            share(journals[-1].parent, changing=True)
+    assert [note.endswith("another machine has gone on with its journal") for note in notes] == [True]
+    with pytest.raises(ConfigError, match="apart from each other"), alone_in_evolution("key"):
+        pass
+    assert [path.read_text() for path in journals] == ["begun\nhere\n", "begun\nthere\n"]
+
+
 def test_solves_are_paid_for_once_on_all_machines(root, homes):
     homes("here")
     outcome = SolveOutcome(failure=None)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import os
 import shutil
@@ -254,6 +255,46 @@ def test_models_in_archives_and_tables_are_found(folder):
     assert [path.name for path, _ in benchmark.left_out] == ["broken.zip"]
     assert not (folder.parent / "cache" / "escaped.lp").exists()
     assert parts_of(opened(folder)) == parts_of(benchmark)
+
+
+def test_damaged_archives_and_tables_are_left_out_each_with_its_reason(folder):
+    fill(folder, 3)
+    with zipfile.ZipFile(folder / "damaged.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.lp", KNAPSACK.format(7) * 200)
+    whole = bytearray((folder / "damaged.zip").read_bytes())
+    whole[40:80] = bytes(40)
+    (folder / "damaged.zip").write_bytes(whole)
+    (folder / "cut.csv").write_text('milp,format\n"b\'Maximize",lp\n')
+    (folder / "odd.csv").write_text("milp,format\nMaximize,../lp\n")
+    left_out = {path.name: reason for path, reason in opened(folder).left_out}
+    assert left_out.keys() == {"damaged.zip", "cut.csv", "odd.csv"}
+    assert "row 1 has the format '/lp', expected lp" in left_out["odd.csv"]
+
+
+def test_links_are_followed_to_models_and_folders_but_not_in_circles(folder, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    fill(elsewhere, 30)
+    (elsewhere / "back").symlink_to(folder)
+    (folder / "linked").symlink_to(elsewhere)
+    for number in range(26):
+        (folder / f"a{number}.lp").symlink_to(elsewhere / f"m{number:02d}.lp")
+    benchmark = opened(folder)
+    assert benchmark.left_out == ()
+    assert len({digest for part in parts_of(benchmark).values() for digest in part}) == 30
+
+
+def test_what_a_machine_failed_at_is_tried_again(folder, monkeypatch):
+    fill(folder, 3)
+
+    def fail(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bife_core.scip.reading._uncompressed", fail)
+        with pytest.raises(InstanceError, match="Input/output error"):
+            opened(folder)
+    assert opened(folder).left_out == ()
 
 
 def test_an_lp_file_without_its_end_is_used_with_a_note(folder):

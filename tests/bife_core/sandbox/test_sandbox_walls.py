@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+import bife_core
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.sandbox.limits import MEASURES, usable_memory_mb
 from tests.support.misbehaving import RUN
@@ -130,6 +131,12 @@ def test_the_parents_environment_stays_closed_by_either_measure_alone(measures):
         if holds(pool, measures[0]):
             error = failure(pool, f"result = open('/proc/{os.getpid()}/environ').read()")
             assert error.error_type == "PermissionError"
+
+
+def test_what_lies_beside_the_package_in_a_checkout_is_not_read(pool):
+    beside = Path(bife_core.__file__).parents[1] / "README.md"
+    if beside.is_file():
+        assert failure(pool, f"result = open({str(beside)!r}).read()").error_type == "PermissionError"
 
 
 def test_files_are_read_only_where_a_call_names_them(pool, tmp_path):

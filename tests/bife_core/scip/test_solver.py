@@ -106,6 +106,11 @@ def test_what_is_no_solver_is_one_sentence(given: str) -> None:
 
 def test_a_file_scip_does_not_take_is_one_sentence(tmp_path: Path) -> None:
     bad = tmp_path / "bad.set"
+    bad.write_text("emphasis: easycip\n# limits/gapp = 1\nlimits/gapp = 0.1\n")
+    with pytest.raises(
+        ConfigError, match=r"line 3: SCIP has no parameter limits/gapp; did you mean limits/gap\?"
+    ):
+        SolverConfig.model_validate(str(bad))
     bad.write_text("limits/gap = many\n")
     with pytest.raises(ConfigError, match=r"SCIP does not take the settings in .*bad\.set"):
         SolverConfig.model_validate(bad)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -54,6 +55,18 @@ def test_seconds_of_another_machine_are_not_used_but_nodes_may_be(
     assert [one.reused for one in run_solves([*timed, *counted], store, pool)] == [True, True]
     monkeypatch.setattr(running, "here", lambda: "another machine")
     assert [one.reused for one in run_solves([*timed, *counted], store, pool)] == [False, True]
+
+
+def test_a_solve_that_is_found_goes_by_the_names_it_is_asked_for_under(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    store = SolveStore(tmp_path)
+    run_solves(jobs(tiny_auctions[:1], ScipMethod(name="pscost")), store, pool)
+    renamed = replace(tiny_auctions[0], name="today")
+    (again,) = run_solves(jobs([renamed], ScipMethod(name="pscost")), store, pool)
+    assert again.reused
+    assert again.outcome.result is not None
+    assert again.outcome.result.instance == "today"
 
 
 def test_a_key_tells_apart_what_a_result_depends_on(

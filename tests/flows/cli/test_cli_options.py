@@ -94,7 +94,9 @@ def test_a_file_of_settings_is_yaml_toml_or_json(bife, tmp_path, name, content):
 
 
 def test_what_json_prints_can_be_read_again(bife, tmp_path):
-    first = bife("config", "--json", "--instances", tmp_path, "--set", "evaluation.seeds=[3,4]").stdout
+    (tmp_path / "ours.set").write_text("limits/nodes = 100\n")
+    given = ["--instances", tmp_path, "--solver", tmp_path / "ours.set", "--set", "evaluation.seeds=[3,4]"]
+    first = bife("config", "--json", *given).stdout
     file = tmp_path / "settings.json"
     file.write_text(first)
     assert bife("config", "--json", "--preset", "paper", "--config", file).stdout == first
