@@ -14,6 +14,7 @@ from bife_core.evaluation.config import EvaluationConfig, ValidationConfig
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import high_fidelity
+from bife_core.fidelity.solving import misbehaviour
 from bife_core.methods.base import Method
 from bife_core.sandbox import Note, Workers
 from bife_core.solves import SolveStore
@@ -30,7 +31,7 @@ class Choice(Value):
     scores : dict of (float or None)
         F_HF on the validation instances by name, in the order of the finalists; None for a rule that failed there.
     instances, seeds : int
-        Validation instances, and solves of each.
+        Validation instances that count, and solves of each.
     solves : tuple of dict
         One row per solve: rule, instance, seed, status, cpu_s, nodes, gap and failure; what is not known is None.
     """
@@ -66,7 +67,8 @@ def choose(
 ) -> Choice:
     """Solve validation instances with all finalists and choose the one with the best F_HF there.
 
-    Finalists are interleaved as in an evaluation. Among equals the first is chosen, so give the best first.
+    Finalists are interleaved as in an evaluation. Among equals the first is chosen, so give the best first. An instance
+    on which RPB fails too is set aside, and `note` is told.
 
     Parameters
     ----------
@@ -78,7 +80,7 @@ def choose(
     Raises
     ------
     SolverError
-        If every finalist failed on some instance, with the reasons.
+        If every finalist failed on some instance, or RPB on all, with the reasons.
     WorkerFailure
         If the machine failed RPB as well as a finalist; solves that were done are not done again by another try.
     """
@@ -92,18 +94,31 @@ def choose(
     )
     groups = protocol_solves(labelled(finalists), [setting], protocol)
     measured = measure(groups, pool, solves, progress=progress, note=note)
-    scores = {
-        label: _score([one for one in measured if one.cell.method == label], high)
+    aside = {one.cell.job.instance: why for one in measured if (why := one.solved.rpb_failure) is not None}
+    for instance, why in aside.items():
+        if note is not None:
+            note(f"{instance} is set aside in validation, because RPB fails on it too: {why}")
+    if len(aside) == len(setting.instances):
+        raise SolverError(f"RPB fails on all validation instances. {' '.join(dict.fromkeys(aside.values()))}")
+    solved = {
+        label: [one for one in measured if one.cell.method == label and one.cell.job.instance not in aside]
         for label in labelled(finalists)
+    }
+    faults = {label: _fault(ones) for label, ones in solved.items()}
+    scores = {
+        label: high_fidelity([one.result for one in ones if one.result is not None], high)
+        if faults[label] is None
+        else None
+        for label, ones in solved.items()
     }
     known = {label: score for label, score in scores.items() if score is not None}
     if not known:
-        reasons = " ".join(one.failure for one in measured if one.failure is not None)
-        raise SolverError(f"No finalist solved all validation instances. {reasons}".strip())
+        reasons = " ".join(dict.fromkeys(fault for fault in faults.values() if fault is not None))
+        raise SolverError(f"No finalist solved all validation instances. {reasons}")
     return Choice(
         chosen=max(known, key=lambda label: known[label]),
         scores=scores,
-        instances=len(setting.instances),
+        instances=len(setting.instances) - len(aside),
         seeds=len(config.seeds),
         solves=tuple(_row(one) for one in measured),
     )
@@ -120,6 +135,9 @@ def _row(one: Measured) -> dict[str, Any]:
     }
 
 
-def _score(solves: Sequence[Measured], high: HighFidelityConfig) -> float | None:
-    results = [one.result for one in solves if one.result is not None and not one.result.rule_errors]
-    return high_fidelity(results, high) if len(results) == len(solves) else None
+def _fault(solves: Sequence[Measured]) -> str | None:
+    """Return why a finalist has no score, or None."""
+    failed = next((one for one in solves if one.failure is not None), None)
+    if failed is not None:
+        return f"{failed.cell.method} on {failed.cell.job.instance}: {failed.failure}"
+    return misbehaviour([one.result for one in solves if one.result is not None])

@@ -149,26 +149,33 @@ def paired_costs(
     frame: pd.DataFrame, method: str, baseline: str, metric: Metric
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
     """Return the costs of two methods by instance digest, one per seed of which both have a cost."""
-    pair = frame[frame["method"].isin([method, baseline])]
-    valued = pair.assign(cost=metric.of(pair))
-    table = valued.pivot_table(index=["digest", "seed"], columns="method", values="cost", sort=False)
-    if not {method, baseline} <= set(table.columns):
-        return {}, {}
-    grouped = table.dropna().groupby(level="digest", sort=False)
+    table = _paired(frame, method, baseline, metric)
+    grouped = table.groupby(level="digest", sort=False)
     ours, theirs = (
         {str(digest): costs.tolist() for digest, costs in grouped[name]} for name in (method, baseline)
     )
     return ours, theirs
 
 
+def _paired(frame: pd.DataFrame, method: str, baseline: str, metric: Metric) -> pd.DataFrame:
+    """Return a column of costs for each of two methods, by digest and seed of which both have a cost."""
+    pair = frame[frame["method"].isin([method, baseline])]
+    valued = pair.assign(cost=metric.of(pair))
+    table = valued.pivot_table(index=["digest", "seed"], columns="method", values="cost", sort=False)
+    return table.reindex(columns=[method, baseline]).dropna()
+
+
 def compare_pair(
     frame: pd.DataFrame, method: str, baseline: str, config: EvaluationConfig
 ) -> Comparison | None:
     """Compare two methods on the solves of one setting; None if they share none."""
-    ended = frame.groupby("method")[["missing", "solved"]].sum().to_dict("index")
-    ours, theirs = paired_costs(frame, method, baseline, METRICS[config.metric])
-    if not ours:
+    metric = METRICS[config.metric]
+    counted = _paired(frame, method, baseline, metric).index
+    if counted.empty:
         return None
+    frame = frame[pd.MultiIndex.from_frame(frame[["digest", "seed"]]).isin(counted)]
+    ended = frame.groupby("method")[["missing", "solved"]].sum().to_dict("index")
+    ours, theirs = paired_costs(frame, method, baseline, metric)
     interval = ratio_interval(ours, theirs, confidence=config.confidence, rng=0)
     p_value = signed_rank_test(ours, theirs)
     counts = win_tie_loss(ours, theirs)

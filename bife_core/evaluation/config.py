@@ -64,7 +64,16 @@ class EvaluationConfig(Value):
     @property
     def protocol(self) -> ProtocolName:
         """Name of the protocol these settings are, whatever they were made from."""
-        same = ("instances", "seeds", "sizes", "time_limit_s", "solver", "baseline", "warm_up_s")
+        same = (
+            "instances",
+            "seeds",
+            "sizes",
+            "time_limit_s",
+            "solver",
+            "baseline",
+            "confidence",
+            "warm_up_s",
+        )
         for name in ("paper", "quick"):
             named = protocol(name)
             if all(getattr(self, field) == getattr(named, field) for field in same):

@@ -95,11 +95,11 @@ def protocol_solves(
 
     Seeds are the outer loop, so that a run that stops early has seen as many instances as possible.
     """
-    # The identity of the evaluation: equal methods, instances and settings give equal ones.
+    # Solves are fair to one another that were made in turn: with equal methods, instances, seeds and warm-up.
     facts = [
         [method.identity for method in methods.values()],
         [[setting.name, [instance.digest for instance in setting.instances]] for setting in settings],
-        config.model_dump(mode="json"),
+        [config.seeds, config.warm_up_s],
     ]
     scope = _hash(facts)[:16]
     labels = list(methods)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from bife_core.scip.cost import LARGEST_GAP, Cost
+from bife_core.scip.cost import LARGEST_GAP, LEAST, Cost
 from bife_core.scip.solving import DONE
 from bife_core.stats import geometric_mean, geometric_std, shifted_geometric_mean
 
@@ -69,23 +69,40 @@ class Metric:
         if self.clock:  # a solve that ran out of memory early was not fast
             values = values.where(frame["solved"], values.clip(lower=floor))
         of_one = [frame[column] for column in ("setting", "digest", "seed")]
-        dearest = values.groupby(of_one).transform("max")
+        dearest = values.clip(lower=self.least).groupby(of_one).transform("max")
         charge = dearest.clip(lower=floor).fillna(floor) if floor else _CHARGE_FACTOR * dearest
         # Of what nobody has a value, nobody is the worse: all cost the same.
         failed_by_all = frame["missing"].groupby(of_one).transform("any") & charge.isna()
-        return values.fillna(charge.mask(failed_by_all, 1.0))
+        # A sound solve whose value is unknown costs the worst there is, and stays unknown where there is none.
+        told = charge if floor else charge.where(frame["missing"])
+        return values.fillna(told.mask(failed_by_all, 1.0))
 
 
 METRICS: Final[Mapping[str, Metric]] = {
     metric.name: metric
     for metric in (
-        Metric("time", "Time", "cpu_s", 1e-6, "CPU s", "CPU time", worst_per_s=1.0, clock=True),
+        Metric("time", "Time", "cpu_s", LEAST["time"], "CPU s", "CPU time", worst_per_s=1.0, clock=True),
         Metric("wall", "Wall time", "wall_s", 1e-6, "s", "wall time", worst_per_s=1.0, clock=True),
-        Metric("nodes", "Nodes", "nodes", 1.0, "", "nodes", work=True),
+        Metric("nodes", "Nodes", "nodes", LEAST["nodes"], "", "nodes", work=True),
         Metric("fair_nodes", "Fair nodes", "fair_nodes", 1.0, "", "fair nodes", work=True),
-        Metric("lp_iterations", "LP iterations", "lp_iterations", 1.0, "", "LP iterations", work=True),
-        Metric("gap", "Gap", "gap", 1e-4, "", "final gap", worst=LARGEST_GAP),
-        Metric("primal_dual_integral", "PDI", "bound_integral", 1e-6, "", "primal-dual integral"),
+        Metric(
+            "lp_iterations",
+            "LP iterations",
+            "lp_iterations",
+            LEAST["lp_iterations"],
+            "",
+            "LP iterations",
+            work=True,
+        ),
+        Metric("gap", "Gap", "gap", LEAST["gap"], "", "final gap", worst=LARGEST_GAP),
+        Metric(
+            "primal_dual_integral",
+            "PDI",
+            "bound_integral",
+            LEAST["primal_dual_integral"],
+            "",
+            "primal-dual integral",
+        ),
         Metric(
             "scip_integral",
             "SCIP's PDI",
@@ -186,12 +203,12 @@ def instance_wins(frame: pd.DataFrame, cost: Cost = "time") -> pd.Series[int]:
     """
     valued = frame.assign(cost=METRICS[cost].of(frame)).dropna(subset=["cost"])
     means = valued.groupby(["setting", "digest", "method"], sort=False)["cost"].agg(geometric_mean)
-    costs = means.unstack("method").dropna()
-    if costs.empty:
-        return pd.Series(dtype=int)
-    cheapest = costs.le(costs.min(axis="columns"), axis="index")
-    counted = pd.Series(cheapest.groupby(level="setting").sum().stack(), dtype=int)
-    return counted.loc[counted > 0]
+    counts: dict[tuple[Any, Any], int] = {}
+    for setting, of_setting in means.groupby(level="setting", sort=False):
+        costs = of_setting.unstack("method").dropna()
+        cheapest = costs.le(costs.min(axis="columns"), axis="index").sum()
+        counts |= {(setting, method): int(count) for method, count in cheapest.items() if count}
+    return pd.Series(counts, dtype=int)
 
 
 def inference_share(solves: pd.DataFrame) -> float:

@@ -16,7 +16,7 @@ from bife_core.evaluation.comparing import Comparison, compare, compare_pair
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.looks import confidence_of
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
-from bife_core.evaluation.metrics import judged_by, solve_frame
+from bife_core.evaluation.metrics import METRICS, judged_by, solve_frame
 from bife_core.evaluation.verdict import verdict
 from bife_core.machine import Machine, this_machine
 from bife_core.methods.base import AnyMethod, Method
@@ -168,6 +168,11 @@ def evaluate(
     began_s = time.monotonic()
     baseline = load_method(config.baseline)
     every = labelled([*methods, baseline])
+    if len(every) < 2:
+        raise SolverError(
+            f"There is nothing to compare with {baseline.name} but itself; name another method."
+        )
+    label = next(label for label, method in every.items() if method.identity == baseline.identity)
     machine = this_machine()
     measured = measure(
         protocol_solves(every, settings, config),
@@ -178,7 +183,7 @@ def evaluate(
         note=note,
         machine_may_fail=True,
     )
-    summary = summarise(measured, every, baseline.name, config, machine, look)
+    summary = summarise(measured, every, label, config, machine, look)
     return summary.model_copy(
         update={
             "workers": pool.workers,
@@ -201,25 +206,30 @@ def summarise(
     Raises
     ------
     SolverError
-        If the baseline has no solve at all, with the reasons, or is the only method.
+        If the baseline has no solve at all, with the reasons, or nothing is known of the metric.
     """
     wrong = refuted([one.result for one in measured], [one.cell.method == baseline for one in measured])
     rows = tuple(_row(one, why) for one, why in zip(measured, wrong, strict=True))
     others = tuple(label for label in methods if label != baseline)
-    if not others:
-        raise SolverError(f"There is nothing to compare with {baseline} but itself; name another method.")
     if not any(one.result is not None for one in measured if one.cell.method == baseline):
         reasons = dict.fromkeys(one.failure for one in measured if one.cell.method == baseline)
         raise SolverError(f"No solve of {baseline} could be finished. {' '.join(filter(None, reasons))}")
+    frame = solve_frame(rows, config.time_limit_s)
     level = confidence_of(look, config.confidence) if look else config.confidence
-    spent = config.model_copy(update={"confidence": level})
+    comparisons = compare(frame, others, baseline, config.model_copy(update={"confidence": level}))
+    if not comparisons:
+        raise SolverError(
+            f"There is no {METRICS[config.metric].words} of any model to compare methods by: an integral needs "
+            "bounds on all variables of the objective, or a .json file with bounds beside the model. Compare by "
+            "another evaluation.metric; the solves are kept."
+        )
     return EvaluationSummary(
         rule=others[0],
         baseline=baseline,
         rows=rows,
         mismatches=contradictions(one.result for one in measured if one.result is not None),
         methods=methods,
-        comparisons=compare(solve_frame(rows, config.time_limit_s), others, baseline, spent),
+        comparisons=comparisons,
         protocol=config,
         look=look,
         machine=machine,

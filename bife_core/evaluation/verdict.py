@@ -35,7 +35,10 @@ def p_number(value: float) -> str:
 def change_text(comparison: Comparison) -> str:
     """Return a ratio in words, such as ``35 % less CPU time``."""
     words = METRICS[comparison.metric].words
-    percent = f"{abs(1 - comparison.ratio):.0%}".replace("%", " %")
+    change = abs(1 - comparison.ratio)
+    percent = (f"{change:.0%}" if comparison.ratio >= 0.01 else f"{min(change, 0.9999):.2%}").replace(
+        "%", " %"
+    )
     if percent == "0 %":
         return f"the same {words} within 1 %"
     return f"{percent} {'less' if comparison.ratio < 1 else 'more'} {words}"
@@ -72,9 +75,10 @@ def statement(comparison: Comparison) -> str:
     method, baseline = known_as(comparison.method), known_as(comparison.baseline)
     evidence = evidence_text(comparison)
     if comparison.finding == "undecided" and comparison.obstacle:
+        charged = "With missing solves charged, it" if comparison.missing else "It"
         return (
             f"On {comparison.setting}, {method} cannot count as better than {baseline}: {comparison.obstacle}. "
-            f"With missing solves charged, it took {change_text(comparison)} ({evidence})."
+            f"{charged} took {change_text(comparison)} ({evidence})."
         )
     if comparison.finding == "undecided":
         return (

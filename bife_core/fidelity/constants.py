@@ -37,7 +37,7 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
     source : str
         A valid rule.
     trials : int
-        Settings tried at most.
+        Settings after which the search ends, once the batch it is in is done; the way back comes after them.
     """
     rule = compile_rule(source)
     places = [literal for literal in literals(source) if literal.of_score]

@@ -15,7 +15,7 @@ from bife_core.errors import RuleError, SolverError
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.control import Reference, slowdowns
 from bife_core.fidelity.racing import heats, lost
-from bife_core.fidelity.solving import cost_of, misbehaviour, solve_each
+from bife_core.fidelity.solving import cost_of, misbehaviour, raised, solve_each
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import SolveResult
@@ -71,7 +71,7 @@ def high_fidelity(results: Sequence[SolveResult], config: HighFidelityConfig) ->
 
 
 def mean_cost(costs: Sequence[float], config: HighFidelityConfig) -> float:
-    """Return the mean of costs that F_HF is the negative of.
+    """Return the mean of costs, which are positive, that F_HF is the negative of.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def mean_cost(costs: Sequence[float], config: HighFidelityConfig) -> float:
         raise ValueError("F_HF needs at least one solve.")
     if config.mean == "arithmetic":
         return math.fsum(costs) / len(costs)
-    return math.exp(math.fsum(math.log(max(cost, 1e-9)) for cost in costs) / len(costs))
+    return math.exp(math.fsum(map(math.log, costs)) / len(costs))
 
 
 @dataclass(frozen=True)
@@ -133,13 +133,14 @@ class _Measurement:
                 )
             result = one.outcome.result
             self.censored.discard(place)
+            self.results.pop(place, None)
             if result is not None:
                 self.results[place] = result
                 self.cpu_s += result.cpu_s
                 if limit_s < self.config.time_limit_s and not result.finished:
                     self.censored.add(place)
         fault = next((one.rules_fault for one in found if one.rules_fault is not None), None)
-        return fault or misbehaviour(list(self.results.values()))
+        return fault or raised(self.results.values())
 
     def limit_s(self, place: int) -> float:
         """Return how long a solve is worth its while in a race, in CPU seconds."""
@@ -150,12 +151,17 @@ class _Measurement:
         return min(config.time_limit_s, config.cap * max(best, config.least_cap_s))
 
     def costs(self, slow: Mapping[int, float]) -> dict[int, float]:
-        """Return the costs by position over `slowdowns`; of a solve cut short what it had cost by then."""
-        return {
-            place: (result.cpu_s if place in self.censored else cost_of(result, self.config))
-            / slow.get(place, 1.0)
-            for place, result in self.results.items()
-        }
+        """Return the costs by position over `slowdowns`; of a solve cut short what it had cost by then.
+
+        A solve that ran into the limit costs the limit, however slow the machine was.
+        """
+
+        def cost(place: int, result: SolveResult) -> float:
+            if place in self.censored:
+                return result.cpu_s / slow.get(place, 1.0)
+            return cost_of(result, self.config) / (slow.get(place, 1.0) if result.finished else 1.0)
+
+        return {place: cost(place, result) for place, result in self.results.items()}
 
     def slowdowns(self) -> dict[int, float]:
         """Return how much slower the machine was by position; empty where seconds are not controlled."""
@@ -253,6 +259,7 @@ def score_high(
         fault = done.solve(cut_short, [config.time_limit_s] * len(cut_short))
     except RuleError as error:
         return HighScore(failure=str(error))
+    fault = fault or misbehaviour(list(done.results.values()))
     if fault is not None:
         return done.score(failure=fault)
     if not done.results:

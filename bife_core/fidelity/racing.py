@@ -12,8 +12,6 @@ from scipy.special import stdtr
 ALPHA: Final = 0.05
 """One-sided level at which a rule that is worse so far is given up."""
 
-_LEAST: Final = 1e-9
-
 _LEAST_INSTANCES: Final = 2
 
 _SPREAD: Final = 0.15
@@ -53,7 +51,7 @@ def lost(
     Parameters
     ----------
     costs, to_beat : sequence of float
-        Costs of the rule, and of the one it has to beat, on the instances solved so far.
+        Costs of the rule, and of the one it has to beat, on the instances solved so far; positive.
     total_to_beat : float
         Sum of the other's costs on all instances of the race.
     alpha : float
@@ -69,12 +67,12 @@ def lost(
     >>> lost([3.0, 1.02], [2.0, 2.0], 4.0, "arithmetic")
     'it took 0.5% more than the worst rule kept on 2 instances'
     """
-    own = np.maximum(costs, _LEAST)
-    other = np.maximum(to_beat, _LEAST)
+    own, other = np.asarray(costs), np.asarray(to_beat)
     logarithms = np.log(own / other)
     mean_ratio = float(own.sum() / other.sum() if mean == "arithmetic" else np.exp(logarithms.mean()))
     counted = "1 instance" if len(own) == 1 else f"{len(own)} instances"
-    more = f"{mean_ratio:.3g} times as much as" if mean_ratio > 1.1 else f"{mean_ratio - 1:.1%} more than"
+    percent = f"{mean_ratio - 1:.1%}" if mean_ratio > 1.0005 else "a little"
+    more = f"{mean_ratio:.3g} times as much as" if mean_ratio > 1.1 else f"{percent} more than"
     said = f"it took {more} the worst rule kept on {counted}"
     if mean == "arithmetic" and own.sum() > max(total_to_beat, other.sum()):
         return f"{said}, more than that one took on all instances" if total_to_beat > other.sum() else said

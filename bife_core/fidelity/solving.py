@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.methods.base import Method
 from bife_core.sandbox import Note, Workers
+from bife_core.scip.cost import LEAST
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Solve, Solved, SolveJob, SolveStore, run_solves
 
@@ -21,7 +22,7 @@ MOST_UNDECIDED: Final = 0.5
 
 def cost_of(result: SolveResult, config: HighFidelityConfig) -> float:
     """Return what one solve costs under `config`, positive and lower is better."""
-    cost = result.cost(config.cost)
+    cost = max(result.cost(config.cost), LEAST[config.cost])
     if config.cost == "time" and not result.finished:
         # SCIP may have given up early, out of memory say; that is not to look fast.
         return max(cost, config.time_limit_s)
@@ -63,11 +64,18 @@ def solve_each(
     return run_solves(groups, solves, pool, note=note, until_unix_s=until_unix_s)
 
 
-def misbehaviour(results: Sequence[SolveResult]) -> str | None:
-    """Return what a rule did wrong in solves that came to an end, as a sentence."""
+def raised(results: Iterable[SolveResult]) -> str | None:
+    """Return where a rule raised first, as a sentence."""
     for result in results:
         if result.rule_errors:
             return f"{result.instance}: the rule raised at {result.rule_errors} branchings."
+    return None
+
+
+def misbehaviour(results: Sequence[SolveResult]) -> str | None:
+    """Return what a rule did wrong in all its solves, as a sentence."""
+    if (fault := raised(results)) is not None:
+        return fault
     calls = sum(result.calls for result in results)
     undecided = sum(result.undecided for result in results)
     if undecided > MOST_UNDECIDED * calls:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Annotated
 
 import pandas as pd
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from bife_core.evaluation.comparing import Comparison, adjusted
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evaluation.verdict import verdict
+from bife_core.report.tables import split_setting
 from bife_core.search import Sample
 from bife_core.search.cost import SearchCost
 from bife_core.values import Value
@@ -51,6 +53,37 @@ class Story(Value):
     notes: tuple[str, ...] = ()
 
 
+def told_apart(evaluations: tuple[EvaluationSummary, ...]) -> tuple[EvaluationSummary, ...]:
+    """Return evaluations with settings named after their rule where two of one name hold different instances.
+
+    An evaluation that may promote a rule draws test instances of its own; means over different ones do not compare.
+    """
+    held: dict[str, set[frozenset[str]]] = {}
+    for one in evaluations:
+        for setting in one.settings:
+            digests = frozenset(row["digest"] for row in one.rows if row["setting"] == setting)
+            held.setdefault(setting, set()).add(digests)
+
+    def named(setting: str, rule: str) -> str:
+        if len(held[setting]) == 1:
+            return setting
+        benchmark, size = split_setting(setting)
+        return f"{benchmark} for {rule} {size}".rstrip()
+
+    return tuple(
+        one.model_copy(
+            update={
+                "rows": tuple(row | {"setting": named(row["setting"], one.rule)} for row in one.rows),
+                "comparisons": tuple(
+                    compared.model_copy(update={"setting": named(compared.setting, one.rule)})
+                    for compared in one.comparisons
+                ),
+            }
+        )
+        for one in evaluations
+    )
+
+
 class Report(Value):
     """Everything on a page.
 
@@ -60,7 +93,7 @@ class Report(Value):
         One at least. Tests are adjusted over the comparisons of all of them.
     """
 
-    evaluations: tuple[EvaluationSummary, ...] = Field(min_length=1)
+    evaluations: Annotated[tuple[EvaluationSummary, ...], AfterValidator(told_apart)] = Field(min_length=1)
     stories: tuple[Story, ...] = ()
 
     @cached_property

@@ -14,8 +14,8 @@ from bife_core.evaluation.metrics import METRICS, method_table
 from bife_core.evaluation.verdict import known_as, p_number
 from bife_core.scip.cost import Cost
 
-STAR: Final = "*"
-"""Stands behind a number some of whose solves ended at a limit or are missing."""
+_SIZES: Final = frozenset({"tiny", "small", "test", "transfer", "dmiplib"})
+"""What families call their sizes."""
 
 CAPTION: Final = (
     "Geometric mean (geometric standard deviation) over all solves; bold is the best, * marks methods of which "
@@ -78,7 +78,7 @@ def split_setting(name: str) -> tuple[str, str]:
     (('CA', 'test'), ('my models', ''))
     """
     benchmark, _, size = name.rpartition(" ")
-    return (benchmark, size) if size in ("tiny", "test", "transfer") else (name, "")
+    return (benchmark, size) if size in _SIZES else (name, "")
 
 
 def paper_tables(frame: pd.DataFrame, cost: Cost = "time") -> tuple[PaperTable, ...]:

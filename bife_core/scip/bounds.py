@@ -73,7 +73,7 @@ def primal_dual_integral(
     Returns
     -------
     float or None
-        In units of the objective times seconds; None where a bound is infinite for some of the time.
+        In units of the objective times seconds; None where a bound known at the start is infinite.
 
     Examples
     --------
@@ -81,6 +81,8 @@ def primal_dual_integral(
     >>> primal_dual_integral(points, known=(0.0, 10.0), limit_s=10.0)  # 10 + 2 * 8 + 3
     29.0
     """
+    if not all(map(math.isfinite, known)):
+        return None
     known_dual, known_primal = known
     low, high = min(known), max(known)
     steps = [BoundPoint(0.0, None, None), *points]
@@ -92,10 +94,7 @@ def primal_dual_integral(
             continue
         primal = known_primal if point.primal is None else min(max(point.primal, low), high)
         dual = known_dual if point.dual is None else min(max(point.dual, low), high)
-        distance = abs(primal - dual)
-        if not math.isfinite(distance):
-            return None
-        total += span * distance
+        total += span * abs(primal - dual)
     return total
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 Cost = Literal["time", "nodes", "lp_iterations", "gap", "primal_dual_integral"]
@@ -9,6 +10,15 @@ Cost = Literal["time", "nodes", "lp_iterations", "gap", "primal_dual_integral"]
 
 LARGEST_GAP: Final = 1.0
 """What a gap counts as at most, and while a bound is infinite."""
+
+LEAST: Final[Mapping[Cost, float]] = {
+    "time": 1e-6,
+    "nodes": 1.0,
+    "lp_iterations": 1.0,
+    "gap": 1e-4,
+    "primal_dual_integral": 1e-6,
+}
+"""What smaller costs count as, since ratios and geometric means need positive ones."""
 
 
 def relative_gap(primal: float | None, dual: float | None) -> float:

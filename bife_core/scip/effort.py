@@ -33,18 +33,27 @@ class BranchingEffort:
 
 def branching_effort(model: pyscipopt.Model) -> BranchingEffort:
     """Read the counters of all branching rules of a model, usually after `optimize`."""
-    handle, scip = library().handle, ctypes.c_void_p(scip_address(model))
-    count = int(handle.SCIPgetNBranchrules(scip))
-    rules = _function("SCIPgetBranchrules", ctypes.POINTER(ctypes.c_void_p))(scip)
     cutoffs = _function("SCIPbranchruleGetNCutoffs", ctypes.c_longlong)
     reductions = _function("SCIPbranchruleGetNDomredsFound", ctypes.c_longlong)
     seconds = _function("SCIPbranchruleGetTime", ctypes.c_double)
-    pointers = [ctypes.c_void_p(rules[k]) for k in range(count)]
+    pointers = _branching_rules(model)
     return BranchingEffort(
         cutoffs=sum(int(cutoffs(rule)) for rule in pointers),
         reductions=sum(int(reductions(rule)) for rule in pointers),
         seconds=sum(float(seconds(rule)) for rule in pointers),
     )
+
+
+def has_branched(model: pyscipopt.Model) -> bool:
+    """Whether any branching rule was asked at an LP solution, even if all it did was to tighten a bound."""
+    calls = _function("SCIPbranchruleGetNLPCalls", ctypes.c_longlong)
+    return any(int(calls(rule)) for rule in _branching_rules(model))
+
+
+def _branching_rules(model: pyscipopt.Model) -> list[ctypes.c_void_p]:
+    handle, scip = library().handle, ctypes.c_void_p(scip_address(model))
+    rules = _function("SCIPgetBranchrules", ctypes.POINTER(ctypes.c_void_p))(scip)
+    return [ctypes.c_void_p(rules[k]) for k in range(int(handle.SCIPgetNBranchrules(scip)))]
 
 
 def lp_solver() -> str:

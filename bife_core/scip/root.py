@@ -8,11 +8,16 @@ from typing import Final
 import pyscipopt
 from pyscipopt import SCIP_EVENTTYPE
 
+from bife_core.scip.effort import has_branched
+
 _LP_SOLVED: Final = SCIP_EVENTTYPE.FIRSTLPSOLVED | SCIP_EVENTTYPE.LPSOLVED
 
 
 class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
-    """Reads the clock of this thread whenever an LP of the root is solved; include it before `optimize`.
+    """Reads the clock of this thread whenever an LP is solved before the first branching; include it before `optimize`.
+
+    RPB may tighten bounds instead of branching, and have the LP of the root solved again: what it did by then is not
+    the root's.
 
     Attributes
     ----------
@@ -51,8 +56,8 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
             self._listens = False
 
     def eventexec(self, event: object) -> None:
-        """Read the clock, or stop listening once the root is left."""
-        if self.model.getNNodes() > 1:
+        """Read the clock, or stop listening once somebody was asked to branch."""
+        if has_branched(self.model):
             self.eventexit()
         else:
             self.root_s = time.thread_time() - self._began_s

@@ -26,7 +26,7 @@ def solved(
     *,
     bound: float = 7.0,
     nodes: int = 10,
-    integral: float = 2.0,
+    integral: float | None = 2.0,
 ) -> Measured:
     """Return a solve of the `number`-th model; one without seconds has failed."""
     instance = Instance(f"m{number}", Path(f"m{number}.mps"), f"{number:016d}")

@@ -54,7 +54,7 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
 
 def test_without_a_rule_that_solves_them_all_there_is_an_error(pool: WorkerPool, tmp_path: Path) -> None:
     gone = Setting("validation", (Instance("gone", tmp_path / "gone.mps", "0" * 16),))
-    with pytest.raises(SolverError, match=r"No finalist solved all validation instances.*gone"):
+    with pytest.raises(SolverError, match=r"RPB fails on all validation instances.*gone"):
         choose(
             [named("a", load_rule("paper_ca").source)],
             gone,
@@ -63,6 +63,25 @@ def test_without_a_rule_that_solves_them_all_there_is_an_error(pool: WorkerPool,
             pool,
             SolveStore(tmp_path),
         )
+
+
+def test_an_instance_rpb_fails_on_is_set_aside_and_a_rule_that_leaves_all_to_scip_is_not_chosen(
+    setting: Setting, pool: WorkerPool, tmp_path: Path
+) -> None:
+    gone = Instance("gone", tmp_path / "gone.mps", "0" * 16)
+    idle = named("idle", "def candidate_variable_score(f): return math.nan")
+    notes: list[str] = []
+    choice = choose(
+        [idle, named("sound", load_rule("pseudocost_product").source)],
+        Setting("validation", (gone, *setting.instances)),
+        ValidationConfig(instances=3),
+        NODES,
+        pool,
+        SolveStore(tmp_path),
+        note=notes.append,
+    )
+    assert (choice.chosen, choice.scores["idle"], choice.instances) == ("sound", None, 2)
+    assert [note for note in notes if note.startswith("gone is set aside in validation")]
 
 
 def sample(name: str, f_hf: float | None, sha: str, failure: str | None = None) -> Sample:

@@ -56,6 +56,52 @@ def test_whatever_is_compared_a_missing_solve_is_the_worst(metric: Cost, column:
     assert found.lead.instances == 2
 
 
+def test_what_is_unknown_of_a_sound_solve_is_not_charged_and_its_pair_not_counted() -> None:
+    unknown = [solved(RULE.name, k, 1.0, integral=None if k < 3 else 1.0) for k in range(8)]
+    known = [solved(BASELINE.name, k, 10.0) for k in range(8)]
+    config = EvaluationConfig(seeds=(0,), time_limit_s=LIMIT_S, metric="primal_dual_integral")
+    lead = summarise(unknown + known, METHODS, BASELINE.name, config).lead
+    assert (lead.ratio, lead.solves, lead.proofs, lead.baseline_proofs) == (pytest.approx(0.5), 5, 5, 5)
+    nothing = [solved(name, k, 1.0, integral=None) for name in (RULE.name, BASELINE.name) for k in range(8)]
+    with pytest.raises(SolverError, match="no primal-dual integral of any model"):
+        summarise(nothing, METHODS, BASELINE.name, config)
+
+
+def test_a_missing_solve_is_the_worst_where_others_needed_no_node() -> None:
+    rows = [solved(RULE.name, k, None) for k in range(8)]
+    rows += [solved(BASELINE.name, k, 1.0, nodes=0) for k in range(8)]
+    config = EvaluationConfig(seeds=(0,), time_limit_s=LIMIT_S, metric="nodes")
+    assert summarise(rows, METHODS, BASELINE.name, config).lead.ratio == pytest.approx(10.0)
+
+
+def test_evaluations_on_instances_of_their_own_are_not_averaged_together() -> None:
+    first = summary([1.0] * 3, [2.0] * 3)
+    other = first.model_copy(
+        update={
+            "rule": "other",
+            "rows": tuple(
+                row | {"digest": row["digest"][::-1], "cpu_s": row["cpu_s"] * 100}
+                | ({"method": "other"} if row["method"] == RULE.name else {})
+                for row in first.rows
+            ),
+            "comparisons": tuple(one.model_copy(update={"method": "other"}) for one in first.comparisons),
+        }
+    )  # fmt: skip
+    report = Report(evaluations=(first, other))
+    assert {one.setting for one in report.comparisons} == {f"CA for {RULE.name} test", "CA for other test"}
+    table = method_table(report.frame)
+    assert table["wins"].to_dict() == {
+        (f"CA for {RULE.name} test", RULE.name): 3,
+        (f"CA for {RULE.name} test", BASELINE.name): 0,
+        ("CA for other test", "other"): 3,
+        ("CA for other test", BASELINE.name): 0,
+    }
+    assert table.loc[(f"CA for {RULE.name} test", BASELINE.name)]["time"] == pytest.approx(2.0)
+    assert render_page(report)
+    alike = Report(evaluations=(first, first))
+    assert {one.setting for one in alike.comparisons} == {"CA test"}
+
+
 def test_fewer_proofs_than_the_baseline_stand_in_the_way() -> None:
     found = summary([1.0] * 9 + [100.0], [10.0 + k for k in range(10)])
     assert found.lead.ratio < 1
@@ -63,6 +109,7 @@ def test_fewer_proofs_than_the_baseline_stand_in_the_way() -> None:
         "undecided",
         "it finishes 9 of 10 solves, the baseline 10",
     )
+    assert "baseline 10. It took" in found.verdict, "no solve is missing"
     assert summary([1.0] * 9 + [100.0], [10.0 + k for k in range(9)] + [100.0]).lead.finding == "better"
 
 

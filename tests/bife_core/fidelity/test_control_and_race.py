@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 
 from bife_core.benchmarks.base import Instance
-from bife_core.config import HighFidelityConfig
+from bife_core.benchmarks.opening import open_benchmark
+from bife_core.config import HighFidelityConfig, InstancesConfig
 from bife_core.fidelity.control import Reference, measure_reference, slowdowns
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
 from bife_core.fidelity.racing import heats, lost
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerPool
+from bife_core.scip.builtin import put_in_charge
+from bife_core.scip.reading import read_model
+from bife_core.scip.root import RootClock
 from bife_core.scip.solving import SolveResult, solve
 from bife_core.solves import SolveStore
 
@@ -77,6 +81,48 @@ def test_seconds_are_counted_as_on_the_machine_of_the_reference(
     assert scored(tiny_auctions, without, pool, tmp_path, reference=halved).f_hf == usual.raw_f_hf
 
 
+class CountingClock(RootClock):
+    """Counts how often the clock is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks = 0
+
+    def eventexec(self, event: object) -> None:
+        before = self.root_s
+        super().eventexec(event)
+        self.looks += self.root_s != before
+
+
+def test_the_root_ends_where_somebody_is_asked_to_branch(instance_cache: Path) -> None:
+    """RPB tightens bounds at the root of the first and the third, so that its LP is solved again and again."""
+
+    def looks(method: str, path: Path) -> int:
+        model = read_model(path)
+        model.setParams({"separating/maxrounds": 0, "presolving/maxrestarts": 0, "limits/nodes": 20})
+        put_in_charge(model, method)
+        clock = CountingClock.attach(model)
+        assert isinstance(clock, CountingClock)
+        clock.start()
+        model.optimize()
+        return clock.looks
+
+    config = InstancesConfig(benchmark="set_covering", size="tiny")
+    for instance in open_benchmark(config, instance_cache).instances("test", 3):
+        assert looks("relpscost", instance.path) == looks("mostinf", instance.path)
+
+
+def test_a_solve_at_its_limit_costs_the_limit_however_slow_the_machine(
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+) -> None:
+    config = TIME.model_copy(update={"time_limit_s": 0.2})
+    slow = Reference(results=tuple(rooted(1e-3) for _ in tiny_auctions))
+    score = scored(tiny_auctions, config, pool, tmp_path, reference=slow)
+    ended = [one.finished for one in score.results]
+    assert not all(ended)
+    assert all(cost >= 0.2 for cost, end in zip(score.costs, ended, strict=True) if cost and not end)
+
+
 def test_what_rpb_fails_on_is_set_aside_for_every_rule(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
@@ -132,4 +178,5 @@ def test_a_race_is_lost_by_certainty_or_by_the_paired_test() -> None:
     assert lost([1.1] * 9, [1.0] * 9, 100.0, "arithmetic") is not None
     assert lost([3.0, 1.0, 3.0, 1.0], [1.0, 2.5, 1.0, 2.5], 100.0, "arithmetic") is None, "they take turns"
     assert lost([0.5] * 8, [1.0] * 8, 100.0, "arithmetic") is None
-    assert lost([0.0, 0.0], [0.0, 0.0], 0.0, "arithmetic") is None
+    assert lost([1e-4] * 2, [1e-4] * 2, 2e-4, "arithmetic") is None
+    assert "a little more" in (lost([1.0, 1.0001], [1.0, 1.0], 2.0, "arithmetic") or "")
