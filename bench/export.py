@@ -53,7 +53,7 @@ def show_features(take: str) -> str:
     return f"""
 int show_features(SCIP* scip, double* out)
 {{
-   SCIP_BRANCHRULEDATA* data = SCIPbranchruleGetData(SCIPfindBranchrule(scip, RULE_NAME));
+   SCIP_BRANCHRULEDATA* data = SCIPbranchruleGetData(SCIPfindBranchrule(scip, BIFE_NAME));
    SCIP_VAR** candidates;
    SCIP_Real* solution;
    int n;

@@ -13,7 +13,7 @@ from typing import Final
 from bife_core.errors import BifeError
 
 _COMPILERS: Final = ("cc", "gcc", "clang")
-_FLAGS: Final = ("-std=c99", "-O2", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv")
+_FLAGS: Final = ("-std=c99", "-O2", "-fPIC", "-shared", "-ffp-contract=off")
 
 
 class ExportError(BifeError):

@@ -93,8 +93,10 @@ _KEYWORDS: Final = words("""
 """)
 
 LIBRARY: Final[dict[str, str]] = {
-    "py_min": "static double py_min(double a, double b) { return b < a ? b : a; }  /* Python's min: NaN never wins */",
-    "py_max": "static double py_max(double a, double b) { return b > a ? b : a; }  /* Python's max */",
+    "py_min": "static double py_min(double a, double b) { return b < a ? b : a; }"
+    "  /* Python's min: the first unless the second is less, so that NaN stays where it comes first */",
+    "py_max": "static double py_max(double a, double b) { return b > a ? b : a; }"
+    "  /* Python's max, likewise */",
     "py_min_whole": "static int64_t py_min_whole(int64_t a, int64_t b) { return b < a ? b : a; }",
     "py_max_whole": "static int64_t py_max_whole(int64_t a, int64_t b) { return b > a ? b : a; }",
     "np_minimum": "static double np_minimum(double a, double b)  /* hands NaN on */\n"
@@ -156,14 +158,19 @@ static double power(double x, int n)  /* by repeated squaring */
          result *= x;
    return result;
 }""",
+    "whole_plus": "static int64_t whole_plus(int64_t x, int64_t y) { return (int64_t)((uint64_t)x + (uint64_t)y); }"
+    "  /* wraps around */",
+    "whole_minus": "static int64_t whole_minus(int64_t x, int64_t y) { return (int64_t)((uint64_t)x - (uint64_t)y); }",
+    "whole_times": "static int64_t whole_times(int64_t x, int64_t y) { return (int64_t)((uint64_t)x * (uint64_t)y); }",
+    "whole_abs": "static int64_t whole_abs(int64_t x) { return (int64_t)(x < 0 ? 0 - (uint64_t)x : (uint64_t)x); }",
     "whole_power": """\
-static int64_t whole_power(int64_t x, int n)
+static int64_t whole_power(int64_t base, int n)
 {
-   int64_t result = 1;
+   uint64_t result = 1, x = (uint64_t)base;
    for( ; n != 0; n >>= 1, x *= x )
       if( n & 1 )
          result *= x;
-   return result;
+   return (int64_t)result;
 }""",
     "square_root_power": """\
 static double square_root_power(double x)  /* x ** 0.5 */

@@ -93,6 +93,11 @@ _ARITHMETIC: Final[dict[type[ast.operator], tuple[str, int]]] = {
     ast.Sub: ("-", PLUS),
     ast.Mult: ("*", TIMES),
 }
+_WHOLE: Final[dict[type[ast.operator], str]] = {
+    ast.Add: "whole_plus",
+    ast.Sub: "whole_minus",
+    ast.Mult: "whole_times",
+}
 _BITS: Final[dict[type[ast.operator], tuple[str, int]]] = {
     ast.BitAnd: ("&", BIT_AND),
     ast.BitOr: ("|", BIT_OR),
@@ -180,6 +185,8 @@ class Expressions:
         operand = cast(operand, joined((operand.kind, "whole")))
         if isinstance(node.op, ast.UAdd):
             return operand
+        if operand.kind == "whole" and not isinstance(node.operand, ast.Constant):
+            return self.own("whole_minus", Code("0", "whole"), operand, kind="whole")
         text = operand.within(UNARY)
         return Code(f"-({text})" if text.startswith("-") else f"-{text}", operand.kind, UNARY)
 
@@ -201,6 +208,8 @@ class Expressions:
             return self.own("floor_div" if kind == "real" else "whole_div", one, other, kind=kind)
         if isinstance(op, ast.Mod):
             return self.own("floor_mod" if kind == "real" else "whole_mod", one, other, kind=kind)
+        if kind == "whole":
+            return self.own(_WHOLE[type(op)], one, other, kind="whole")
         sign, binds = ("/", TIMES) if isinstance(op, ast.Div) else _ARITHMETIC[type(op)]
         return Code(f"{one.within(binds)} {sign} {other.within(binds + 1)}", kind, binds)
 
@@ -347,7 +356,7 @@ def _absolute(to: Expressions, node: ast.Call) -> Code:
     value = to.code(node.args[0])
     if value.kind == "real":
         return call("fabs", value)
-    return value if value.kind == "flag" else call("llabs", value, kind="whole")
+    return value if value.kind == "flag" else to.own("whole_abs", value, kind="whole")
 
 
 def _sign(to: Expressions, node: ast.Call) -> Code:

@@ -1,7 +1,13 @@
 @HEADER@
 
-#ifdef __STRICT_ANSI__
+#if defined(__STRICT_ANSI__) && !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 199309L  /* for clock_gettime */
+#endif
+#ifdef __FAST_MATH__
+#error "Compile this file without -ffast-math: the rule needs NaN and infinity."
+#endif
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
 #endif
 
 #include <math.h>
@@ -18,6 +24,9 @@
 #endif
 #else
 /* Without SCIP's headers: what of its interface is called below, which is the same in SCIP 8, 9 and 10. */
+#ifdef __cplusplus
+extern "C" {
+#endif
 typedef struct Scip SCIP;
 typedef struct SCIP_Branchrule SCIP_BRANCHRULE;
 typedef struct SCIP_BranchruleData SCIP_BRANCHRULEDATA;
@@ -34,7 +43,7 @@ typedef int SCIP_RETCODE;
 typedef int SCIP_RESULT;
 typedef int SCIP_LPSOLSTAT;
 typedef int SCIP_BRANCHDIR;
-enum { SCIP_NOMEMORY = -1, SCIP_OKAY = 1 };
+enum { SCIP_INVALIDDATA = -9, SCIP_NOMEMORY = -1, SCIP_OKAY = 1 };
 enum { SCIP_DIDNOTRUN = 1, SCIP_BRANCHED = 13 };
 enum { SCIP_LPSOLSTAT_OPTIMAL = 1, SCIP_LPSOLSTAT_UNBOUNDEDRAY = 3 };
 enum { SCIP_BRANCHDIR_DOWNWARDS = 0, SCIP_BRANCHDIR_UPWARDS = 1 };
@@ -116,6 +125,9 @@ SCIP_RETCODE SCIPfree(SCIP**);
 SCIP_RETCODE SCIPincludeDefaultPlugins(SCIP*);
 SCIP_RETCODE SCIPprocessShellArguments(SCIP*, int, char**, const char*);
 #endif
+#ifdef __cplusplus
+}
+#endif
 #endif
 
 //? GMI
@@ -124,8 +136,19 @@ SCIP_RETCODE SCIPprocessShellArguments(SCIP*, int, char**, const char*);
 #endif
 
 //.
-#define RULE_NAME "bife"
+/* Names of the plugin and of what includes it: whoever links two rules into one program gives one of them others. */
+#ifndef BIFE_NAME
+#define BIFE_NAME "bife"
+#endif
+#ifndef BIFE_INCLUDE
+#define BIFE_INCLUDE SCIPincludeBranchruleBife
+#endif
 #define RULE_PRIORITY 10000000  /* above every branching rule SCIP brings; those run where this one hands over */
+
+#ifdef __cplusplus
+extern "C"
+#endif
+SCIP_RETCODE BIFE_INCLUDE(SCIP* scip);
 
 /* --- The rule: a score for one candidate from its features. --- */
 
@@ -516,6 +539,7 @@ static int take_all_rows(SCIP* scip, SCIP_BRANCHRULEDATA* data)
    int same = data->n_known_rows == data->n_lp_rows;
    if( !make_room(&data->identities, data->n_lp_rows, sizeof(Identity)) )
       return 0;
+   data->n_known_rows = -1;  /* until all are taken */
    for( int position = 0; position < data->n_lp_rows; ++position )
    {
       SCIP_ROW* row = data->lp_rows[position];
@@ -872,7 +896,7 @@ static void compare(SCIP_BRANCHRULEDATA* data, int n, int feature, int of_max, i
    double* matrix = (double*)data->matrix.items;
    double* sorted = (double*)data->sorted.items;
    for( int c = 0; c < n; ++c )
-      sorted[c] = matrix[(size_t)c * N_FEATURES + feature];
+      sorted[c] = matrix[(size_t)c * N_FEATURES + (size_t)feature];
    qsort(sorted, (size_t)n, sizeof(double), by_size);
    for( int c = 0; c < n; ++c )
    {
@@ -1014,22 +1038,31 @@ static SCIP_RETCODE free_rule(SCIP* scip, SCIP_BRANCHRULE* branchrule)
 #ifdef __GNUC__
 __attribute__((visibility("default")))
 #endif
-SCIP_RETCODE SCIPincludeBranchruleBife(SCIP* scip)
+SCIP_RETCODE BIFE_INCLUDE(SCIP* scip)
 {
-   SCIP_BRANCHRULEDATA* data = (SCIP_BRANCHRULEDATA*)calloc(1, sizeof(SCIP_BRANCHRULEDATA));
+   SCIP_BRANCHRULEDATA* data = NULL;
    SCIP_BRANCHRULE* branchrule = NULL;
    SCIP_BRANCHRULE* fallback = SCIPfindBranchrule(scip, "relpscost");
+   SCIP_RETCODE code;
+   if( SCIPfindBranchrule(scip, BIFE_NAME) != NULL )
+      return SCIP_INVALIDDATA;
+   data = (SCIP_BRANCHRULEDATA*)calloc(1, sizeof(SCIP_BRANCHRULEDATA));
    if( data == NULL )
       return SCIP_NOMEMORY;
    forget(data);
-   SCIP_CALL( SCIPincludeBranchruleBasic(scip, &branchrule, RULE_NAME, @DESCRIPTION@, RULE_PRIORITY, -1, 1.0, data) );
+   code = SCIPincludeBranchruleBasic(scip, &branchrule, BIFE_NAME, @DESCRIPTION@, RULE_PRIORITY, -1, 1.0, data);
+   if( code != SCIP_OKAY )
+   {
+      free(data);
+      return code;
+   }
    SCIP_CALL( SCIPsetBranchruleExecLp(scip, branchrule, branch_on_lp) );
    SCIP_CALL( SCIPsetBranchruleInitsol(scip, branchrule, begin_solve) );
    SCIP_CALL( SCIPsetBranchruleFree(scip, branchrule, free_rule) );
-   SCIP_CALL( SCIPaddRealParam(scip, "branching/" RULE_NAME "/maxshare",
+   SCIP_CALL( SCIPaddRealParam(scip, "branching/" BIFE_NAME "/maxshare",
          "guard: share of the solving time features and rule may take; 0 for no guard", &data->max_share, FALSE, @SHARE@,
          0.0, 1.0, NULL, NULL) );
-   SCIP_CALL( SCIPaddRealParam(scip, "branching/" RULE_NAME "/grace",
+   SCIP_CALL( SCIPaddRealParam(scip, "branching/" BIFE_NAME "/grace",
          "guard: seconds they may take in any case", &data->grace_s, FALSE, @GRACE@, 0.0, 1e20, NULL, NULL) );
    if( fallback != NULL )
       SCIP_CALL( SCIPsetBranchrulePriority(scip, fallback, RULE_PRIORITY - 1) );
@@ -1043,7 +1076,7 @@ int main(int argc, char** argv)
    SCIP* scip = NULL;
    SCIP_CALL( SCIPcreate(&scip) );
    SCIP_CALL( SCIPincludeDefaultPlugins(scip) );
-   SCIP_CALL( SCIPincludeBranchruleBife(scip) );
+   SCIP_CALL( BIFE_INCLUDE(scip) );
    SCIP_CALL( SCIPprocessShellArguments(scip, argc, argv, "scip.set") );
    SCIP_CALL( SCIPfree(&scip) );
    return 0;

@@ -42,10 +42,8 @@ from bife_core.scip.guard import Guard
 INCLUDE_FUNCTION: Final = "SCIPincludeBranchruleBife"
 """What the C file defines for others to call."""
 
-COMPILE_COMMAND: Final = (
-    "cc -std=c99 -O2 -fPIC -shared -ffp-contract=off -fwrapv -I$SCIP/include {c} -o {so} -lm"
-)
-"""How a person compiles it; the flags keep the arithmetic that of the rule as BiFE runs it."""
+COMPILE_COMMAND: Final = "cc -std=c99 -O2 -fPIC -shared -ffp-contract=off -I$SCIP/include {c} -o {so} -lm"
+"""How a person compiles it; -ffp-contract keeps the arithmetic that of the rule as BiFE runs it."""
 
 _FORMULAS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("OBJECTIVE", columns.objective),
@@ -271,18 +269,21 @@ Use, after SCIP's default plugins were included and before the solve:
 
 Or make a program of it, SCIP's own command line with this rule in charge of branching:
 
-   {program.removesuffix(" -lm")} -L$SCIP/lib -lscip -lm
+   {program.removesuffix(" -lm")} -L$SCIP/lib -Wl,-rpath,$SCIP/lib -lscip -lm
 
-Without SCIP's headers, add -DBIFE_NO_SCIP_HEADERS.
+Without SCIP's headers, add -DBIFE_NO_SCIP_HEADERS. Two rules in one program need names of their own, such as
+-DBIFE_NAME='"bife_2"' -DBIFE_INCLUDE=SCIPincludeBranchruleBife2; what compiles this file must not use -ffast-math.
 
 The rule is asked at every node whose LP solution is branched on, and the candidate with the highest score is branched
 on, the first of several. SCIP's next branching rule takes over where no score is above minus infinity, where the rule
 fails on a candidate, or where there is no memory for the features. With the guard, which is on unless
 branching/bife/maxshare is 0, that is reliability pseudocost branching (relpscost), and it takes over too where no score
 is finite, and while features and rule have taken more than maxshare of the solving time and more than
-branching/bife/grace seconds. A rule that never returns cannot be stopped.
+branching/bife/grace seconds; for trees that are the same in every run set maxshare to 0. A rule that never returns
+cannot be stopped. Copies of SCIP (sub-MIPs, concurrent solvers, decompositions) do not get the rule.
 
-What is not the rule is part of BiFE and under the Apache License 2.0. The rule is its author's:
+What is not the rule is part of BiFE (SPDX-License-Identifier: Apache-2.0, https://www.apache.org/licenses/LICENSE-2.0),
+whose docs/features.md says what each feature means. The rule is its author's:
 
 """ + source.strip("\n")
     safe = lines.replace("*/", "* /").replace("/*", "/ *").replace("\r", "")

@@ -24,6 +24,8 @@ _SPREAD: Final = 0.5
 
 _DIGITS: Final = 3
 
+_REMARK: Final = "# Numbers were tuned on F_LF after this was written."
+
 
 def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, seed: int = 0) -> str | None:
     """Return the rule with the numbers of highest F_LF among those tried; None if none is better than its own.
@@ -93,6 +95,8 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
         if (reached := f_lf(returned)) >= best:
             best, best_numbers = reached, returned
     changed = [place for place in range(len(places)) if best_numbers[place] != author[place]]
-    return with_literals(
+    better = with_literals(
         source, [places[place] for place in changed], [repr(float(best_numbers[place])) for place in changed]
     )
+    # The author's words may name numbers that are others now.
+    return better if better.startswith(_REMARK) else f"{_REMARK}\n{better}"

@@ -50,6 +50,10 @@ def export(
         raise typer.BadParameter("--scip is for --to so; a C file is the same for every SCIP.")
     text = export_c(rule)
     where = output if output is not None else Path(f"{_plain_name(rule)}.{to.value}")
+    if to is Target.SO and where.suffix in (".c", ".py"):
+        raise typer.BadParameter(
+            f"--to so writes a shared library, and {where.name} is called like a source file."
+        )
     if not where.parent.is_dir():
         raise typer.BadParameter(
             f"There is no folder {where.parent} to write {where.name} to; make it first."

@@ -16,10 +16,15 @@ from bife_core.scip.solving import SolveSettings, apply
 
 
 def load(source: Path) -> ctypes.CDLL:
-    """Build a C file without SCIP's headers, and load it so that it finds this process's SCIP."""
-    ctypes.CDLL(library().path, mode=ctypes.RTLD_GLOBAL)
+    """Build a C file without SCIP's headers, and load it."""
     built = source.with_suffix(".so")
     build(source, built)
+    return loaded(built)
+
+
+def loaded(built: Path) -> ctypes.CDLL:
+    """Load a built rule so that it finds this process's SCIP."""
+    ctypes.CDLL(library().path, mode=ctypes.RTLD_GLOBAL)
     return ctypes.CDLL(str(built))
 
 

@@ -56,7 +56,8 @@ def in_c(sources: list[str], folder: Path) -> list[np.ndarray]:
     text = "\n".join((head, f"enum {{ {names} }};", library(uses), *parts))
     path = folder / f"rules_{len(list(folder.iterdir()))}.c"  # a library is loaded once under one name
     path.write_text(text, encoding="utf-8")
-    flags = ["-std=c99", "-O2", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv", "-Wall", "-Werror"]
+    flags = ["-std=c99", "-O2", "-fPIC", "-shared", "-ffp-contract=off", "-Wall", "-Werror"]
+    flags += ["-fsanitize=signed-integer-overflow", "-fsanitize-undefined-trap-on-error"]
     command = compiler()
     assert command is not None
     done = subprocess.run(
@@ -127,6 +128,11 @@ def test_reference_rules(tmp_path: Path) -> None:
 
 def test_statements(tmp_path: Path) -> None:
     assert_same([f"{HEAD}    {body}\n" for body in STATEMENTS], tmp_path)
+
+
+def test_integers_wrap_around_without_undefined_behaviour(tmp_path: Path) -> None:
+    drawn = "h = 7\n    for i in range(9):\n        h = h * 6364136223 + i - (-h)\n    return h / 2.0 + abs(h) + h**3"
+    assert_same([f"{HEAD}    {drawn}\n"], tmp_path)
 
 
 SHARE = pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from bife_core.scip.libscip import scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 from tests.bife_core.scip.test_extractor import AtEachBranching
-from tests.support.exported import branchings, exported, include, load
+from tests.support.exported import branchings, exported, include, load, loaded
 
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C compiler here")
 
@@ -170,13 +172,54 @@ def test_the_guard_wants_a_finite_score_and_can_be_turned_off(
     assert branchings(tiny_auctions[0].path, put) != rpb
 
 
+@needs_compiler
+def test_the_file_is_clean_c_and_two_may_be_in_one_program(all_features: str, tmp_path: Path) -> None:
+    for name in ("paper_ca", all_features):
+        (tmp_path / "rule.c").write_text(export_c(name), encoding="utf-8")
+        strict = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wmissing-prototypes", "-Werror"]
+        compiled(tmp_path / "rule.c", "-std=c99", "-D_POSIX_C_SOURCE=200809L", *strict)
+    with pytest.raises(subprocess.CalledProcessError):
+        compiled(tmp_path / "rule.c", "-ffast-math")
+    (tmp_path / "other.c").write_text(export_c("paper_ca"), encoding="utf-8")
+    compiled(tmp_path / "other.c", '-DBIFE_NAME="bife_2"', "-DBIFE_INCLUDE=SCIPincludeBranchruleBife2")
+    both = tmp_path / "both.so"
+    command = [*(compiler() or ()), "-shared", str(tmp_path / "rule.o"), str(tmp_path / "other.o")]
+    subprocess.run([*command, "-o", str(both), "-lm"], check=True)
+    code, model = loaded(both), pyscipopt.Model()
+    scip = ctypes.c_void_p(scip_address(model))
+    assert (code.SCIPincludeBranchruleBife(scip), code.SCIPincludeBranchruleBife2(scip)) == (1, 1)
+    assert code.SCIPincludeBranchruleBife(scip) == -9, "once only"
+    assert {"branching/bife/maxshare", "branching/bife_2/maxshare"} <= model.getParams().keys()
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler here")
+def test_the_file_may_be_compiled_as_cpp(tmp_path: Path) -> None:
+    (tmp_path / "rule.c").write_text(export_c("paper_ca"), encoding="utf-8")
+    command = [
+        "g++",
+        "-DBIFE_NO_SCIP_HEADERS",
+        "-fPIC",
+        "-shared",
+        "-Wall",
+        "-Werror",
+        str(tmp_path / "rule.c"),
+    ]
+    subprocess.run([*command, "-o", str(tmp_path / "rule.so")], check=True)
+    assert loaded(tmp_path / "rule.so").SCIPincludeBranchruleBife, "not called otherwise than in C"
+
+
+def compiled(source: Path, *flags: str) -> None:
+    command = [*(compiler() or ()), "-DBIFE_NO_SCIP_HEADERS", "-fPIC", "-c", *flags, str(source)]
+    subprocess.run([*command, "-o", str(source.with_suffix(".o"))], check=True, capture_output=True)
+
+
 def test_only_what_the_rule_reads_is_in_the_file() -> None:
     text = export_c("pseudocost_product")
     assert "SCIPgetVarPseudocost(scip, variable" in text
     assert "features_by_row" not in text
     assert "take_column" not in text
     assert "def candidate_variable_score" in text
-    assert "@" not in text.partition("#define RULE_NAME")[2]
+    assert "@" not in text.partition("#define BIFE_NAME")[2]
 
 
 def test_a_rule_cannot_end_the_comment_it_stands_in(tmp_path: Path) -> None:
