@@ -116,7 +116,10 @@ def test_an_error_made_on_purpose_is_a_sentence_without_a_stack(caplog):
     with caplog.at_level(logging.ERROR, logger="prefect"), pytest.raises(BifeError, match="Line 3"):
         failing()
     assert flow_states("failing") == [("Failed", "Line 3: names must be defined.")]
-    assert all(record.exc_info is None for record in caplog.records)
+    # On a busy machine Prefect may have errors of its own to tell.
+    told = [record for record in caplog.records if "names must be defined" in record.getMessage()]
+    assert told
+    assert all(record.exc_info is None for record in told)
 
 
 def test_outside_of_a_run_results_are_plain():
