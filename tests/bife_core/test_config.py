@@ -203,7 +203,11 @@ def test_values_out_of_range_are_refused(values: dict[str, Any]) -> None:
         ({"runner.workers": 3}, "runner.workers", 3),
         ({"search.elite_cap": 4}, "search.elite_cap", 4),
         ({"evaluation.seeds": [7, 8]}, "evaluation.seeds", (7, 8)),
-        ({"instances.benchmark": "folder", "instances.folder": "/models"}, "instances.folder", Path("/models")),
+        (
+            {"instances.benchmark": "folder", "instances.folder": "/models"},
+            "instances.folder",
+            Path("/models"),
+        ),
         ({"search.initial": 150, "search.samples": 200}, "search.initial", 150),
     ],
     ids=str,
