@@ -40,13 +40,16 @@ def write_whole(path: Path, content: bytes | str) -> None:
         raise
 
 
-def write_new(path: Path, content: bytes | str) -> None:
+def write_new(path: Path, content: bytes | str) -> bool:
     """Write a file whole under a name that nobody has taken; of several writers one gets it.
+
+    Returns
+    -------
+    bool
+        Whether the name was free; if not, nothing is written.
 
     Raises
     ------
-    FileExistsError
-        If there is a file of that name.
     OSError
         If the file cannot be written.
     """
@@ -56,9 +59,19 @@ def write_new(path: Path, content: bytes | str) -> None:
         # Unlike a renaming, a link never takes the place of another's file.
         os.link(part, path)
     except FileExistsError:
-        raise
+        return False
     except OSError:  # some file systems know no links
-        with path.open("xb") as file:
-            file.write(part.read_bytes())
+        return _claim(part, path)
     finally:
         part.unlink(missing_ok=True)
+    return True
+
+
+def _claim(part: Path, path: Path) -> bool:
+    """Make an empty file of a name that is free, and put a whole one in its place."""
+    try:
+        path.open("xb").close()
+    except FileExistsError:
+        return False
+    part.replace(path)
+    return True

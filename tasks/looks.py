@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Final
 
 from bife_core.files import write_new
@@ -32,7 +31,6 @@ def look_at(test_set: str, evaluation: str) -> int:
             return known
         number = max(taken, default=0) + 1
         # Of two processes that find the same number free, one makes the file.
-        with suppress(FileExistsError):
-            write_new(directory / f"{number:04d}{_SUFFIX}", evaluation)
+        if write_new(directory / f"{number:04d}{_SUFFIX}", evaluation):
             share(directory)
             return number

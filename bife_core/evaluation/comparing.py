@@ -149,10 +149,14 @@ def paired_costs(
     frame: pd.DataFrame, method: str, baseline: str, metric: Metric
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
     """Return the costs of two methods by instance digest, one per seed of which both have a cost."""
-    table = _paired(frame, method, baseline, metric)
+    return _by_digest(_paired(frame, method, baseline, metric))
+
+
+def _by_digest(table: pd.DataFrame) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Return the two columns of `_paired` as costs by instance digest, one per seed."""
     grouped = table.groupby(level="digest", sort=False)
     ours, theirs = (
-        {str(digest): costs.tolist() for digest, costs in grouped[name]} for name in (method, baseline)
+        {str(digest): costs.tolist() for digest, costs in grouped[name]} for name in table.columns
     )
     return ours, theirs
 
@@ -169,13 +173,12 @@ def compare_pair(
     frame: pd.DataFrame, method: str, baseline: str, config: EvaluationConfig
 ) -> Comparison | None:
     """Compare two methods on the solves of one setting; None if they share none."""
-    metric = METRICS[config.metric]
-    counted = _paired(frame, method, baseline, metric).index
-    if counted.empty:
+    table = _paired(frame, method, baseline, METRICS[config.metric])
+    if table.empty:
         return None
-    frame = frame[pd.MultiIndex.from_frame(frame[["digest", "seed"]]).isin(counted)]
+    frame = frame[pd.MultiIndex.from_frame(frame[["digest", "seed"]]).isin(table.index)]
     ended = frame.groupby("method")[["missing", "solved"]].sum().to_dict("index")
-    ours, theirs = paired_costs(frame, method, baseline, metric)
+    ours, theirs = _by_digest(table)
     interval = ratio_interval(ours, theirs, confidence=config.confidence, rng=0)
     p_value = signed_rank_test(ours, theirs)
     counts = win_tie_loss(ours, theirs)

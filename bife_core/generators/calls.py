@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -107,19 +106,13 @@ class CallStore:
         while True:
             taken += 1
             numbered = call.model_copy(update={"number": taken, "status": "sent"})
-            try:
-                self._write(self._path(numbered), numbered, write_new)
-            except FileExistsError:
-                continue
-            self._sync()
-            return numbered
+            if self._write(numbered, new=True):
+                return numbered
 
     def write(self, call: Call) -> Path:
         """Write `call` so that its file is either complete or as it was, whatever happens meanwhile."""
-        path = self._path(call)
-        self._write(path, call)
-        self._sync()
-        return path
+        self._write(call)
+        return self._path(call)
 
     def answer(self, key: str, prompt_digest: str, *, model: str, temperature: float | None) -> Call | None:
         """Return the latest answer to exactly this request, or None if it was never answered."""
@@ -132,19 +125,24 @@ class CallStore:
     def _path(self, call: Call) -> Path:
         return self.directory / f"{_file_stem(call.key)}.{call.number:03d}.json"
 
-    def _write(self, path: Path, call: Call, writing: Callable[[Path, bytes], None] = write_whole) -> None:
+    def _write(self, call: Call, *, new: bool = False) -> bool:
+        """Write the file of a call, unless it is to be `new` and is there; return whether it was written."""
         text = json.dumps(call.model_dump(mode="json"), indent=1, ensure_ascii=False)
+        # A model may answer with half a surrogate pair, which UTF-8 cannot hold.
+        content = text.encode("utf-8", "replace")
         try:
-            # A model may answer with half a surrogate pair, which UTF-8 cannot hold.
-            writing(path, text.encode("utf-8", "replace"))
-        except FileExistsError:
-            raise
+            if not new:
+                write_whole(self._path(call), content)
+            elif not write_new(self._path(call), content):
+                return False
         except OSError as error:
             # Not left to those who try again on disk trouble: another try would be another paid call.
             raise GeneratorError(
                 f"Calls to the model API cannot be written to {self.directory} ({error.strerror or error}); "
                 "no call is made that cannot be kept. Make room or set BIFE_HOME, and run again."
             ) from error
+        self._sync()
+        return True
 
     def _sync(self) -> None:
         """Have the names on disk too, so that a power cut does not lose a call; Windows knows no such thing."""

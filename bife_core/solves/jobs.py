@@ -135,5 +135,5 @@ def work(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
     result = solve(todo.path, todo.method, settings=todo.settings)
     if result.status in INTERRUPTED:
         raise SolverError(f"The solve of {todo.instance} under {todo.method.name} was interrupted.")
-    named = result.model_copy(update={"instance": todo.instance, "machine": here()})
-    return SolveOutcome(result=named).model_dump(mode="json")
+    outcome = SolveOutcome(result=result.model_copy(update={"machine": here()}))
+    return outcome.called(todo).model_dump(mode="json")

@@ -187,11 +187,12 @@ def test_a_number_is_given_once_however_many_ask(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_directory_that_cannot_be_written_to_makes_no_call(tmp_path: Path) -> None:
+@pytest.mark.parametrize("below", [".", "calls"])
+def test_a_directory_that_cannot_be_written_to_makes_no_call(tmp_path: Path, below: str) -> None:
     taken = tmp_path / "file"
     taken.write_text("in the way")
     with ModelApi() as api:
-        writer = generator(api, taken / "calls", BudgetConfig())
+        writer = generator(api, taken / below, BudgetConfig())
         with pytest.raises(GeneratorError, match="cannot be written"):
             ask_for(writer, 1)
     assert api.requests == []
