@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -136,6 +137,14 @@ def prepared(home: Path, databases: Callable[[Path], Path]) -> Path:
     made = databases(home)
     require_store()  # MLflow's experiments lie in this home, wherever a test moves to later
     return made
+
+
+@pytest.fixture(autouse=True)
+def mlflow_answers() -> None:
+    """Forget that MLflow was away: for some seconds this process would not try to reach it in the next test either."""
+    known = sys.modules.get("tasks.tracking.outage")
+    if known is not None:
+        vars(known.outage).update(reason="", _retry_at_s=0.0)
 
 
 @pytest.fixture(scope="session")

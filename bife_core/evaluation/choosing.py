@@ -92,7 +92,8 @@ def choose(
         metric=high.cost,
         warm_up_s=0.0,
     )
-    groups = protocol_solves(labelled(finalists), [setting], protocol)
+    methods = labelled(finalists)
+    groups = protocol_solves(methods, [setting], protocol)
     measured = measure(groups, pool, solves, progress=progress, note=note)
     aside = {one.cell.job.instance: why for one in measured if (why := one.solved.rpb_failure) is not None}
     for instance, why in aside.items():
@@ -102,7 +103,7 @@ def choose(
         raise SolverError(f"RPB fails on all validation instances. {' '.join(dict.fromkeys(aside.values()))}")
     solved = {
         label: [one for one in measured if one.cell.method == label and one.cell.job.instance not in aside]
-        for label in labelled(finalists)
+        for label in methods
     }
     faults = {label: _fault(ones) for label, ones in solved.items()}
     scores = {

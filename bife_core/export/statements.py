@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Container
 from textwrap import wrap
 from typing import Final
@@ -13,7 +14,7 @@ from bife_core.export.expressions import Expressions
 _WIDTH: Final = 110
 
 
-class Statements(Expressions):
+class Statements(Expressions, ABC):
     """Writes the lines of one function; what a statement is, those that derive from it say.
 
     Attributes
@@ -26,8 +27,9 @@ class Statements(Expressions):
         super().__init__(kinds, spelled)
         self.lines: list[str] = []
 
+    @abstractmethod
     def _statement(self, node: ast.stmt, depth: int) -> None:
-        raise NotImplementedError
+        """Write one statement, indented by `depth`."""
 
     def _declared(self, given: Container[str]) -> list[str]:
         """Return the declarations of all variables but those that are given."""
