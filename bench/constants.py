@@ -26,14 +26,14 @@ from bife_core.fidelity.constants import tuned
 from bife_core.fidelity.low import low_fidelity
 from bife_core.fidelity.measures import Yardstick
 from bife_core.rules import CompiledRule, compile_rule
-from bife_core.sandbox import CoreSlots, WorkerPool
+from bife_core.sandbox import WorkerPool
 
 
 def main() -> None:
     options = parse(
         __doc__, rules=None, rules_count=60, decisions=900, fit=150, trials=200, store=None, workers=1
     )
-    with home_of(options.store) as home, WorkerPool(options.workers, slots=CoreSlots()) as pool:
+    with home_of(options.store) as home, WorkerPool(options.workers) as pool:
         for family in options.families:
             print(json.dumps({"family": family} | measured(family, options, home, pool)), flush=True)
 

@@ -28,7 +28,7 @@ from bife_core.features import FEATURES, N_FEATURES
 from bife_core.fidelity.low import low_fidelity
 from bife_core.generators.offline.writer import write
 from bife_core.rules import CompiledRule, compile_rule
-from bife_core.sandbox import CoreSlots, WorkerPool
+from bife_core.sandbox import WorkerPool
 from bife_core.search.types import Fit
 from bife_core.symbolic.columns import Columns
 from bife_core.symbolic.drafting import fit_rules
@@ -39,7 +39,7 @@ def main() -> None:
     options = parse(
         __doc__, decisions=700, per_model=20, grown=6, children=150, draws=5, store=None, workers=1
     )
-    with home_of(options.store) as home, WorkerPool(options.workers, slots=CoreSlots()) as pool:
+    with home_of(options.store) as home, WorkerPool(options.workers) as pool:
         for family in options.families:
             print(json.dumps({"family": family} | measured(family, options, home, pool)), flush=True)
 

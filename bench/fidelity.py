@@ -43,7 +43,7 @@ from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chose
 from bife_core.fidelity.scoring import scores_of
 from bife_core.files import write_whole
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
-from bife_core.sandbox import CoreSlots, WorkerPool
+from bife_core.sandbox import WorkerPool
 from bife_core.solves import SolveStore
 
 Values: TypeAlias = npt.NDArray[np.float64]
@@ -66,7 +66,7 @@ def main() -> None:
         store=None,
         workers=1,
     )
-    with home_of(options.store) as home, WorkerPool(options.workers, slots=CoreSlots()) as pool:
+    with home_of(options.store) as home, WorkerPool(options.workers) as pool:
         for family in options.families:
             for line in measured(family, options, home, pool):
                 print(json.dumps({"family": family} | line), flush=True)

@@ -30,7 +30,7 @@ from bife_core.fidelity.low import low_fidelity
 from bife_core.generators.offline.expression import Node
 from bife_core.generators.offline.writer import describe, write
 from bife_core.rules import CompiledRule, compile_rule
-from bife_core.sandbox import CoreSlots, WorkerPool
+from bife_core.sandbox import WorkerPool
 from bife_core.search.types import Fit
 from bife_core.symbolic.columns import Columns
 from bife_core.symbolic.drafting import fit_rules
@@ -56,7 +56,7 @@ def main() -> None:
         workers=1,
     )
     rng = np.random.Generator(np.random.PCG64(options.seeds[0]))
-    with home_of(options.store) as home, WorkerPool(options.workers, slots=CoreSlots()) as pool:
+    with home_of(options.store) as home, WorkerPool(options.workers) as pool:
         parts = {family: collected(family, options, home, pool) for family in options.families}
     fitted = {family: pair[0] for family, pair in parts.items()}
     held_out = {family: pair[1] for family, pair in parts.items()}

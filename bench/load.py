@@ -25,7 +25,7 @@ from bife_core.fidelity.high import HighScore, score_high
 from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
 from bife_core.rules import BENCHMARK_RULES
-from bife_core.sandbox import CoreSlots, WorkerPool, Workers
+from bife_core.sandbox import WorkerPool, Workers
 from bife_core.solves import SolveStore
 
 COUNTING = "while True: pass"
@@ -68,7 +68,7 @@ def score(
 def main() -> None:
     options = parse(__doc__, instances=8, rule=None, loops=4, memory_mb=0, rounds=2, workers=1)
     config = HighFidelityConfig(instances=options.instances, time_limit_s=300.0)
-    with WorkerPool(options.workers, slots=CoreSlots()) as pool:
+    with WorkerPool(options.workers) as pool:
         for family in options.families:
             rule = load_method(options.rule or BENCHMARK_RULES[family])
             instances = list(benchmark_of(family, options).instances("design", options.instances))

@@ -37,7 +37,7 @@ from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
 from bife_core.presets import preset, with_overrides
 from bife_core.rules import BENCHMARK_RULES
-from bife_core.sandbox import CoreSlots, WorkerPool
+from bife_core.sandbox import WorkerPool
 from bife_core.scip.builtin import RPB
 from bife_core.solves import SolveStore
 from bife_core.stats import ratio_interval
@@ -138,7 +138,7 @@ def compared(methods: list[Method], config: PipelineConfig, home: Path) -> Itera
     """Yield a line for each method: what it did, and how it compares with RPB."""
     benchmark = open_benchmark(config.instances, home / "instances")
     instances = tuple(benchmark.instances("test", config.evaluation.instances))
-    with WorkerPool(config.runner.workers, slots=CoreSlots()) as pool:
+    with WorkerPool(config.runner.workers) as pool:
         summary = evaluate(
             methods,
             [Setting(config.instances.benchmark, instances)],

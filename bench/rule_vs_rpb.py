@@ -18,13 +18,13 @@ from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import evaluate
 from bife_core.methods.loading import load_method
 from bife_core.rules import BENCHMARK_RULES
-from bife_core.sandbox import CoreSlots, WorkerPool
+from bife_core.sandbox import WorkerPool
 from bife_core.solves import SolveStore
 
 
 def main() -> None:
     options = parse(__doc__, instances=20, rule=None, workers=1, time_limit=1000.0)
-    with WorkerPool(options.workers, slots=CoreSlots()) as pool, tempfile.TemporaryDirectory() as fresh:
+    with WorkerPool(options.workers) as pool, tempfile.TemporaryDirectory() as fresh:
         for family in options.families:
             rule = load_method(options.rule or BENCHMARK_RULES[family])
             summary = evaluate(

@@ -6,7 +6,7 @@ import atexit
 import threading
 
 from bife_core.config import RunnerConfig
-from bife_core.sandbox import CoreSlots, WorkerPool, Workers
+from bife_core.sandbox import WorkerPool, Workers
 from tasks.engines import EnginePool, open_engine
 
 _lock = threading.Lock()
@@ -38,7 +38,7 @@ def worker_pool(runner: RunnerConfig = _HERE) -> Workers:
 
 def _open(runner: RunnerConfig) -> Workers:
     if runner.kind == "thread":
-        return WorkerPool(runner.workers, slots=CoreSlots())
+        return WorkerPool(runner.workers)
     return EnginePool(open_engine(runner))
 
 

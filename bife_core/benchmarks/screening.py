@@ -142,7 +142,7 @@ def _screened(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
     if len(paths) < _MANY:
         yield from ((path, work(str(path))) for path in paths)
         return
-    with WorkerPool() as pool:
+    with WorkerPool(pin=False) as pool:
         waiting = [
             submit_repeated(
                 pool,

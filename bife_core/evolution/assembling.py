@@ -21,7 +21,7 @@ from bife_core.evolution.journal import Journal, Opened
 from bife_core.evolution.watching import EvolutionState, Watcher
 from bife_core.evolution.workshop import Executor, Workshop
 from bife_core.generators import Account, Generator, open_generator
-from bife_core.sandbox import CoreSlots, Note, WorkerPool, Workers
+from bife_core.sandbox import Note, WorkerPool, Workers
 from bife_core.search import open_search
 from bife_core.solves import SolveStore
 
@@ -118,7 +118,7 @@ def evolve(
     account = Account(journal.folder / "calls", config.budget, until_unix_s, lock)
     with ExitStack() as opened:
         if workers is None or isinstance(workers, int):
-            workers = WorkerPool(workers, slots=CoreSlots())
+            workers = WorkerPool(workers)
             opened.callback(workers.close)
         workshop = Workshop(
             briefer=Briefer(benchmark, instances, path, config.low, config.high, workers, offered=offered),

@@ -48,12 +48,12 @@ class WorkerPool(Workers):
     workers : int or None
         Processes at most; None takes one per usable core.
     pin : bool
-        Tie worker i to the i-th usable core (round robin), so that CPU times are comparable.
+        Make each call on a core of its own, so that CPU times are comparable: worker i on the i-th usable core (round
+        robin) or, where that is taken, on another. Waiting for one does not count against the limit of a call.
     start_limit_s : float
         Wall seconds a process may take to start, apart from the limit of the call.
     slots : CoreSlots, optional
-        Where the cores are shared with other pools: each call waits for a core of its own, whose wait does not
-        count against its limit, and runs there. Only with `pin`.
+        Who else takes cores of their own; by default all of this user. Only with `pin`.
     measures : tuple of str
         What workers do to themselves (`bife_core.sandbox.limits.MEASURES`); tests leave some out.
 
@@ -76,7 +76,7 @@ class WorkerPool(Workers):
         if workers is not None and workers < 1:
             raise ConfigError(f"A worker pool needs at least 1 worker, not {workers}.")
         self._workers = len(cores) if workers is None else workers
-        self._state = _State(measures, memory_share_mb(self._workers), start_limit_s, slots)
+        self._state = _State(measures, memory_share_mb(self._workers), start_limit_s, slots or CoreSlots())
         self._cores = [cores[i % len(cores)] if pin else None for i in range(self._workers)]
         self._threads: list[threading.Thread] = []
         # Holds only the state: a pool that is dropped or still open at exit must not leave processes behind.
@@ -131,7 +131,7 @@ class _State:
     """What the threads of a pool share; it must not refer to the pool, which may be collected."""
 
     def __init__(
-        self, measures: tuple[str, ...], memory_mb: float, start_limit_s: float, slots: CoreSlots | None
+        self, measures: tuple[str, ...], memory_mb: float, start_limit_s: float, slots: CoreSlots
     ) -> None:
         self.measures = measures
         self.memory_mb = memory_mb
@@ -212,9 +212,7 @@ class _State:
 
     def _core(self, core: int | None) -> AbstractContextManager[int | None]:
         """Return what calls are made within, which gives the core to make them on."""
-        if self.slots is None or core is None:
-            return nullcontext(core)
-        return self.slots.hold(core, lambda: self.closed)
+        return nullcontext() if core is None else self.slots.hold(core, lambda: self.closed)
 
     def _confinement(self, task: _Task) -> Confinement:
         # What one call reads others will too, so a worker started now need not be replaced for those.

@@ -164,7 +164,7 @@ def _worker() -> Finding:
     from bife_core.sandbox import WorkerPool
 
     began_s = time.perf_counter()
-    with WorkerPool(1) as pool:
+    with WorkerPool(1, pin=False) as pool:
         call = pool.submit("bife_core.rules.selftest:score_one", {"source": _RULE, "value": 2.0}, limit_s=60)
         scored = call.result()
     took_s = time.perf_counter() - began_s
@@ -180,7 +180,7 @@ _RULE = "def candidate_variable_score(variable_features):\n    return variable_f
 def _walls() -> Finding:
     from bife_core.sandbox import WorkerPool
 
-    with WorkerPool(1) as pool:
+    with WorkerPool(1, pin=False) as pool:
         facts = pool.submit("bife_core.sandbox.selftest:describe", {}, limit_s=60).result()
     missing = [name for name, found in facts["in_force"].items() if found.startswith("no:")]
     text = "; ".join(f"{name}: {found}" for name, found in facts["in_force"].items())

@@ -8,7 +8,7 @@ import threading
 from functools import cache
 from typing import Any
 
-from bife_core.sandbox import CoreSlots, WorkerFailure, WorkerPool
+from bife_core.sandbox import WorkerFailure, WorkerPool
 from tasks.engines.packing import arrive, arrive_allowed, depart
 
 _opening = threading.Lock()
@@ -54,7 +54,7 @@ def _workers() -> WorkerPool:
 
 @cache
 def _pool() -> WorkerPool:
-    pool = WorkerPool(None, slots=CoreSlots())
+    pool = WorkerPool()
     atexit.register(pool.close)
     return pool
 
