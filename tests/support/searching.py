@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, TypeAdapter
@@ -51,6 +51,22 @@ def drive(search: Search, answer: Callable[[Request], Answer], steps: int | None
         asked.append(requests)
         search.tell(tuple(answer(request) for request in requests))
     return tuple(asked)
+
+
+def told(search: Search, *answers: Answer) -> None:
+    """Have a search ask, and tell it these answers."""
+    search.ask()
+    search.tell(answers)
+
+
+def sample(name: str, f_lf: float | None = None, **fields: Any) -> SampleAnswer:
+    """Answer a request for a rule."""
+    return SampleAnswer(id=name, f_lf=f_lf, **fields)
+
+
+def solve(name: str, f_hf: float | None = None, **fields: Any) -> SolveAnswer:
+    """Answer a request to solve."""
+    return SolveAnswer(id=name, f_hf=f_hf, **fields)
 
 
 def table(f_lf: dict[str, float], f_hf: dict[str, float] | None = None) -> Callable[[Request], Answer]:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +25,7 @@ from bife_core.search import (
     open_search,
     sample_seed,
 )
-from tests.support.searching import World, drive, ids, table, wishes
+from tests.support.searching import World, drive, ids, sample, solve, table, told, wishes
 
 SMALL = SearchConfig(samples=12, initial=5, population=4, threshold_share=None)
 
@@ -53,19 +52,6 @@ WORLDS = st.builds(
     failing=st.sampled_from([0.0, 0.3, 0.8]),
     repeating=st.sampled_from([0.0, 0.4]),
 )
-
-
-def told(search: Search, *answers: Answer) -> None:
-    search.ask()
-    search.tell(answers)
-
-
-def sample(name: str, f_lf: float | None = None, **fields: Any) -> SampleAnswer:
-    return SampleAnswer(id=name, f_lf=f_lf, **fields)
-
-
-def solve(name: str, f_hf: float | None = None, **fields: Any) -> SolveAnswer:
-    return SolveAnswer(id=name, f_hf=f_hf, **fields)
 
 
 def test_a_run_worked_by_hand() -> None:
@@ -226,133 +212,6 @@ def test_the_next_by_low_fidelity_are_tried_when_no_founder_can_be_solved_with()
     assert len(search.summaries) == 1
 
 
-@pytest.mark.parametrize("count_failures", [True, False])
-def test_generators_that_only_fail_end_with_the_budget_used(count_failures: bool) -> None:
-    search = BifeSearch(SearchConfig(samples=10, initial=4, count_failures=count_failures))
-    asked = drive(search, table({}))
-    attempts = 10 if count_failures else 10 * ATTEMPTS_PER_SAMPLE
-    assert len(search.samples) == attempts
-    assert search.samples_used == (10 if count_failures else 0)
-    assert [len(requests) for requests in asked] == [4] * (attempts // 4) + [2] * (attempts % 4 != 0)
-    assert all(r.operator == "i1" for requests in asked for r in requests if isinstance(r, SampleRequest))
-    assert (search.best, search.tau, search.ask()) == (None, None, ())
-
-
-def test_failed_samples_may_be_free() -> None:
-    def answer(request: Any) -> Answer:
-        if isinstance(request, SolveRequest):
-            return solve(request.id, -1.0)
-        return sample(request.id, 0.5) if request.id.endswith("0") else sample(request.id, failure="no code")
-
-    paying, free = (
-        BifeSearch(SearchConfig(samples=6, initial=3, count_failures=count)) for count in (True, False)
-    )
-    drive(paying, answer)
-    drive(free, answer)
-    assert (len(paying.samples), sum(c.valid for c in paying.samples)) == (6, 2)
-    assert (sum(c.valid for c in free.samples), free.samples_used) == (6, 6)
-
-
-@pytest.mark.parametrize(
-    ("fraction", "population", "solves"),
-    [(0.5, 4, 2), (0.5, 5, 3), (0.01, 4, 1), (1.0, 4, 4), (1.0, 8, 5), (0.55, 20, 5)],
-)
-def test_elite_fraction_says_how_many_founders_are_solved_with(
-    fraction: float, population: int, solves: int
-) -> None:
-    config = SearchConfig(samples=5, initial=5, population=population, elite_fraction=fraction)
-    asked = drive(BifeSearch(config), World(seed=3))
-    assert len(asked[1]) == solves
-
-
-@pytest.mark.parametrize(
-    ("admission", "solved"), [("at_least", ["g01-c00", "g01-c01"]), ("above", ["g01-c01"])]
-)
-def test_admission_says_whether_reaching_tau_is_enough(admission: Any, solved: list[str]) -> None:
-    config = SearchConfig(samples=3, initial=1, population=1, operators=("m1", "m2"), admission=admission)
-    low = {"g00-c00": 0.5, "g01-c00": 0.5, "g01-c01": 0.6}
-    asked = drive(BifeSearch(config), table(low, dict.fromkeys(low, -1.0)))
-    assert [request.id for request in asked[3]] == solved
-
-
-@pytest.mark.parametrize(
-    ("survivors", "alive"), [("new", ["g01-c00"]), ("population", ["g00-c01", "g00-c02"])]
-)
-def test_survivors_says_who_fills_the_places_elites_leave(survivors: Any, alive: list[str]) -> None:
-    """Old rules outlive worse new ones only if the whole population competes."""
-    config = SearchConfig(
-        samples=4, initial=3, population=3, operators=("m1",), elite_fraction=0.1, survivors=survivors
-    )
-    low = {"g00-c00": 0.9, "g00-c01": 0.8, "g00-c02": 0.7, "g01-c00": 0.1}
-    search = BifeSearch(config)
-    drive(search, table(low, {"g00-c00": -1.0}))
-    assert ids(search.population) == ["g00-c00", *alive]
-
-
-@pytest.mark.parametrize(
-    ("cap", "elites", "tau"), [(None, 4, 0.2), (3, 3, 0.3), (1, 1, 0.5)], ids=["all", "three", "one"]
-)
-def test_elite_cap_says_how_many_elites_are_kept(cap: int | None, elites: int, tau: float) -> None:
-    config = SearchConfig(
-        samples=4, initial=4, population=4, elite_fraction=1, elite_cap=cap, survivors="new"
-    )
-    low = {f"g00-c0{k}": score for k, score in enumerate((0.5, 0.4, 0.3, 0.2))}
-    search = BifeSearch(config)
-    drive(search, table(low, {name: -k - 1.0 for k, name in enumerate(low)}))
-    assert len(search.elites) == elites
-    assert search.tau == tau
-    assert ids(search.population) == list(low), "those without a rank fill the places left, by F_LF"
-
-
-def test_one_rule_that_agrees_often_and_solves_badly_locks_the_papers_admission_but_not_ours() -> None:
-    """A founder of highest F_LF and worst F_HF: nothing written later agrees as often."""
-    config = SearchConfig()
-    solved = {}
-    for name, share in (("paper", None), ("default", config.threshold_share)):
-        search = BifeSearch(config.model_copy(update={"threshold_share": share}))
-
-        def answer(request: Any) -> Answer:
-            imitator = request.id == "g00-c00"
-            rng = np.random.default_rng([sample_seed(0, request.id), request.kind == "solve"])
-            if isinstance(request, SampleRequest):
-                return sample(request.id, 0.9 if imitator else rng.uniform(0.2, 0.5))
-            return solve(request.id, -60.0 if imitator else -rng.uniform(1.0, 9.0))
-
-        drive(search, answer)
-        solved[name] = [summary.solved for summary in search.summaries]
-        assert solved[name][0] == 4
-    assert sum(solved["paper"][1:]) == 0
-    assert sum(solved["default"][-10:]) > 1
-
-
-def test_rank_base_says_how_strongly_the_best_parent_is_preferred() -> None:
-    """The same random numbers draw a parent of the same or a worse rank when ranks begin at 1."""
-    low = {"g00-c00": 0.9, "g00-c01": 0.8, "g00-c02": 0.7}
-    high = {"g00-c00": -1.0, "g00-c01": -2.0, "g00-c02": -3.0}
-    parents: list[list[str]] = []
-    for rank_base in (0, 1):
-        config = SearchConfig(
-            samples=203, initial=3, population=3, elite_fraction=1, operators=("m1",), rank_base=rank_base
-        )
-        asked = drive(BifeSearch(config), table(low, high))
-        parents.append([r.parents[0].id for (r, *_) in asked[2:] if isinstance(r, SampleRequest)])
-    assert len(parents[0]) == len(parents[1]) == 200
-    assert all(first <= second for first, second in zip(*parents, strict=True))
-    assert parents[0] != parents[1]
-
-
-def test_n_of_the_selection_is_the_configured_one_however_many_are_alive() -> None:
-    """Two rules alive, N = 8: the first is drawn below (1/8) / (1/8 + 1/9) = .529; with N = 2 it would be .6.
-
-    PCG64(0) draws .637 .270 .041 .017 .813 .913 .607 .729 .544 .935, and .544 tells the two apart.
-    """
-    search = BifeSearch(SearchConfig(samples=12, initial=2, population=8, operators=("m1",)))
-    low, high = {"g00-c00": 0.9, "g00-c01": 0.8}, {"g00-c00": -1.0, "g00-c01": -2.0}
-    asked = drive(search, table(low, high))
-    parents = [r.parents[0].id[-1] for (r, *_) in asked[2:] if isinstance(r, SampleRequest)]
-    assert "".join(parents) == "1000111111"
-
-
 def test_an_unknown_search_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"There is no search 'annealing'; choose one of .*bife"):
         open_search(SMALL.model_copy(update={"method": "annealing"}))
@@ -459,41 +318,3 @@ def test_another_seed_gives_another_run() -> None:
         for run in (one, other)
     ]
     assert parents[0] != parents[1]
-
-
-def test_a_twin_of_a_solved_rule_is_not_solved_with_unless_asked() -> None:
-    """Rules are twins that choose alike in all recorded decisions; a twin inherits nothing."""
-    for twins, asked in (("skip", ["g01-c01"]), ("solve", ["g01-c00", "g01-c01"])):
-        search = BifeSearch(SearchConfig(samples=6, initial=2, population=2, twins=twins))
-        told(search, sample("g00-c00", 0.5, behaviour="a"), sample("g00-c01", 0.4, behaviour="b"))
-        told(search, solve("g00-c00", -1.0))
-        newcomers = [sample(f"g01-c0{k}", 0.6, behaviour=who) for k, who in enumerate("acbc")]
-        told(search, *newcomers)
-        solved = [request.id for request in search.ask()]
-        assert solved[: len(asked)] == asked
-        assert ("g01-c03" in solved) == (twins == "solve"), "of two new twins one is solved with"
-    unsolved = next(rule for rule in search.samples if rule.id == "g01-c02")
-    assert (unsolved.valid, unsolved.f_hf) == (True, None)
-
-
-def test_a_rule_is_raced_against_the_worst_elite_and_capped_by_the_best() -> None:
-    search = BifeSearch(SearchConfig(samples=8, initial=4, population=4))
-    told(search, *(sample(f"g00-c0{k}", 0.5 - 0.1 * k) for k in range(4)))
-    assert [(r.to_beat, r.best) for r in search.ask()] == [((), ())] * 2, "founders have nobody to beat"
-    told(search, solve("g00-c00", -2.0, costs=(1.0, 3.0)), solve("g00-c01", -5.0, costs=(4.0, 6.0)))
-    told(search, *(sample(f"g01-c0{k}", 0.9) for k in range(4)))
-    for request in search.ask():
-        assert (request.to_beat, request.best) == ((4.0, 6.0), (1.0, 3.0))
-
-
-def test_a_rule_that_was_outraced_is_no_failure_and_no_elite() -> None:
-    search = BifeSearch(SearchConfig(samples=5, initial=4, population=4, operators=("e1",)))
-    told(search, *(sample(f"g00-c0{k}", 0.5 - 0.1 * k) for k in range(4)))
-    told(search, solve("g00-c00", -2.0, costs=(2.0,)), solve("g00-c01", -5.0, costs=(5.0,)))
-    told(search, sample("g01-c00", 0.9))
-    told(search, solve("g01-c00", None, outraced="it took 2 times as much"))
-    (outraced,) = (rule for rule in search.samples if rule.id == "g01-c00")
-    assert (outraced.valid, outraced.f_hf, outraced.outraced) == (True, None, "it took 2 times as much")
-    assert (search.summaries[-1].failures, search.summaries[-1].solved) == (0, 0)
-    assert ids(search.elites) == ["g00-c00", "g00-c01"]
-    assert "g01-c00" in ids(search.population)
