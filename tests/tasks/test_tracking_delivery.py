@@ -116,7 +116,6 @@ def test_what_a_killed_process_left_is_delivered_by_whoever_comes_next(journal, 
 def test_a_store_that_is_away_is_not_asked_at_each_look(journal, folder, home, monkeypatch):
     asked = []
     monkeypatch.setattr(store, "open_run", lambda *args, **known: asked.append(args) or _away())
-    monkeypatch.setattr(outage.outage, "_retry_at_s", 0.0)
     projection = Projection(folder)
     for _ in range(3):
         assert not projection.sync()
