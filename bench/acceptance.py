@@ -9,9 +9,7 @@ the same scores, bit by bit::
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bench import parser_of, tell
 from bife_core.features import N_FEATURES
 from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import CallStore
@@ -99,9 +98,7 @@ def acceptance(sources: Iterable[str], X: npt.NDArray[np.float64]) -> dict[str, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--recorded", type=Path, help="directory of recorded answers (a CallStore)")
     parser.add_argument(
         "--offline", type=int, default=200, help="rules of the offline grammar (default: 200)"
@@ -113,7 +110,7 @@ def main() -> None:
     if options.recorded is not None:
         result["recorded"] = acceptance(recorded(options.recorded), X)
     result["offline"] = acceptance(offline(options.offline, options.seed), X)
-    print(json.dumps(result))
+    tell(result)
 
 
 if __name__ == "__main__":

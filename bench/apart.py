@@ -11,20 +11,18 @@ Needs the extras `dask` and `s3`, and for S3 `pip install 'moto[server]'`.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import fsspec
 
+from bench import parser_of, tell
+from bench.scale_out import in_home
 from flows.operate.servers import LOOPBACK, Server, free_port
 
 _BUCKET = "bife-bench"
@@ -32,9 +30,7 @@ _PAID = ("decisions", "solves")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--root", choices=("s3", "file"), default="s3")
     kind = parser.parse_args().root
     with tempfile.TemporaryDirectory(prefix="bife-apart-") as directory, ExitStack() as running:
@@ -42,13 +38,13 @@ def main() -> None:
         root = running.enter_context(s3(place)) if kind == "s3" else (place / "root").as_uri()
         os.environ |= {"BIFE_STORAGE": root, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
         address = running.enter_context(cluster(place))
-        first = pipeline(place / "first", address)
+        first = in_home(str(place / "first"), "dask", "--address", address)
         before = objects(root)
-        second = pipeline(place / "second", address)
+        second = in_home(str(place / "second"), "dask", "--address", address)
         after = objects(root)
     again = sum(after[name] - before[name] for name in _PAID)
     report = {"root": kind, "first": first, "second": second, "made_again": again, "objects": dict(after)}
-    print(json.dumps(report))
+    tell(report)
     if again or first["digest"] != second["digest"]:
         sys.exit(1)
 
@@ -104,16 +100,6 @@ def cluster(place: Path) -> Iterator[str]:
             running.callback(worker.stop)
             worker.wait_ready()
         yield address
-
-
-def pipeline(home: Path, address: str) -> dict[str, Any]:
-    """Run the pipeline from a home of its own and return what it found."""
-    command = [sys.executable, "-m", "bench.scale_out", "--inside", "dask", "--address", address]
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("MLFLOW_")}
-    environment["BIFE_HOME"] = str(home)
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
 
 
 def objects(root: str) -> Counter[str]:

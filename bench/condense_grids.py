@@ -8,13 +8,13 @@ by branch, the system's load, and RTS-GMLC's lengths and risks. One JSON object 
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from bench import parser_of, tell
 from bife_core.benchmarks.grids import DATA
 
 RTS_LEAST_AVERAGE = 30.0
@@ -36,7 +36,7 @@ def write(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> N
     lines = [",".join(head)]
     lines += [",".join(f"{x:g}" if isinstance(x, float) else str(x) for x in row) for row in rows]
     (DATA / name).write_text("\n".join(lines) + "\n", encoding="ascii")
-    print(json.dumps({"wrote": name, "rows": len(lines) - 1}))
+    tell({"wrote": name, "rows": len(lines) - 1})
 
 
 def write_grid(grid: str, case: str, miles: Sequence[str], risks: Iterable[Sequence[str]]) -> None:
@@ -66,9 +66,7 @@ def write_grid(grid: str, case: str, miles: Sequence[str], risks: Iterable[Seque
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
 

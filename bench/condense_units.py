@@ -11,7 +11,6 @@ categories that nobody can be in, and renewables have one column an hour togethe
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import math
@@ -19,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench import parser_of, tell
 from bife_core.benchmarks.base import Place
 from bife_core.benchmarks.grids import DATA
 from bife_core.benchmarks.unit_commitment import AREAS, HOURS, POINTS, STARTS, UNITS, unit_commitment
@@ -58,7 +58,7 @@ def write(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> 
         for row in rows:
             table.writerow(row)
             count += 1
-    print(json.dumps({"wrote": path.name, "rows": count}))
+    tell({"wrote": path.name, "rows": count})
 
 
 def counts(day: dict[str, Any], areas: str) -> dict[str, object]:
@@ -82,9 +82,7 @@ def counts(day: dict[str, Any], areas: str) -> dict[str, object]:
 
 def main() -> None:
     """Write both tables, and count."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("folder", type=Path)
     files = sorted(parser.parse_args().folder.glob("*.json"))
     days = {path.stem: json.loads(path.read_text()) for path in files}
@@ -110,7 +108,7 @@ def main() -> None:
     sums = [f"{bound}_{area}" for area in AREAS for bound in ("least", "most")]
     write(DATA / HOURS, ["day", "hour", "demand", "reserve", *sums], hours())
     for areas in (*AREAS, AREAS):
-        print(json.dumps(counts(next(iter(days.values())), areas)))
+        tell(counts(next(iter(days.values())), areas))
 
 
 if __name__ == "__main__":

@@ -9,19 +9,17 @@ CPU seconds a rule took.
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bench import tell
 from bench.fidelity import different_rules
-from bench.options import benchmark_of, parse
+from bench.options import benchmark_of, cut, decisions_of, parse
 from bench.search_cost import home_of
 from bife_core.config import CollectionConfig
-from bife_core.decisions.collecting import collect_decisions
-from bife_core.decisions.recorded import Decisions
 from bife_core.fidelity.constants import tuned
 from bife_core.fidelity.low import low_fidelity
 from bife_core.fidelity.measures import Yardstick
@@ -35,17 +33,13 @@ def main() -> None:
     )
     with home_of(options.store) as home, WorkerPool(options.workers) as pool:
         for family in options.families:
-            print(json.dumps({"family": family} | measured(family, options, home, pool)), flush=True)
+            tell({"family": family} | measured(family, options, home, pool))
 
 
 def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> dict[str, Any]:
     """Return the line of one family."""
     collection = CollectionConfig(decisions=options.decisions, decisions_per_instance=25)
-    found = collect_decisions(benchmark_of(family, options), collection, home / "decisions" / family, pool)
-    decisions = Decisions.load(found.path)
-    names = decisions.instance
-    count = next(at for at in range(options.fit, len(names)) if names[at] != names[at - 1])
-    fitted, held_out = decisions.take(count), decisions.without(count)
+    fitted, held_out = cut(decisions_of(benchmark_of(family, options), collection, home, pool), options.fit)
     yardstick = Yardstick(fitted)
     rows, spent = [], []
     rules = list(different_rules(fitted, options.rules_count, options.rules))

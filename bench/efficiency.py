@@ -13,8 +13,6 @@ solves is when two run at once: memory bandwidth, not orchestration.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import multiprocessing
 import os
@@ -25,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from bench import parser_of, tell
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import HighFidelityConfig, InstancesConfig, RunnerConfig
@@ -40,9 +39,7 @@ RULES = ("paper_ca", "pseudocost_product", "paper_sc")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--instances", type=int, default=6, help="design instances")
     parser.add_argument("--size", default="test", help="of the auctions")
@@ -52,7 +49,7 @@ def main() -> None:
         models = open_benchmark(InstancesConfig(size=options.size), Path(home) / "instances")
         instances = models.instances("design", options.instances)
         rounds = [one_round(number, instances) for number in range(options.rounds)]
-    print(json.dumps(summary(rounds)))
+    tell(summary(rounds))
 
 
 def one_round(number: int, instances: Sequence[Instance]) -> dict[str, Any]:
@@ -67,7 +64,7 @@ def one_round(number: int, instances: Sequence[Instance]) -> dict[str, Any]:
         "bife_cpu_s": [round(cpu_s, 2) for _, cpu_s in with_bife],
         "plain_cpu_s": [round(cpu_s, 2) for _, cpu_s in plainly],
     }
-    print(json.dumps(times), flush=True)
+    tell(times)
     return times
 
 

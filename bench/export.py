@@ -26,6 +26,7 @@ from typing import Any
 
 import pyscipopt
 
+from bench import tell
 from bench.options import instances_of, parse
 from bife_core.export import INCLUDE_FUNCTION, build, export_c
 from bife_core.features import N_COLUMNS, N_FEATURES
@@ -146,16 +147,13 @@ def main() -> None:
                 native, cpu_s = solved(path, settings, partial(attach, rule=rule))
                 other, exported_cpu_s = solved(path, settings, put_in_charge)
                 line = {"family": family, "model": path.name, "rule": rule.name, "same": native == other}
-                print(
-                    json.dumps(
-                        {
-                            **line,
-                            "nodes": native[0],
-                            "cpu_s": round(cpu_s, 3),
-                            "exported_cpu_s": round(exported_cpu_s, 3),
-                        }
-                    ),
-                    flush=True,
+                tell(
+                    {
+                        **line,
+                        "nodes": native[0],
+                        "cpu_s": round(cpu_s, 3),
+                        "exported_cpu_s": round(exported_cpu_s, 3),
+                    }
                 )
 
 

@@ -10,7 +10,6 @@ beyond the 72.
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from dataclasses import replace
@@ -19,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from bench.options import benchmark_of, parse
+from bench import tell
+from bench.options import benchmark_of, decisions_of, parse
 from bench.search_cost import home_of
 from bife_core.config import CollectionConfig
-from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.features import FEATURES, N_FEATURES
 from bife_core.fidelity.low import low_fidelity
@@ -41,7 +40,7 @@ def main() -> None:
     )
     with home_of(options.store) as home, WorkerPool(options.workers) as pool:
         for family in options.families:
-            print(json.dumps({"family": family} | measured(family, options, home, pool)), flush=True)
+            tell({"family": family} | measured(family, options, home, pool))
 
 
 def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> dict[str, Any]:
@@ -49,8 +48,7 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> dict[st
     collection = CollectionConfig(
         decisions=options.decisions, decisions_per_instance=options.per_model, features="extended"
     )
-    found = collect_decisions(benchmark_of(family, options), collection, home / "decisions" / family, pool)
-    decisions = Decisions.load(found.path)
+    decisions = decisions_of(benchmark_of(family, options), collection, home, pool)
     models = list(dict.fromkeys(decisions.instance))
     began_s = time.process_time()
     read: Counter[str] = Counter()
@@ -83,11 +81,8 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> dict[st
 
 def of_models(decisions: Decisions, names: list[str]) -> Decisions:
     """Return the decisions of the models of the given names."""
-    chosen = [
-        decisions.without(decisions.instance.index(name)).take(decisions.instance.count(name))
-        for name in names
-    ]
-    return concatenate(chosen)
+    places = [(decisions.instance.index(name), decisions.instance.count(name)) for name in names]
+    return concatenate([decisions[first : first + count] for first, count in places])
 
 
 def narrowed(decisions: Decisions, width: int) -> Decisions:

@@ -11,13 +11,13 @@ us_extended, candidates_at_nodes, us_all_at_nodes, us_subset_at_nodes, us_extend
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
 import numpy as np
 import pyscipopt
 
+from bench import tell
 from bench.options import instances_of, parse
 from bife_core.features import N_COLUMNS, N_FEATURES
 from bife_core.rules import load_rule
@@ -100,21 +100,18 @@ def main() -> None:
                     run = measure(path, mask, seed, options.nodes)
                     collected += run.microseconds
                     candidates += run.candidates
-        print(
-            json.dumps(
-                {
-                    "family": family,
-                    "candidates": int(np.median(repeated[everything].candidates)),
-                    "us_all": _median(repeated[everything].microseconds),
-                    "us_subset": _median(repeated[subset].microseconds),
-                    "us_extended": _median(repeated[extended].microseconds),
-                    "candidates_at_nodes": int(np.median(candidates)),
-                    "us_all_at_nodes": _median(times[everything]),
-                    "us_subset_at_nodes": _median(times[subset]),
-                    "us_extended_at_nodes": _median(times[extended]),
-                }
-            ),
-            flush=True,
+        tell(
+            {
+                "family": family,
+                "candidates": int(np.median(repeated[everything].candidates)),
+                "us_all": _median(repeated[everything].microseconds),
+                "us_subset": _median(repeated[subset].microseconds),
+                "us_extended": _median(repeated[extended].microseconds),
+                "candidates_at_nodes": int(np.median(candidates)),
+                "us_all_at_nodes": _median(times[everything]),
+                "us_subset_at_nodes": _median(times[subset]),
+                "us_extended_at_nodes": _median(times[extended]),
+            }
         )
 
 

@@ -29,12 +29,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import kendalltau
 
+from bench import tell
 from bench.acceptance import offline, recorded
-from bench.options import benchmark_of, parse
+from bench.options import benchmark_of, decisions_of, parse
 from bench.search_cost import home_of
 from bife_core.benchmarks.base import Benchmark
 from bife_core.config import CollectionConfig, HighFidelityConfig
-from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.fidelity.control import measure_reference
@@ -69,16 +69,13 @@ def main() -> None:
     with home_of(options.store) as home, WorkerPool(options.workers) as pool:
         for family in options.families:
             for line in measured(family, options, home, pool):
-                print(json.dumps({"family": family} | line), flush=True)
+                tell({"family": family} | line)
 
 
 def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[dict[str, Any]]:
     """Return the lines of one family."""
     benchmark = benchmark_of(family, options)
-    collection = CollectionConfig(decisions=options.decisions)
-    decisions = Decisions.load(
-        collect_decisions(benchmark, collection, home / "decisions" / family, pool).path
-    )
+    decisions = decisions_of(benchmark, CollectionConfig(decisions=options.decisions), home, pool)
     rules = different_rules(decisions, options.rules_count, options.rules)
     instances = benchmark.instances("design", options.instances)
     measurements: list[Values] = []
@@ -146,9 +143,7 @@ def recollected(
     rule = home / f"{hashlib.sha256(sources[best].encode()).hexdigest()[:12]}.py"
     rule.write_text(sources[best], encoding="utf-8")
     collection = CollectionConfig(decisions=options.decisions, under=str(rule))
-    decisions = Decisions.load(
-        collect_decisions(benchmark, collection, home / "decisions" / benchmark.name, pool).path
-    )
+    decisions = decisions_of(benchmark, collection, home, pool)
     kept = [number for number in range(len(sources)) if number != best]
     compiled = [compile_rule(sources[number]) for number in kept]
     scores = [scores_of(one, decisions) for one in compiled if not isinstance(one, Rejection)]

@@ -9,13 +9,12 @@ lies below 1, which is what a gate without the exact test would promote.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 from typing import Any
 
 import numpy as np
 
+from bench import parser_of, tell
 from bife_core.evaluation.comparing import Comparison, compare
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.looks import confidence_of
@@ -58,9 +57,7 @@ def promoted(found: Comparison) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--experiments", type=int, default=2000)
     parser.add_argument("--instances", type=int, nargs="+", default=[6, 8, 20])
     parser.add_argument("--seed", type=int, default=0)
@@ -77,7 +74,7 @@ def main() -> None:
                 "promoted": sum(map(promoted, found)) / options.experiments,
                 "by_interval_alone": alone / options.experiments,
             }
-            print(json.dumps(line), flush=True)
+            tell(line)
 
 
 if __name__ == "__main__":

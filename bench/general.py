@@ -13,7 +13,6 @@ are taken at the sizes of `SIZES`.
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,10 +20,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench.options import benchmark_of, parse
+from bench import tell
+from bench.options import benchmark_of, cut, decisions_of, parse
 from bench.search_cost import home_of
 from bife_core.config import CollectionConfig
-from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.fidelity.low import low_fidelity
 from bife_core.generators.offline.expression import Node
@@ -65,14 +64,14 @@ def main() -> None:
     limit = {family: low_fidelity(rule, fitted[family]) for family, rule in rules.items()}
     known = {family: low_fidelity(rule, held_out[family]) for family, rule in rules.items()}
     for family, root in own.items():
-        tell(family=family, own=round(known[family], 3), own_formula=describe(root))
+        tell({"family": family, "own": round(known[family], 3), "own_formula": describe(root)})
     for family in options.families if len(options.families) > 2 else ():
         others = {other: part for other, part in fitted.items() if other != family}
         root = general(others, limit, rng)
         share = shares(root, held_out, known)[family]
-        tell(without=family, formula=describe(root), source=write(root), held_out=share)
+        tell({"without": family, "formula": describe(root), "source": write(root), "held_out": share})
     root = general(fitted, limit, rng)
-    tell(formula=describe(root), source=write(root), shares=shares(root, held_out, known))
+    tell({"formula": describe(root), "source": write(root), "shares": shares(root, held_out, known)})
 
 
 def collected(family: str, options: Any, home: Path, pool: WorkerPool) -> tuple[Decisions, Decisions]:
@@ -83,11 +82,7 @@ def collected(family: str, options: Any, home: Path, pool: WorkerPool) -> tuple[
         decisions_per_instance=options.decisions_per_instance,
         expert_probability=options.expert_probability,
     )
-    found = collect_decisions(benchmark_of(family, sized), collection, home / "decisions" / family, pool)
-    decisions = Decisions.load(found.path)
-    names = decisions.instance
-    count = next(at for at in range(options.fit, len(names)) if names[at] != names[at - 1])
-    return decisions.take(count), decisions.without(count)
+    return cut(decisions_of(benchmark_of(family, sized), collection, home, pool), options.fit)
 
 
 def general(parts: Mapping[str, Decisions], limit: Mapping[str, float], rng: np.random.Generator) -> Node:
@@ -100,7 +95,7 @@ def general(parts: Mapping[str, Decisions], limit: Mapping[str, float], rng: np.
     """
     families = list(parts)
     weights = np.full(len(families), 1.0 / len(families))
-    pieces = {family: [part.without(k).take(1) for k in range(len(part))] for family, part in parts.items()}
+    pieces = {family: [part[k : k + 1] for k in range(len(part))] for family, part in parts.items()}
     known: dict[Node, float] = {}
     for _ in range(_ROUNDS):
         drawn = [
@@ -131,11 +126,6 @@ def compiled(root: Node) -> CompiledRule:
     rule = compile_rule(write(root))
     assert isinstance(rule, CompiledRule)
     return rule
-
-
-def tell(**row: Any) -> None:
-    """Print one line of the result."""
-    print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,7 @@ of RPB's it is the most that a rule can save which decides as well.
 
 from __future__ import annotations
 
-import json
-
+from bench import tell
 from bench.options import benchmark_of, parse
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import solve
@@ -29,21 +28,18 @@ def main() -> None:
             for method in options.methods:
                 result = solve(instance.path, method, time_limit_s=options.time_limit, seed=options.seeds[0])
                 integral, spent = result.bound_integral, result.branching_s
-                print(
-                    json.dumps(
-                        {"instance": instance.name}
-                        | counts
-                        | {
-                            "method": method,
-                            "status": result.status,
-                            "cpu_s": round(result.cpu_s, 1),
-                            "nodes": result.nodes,
-                            "gap": round(result.gap, 5),
-                            "integral": integral and round(integral),
-                            "share": spent and round(spent / result.cpu_s, 2),
-                        }
-                    ),
-                    flush=True,
+                tell(
+                    {"instance": instance.name}
+                    | counts
+                    | {
+                        "method": method,
+                        "status": result.status,
+                        "cpu_s": round(result.cpu_s, 1),
+                        "nodes": result.nodes,
+                        "gap": round(result.gap, 5),
+                        "integral": integral and round(integral),
+                        "share": spent and round(spent / result.cpu_s, 2),
+                    }
                 )
 
 

@@ -9,7 +9,6 @@ that F_HF counts.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench import tell
 from bench.options import benchmark_of, parse
 from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
@@ -89,7 +89,7 @@ def main() -> None:
                     "raw": round((loaded.raw_f_hf or 0.0) / (quiet.raw_f_hf or 1.0), 4),
                     "controlled": round((loaded.f_hf or 0.0) / (quiet.f_hf or 1.0), 4),
                 }
-                print(json.dumps(line), flush=True)
+                tell(line)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,12 @@ drawn at random (the time does not depend on their values). One JSON object a li
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
 import numpy as np
 
+from bench import tell
 from bench.options import parse
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import N_FEATURES
@@ -63,18 +63,16 @@ def main() -> None:
                 yardstick.f_lf(scores, chosen_rows(scores, data.offsets))
                 times.append(1e3 * (time.process_time() - started))
             score_ms.append(float(np.median(times[1:])))
-        print(
-            json.dumps(
-                {
-                    "measure": measure,
-                    "decisions": len(data),
-                    "candidates": data.n_candidates,
-                    "ms": round(float(np.median(score_ms)), 2),
-                    "ms_worst": round(max(score_ms), 2),
-                    "compile_ms": round(float(np.median(compile_ms)), 1),
-                    "rules": len(rules),
-                }
-            )
+        tell(
+            {
+                "measure": measure,
+                "decisions": len(data),
+                "candidates": data.n_candidates,
+                "ms": round(float(np.median(score_ms)), 2),
+                "ms_worst": round(max(score_ms), 2),
+                "compile_ms": round(float(np.median(compile_ms)), 1),
+                "rules": len(rules),
+            }
         )
 
 

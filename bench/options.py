@@ -8,10 +8,14 @@ from typing import Any
 
 import platformdirs
 
-from bife_core.benchmarks.base import Split
+from bench import parser_of
+from bife_core.benchmarks.base import Benchmark
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.opening import open_benchmark
-from bife_core.config import InstancesConfig
+from bife_core.config import CollectionConfig, InstancesConfig
+from bife_core.decisions.collecting import collect_decisions
+from bife_core.decisions.recorded import Decisions
+from bife_core.sandbox import WorkerPool
 
 SYNTHETIC = ["set_covering", "combinatorial_auction", "independent_set", "facility_location"]
 """The families every published rule is about."""
@@ -19,9 +23,7 @@ SYNTHETIC = ["set_covering", "combinatorial_auction", "independent_set", "facili
 
 def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
     """Read --families, --instances and --seeds, and one option for each further default."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(description)
     parser.add_argument(
         "--families",
         nargs="+",
@@ -45,12 +47,26 @@ def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def instances_of(family: str, options: argparse.Namespace, split: Split = "test") -> list[Path]:
-    """Return the model files of a family, generated on first use."""
-    return [instance.path for instance in benchmark_of(family, options).instances(split, options.instances)]
+def instances_of(family: str, options: argparse.Namespace) -> list[Path]:
+    """Return the test models of a family, generated on first use."""
+    return [instance.path for instance in benchmark_of(family, options).instances("test", options.instances)]
 
 
-def benchmark_of(family: str, options: argparse.Namespace) -> Any:
+def benchmark_of(family: str, options: argparse.Namespace) -> Benchmark:
     """Open a family at the chosen size, cached in the user's cache directory."""
     config = InstancesConfig(benchmark=family, size=options.size)
     return open_benchmark(config, platformdirs.user_cache_path("bife") / "instances")
+
+
+def decisions_of(benchmark: Benchmark, config: CollectionConfig, home: Path, pool: WorkerPool) -> Decisions:
+    """Return decisions of a benchmark, recorded on first use and kept in `home`."""
+    return Decisions.load(
+        collect_decisions(benchmark, config, home / "decisions" / benchmark.name, pool).path
+    )
+
+
+def cut(decisions: Decisions, least: int) -> tuple[Decisions, Decisions]:
+    """Return at least so many decisions to fit to, and those of the other models to judge by."""
+    names = decisions.instance
+    count = next(at for at in range(least, len(names)) if names[at] != names[at - 1])
+    return decisions[:count], decisions[count:]

@@ -18,8 +18,6 @@ see how its database grows.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import os
 import tempfile
@@ -30,15 +28,14 @@ from typing import Any
 
 import psutil
 
+from bench import parser_of, tell
 from bife_core.config import PipelineConfig
 
 CALLS = 100
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--preset", choices=("smoke", "quick"), default="smoke")
     parser.add_argument("--runners", nargs="*", default=["thread", "process"])
     options = parser.parse_args()
@@ -112,8 +109,8 @@ def pipeline_cost(preset_name: str) -> None:
         "ms_a_solve": round(1e3 * flow_s / solves, 1),
         "flow_s_by_stage": {name: round(spent, 2) for name, spent in by_stage.items()},
     }
-    print(json.dumps(measured), flush=True)
-    print(json.dumps({"bytes": sizes(project_home().root, databases.added(), result)}), flush=True)
+    tell(measured)
+    tell({"bytes": sizes(project_home().root, databases.added(), result)})
 
 
 def draw_models(config: PipelineConfig) -> None:
@@ -200,16 +197,13 @@ def call_cost(runner: str) -> None:
         wall_s, flow_s = time.perf_counter() - began, time.process_time() - began_cpu
     workers = pool.workers
     close_workers()
-    print(
-        json.dumps(
-            {
-                "runner": runner,
-                "ms_a_call": round(1e3 * wall_s / CALLS, 2),
-                "flow_ms_a_call": round(1e3 * flow_s / CALLS, 2),
-                "workers": workers,
-            }
-        ),
-        flush=True,
+    tell(
+        {
+            "runner": runner,
+            "ms_a_call": round(1e3 * wall_s / CALLS, 2),
+            "flow_ms_a_call": round(1e3 * flow_s / CALLS, 2),
+            "workers": workers,
+        }
     )
 
 

@@ -9,8 +9,7 @@ solves, nodes their sum. `us_features` and `us_rule` are CPU microseconds per br
 
 from __future__ import annotations
 
-import json
-
+from bench import tell
 from bench.options import instances_of, parse
 from bife_core.features import FEATURES, N_FEATURES, feature_index
 from bife_core.rules import BENCHMARK_RULES, CompiledRule, compile_rule, load_rule
@@ -30,18 +29,15 @@ def main() -> None:
             for seed in options.seeds
         ]
         calls = max(1, sum(result.calls for result in results))
-        print(
-            json.dumps(
-                {
-                    "family": family,
-                    "share": sum(r.callback_s for r in results) / sum(r.cpu_s for r in results),
-                    "nodes": sum(result.nodes for result in results),
-                    "us_features": round(1e6 * sum(r.feature_s for r in results) / calls, 1),
-                    "us_rule": round(1e6 * sum(r.rule_s for r in results) / calls, 1),
-                    "candidates": round(sum(r.candidates for r in results) / calls),
-                }
-            ),
-            flush=True,
+        tell(
+            {
+                "family": family,
+                "share": sum(r.callback_s for r in results) / sum(r.cpu_s for r in results),
+                "nodes": sum(result.nodes for result in results),
+                "us_features": round(1e6 * sum(r.feature_s for r in results) / calls, 1),
+                "us_rule": round(1e6 * sum(r.rule_s for r in results) / calls, 1),
+                "candidates": round(sum(r.candidates for r in results) / calls),
+            }
         )
 
 

@@ -14,18 +14,16 @@ network_kb_s, flow_share, flow_cores, cores_a_flow, mlflow_runs_a_minute, mlflow
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
+from bench import parser_of, tell
 from bife_core.config import PipelineConfig
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("measured", type=Path, help="what bench.orchestration printed")
     parser.add_argument("--cores", type=int, default=1000)
     parser.add_argument("--solve-s", type=float, nargs="+", default=[1.0, 10.0, 60.0])
@@ -36,7 +34,7 @@ def main() -> None:
     sizes = next(line["bytes"] for line in lines if "bytes" in line)
     call = next(line for line in lines if line.get("runner") == options.runner)
     for solve_s in options.solve_s:
-        print(json.dumps(plan(options.cores, solve_s, measured, sizes, call)))
+        tell(plan(options.cores, solve_s, measured, sizes, call))
 
 
 def plan(

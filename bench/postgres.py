@@ -12,7 +12,6 @@ PostgreSQL refuses to run as root: as root its programs run as the user `postgre
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -27,6 +26,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from bench import parser_of, tell
 from bench.postgres_cluster import Cluster
 from flows.operate.servers import LOOPBACK, Server, free_port
 
@@ -39,9 +39,7 @@ _SETTLE_LIMIT_S = 60.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--evolutions", type=int, default=3, help="how many run at the same time")
     count = parser.parse_args().evolutions
     with tempfile.TemporaryDirectory(prefix="bife-postgres-") as directory:
@@ -49,7 +47,7 @@ def main() -> None:
         report = all_recorded(place, count)
         logs = sorted((place / "logs").glob("*.log"))
         report["complaints"] = [line for log in logs for line in complaints(log)]
-    print(json.dumps(report))
+    tell(report)
     if report["missing"] or report["complaints"]:
         sys.exit(1)
 

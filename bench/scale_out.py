@@ -23,6 +23,8 @@ from typing import Any
 
 import psutil
 
+from bench import parser_of, tell
+
 RUNNERS = ("thread", "process", "dask", "ray")
 WORKERS = 2
 _PROCESS_OF = {
@@ -36,16 +38,14 @@ _KILL_LIMIT_S = 30.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--runners", nargs="+", choices=RUNNERS, default=list(RUNNERS))
     parser.add_argument("--kill", action="store_true", help="kill a worker in the middle of each run")
     parser.add_argument("--inside", choices=RUNNERS, help=argparse.SUPPRESS)
     parser.add_argument("--address", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
-        print(json.dumps(once(options.inside, options.kill, options.address)), flush=True)
+        tell(once(options.inside, options.kill, options.address))
         return
     digests: set[str] = set()
     killed = 0
@@ -53,8 +53,8 @@ def main() -> None:
         found = in_own_home(runner, options.kill)
         digests.add(found["digest"])
         killed += found["killed"]
-        print(json.dumps(found), flush=True)
-    print(json.dumps({"identical": len(digests) == 1}), flush=True)
+        tell(found)
+    tell({"identical": len(digests) == 1})
     if len(digests) > 1:
         sys.exit("The runners found different rules.")
     if options.kill and killed < len(options.runners):
@@ -64,10 +64,15 @@ def main() -> None:
 def in_own_home(runner: str, kill: bool) -> dict[str, Any]:
     """Run the pipeline in a process and a home of its own and return what it found."""
     with tempfile.TemporaryDirectory(prefix="bife-scale-") as home:
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("MLFLOW_")}
-        environment |= {"BIFE_HOME": home, "RAY_USAGE_STATS_ENABLED": "0"}
-        command = [sys.executable, "-m", "bench.scale_out", "--inside", runner, *(["--kill"] if kill else [])]
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        return in_home(home, runner, *(["--kill"] if kill else []))
+
+
+def in_home(home: str, runner: str, *options: str) -> dict[str, Any]:
+    """Run the pipeline in a process of its own from a home and return what it found."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MLFLOW_")}
+    environment |= {"BIFE_HOME": home, "RAY_USAGE_STATS_ENABLED": "0"}
+    command = [sys.executable, "-m", "bench.scale_out", "--inside", runner, *options]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
 

@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from bench import tell
 from bench.options import parse
 from bife_core.config import PipelineConfig
 from bife_core.files import write_whole
@@ -35,6 +36,7 @@ from bife_core.search import SEARCHES
 if TYPE_CHECKING:
     from bife_core.evolution import EvolutionState
     from flows.reporting.observer import Observer
+    from flows.results import EvolutionResult
 
 ABLATION, TUNER, PAPER = "bife_without_f_lf", "llm4branch", "bife"
 DEFAULT, UNRACED = "bife_default", "bife_unraced"
@@ -67,13 +69,13 @@ def main() -> None:
             spent: dict[str, dict[str, Any]] = {}
             for method, config in configs.items():
                 spent[method] = searched_once(home, config)
-                tell(family, {"search": method} | spent[method])
+                tell({"family": family, "search": method} | spent[method])
                 for base in (PAPER, DEFAULT):
                     if base in spent and method != base:
-                        tell(family, {f"{method}_over_{base}": over(spent[method], spent[base])})
+                        tell({"family": family, f"{method}_over_{base}": over(spent[method], spent[base])})
             rules = {method: row["rule"] for method, row in spent.items() if row["rule"] is not None}
             for row in compared(configured(family, PAPER, options), rules) if rules else ():
-                tell(family, row)
+                tell({"family": family} | row)
 
 
 @contextmanager
@@ -133,7 +135,11 @@ def searched(config: PipelineConfig) -> dict[str, Any]:
     from flows.evolution import evolution
     from flows.operate.running import run
 
-    found = run(cast("Observer", Progress(config)), evolution, config)
+    return row_of(run(cast("Observer", Progress(config)), evolution, config))
+
+
+def row_of(found: EvolutionResult) -> dict[str, Any]:
+    """Return what a search cost and found."""
     cost, best = found.cost, found.best
     return {
         "samples": cost.samples,
@@ -178,12 +184,6 @@ def compared(config: PipelineConfig, rules: dict[str, str]) -> Iterator[dict[str
                 "p_adjusted": round(found.p_adjusted, 4),
                 "held_out": found.instances,
             }
-
-
-def tell(family: str, row: dict[str, Any]) -> None:
-    """Print one line of the result."""
-    shown = {name: value for name, value in row.items() if name != "rule"}
-    print(json.dumps({"family": family, **shown}), flush=True)
 
 
 class Progress:

@@ -13,8 +13,6 @@ at the number of solves that the one with fewer made. Gains are [mean, low, high
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,6 +22,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
 
+from bench import parser_of, tell
 from bife_core.presets import preset
 from bife_core.search import (
     Answer,
@@ -139,9 +138,7 @@ def study(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--correlations", type=float, nargs="+", default=[0.1, 0.4, 0.7])
     parser.add_argument("--heritability", type=float, default=0.5)
     parser.add_argument(
@@ -151,7 +148,7 @@ def main() -> None:
     options = parser.parse_args()
     for correlation in options.correlations:
         for row in study(correlation, options.heritability, options.reliability, range(options.runs)):
-            print(json.dumps(row), flush=True)
+            tell(row)
 
 
 if __name__ == "__main__":

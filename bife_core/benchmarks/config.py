@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from bife_core.benchmarks.base import Family
+from bife_core.errors import ConfigError
 from bife_core.plugins import Plugins
 from bife_core.values import Value
 
@@ -31,8 +33,20 @@ FAMILIES: Final[Plugins[Family]] = Plugins(
 """Every family `InstancesConfig.benchmark` may name."""
 
 
+def known_sizes() -> list[str]:
+    """Return every size that some family comes in.
+
+    A package that is broken says so where its family is used; it must not take reports and forms of others away.
+    """
+    sizes: dict[str, None] = {}
+    for name in FAMILIES:
+        with suppress(ConfigError):
+            sizes |= dict.fromkeys(FAMILIES[name].sizes)
+    return list(sizes)
+
+
 def _offer_sizes(schema: dict[str, Any]) -> None:
-    schema["enum"] = list(dict.fromkeys(size for family in FAMILIES.values() for size in family.sizes))
+    schema["enum"] = known_sizes()
 
 
 class InstancesConfig(Value):

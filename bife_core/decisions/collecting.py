@@ -195,7 +195,7 @@ def collect_decisions(
             f"{config.time_limit_s:g} s now), models that take more branching, or a search that needs no decisions "
             "(--search bife_without_f_lf)."
         )
-    decisions = concatenate(parts).take(config.decisions)
+    decisions = concatenate(parts)[: config.decisions]
     merged = directory / f"decisions-{decisions.digest}.parquet"
     if not merged.exists():
         decisions.save(merged)

@@ -133,21 +133,16 @@ class Decisions:
         content.update("\n".join(self.instance).encode())
         return content.hexdigest()[:16]
 
-    def take(self, count: int) -> Decisions:
-        """Return the first `count` decisions."""
-        rows = self.offsets[min(count, len(self))]
+    def __getitem__(self, part: slice) -> Decisions:
+        """Return some consecutive decisions."""
+        begin, end, _ = part.indices(len(self))
+        first, last = self.offsets[begin], self.offsets[end]
         arrays: dict[str, Any] = {
-            name: np.ascontiguousarray(getattr(self, name)[..., :rows]) for name in _OF_CANDIDATES
-        } | {name: getattr(self, name)[:count] for name in _OF_DECISIONS}
-        return Decisions(**arrays, offsets=self.offsets[: count + 1], instance=self.instance[:count])
-
-    def without(self, count: int) -> Decisions:
-        """Return the decisions after the first `count`."""
-        first = self.offsets[min(count, len(self))]
-        arrays: dict[str, Any] = {
-            name: np.ascontiguousarray(getattr(self, name)[..., first:]) for name in _OF_CANDIDATES
-        } | {name: getattr(self, name)[count:] for name in _OF_DECISIONS}
-        return Decisions(**arrays, offsets=self.offsets[count:] - first, instance=self.instance[count:])
+            name: np.ascontiguousarray(getattr(self, name)[..., first:last]) for name in _OF_CANDIDATES
+        } | {name: getattr(self, name)[begin:end] for name in _OF_DECISIONS}
+        return Decisions(
+            **arrays, offsets=self.offsets[begin : end + 1] - first, instance=self.instance[begin:end]
+        )
 
     def save(self, path: Path) -> None:
         """Write the file at once or not at all."""

@@ -9,13 +9,11 @@ from typing import Final
 
 import pandas as pd
 
+from bife_core.benchmarks.config import known_sizes
 from bife_core.evaluation.comparing import Comparison
 from bife_core.evaluation.metrics import METRICS, method_table
 from bife_core.evaluation.verdict import known_as, p_number
 from bife_core.scip.cost import Cost
-
-_SIZES: Final = frozenset({"tiny", "small", "test", "transfer", "dmiplib"})
-"""What families call their sizes."""
 
 CAPTION: Final = (
     "Geometric mean (geometric standard deviation) over all solves; bold is the best, * marks methods of which "
@@ -78,7 +76,7 @@ def split_setting(name: str) -> tuple[str, str]:
     (('CA', 'test'), ('my models', ''))
     """
     benchmark, _, size = name.rpartition(" ")
-    return (benchmark, size) if size in _SIZES else (name, "")
+    return (benchmark, size) if size in known_sizes() else (name, "")
 
 
 def paper_tables(frame: pd.DataFrame, cost: Cost = "time") -> tuple[PaperTable, ...]:

@@ -103,7 +103,7 @@ def test_decisions_can_be_recorded_where_a_rule_branches(
     summary = collect_decisions(auctions, under, tmp_path, here)
     followed = Decisions.load(summary.path)
     # The same roots, scored alike; below them the tree of the worst pseudocosts.
-    roots = [decisions.take(1).scores for decisions in (expert, followed)]
+    roots = [decisions[:1].scores for decisions in (expert, followed)]
     np.testing.assert_array_equal(*roots)
     assert followed.digest != expert.digest
 

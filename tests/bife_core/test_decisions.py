@@ -113,7 +113,7 @@ def test_best_is_tolerant_for_negative_scores_too() -> None:
 def test_taking_and_joining_are_inverse(sizes: list[int], count: int) -> None:
     count = min(count, len(sizes))
     whole = made_up(sizes)
-    head = whole.take(count)
+    head = whole[:count]
     assert len(head) == count
     assert head.n_candidates == sum(sizes[:count])
     assert concatenate([whole]).digest == whole.digest

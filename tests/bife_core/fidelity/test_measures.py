@@ -76,14 +76,14 @@ def test_candidates_that_tie_have_no_order_to_agree_with() -> None:
     with pytest.raises(
         DecisionsError, match=r"'rank' has no decision to go by: in each all candidates score"
     ):
-        Yardstick(decisions.take(2), "rank")
+        Yardstick(decisions[:2], "rank")
 
 
 def test_without_a_genuine_choice_there_is_no_agreement_on_one(three: Decisions) -> None:
     with pytest.raises(
         DecisionsError, match=r"'genuine' has no decision to go by: in each a child .*, 1 in all\."
     ):
-        Yardstick(three.take(1), "genuine")
+        Yardstick(three[:1], "genuine")
     with pytest.raises(DecisionsError, match="at least one"):
         Yardstick(concatenate([]), "genuine")
 
