@@ -95,7 +95,7 @@ class Answering:
         self._watcher = watcher
         self._asked = 0
         self._silence = 0
-        self._ever_answered = False
+        self._answered = False  # by the model API, in this process
         self._drafts = {e.request.id: e for e in journal.entries if isinstance(e, Drafted)}
         self._scores = {e.id: e.score for e in journal.entries if isinstance(e, Scored)}
         self._trials = {e.request.id: e.score for e in journal.entries if isinstance(e, Tried)}
@@ -164,6 +164,7 @@ class Answering:
 
         Those that the model API leaves unanswered come last, as failures, if others are answered.
         """
+        asked = sum(_asks_generator(r) and r.id not in self._drafts for r in requests)
         begun = {request.id: self._begin(request) for request in requests}
         silent: dict[str, Draft] = {}
         stopped: DraftingStoppedError | None = None
@@ -186,7 +187,7 @@ class Answering:
                     silent[request.id] = error.draft
             else:
                 yield request, self._drafted(request, draft)
-        stopped = stopped or self._outage(silent, sum(_by_generator(request) for request in requests))
+        stopped = stopped or self._outage(silent, asked)
         if stopped is not None:
             raise stopped
         for request in requests:
@@ -199,7 +200,7 @@ class Answering:
     def _begin(self, request: WrittenRequest) -> Pending[Draft] | None:
         """Have a draft looked up or written; None where the budget does not allow it."""
         place = self._asked
-        self._asked += isinstance(request, SampleRequest)
+        self._asked += isinstance(request, SampleRequest) and request.source is None
         known = self._drafts.get(request.id)
         if known is not None:
             if known.request != request:
@@ -226,8 +227,9 @@ class Answering:
         return self._executor.submit(self._workshop.write, request)
 
     def _drafted(self, request: WrittenRequest, draft: Draft) -> Draft:
-        self._ever_answered |= draft.unanswered is None and bool(draft.attempts)
         if request.id not in self._drafts:
+            fresh = any(not attempt.recorded for attempt in draft.attempts)
+            self._answered |= fresh and draft.unanswered is None
             self._drafts[request.id] = self._journal.add(Drafted(request=request, draft=draft))
         return draft
 
@@ -236,17 +238,16 @@ class Answering:
         self.ended_by = self.ended_by or reason
 
     def _outage(self, silent: dict[str, Draft], asked: int) -> DraftingStoppedError | None:
-        """Return why the search must stop if the model API does not answer any more, or never did.
+        """Return why the search must stop if the model API does not answer any more, or never did in this process.
 
-        A request that goes unanswered among others that are answered is a failed sample. When none is answered,
-        going on would turn an hour without network into a search without rules.
+        A request that goes unanswered among others that are answered is a failed sample. When none of the `asked` is
+        answered, going on would turn an hour without network, or an empty account, into a search without rules.
         """
         if len(silent) < asked or not silent:
             self._silence = 0
             return None
         self._silence += asked
-        down = all(draft.unanswered == "outage" for draft in silent.values())
-        if self._ever_answered and not (down and self._silence >= SILENT_REQUESTS):
+        if self._answered and self._silence < SILENT_REQUESTS:
             return None
         reason = next(iter(silent.values())).failure
         counted = "the only request" if asked == 1 else f"none of the last {self._silence} requests"
@@ -381,8 +382,13 @@ class Answering:
 
 
 def _by_generator(request: WrittenRequest) -> bool:
-    """Whether a generator is to write it: a search may bring rules along."""
+    """Whether it is to be written or fitted: a search may bring rules along."""
     return isinstance(request, ReflectionRequest) or request.source is None
+
+
+def _asks_generator(request: WrittenRequest) -> bool:
+    """Whether a generator is to write it: a rule may also be fitted."""
+    return _by_generator(request) and (isinstance(request, ReflectionRequest) or request.fit is None)
 
 
 def _known(value: T) -> Pending[T]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,8 @@ from bife_core.fidelity.control import Reference, measure_reference
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
 from bife_core.fidelity.low import LowScore, score_low
 from bife_core.fidelity.trial import TrialScore, score_trial
-from bife_core.generators import Account, Briefing, Draft, Generator
+from bife_core.generators import Account, Briefing, BudgetReachedError, Draft, Generator
+from bife_core.generators.account import out_of_time
 from bife_core.sandbox import Note, Workers
 from bife_core.search import ReflectionRequest, SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from bife_core.solves import SolveStore
@@ -126,6 +128,8 @@ class Workshop:
     def _fit(self, request: SampleRequest) -> Draft:
         if self.decisions is None:
             raise ConfigError("Rules are fitted to recorded decisions, and the search has none.")
+        if self.account.until_unix_s is not None and time.time() >= self.account.until_unix_s:
+            raise BudgetReachedError(out_of_time(self.account.budget))
         return fit_draft(request, self.decisions, self.pool)
 
     def score(self, request: SampleRequest, draft: Draft) -> LowScore:

@@ -63,7 +63,14 @@ class Tally:
 
     def __init__(self) -> None:
         self.nodes = 0
-        self.features: set[int] | None = set()
+        self._read: set[int] = set()
+        self._by_computed_index = False
+
+    @property
+    def features(self) -> frozenset[int] | None:
+        """Features the program reads; None for the first `N_FEATURES`, of which the text does not tell which."""
+        beyond = any(place >= N_FEATURES for place in self._read)
+        return None if self._by_computed_index and not beyond else frozenset(self._read)
 
     def spend(self, nodes: int, where: ast.AST) -> None:
         """Count syntax nodes as written out.
@@ -78,8 +85,9 @@ class Tally:
             raise too_large(where)
 
     def reads(self, places: Iterable[int] | None) -> None:
-        """Note features the program reads; None where the text does not tell which."""
-        self.features = None if places is None or self.features is None else self.features | set(places)
+        """Note features the program reads; None where an index is computed, which reaches the first `N_FEATURES`."""
+        self._by_computed_index |= places is None
+        self._read |= set(VECTOR.places if places is None else places)
 
 
 def too_large(where: ast.AST) -> RejectionError:

@@ -64,8 +64,7 @@ def unroll(functions: tuple[ast.FunctionDef, ...]) -> ScalarProgram:
     """
     program = _Program({function.name: function for function in functions})
     program.made(FUNCTION_NAME, (True,))
-    found = program.tally.features
-    return ScalarProgram(tuple(reversed(program.functions)), None if found is None else frozenset(found))
+    return ScalarProgram(tuple(reversed(program.functions)), program.tally.features)
 
 
 class _Program:

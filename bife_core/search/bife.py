@@ -89,6 +89,11 @@ class BifeSearch(SampledSearch):
         return self._population.ranked
 
     @property
+    def _ancestors(self) -> tuple[Sample, ...]:
+        """Return the rules without which a generation is another initialisation."""
+        return self.elites
+
+    @property
     def tau(self) -> float | None:
         """F_LF a sample must reach to earn solves; None while there is no elite."""
         return self._tau
@@ -99,7 +104,7 @@ class BifeSearch(SampledSearch):
     def _next(self) -> tuple[Request, ...]:
         if self._to_solve:
             return tuple(self._solve_request(sample) for sample in self._to_solve)
-        return self._samples_by(self.operators if self.population else ())
+        return self._samples_by(self.operators if self._ancestors else ())
 
     def _take(self, told: Told) -> None:
         if self._to_solve:
@@ -107,7 +112,7 @@ class BifeSearch(SampledSearch):
             solved = [solved_sample(rule, one) for rule, one in zip(self._to_solve, answers, strict=True)]
             self._costs.update({one.id: one.costs for one in answers})
             self._samples.update({sample.id: sample for sample in solved})
-            self._to_solve = () if self.population or by_high_fidelity(solved) else self._call_founders()
+            self._to_solve = () if self._ancestors or by_high_fidelity(solved) else self._call_founders()
         else:
             newcomers = self._admit(told)
             self._newcomers = tuple(sample.id for sample in newcomers)
@@ -127,14 +132,19 @@ class BifeSearch(SampledSearch):
         fitted = round(self._fitted_share * self.config.initial)
         return tuple("fit" if number < fitted else "i1" for number in range(self.config.initial))
 
+    def _parents(self, operator: Operator) -> tuple[Sample, ...]:
+        return super()._parents(operator) if self._ancestors else ()
+
     def _fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:
         if operator != "fit":
             return None
-        # Rules of each size in turn. Of those without parents every second has its factors added one by one.
-        bred = bool(parents) or position % 2 == 1
-        place = self.generation + position if parents else position // 2
+        # Rules of each size in turn. At first every second has its factors added one by one, each size once, since
+        # nothing is drawn for that.
         settings = self.config.symbolic
-        terms = LEAST_TERMS + place % (settings.terms - LEAST_TERMS + 1)
+        sizes = settings.terms - LEAST_TERMS + 1
+        bred = self.generation > 0 or position % 2 == 1 or position // 2 >= sizes
+        place = self.generation + position if parents else position // 2
+        terms = LEAST_TERMS + place % sizes
         return Fit(terms=terms, children=settings.children if bred else 0)
 
     def _solve_request(self, sample: Sample) -> SolveRequest:

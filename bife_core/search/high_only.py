@@ -36,6 +36,10 @@ class HighOnlySearch(BifeSearch):
     def _fitted_share(self) -> float:
         return 0.0
 
+    @property
+    def _ancestors(self) -> tuple[Sample, ...]:
+        return self.population
+
     def _earns_solves(self, newcomers: Sequence[Sample]) -> tuple[Sample, ...]:
         return tuple(rule for rule in newcomers if rule.valid)
 

@@ -1,6 +1,6 @@
 """BiFE with rules that nobody writes: each is fitted to the recorded decisions, the best become parents of the next.
 
-Of the initial rules every second has its factors added one after the other; the others, and all rules of later
+Of the initial rules one of each size has its factors added one after the other; the others, and all rules of later
 generations, are bred. A rule may have 2, 3, ... factors in turn, so that the population holds small rules and large
 ones, and F_HF says which earn their features. Everything else is BiFE: threshold, solves, elites.
 """
@@ -33,4 +33,4 @@ class SymbolicSearch(BifeSearch):
 
     def _parents(self, operator: Operator) -> tuple[Sample, ...]:
         # Breeding joins and varies what it is given: it has two parents as a crossover has.
-        return super()._parents("e2") if self.population else ()
+        return super()._parents("e2")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("in_haste")
 def search(smoke, monkeypatch):
     """Return a function that runs an evolution of its own, by a model API if there is one."""
 
-    def go(seed, api=None, **limits):
+    def go(seed, api=None, method="bife", **limits):
         if api is not None:
             monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
             monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
@@ -29,7 +29,7 @@ def search(smoke, monkeypatch):
             monkeypatch.setenv("BIFE_LLM_PRICE_IN", "1.0")
             monkeypatch.setenv("BIFE_LLM_PRICE_OUT", "2.0")
         overrides = {f"budget.{name}": value for name, value in limits.items()}
-        overrides |= {"search.seed": seed, "high.instances": 1, "high.race": False}
+        overrides |= {"search.seed": seed, "search.method": method, "high.instances": 1, "high.race": False}
         if api is not None:
             overrides["generator.kind"] = "openai"
         return run(None, evolution, with_overrides(smoke.config, overrides), smoke.result.collection.summary)
@@ -79,8 +79,9 @@ def test_a_limit_on_samples_holds_for_any_generator_and_costs_nothing_when_raise
     assert (len(resumed.samples), resumed.ended_by) == (8, None)
 
 
-def test_no_time_left_ends_the_search_before_it_begins(search):
-    result = search(25, hours=1e-9)
+@pytest.mark.parametrize("method", ["bife", "symbolic"])
+def test_no_time_left_ends_the_search_before_it_begins(search, method):
+    result = search(25, method=method, hours=1e-9)
     assert (len(result.samples), result.best) == (0, None)
     assert "budget.hours" in result.ended_by
 
@@ -108,14 +109,26 @@ def test_an_api_that_never_answers_stops_the_run_and_spoils_nothing(search, scen
     assert (len(result.samples), result.failures) == (8, 0)
 
 
-def test_an_outage_in_the_midst_stops_the_run_where_it_can_go_on(search):
-    broken = ModelApi(["good"] * 4, then="overloaded")
+@pytest.mark.parametrize("scene", ["overloaded", "bad_request"])
+def test_silence_in_the_midst_stops_the_run_where_it_can_go_on(search, scene):
+    seed = {"overloaded": 30, "bad_request": 33}[scene]
+    broken = ModelApi(["good"] * 4, then=scene)
     with broken as api, pytest.raises(DraftingStoppedError, match="answered none of the last 4 requests"):
-        search(30, api)
+        search(seed, api)
     # A server begins its rules anew when it starts, so it first repeats four that are known.
     with ModelApi(["two_blocks"] * 4) as api:
-        result = search(30, api)
+        result = search(seed, api)
         assert len(api.requests) == 4
+    assert len(result.samples) == result.spending.answered == 8
+
+
+def test_what_was_answered_earlier_does_not_make_failures_of_an_outage_now(search):
+    with ModelApi() as api:
+        search(32, api, calls=1)
+    with ModelApi(then="overloaded") as api, pytest.raises(DraftingStoppedError, match="none of the last 3"):
+        search(32, api)
+    with ModelApi() as api:
+        result = search(32, api)
     assert len(result.samples) == result.spending.answered == 8
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from bife_core import FeatureExtractor, attach, compile_rule
 from bife_core.errors import RuleError
-from bife_core.features import FEATURES, N_COLUMNS, feature_index
+from bife_core.features import FEATURES, N_COLUMNS, N_FEATURES, feature_index
 from bife_core.rules import CompiledRule
 from bife_core.scip.libscip import library, scip_address
 from bife_core.scip.reading import read_model
@@ -211,6 +211,20 @@ def test_what_a_rule_says_of_the_whole_vector_is_said_of_the_72() -> None:
     assert isinstance(computed, CompiledRule)
     with pytest.raises(RuleError, match="out of range"):
         computed.score(np.full((1, N_COLUMNS), 72.0))
+
+
+def test_a_computed_index_hides_no_extended_feature() -> None:
+    plain, beside = (
+        compile_rule(f"def candidate_variable_score(f):\n    k = int(0.0 * f[18])\n    return {text}\n")
+        for text in ("f[72]", "f[72] + 0.0 * f[k]")
+    )
+    assert isinstance(plain, CompiledRule)
+    assert isinstance(beside, CompiledRule)
+    assert beside.features == {*range(N_FEATURES), 72}
+    X = np.random.default_rng(0).random((3, N_COLUMNS))
+    np.testing.assert_array_equal(beside.score(X), plain.score(X))
+    with pytest.raises(RuleError, match="it reads inference_up"):
+        beside.score(X[:, :N_FEATURES])
 
 
 def test_a_matrix_that_lacks_what_a_rule_reads_is_refused() -> None:

@@ -16,6 +16,7 @@ from bife_core.search import (
     SolveRequest,
     sample_seed,
 )
+from bife_core.search.config import SymbolicConfig
 from tests.support.searching import World, drive, ids, sample, solve, table, told
 
 
@@ -44,6 +45,16 @@ def test_failed_samples_may_be_free() -> None:
     drive(free, answer)
     assert (len(paying.samples), sum(c.valid for c in paying.samples)) == (6, 2)
     assert (sum(c.valid for c in free.samples), free.samples_used) == (6, 6)
+
+
+def test_a_share_of_the_first_rules_is_fitted_each_selected_size_once() -> None:
+    config = SearchConfig(samples=16, initial=16, fitted=0.75, symbolic=SymbolicConfig(terms=4))
+    asked = BifeSearch(config).ask()
+    assert [request.operator for request in asked] == ["fit"] * 12 + ["i1"] * 4
+    fits = [request.fit for request in asked if isinstance(request, SampleRequest) and request.fit]
+    selected = [fit.terms for fit in fits if fit.children == 0]
+    assert selected == [2, 3, 4], "nothing is drawn for these, so a second one would be the same rule"
+    assert sorted(fit.terms for fit in fits if fit.children) == [2, 2, 2, 3, 3, 3, 4, 4, 4]
 
 
 @pytest.mark.parametrize(
