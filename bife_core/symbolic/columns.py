@@ -13,8 +13,9 @@ from bife_core.generators.offline.expression import FLOOR, Leaf, Node, Operation
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
+CACHE_BYTES: Final = 2**28
 _KEPT: Final = 256
-"""Formulas whose values are kept, the latest used."""
+"""Formulas whose values are kept at most, the latest used, as far as `CACHE_BYTES` hold them."""
 
 
 class Columns:
@@ -40,6 +41,7 @@ class Columns:
         self.sizes = np.diff(decisions.offsets)
         self.best = decisions.best
         self._features = decisions.columns
+        self._kept = min(_KEPT, held_by_cache(decisions.n_candidates))
         self.offered = range(len(decisions.columns))
         self._values: OrderedDict[Node, Floats] = OrderedDict()
 
@@ -49,7 +51,7 @@ class Columns:
         if found is None:
             found = self._leaf(node.feature) if isinstance(node, Leaf) else self._operation(node)
         self._values[node] = found
-        if len(self._values) > _KEPT:
+        if len(self._values) > self._kept:
             self._values.popitem(last=False)
         return found
 
@@ -91,3 +93,8 @@ class Columns:
     def over_decisions(self, values: Floats) -> Floats:
         """Return one value per decision at each of its candidates."""
         return np.repeat(values, self.sizes, axis=-1)
+
+
+def held_by_cache(n_rows: int) -> int:
+    """Return how many columns of values a cache may hold; a few in any case."""
+    return max(16, CACHE_BYTES // (8 * max(n_rows, 1)))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.generators.base import Draft
@@ -26,8 +27,10 @@ _DRAWN: Final = 3
 """Formulas drawn, of which the best becomes the rule."""
 
 _LIMIT_S: Final = 900.0
-_ROOM_PER_BYTE: Final = 40.0
-"""Bytes in memory per byte of a compressed file of decisions: their logarithms in several shapes are kept."""
+_ROOM_MB: Final = 3072.0
+_ROOM_PER_VALUE: Final = 96.0
+"""Bytes of memory besides `_ROOM_MB` for each feature of each candidate: it is read, sorted into columns, and its
+logarithm is kept in seven shapes."""
 
 
 def fit_draft(request: SampleRequest, decisions: Path, pool: Workers) -> Draft:
@@ -50,10 +53,16 @@ def fit_draft(request: SampleRequest, decisions: Path, pool: Workers) -> Draft:
             "parents": known,
         },
         limit_s=_LIMIT_S,
-        memory_mb=2048.0 + _ROOM_PER_BYTE * decisions.stat().st_size / 2**20,
+        memory_mb=_room_mb(decisions),
         reads=[decisions],
     ).result()
     return Draft(key=request.id, generator=NAME, model="", **found)
+
+
+def _room_mb(decisions: Path) -> float:
+    table = pq.read_metadata(decisions)
+    values = int(table.num_rows) * int(table.num_columns)
+    return _ROOM_MB + _ROOM_PER_VALUE * values / 2**20
 
 
 def work(decisions: str, fit: dict[str, int], seed: int, parents: list[str]) -> dict[str, str | float]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from bife_core.generators.offline.expression import (
     CancelledError,
@@ -21,7 +22,7 @@ from bife_core.generators.offline.expression import (
     tidy,
     walk,
 )
-from bife_core.symbolic.columns import Columns, Floats
+from bife_core.symbolic.columns import Columns, Floats, held_by_cache
 from bife_core.symbolic.logit import ConditionalLogit
 
 RIDGE: Final = 1e-3
@@ -63,6 +64,7 @@ class Fitter:
         self.columns = columns
         self._logit = ConditionalLogit(columns, RIDGE)
         self._logarithms: dict[Node, tuple[Floats, float]] = {}
+        self._kept = min(1024, held_by_cache(len(columns.best)))
         self._path: list[Fitted] = []
 
     def fit(self, root: Node) -> Fitted | None:
@@ -90,37 +92,52 @@ class Fitter:
 
     def _selected(self, terms: int) -> list[Fitted]:
         offered = [part for feature in self.columns.offered for part in self._shapes(feature)]
-        known, spreads = self._known(offered)
-        known, offered = (
-            known[spreads > 0.0],
-            [part for part, s in zip(offered, spreads, strict=True) if s > 0.0],
-        )
-        spreads = spreads[spreads > 0.0]
+        telling, roughly = self._roughly(offered)
         chosen: list[int] = []
-        weights = np.zeros(0)
+        weights, utility = np.zeros(0), np.zeros(roughly.shape[1])
         path: list[Fitted] = []
-        for _ in range(min(terms, len(offered))):
-            promise = self._promise(known, weights @ known[chosen], chosen)
+        for _ in range(min(terms, len(telling))):
+            promise = self._promise(roughly, utility)
+            promise[chosen] = -1.0
             fits = []
             for place in np.argsort(-promise, kind="stable")[:_TRIED]:
                 tried = [*chosen, int(place)]
-                found, loss = self._logit.fit(known[tried], np.append(weights, 0.0))
-                fits.append((loss, tried, found))
-            _, chosen, weights = min(fits, key=lambda fit: fit[0])
-            fitted = self._fitted([offered[i] for i in chosen], weights / spreads[chosen])
-            if fitted is not None:
-                path.append(fitted)
+                known, spreads = self._known([telling[i] for i in tried])
+                found, loss = self._logit.fit(known, np.append(weights, 0.0))
+                fits.append((loss, tried, found, known, found / spreads))
+            for _, tried, found, known, powers in sorted(fits, key=lambda fit: fit[0]):
+                fitted = self._fitted([telling[i] for i in tried], powers)
+                if fitted is not None:  # else its exponents are too large for any number
+                    path.append(fitted)
+                    chosen, weights, utility = tried, found, found @ known
+                    break
+            else:
+                break
         return path
 
-    def _promise(self, known: Floats, utility: Floats, chosen: Sequence[int]) -> Floats:
+    def _roughly(self, offered: Sequence[Node]) -> tuple[list[Node], npt.NDArray[np.float32]]:
+        """Return the parts that tell candidates apart with their logarithms, of so many in single precision."""
+        roughly = np.empty((len(offered), len(self.columns.best)), dtype=np.float32)
+        telling: list[Node] = []
+        for part in offered:
+            values, spread = self._logarithm(part)
+            if spread > 0.0:
+                roughly[len(telling)] = values
+                telling.append(part)
+        return telling, roughly[: len(telling)]
+
+    def _promise(self, roughly: npt.NDArray[np.float32], utility: Floats) -> Floats:
         """Return the score statistic of each column: about what the likelihood gains if it is let in."""
         columns, likely = self.columns, self._logit.probabilities(utility)
-        slope = known @ (self._logit.target - likely)
-        expected = np.add.reduceat(known * likely, columns.starts, axis=1)
-        variance = (known * known) @ likely - (expected * expected).sum(axis=1)
-        promise = slope * slope / np.maximum(variance, 1e-9 * len(columns.starts))
-        promise[list(chosen)] = -1.0
-        return np.asarray(promise)
+        promise = np.empty(len(roughly))
+        block = held_by_cache(roughly.shape[1])
+        for first in range(0, len(roughly), block):
+            known = roughly[first : first + block].astype(np.float64)
+            slope = known @ (self._logit.target - likely)
+            expected = np.add.reduceat(known * likely, columns.starts, axis=1)
+            variance = (known * known) @ likely - (expected * expected).sum(axis=1)
+            promise[first : first + block] = slope * slope / np.maximum(variance, 1e-9 * len(columns.starts))
+        return promise
 
     def _known(self, parts: Sequence[Node]) -> tuple[Floats, Floats]:
         """Return the parts' logarithms, centred in each decision and of one scale, and that scale."""
@@ -137,7 +154,7 @@ class Fitter:
             spread = float(values.std())
             # What is the same for all candidates of a decision but for rounding tells nothing.
             spread = spread if spread > 1e-9 else 0.0
-            if len(self._logarithms) >= 1024:
+            if len(self._logarithms) >= self._kept:
                 self._logarithms.clear()
             self._logarithms[part] = (values / spread if spread else values), spread
         return self._logarithms[part]

@@ -70,6 +70,14 @@ def test_a_longer_path_begins_like_a_shorter_one() -> None:
     assert fitter.select(4)[:2] == short == fitter.select(2)
 
 
+def test_a_factor_whose_exponent_no_number_holds_does_not_end_the_path() -> None:
+    """What tells most may hardly vary, and needs so large a power that no number holds its value."""
+    columns = SURE.columns.copy()
+    columns[30] = 1000.0 * (1.0 + 1e-5 * SURE.scores / SURE.scores.max())
+    path = Fitter(Columns(Decisions(**{**vars(SURE), "columns": columns}))).select(4)
+    assert [len(components(fitted.root)) for fitted in path] == [1, 2, 3, 4]
+
+
 def test_what_tells_no_candidates_apart_is_no_rule() -> None:
     columns = DOUBTING.columns.copy()
     columns[30] = np.repeat(np.arange(len(DOUBTING)), 12)

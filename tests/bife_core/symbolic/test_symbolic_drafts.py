@@ -62,3 +62,12 @@ def test_a_bred_child_is_another_rule_than_its_parent(recorded: Path) -> None:
     assert "one by one" in str(parent.thought)
     child = fit_draft(request(40, str(parent.source)), recorded, InProcess())
     assert child.source != parent.source
+
+
+@pytest.mark.long
+def test_a_worker_has_room_for_what_a_thousand_decisions_of_large_models_need(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.parquet"
+    planted(1000, product((Leaf(18), 1.0), (Leaf(24), 0.5)), candidates=400).save(path)
+    request = SampleRequest(id="g00-c00", generation=0, operator="fit", seed=1, fit=Fit(terms=4, children=20))
+    with WorkerPool(1) as pool:
+        assert fit_draft(request, path, pool).failure is None
