@@ -71,11 +71,14 @@ def test_a_longer_path_begins_like_a_shorter_one() -> None:
 
 
 def test_a_factor_whose_exponent_no_number_holds_does_not_end_the_path() -> None:
-    """What tells most may hardly vary, and needs so large a power that no number holds its value."""
-    columns = SURE.columns.copy()
-    columns[30] = 1000.0 * (1.0 + 1e-5 * SURE.scores / SURE.scores.max())
-    path = Fitter(Columns(Decisions(**{**vars(SURE), "columns": columns}))).select(4)
-    assert [len(components(fitted.root)) for fitted in path] == [1, 2, 3, 4]
+    """What is worth most beside the first may hardly vary, and need so large a power that no number holds its value."""
+    base = planted(150, Leaf(18))
+    columns, rng = base.columns.copy(), np.random.default_rng(1)
+    doubt = rng.normal(size=base.n_candidates)
+    columns[6] = 1000.0 * np.exp(1e-4 * doubt)
+    expert = 3.0 * np.log(np.maximum(columns[18], 1e-2)) + doubt + 0.3 * rng.normal(size=len(doubt))
+    known = Decisions(**{**vars(base), "columns": columns, "scores": np.exp(expert)})
+    assert [len(components(fitted.root)) for fitted in Fitter(Columns(known)).select(4)] == [1, 2, 3, 4]
 
 
 def test_what_tells_no_candidates_apart_is_no_rule() -> None:
