@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.choosing import Choice
+from bife_core.files import write_whole
 from bife_core.search import Sample
 from flows.reporting.observer import observer
 from flows.results import EvolutionResult
@@ -50,5 +51,5 @@ def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Samp
 def _file(evolved: EvolutionResult, final: Sample) -> Path:
     """Write the final rule under its id, by which reports will call it, and return the file."""
     path = evolved.folder / f"{final.id}.py"
-    path.write_text(final.source or "", encoding="utf-8")
+    write_whole(path, final.source or "")
     return path

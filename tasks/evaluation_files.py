@@ -92,7 +92,10 @@ def _with_what_was_told(directory: Path, story: Story) -> Story:
     path = directory / STORY
     if not path.is_file():
         return story
-    told = Story.model_validate_json(path.read_text(encoding="utf-8")).searches
+    try:
+        told = Story.model_validate_json(path.read_text(encoding="utf-8")).searches
+    except ValueError:  # damaged, or of another version: it is written anew
+        return story
     chosen = {search.best: search for search in told if search.chosen}
     searches = tuple(
         chosen.get(search.best, search) if not search.chosen else search for search in story.searches
@@ -117,7 +120,10 @@ def as_first_measured(directory: Path, summary: EvaluationSummary) -> Evaluation
     path = directory / RECORD
     if not path.is_file():
         return summary
-    first = EvaluationSummary.model_validate_json(path.read_text(encoding="utf-8"))
+    try:
+        first = EvaluationSummary.model_validate_json(path.read_text(encoding="utf-8"))
+    except ValueError:  # damaged, or of another version: it is written anew
+        return summary
     if first.rows != summary.rows:
         return summary
     kept = ("measured_at", "seconds", "reused", "workers")
@@ -235,5 +241,5 @@ def _newest() -> Path:
 
 
 def _write(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
     return path

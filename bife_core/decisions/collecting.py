@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.decisions.config import CollectionConfig
@@ -26,6 +26,9 @@ from bife_core.sandbox import Note, WorkerFailure, Workers, submit_repeated
 from bife_core.scip.ecole import import_ecole
 from bife_core.scip.solving import SolveSettings, versions
 from bife_core.values import Value
+
+_Part: TypeAlias = tuple[Decisions, dict[str, Any]]
+"""The decisions of an instance, and how its solve went."""
 
 _GRACE_S = 60.0
 """Wall seconds beyond twice the CPU limit before a collecting worker is killed."""
@@ -150,7 +153,7 @@ def collect_decisions(
         import_ecole()
     under = None if config.under == "expert" else load_rule(config.under)
     waiting = _instances(benchmark, config.max_instances, pool.workers)
-    running: deque[tuple[Instance, Path, Future[Any] | None]] = deque()
+    running: deque[tuple[Instance, Path, _Part | Future[Any]]] = deque()
     names: list[str] = []
     failures: list[str] = []
     barren: list[str] = []
@@ -160,23 +163,22 @@ def collect_decisions(
     while total < config.decisions:
         for instance in islice(waiting, pool.workers - len(running)):
             path = _part_path(directory, instance, config, under)
-            known = _known(path, note)
-            future = None if known else _start(pool, instance, path, config, under, note)
-            running.append((instance, path, future))
+            known = _known(path, note) or _start(pool, instance, path, config, under, note)
+            running.append((instance, path, known))
         if not running:
             break
-        instance, path, future = running.popleft()
+        instance, path, known = running.popleft()
         names.append(instance.name)
         try:
-            if future is not None:
-                future.result()
-            part = Decisions.load(path)
+            if isinstance(known, Future):
+                known.result()
+                known = _read(path)
         except WorkerFailure as failure:
             if failure.kind == "closed":
                 raise
             failures.append(f"{instance.name}: {failure}")
             continue
-        end = json.loads(_end_path(path).read_text())
+        part, end = known
         if len(part) == 0:
             barren.append(_why_barren(end))
         parts.append(part)
@@ -184,9 +186,9 @@ def collect_decisions(
         total += len(part)
         if progress is not None:
             progress(min(total, config.decisions), config.decisions)
-    for _, _, future in running:
-        if future is not None:
-            future.cancel()
+    for _, _, known in running:
+        if isinstance(known, Future):
+            known.cancel()
     notes = (_sentence(barren),) if barren else ()
     if total == 0:
         raise DecisionsError(
@@ -197,7 +199,7 @@ def collect_decisions(
         )
     decisions = concatenate(parts)[: config.decisions]
     merged = directory / f"decisions-{decisions.digest}.parquet"
-    if not merged.exists():
+    if not _intact(merged):
         decisions.save(merged)
     return CollectionSummary(
         path=merged,
@@ -225,16 +227,28 @@ def _instances(benchmark: Benchmark, limit: int, step: int) -> Iterator[Instance
         given += len(instances)
 
 
-def _known(part: Path, note: Note | None) -> bool:
-    """Whether there is a part that can be read; one that cannot is removed, to be made anew."""
+def _read(part: Path) -> _Part:
+    return Decisions.load(part), json.loads(_end_path(part).read_text())
+
+
+def _known(part: Path, note: Note | None) -> _Part | None:
+    """Return a part that is there already; one that cannot be read is removed, to be made anew."""
     if not part.exists():
-        return False
+        return None
     try:
-        Decisions.load(part)
-    except DecisionsError as error:
+        return _read(part)
+    except (DecisionsError, OSError, ValueError) as error:
         part.unlink()
         if note is not None:
-            note(f"{error} Its instance is solved once more.")
+            note(f"{part.name} cannot be used ({error}): its instance is solved once more.")
+        return None
+
+
+def _intact(merged: Path) -> bool:
+    """Whether there is a merged file, and one that can be read."""
+    try:
+        Decisions.load(merged)
+    except DecisionsError:
         return False
     return True
 

@@ -63,6 +63,25 @@ def test_collecting_is_exact_reproducible_and_resumable(
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "a" / "parts").iterdir()} == parts
 
 
+def test_what_is_damaged_is_made_anew(auctions: Benchmark, here: InProcess, tmp_path: Path) -> None:
+    summary = collect_decisions(auctions, CONFIG, tmp_path, here)
+    (end, *_), (part, *_) = (
+        sorted((tmp_path / "parts").glob(f"*.{kind}"), key=lambda path: path.stem)
+        for kind in ("json", "parquet")
+    )
+    for damaged in (end, part, summary.path):
+        damaged.write_bytes(damaged.read_bytes()[: damaged.stat().st_size // 2])
+        notes: list[str] = []
+        again = collect_decisions(auctions, CONFIG, tmp_path, here, note=notes.append)
+        assert again.digest == summary.digest == Decisions.load(again.path).digest
+        assert [note.endswith("its instance is solved once more.") for note in notes] == [True] * (
+            damaged != summary.path
+        )
+    end.unlink()
+    assert collect_decisions(auctions, CONFIG, tmp_path, here).digest == summary.digest
+    assert end.is_file()
+
+
 def test_the_expert_takes_the_largest_score_and_may_share_nodes_with_pseudocosts(
     tiny_auctions: list[Instance],
 ) -> None:
