@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from bife_core.features import FeatureSet
-from bife_core.scip.solver import SolverConfig, SolverSetting
+from bife_core.scip.solver import Seed, SolverConfig, SolverSetting
 from bife_core.values import Value
 
 RecordedFeatures = Literal["khalil72", "extended", "ecole"]
@@ -33,9 +33,11 @@ class CollectionConfig(Value):
         description="Who branches where decisions are recorded: 'expert', or a rule (its file, name or models:/ "
         "reference), so that they come from nodes such a rule meets.",
     )
-    time_limit_s: float = Field(600.0, gt=0, description="CPU seconds spent on one instance at most.")
+    time_limit_s: float = Field(
+        600.0, gt=0, allow_inf_nan=False, description="CPU seconds spent on one instance at most."
+    )
     solver: SolverSetting = SolverConfig()
-    seed: int = Field(0, ge=0, description="Seed of the choice of expert nodes and of the solver.")
+    seed: Seed = Field(0, description="Seed of the choice of expert nodes and of the solver.")
     features: RecordedFeatures = Field(
         "khalil72",
         description="Features that are recorded and that rules may be written with: the 72 of Khalil et al., or "

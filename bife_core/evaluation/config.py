@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from bife_core.errors import ConfigError
 from bife_core.methods.base import METHODS
 from bife_core.scip.builtin import BUILTIN_METHODS
 from bife_core.scip.cost import Cost
-from bife_core.scip.solver import SolverConfig, SolverSetting
+from bife_core.scip.solver import Seed, SolverConfig, SolverSetting
 from bife_core.values import Value
 
 ProtocolName = Literal["paper", "quick", "custom"]
@@ -21,6 +21,15 @@ def _offer_methods(schema: dict[str, Any]) -> None:
     schema["enum"] = [*BUILTIN_METHODS, *METHODS.foreign]
 
 
+def _all_different(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(seeds)) < len(seeds):
+        raise ValueError("name each seed once; the same solve twice tells nothing more")
+    return seeds
+
+
+Seeds: TypeAlias = Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_all_different)]
+
+
 class ValidationConfig(Value):
     """How the final rule is chosen: the best few by F_HF are solved with again, on instances of their own.
 
@@ -29,18 +38,20 @@ class ValidationConfig(Value):
 
     finalists: int = Field(5, ge=1, description="Rules with the best F_HF to choose among; 1 takes the best.")
     instances: int = Field(20, ge=1, description="Validation instances, apart from design and test.")
-    seeds: tuple[int, ...] = Field((0,), min_length=1, description="SCIP seeds per instance.")
+    seeds: Seeds = Field((0,), description="SCIP seeds per instance.")
 
 
 class EvaluationConfig(Value):
     """How methods are compared with a baseline on instances they never saw."""
 
     instances: int = Field(20, ge=1, description="Held-out test instances of each size.")
-    seeds: tuple[int, ...] = Field((0, 1, 2, 3, 4), min_length=1, description="SCIP seeds per instance.")
+    seeds: Seeds = Field((0, 1, 2, 3, 4), description="SCIP seeds per instance.")
     sizes: tuple[str, ...] = Field(
         (), description="Sizes of the family to evaluate on, in order; empty is the size of the models."
     )
-    time_limit_s: float = Field(1000.0, gt=0, description="CPU seconds one solve may take.")
+    time_limit_s: float = Field(
+        1000.0, gt=0, allow_inf_nan=False, description="CPU seconds one solve may take."
+    )
     solver: SolverSetting = SolverConfig()
     baseline: str = Field(
         "relpscost",

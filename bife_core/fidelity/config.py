@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from bife_core.scip.cost import Cost
-from bife_core.scip.solver import SolverConfig, SolverSetting
+from bife_core.scip.solver import Seed, SolverConfig, SolverSetting
 from bife_core.values import Value
 
 LowMeasure = Literal["agreement", "genuine", "regret", "depth_regret", "rank"]
@@ -43,9 +43,11 @@ class HighFidelityConfig(Value):
     instances: int = Field(20, ge=1, description="Design instances to solve.")
     cost: Cost = Field("time", description="What a solve costs.")
     mean: Literal["arithmetic", "geometric"] = Field("arithmetic", description="How costs are averaged.")
-    time_limit_s: float = Field(60.0, gt=0, description="CPU seconds one solve may take.")
+    time_limit_s: float = Field(
+        60.0, gt=0, allow_inf_nan=False, description="CPU seconds one solve may take."
+    )
     solver: SolverSetting = SolverConfig()
-    seed: int = Field(0, ge=0, description="SCIP's randomisation seed, and that of the order of a race.")
+    seed: Seed = Field(0, description="SCIP's randomisation seed, and that of the order of a race.")
     control: bool = Field(
         True,
         description="Whether seconds are counted as if the machine had been as busy as for RPB, which the root of each "

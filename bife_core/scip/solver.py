@@ -80,6 +80,9 @@ class SolverConfig(Value):
         return f"a gap of {100 * self.gap:.4g} %" if self.gap else "a proof"
 
 
+Seed: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
+"""What SCIP takes as the seed of its randomisation."""
+
 SolverSetting: TypeAlias = Annotated[
     SolverConfig, Field(description="How SCIP is set up: 'paper', 'default', or a settings file (.set).")
 ]

@@ -22,7 +22,7 @@ from bife_core.scip.guard import Guard
 from bife_core.scip.libscip import library
 from bife_core.scip.reading import read_model
 from bife_core.scip.root import RootClock
-from bife_core.scip.solver import Cuts, SolverConfig
+from bife_core.scip.solver import Cuts, Seed, SolverConfig
 from bife_core.values import Value
 
 PROVEN: Final = frozenset({"optimal", "infeasible", "unbounded", "inforunbd"})
@@ -74,7 +74,7 @@ class SolveSettings(Value):
     time_limit_s: float | None = Field(None, gt=0, description="Seconds on `clock`; None is no limit.")
     node_limit: int | None = Field(None, ge=1, description="Branch-and-bound nodes; None is no limit.")
     memory_limit_mb: float | None = Field(None, gt=0, description="Megabytes SCIP may use; None is no limit.")
-    seed: int = Field(0, ge=0, description="Seed of SCIP's randomisation.")
+    seed: Seed = Field(0, description="Seed of SCIP's randomisation.")
     cuts: Cuts = Field("root", description="Where cutting planes are separated.")
     restarts: bool = Field(False, description="Whether SCIP may restart.")
     clock: Literal["cpu", "wall"] = Field("cpu", description="Which clock limits and SCIP's times are on.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, get_args
 
@@ -181,6 +182,12 @@ def test_every_setting_has_a_default_and_a_description(model: type[BaseModel]) -
         {"low": {"ties": "last"}},
         {"evaluation": {"confidence": 1}},
         {"evaluation": {"seeds": []}},
+        {"evaluation": {"seeds": [-1]}},
+        {"evaluation": {"seeds": [2**31]}},
+        {"evaluation": {"sizes": ["huge"]}},
+        {"evaluation": {"time_limit_s": math.inf}},
+        {"validation": {"seeds": [0, 0]}},
+        {"high": {"time_limit_s": math.inf}},
         {"collection": {"expert_probability": 0}},
         {"generator": {"kind": "replay"}},
         {"generator": {"temperature": 3}},
