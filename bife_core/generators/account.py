@@ -28,7 +28,8 @@ class Spending(Value):
     answered : int
         Those that brought a model's answer, whatever it was worth.
     unknown : int
-        Those that were under way when their process ended (or are now): their tokens are not known.
+        Those of which no whole reply came, for they broke off, took too long or were under way when their process
+        ended (or are now): what was billed for them is not known.
     estimated : int
         Those whose tokens the server did not report and are guessed from the length of the texts.
     cost_usd : Decimal or None
@@ -56,7 +57,7 @@ class Spending(Value):
         return Spending(
             calls=self.calls + 1,
             answered=self.answered + (call.status == "ok"),
-            unknown=self.unknown + (call.status == "sent"),
+            unknown=self.unknown + call.unknown,
             estimated=self.estimated + call.tokens_estimated,
             prompt_tokens=self.prompt_tokens + call.prompt_tokens,
             completion_tokens=self.completion_tokens + call.completion_tokens,

@@ -40,9 +40,10 @@ class Call(Outcome):
     answer : str or None
         Text of the model's message; None where the call failed.
     finish_reason : str or None
-        Why the model stopped, in the server's word; "length" means the answer was cut off.
+        Why the model stopped, in the server's word; a word for anything but an end means the answer was cut off.
     tokens_estimated : bool
-        Whether the server reported no tokens for its answer, so that the numbers are guesses from its length.
+        Whether the server reported no tokens, so that the numbers are guesses from the length of what went out and
+        came in.
     response : Any
         The whole reply: its JSON value, or its text where it was no JSON or broke off.
     """
@@ -63,6 +64,11 @@ class Call(Outcome):
     finish_reason: str | None = None
     tokens_estimated: bool = False
     response: Any = None
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody knows what was billed: no whole reply came, or has come yet."""
+        return self.status == "sent" or (self.status == "error" and self.tokens_estimated)
 
     def attempt(self, *, recorded: bool) -> Attempt:
         """Return the call as an `Attempt`; `recorded` says that it was read back, not sent."""

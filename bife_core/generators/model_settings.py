@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
@@ -17,7 +18,9 @@ from bife_core.generators.wire import BoundedClient, Received
 
 _EXAMPLE: Final = "for instance BIFE_LLM_BASE_URL=https://api.deepseek.com BIFE_LLM_MODEL=deepseek-flash"
 _NO_KEY: Final = "not-needed"
-_SHORTEST_SECRET: Final = 4
+_SHORTEST_SECRET: Final = 12
+"""Characters of a secret; a shorter key is a placeholder, such as `local`, whose letters stand in good answers too."""
+_HIDDEN: Final = re.compile(r"(?<=//)[^/@]*@|\?.*")
 _DEEPEST: Final = 100
 _SECRET: Final = (KEY_VARIABLE, "OPENAI_API_KEY")
 _MILLION: Final = Decimal(1_000_000)
@@ -40,7 +43,7 @@ class ModelApiSettings(BaseSettings):
     timeout_s : float
         ``BIFE_LLM_TIMEOUT_S``: wall seconds one call may take in all (the paper's 60 by default).
     tries : int
-        ``BIFE_LLM_TRIES``: calls made for one rule at most.
+        ``BIFE_LLM_TRIES``: calls made for one rule at most, those that met a rate limit not counted.
     max_wait_s : float
         ``BIFE_LLM_MAX_WAIT_S``: longest wait between two tries in seconds, whatever the server asks for.
     price_in, price_out : Decimal or None
@@ -121,7 +124,7 @@ class ModelApiSettings(BaseSettings):
         Raises
         ------
         GeneratorError
-            If one of them is missing.
+            If one of them is missing, or if both a key and a user are named, of which a request can carry one.
         """
         if self.base_url is None or self.model is None:
             missing = [
@@ -130,6 +133,11 @@ class ModelApiSettings(BaseSettings):
                 if value is None
             ]
             raise GeneratorError(f"The model API is not configured: set {' and '.join(missing)}, {_EXAMPLE}.")
+        if self.api_key is not None and "@" in urlsplit(self.base_url).netloc:
+            raise GeneratorError(
+                "BIFE_LLM_BASE_URL names a user, and there is a key too, while a request can carry only one of them: "
+                "take the user out of the address, or unset BIFE_LLM_API_KEY and OPENAI_API_KEY."
+            )
         return self.base_url, self.model
 
     def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> Decimal | None:
@@ -141,7 +149,7 @@ class ModelApiSettings(BaseSettings):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must never be shown: the key, and user, password and values of the address's query; longest first."""
+        """What must never be shown: the key, and password and values of the address's query; longest first."""
         parts = urlsplit(self.base_url or "")
         found = [self.api_key.get_secret_value()] if self.api_key is not None else []
         found += [parts.password or "", unquote(parts.password or "")]
@@ -165,19 +173,23 @@ class ModelApiSettings(BaseSettings):
         if depth > _DEEPEST:
             raise RecursionError
         if isinstance(value, str):
-            return self.redact(value.encode("utf-8", "replace").decode("utf-8"))
+            return self.redact(_writable(value))
         if isinstance(value, list):
             return [self.cleaned(item, depth + 1) for item in value]
         if isinstance(value, dict):
-            return {self.cleaned(name): self.cleaned(item, depth + 1) for name, item in value.items()}
+            # Names are not secrets, and without theirs an answer or its tokens would not be found.
+            return {_writable(name): self.cleaned(item, depth + 1) for name, item in value.items()}
         return value
 
     def client(self, received: Received | None = None) -> AsyncOpenAI:
         """Return a client that makes every call once: the generator retries, with a record of every try."""
         base_url, _ = self.require_complete()
+        parts = urlsplit(base_url)
         key = self.api_key.get_secret_value() if self.api_key is not None else _NO_KEY
         return AsyncOpenAI(
-            base_url=base_url,
+            # The client appends its paths to the address, so a query has to be apart from it.
+            base_url=urlunsplit(parts._replace(query="", fragment="")),
+            default_query=dict(parse_qsl(parts.query, keep_blank_values=True)),
             api_key=key,
             max_retries=0,
             timeout=self.timeout_s,
@@ -185,11 +197,15 @@ class ModelApiSettings(BaseSettings):
         )
 
 
+def _writable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _described(error: ValidationError) -> str:
     """Say what is wrong; of what may hold a secret the value is not told."""
     lines = []
     for item in error.errors():
         name = str(item["loc"][0]) if item["loc"] else "settings"
-        found = "" if name in _SECRET else f" (found {item.get('input')!r})"
+        found = "" if name in _SECRET else f" (found {_HIDDEN.sub('', str(item.get('input')))!r})"
         lines.append(f"{name}: {item['msg']}{found}")
     return "; ".join(lines)

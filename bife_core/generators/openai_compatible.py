@@ -16,7 +16,8 @@ from bife_core.generators.base import Attempt, Draft, DraftingStoppedError, Mess
 from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import Call
 from bife_core.generators.config import GeneratorConfig, Prompts
-from bife_core.generators.model_api import Reply, ask
+from bife_core.generators.judging import Reply
+from bife_core.generators.model_api import ask
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.parsing import parse_answer, parse_reflection, read_skeleton
 from bife_core.generators.prompting import (
@@ -30,6 +31,20 @@ from bife_core.search.types import WrittenRequest
 
 _LENGTH: Final = "length"
 _WITHHELD: Final = "content_filter"
+_ENDED: Final = frozenset(
+    {
+        "stop",
+        "stop_sequence",
+        "eos",
+        "eos_token",
+        "end_turn",
+        "complete",
+        "tool_calls",
+        "function_call",
+        _WITHHELD,
+    }
+)
+"""Words for the end of an answer that was not cut off."""
 _BYTES_PER_TOKEN: Final = 4
 _MOST_DOUBLINGS: Final = 16
 _UNREACHABLE_TRIES: Final = 3
@@ -55,7 +70,7 @@ class OpenAIGenerator:
         header takes precedence, up to `settings.max_wait_s`.
     patience_s : float or None
         No further try begins that many seconds after the first one did; by default the larger of 240 and four
-        times `settings.timeout_s`.
+        times `settings.timeout_s`. Until then a rate limit is waited for, beyond `settings.tries` too.
 
     Raises
     ------
@@ -165,16 +180,19 @@ class OpenAIGenerator:
     def _ask_until_answered(self, draft: Call, seed: int, attempts: list[Attempt]) -> tuple[Call, Reply]:
         rng = np.random.default_rng(seed)
         patient_until_s = time.monotonic() + self._patience_s
-        for attempt in range(1, self.settings.tries + 1):
+        tried = 0
+        while True:
             call, reply = self._call(draft)
             if call.status != "sent":
                 attempts.append(call.attempt(recorded=False))
+            tried += not reply.rate_limited
             hopeless = reply.unreachable and not self._reached and len(attempts) >= _UNREACHABLE_TRIES
-            if reply.outcome != "retry" or hopeless or time.monotonic() >= patient_until_s:
-                break
-            if attempt < self.settings.tries:
-                time.sleep(self._wait_s(rng, attempt, reply))
-        return call, reply
+            if reply.outcome != "retry" or hopeless or tried >= self.settings.tries:
+                return call, reply
+            wait_s = self._wait_s(rng, len(attempts), reply)
+            if time.monotonic() + wait_s >= patient_until_s:
+                return call, reply
+            time.sleep(wait_s)
 
     def _wait_s(self, rng: np.random.Generator, attempt: int, reply: Reply) -> float:
         """Return the seconds to wait; jitter keeps requests that were refused together from coming back together."""
@@ -183,6 +201,8 @@ class OpenAIGenerator:
             wanted_s = backoff_s * float(rng.uniform(0.5, 1.5))
         else:
             wanted_s = reply.retry_after_s + float(rng.uniform(0.0, 0.5)) * self._backoff_s
+            if attempt >= self.settings.tries:  # told to come back again and again
+                wanted_s = max(wanted_s, backoff_s)
         until_unix_s = self.account.until_unix_s
         left_s = math.inf if until_unix_s is None else max(until_unix_s - time.time(), 0.0)
         return min(wanted_s, self.settings.max_wait_s, left_s)
@@ -212,7 +232,7 @@ class OpenAIGenerator:
                 "status": "ok" if reply.outcome == "ok" else "error",
                 "http_status": reply.http_status,
                 "error": reply.problem,
-                "answer": reply.answer,
+                "answer": reply.answer if reply.outcome == "ok" else None,
                 "finish_reason": reply.finish_reason,
                 "prompt_tokens": prompt_tokens,
                 "completion_tokens": completion_tokens,
@@ -231,11 +251,12 @@ class OpenAIGenerator:
 def _tokens(sent: Call, reply: Reply) -> tuple[int, int, bool]:
     """Return the tokens of prompt and answer, and whether they are guessed because the server was silent on them.
 
-    A completion that broke off was written, and billed, up to there at least.
+    A completion that broke off was written, and billed, up to there at least; a request that went out and brought no
+    whole reply may have been billed for its prompt at least.
     """
     torn = isinstance(reply.response, str) and '"choices"' in reply.response
     reported = (reply.prompt_tokens, reply.completion_tokens)
-    estimated = None in reported and (reply.outcome == "ok" or torn)
+    estimated = None in reported and (reply.outcome == "ok" or torn or reply.lost or bool(reply.answer))
     prompt = "".join(message.content for message in sent.messages)
     answer = str(reply.response) if torn else reply.answer or ""
     prompt_tokens, completion_tokens = (
@@ -251,9 +272,9 @@ def _guessed(text: str) -> int:
 
 
 def answered_with(rejected: Draft, reason: str) -> tuple[Message, ...] | None:
-    """Return the messages that ask a second time, or None if there was no answer to speak of."""
-    answers = [attempt.answer for attempt in rejected.attempts if attempt.status == "ok"]
-    return assemble_repair(rejected.messages, answers[-1], reason) if answers and answers[-1] else None
+    """Return the messages that ask a second time, or None if there was no answer."""
+    answers = [attempt.answer or "" for attempt in rejected.attempts if attempt.status == "ok"]
+    return assemble_repair(rejected.messages, answers[-1], reason) if answers else None
 
 
 def read_answer(request: WrittenRequest, generator: str, call: Call, attempts: tuple[Attempt, ...]) -> Draft:
@@ -268,12 +289,15 @@ def read_answer(request: WrittenRequest, generator: str, call: Call, attempts: t
     if request.operator in REFLECTIONS:
         text = parse_reflection(call.answer)
         return Draft(**known, text=text, failure=None if text else "The model's reflection was empty.")
-    parsed = parse_answer(call.answer, cut_off=call.finish_reason == _LENGTH)
+    ending = call.finish_reason
+    parsed = parse_answer(call.answer, cut_off=bool(ending) and str(ending).lower() not in _ENDED)
     source, skeleton, failure = parsed.source, None, parsed.failure
     if request.operator == "skeleton" and parsed.source is not None:
         source, skeleton, failure = read_skeleton(parsed.source)
-    if failure is not None and call.finish_reason == _WITHHELD:
+    if failure is not None and ending == _WITHHELD:
         failure = f"The provider's content filter withheld the answer. {failure}"
+    if failure is not None and ending == _LENGTH:
+        failure = f"The answer reached the model's length limit. {failure}"
     return Draft(**known, thought=parsed.thought, source=source, skeleton=skeleton, failure=failure)
 
 

@@ -55,14 +55,14 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
 
     The code may stand in a fenced block with or without a language, or bare between sentences. Of several
     blocks the last that defines the function counts: models tend to repeat the parents before their own rule.
-    Reasoning between ``<think>`` tags is not part of the answer.
+    Reasoning in ``<think>`` tags is not part of the answer, be the first or the last of the two missing.
 
     Parameters
     ----------
     answer : str or None
         The model's message.
     cut_off : bool
-        Whether the server said that the answer ended at a length limit.
+        Whether the server said that the answer ended before its end, as at a length limit.
 
     Returns
     -------
@@ -75,10 +75,10 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
     >>> parsed.thought, parsed.failure
     ('Its slack alone', None)
     """
-    text = _REASONING.sub("", answer or "").replace("\r\n", "\n").strip()
+    text = without_reasoning(answer or "").replace("\r\n", "\n").strip()
     if not text:
         found = "only unfinished reasoning" if answer and answer.strip() else "nothing"
-        ending = "; it ended at the model's length limit" if cut_off else ""
+        ending = "; it was cut off" if cut_off else ""
         return ParsedAnswer(
             failure=f"The model's answer was empty: a rule was expected, {found} was found{ending}."
         )
@@ -104,7 +104,7 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
         return ParsedAnswer(failure=complaint or _no_rule(text, [code for code, _ in pieces]))
     tree, code, before = chosen
     if cut_off and _unclosed(text, code):
-        return ParsedAnswer(failure="The answer was cut off at the model's length limit inside the rule.")
+        return ParsedAnswer(failure="The answer was cut off inside the rule.")
     function = _functions(tree)[FUNCTION_NAME]
     if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(function)):
         ending = "; the answer may have been cut off" if _unclosed(text, code) else ""
@@ -120,8 +120,20 @@ def parse_reflection(answer: str | None) -> str | None:
 
     A model that goes on and on is cut off after `_MOST_WORDS` words, since its text is shown in later prompts.
     """
-    words = _FENCE.sub("", _REASONING.sub("", answer or "")).split()
+    words = _FENCE.sub("", without_reasoning(answer or "")).split()
     return " ".join(words[:_MOST_WORDS]) or None
+
+
+def without_reasoning(answer: str) -> str:
+    """Return an answer without what a model thought before it.
+
+    Examples
+    --------
+    >>> without_reasoning("<think>a draft</think>the rule"), without_reasoning("a draft</think>the rule")
+    ('the rule', 'the rule')
+    """
+    # Where the prompt's template opens the reasoning, the answer only closes it.
+    return _REASONING.sub("", answer).rpartition("</think>")[2]
 
 
 def read_skeleton(source: str) -> tuple[str | None, str | None, str | None]:

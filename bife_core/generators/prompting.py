@@ -19,6 +19,7 @@ from bife_core.generators.base import Message
 from bife_core.generators.briefing import Briefing
 from bife_core.generators.config import Prompts
 from bife_core.generators.informing import earlier_attempts, feature_line, heading, measured_features, scores
+from bife_core.generators.parsing import without_reasoning
 from bife_core.search.types import Reflection, Sample, WritingOperator, WrittenRequest
 
 OPERATORS: Final[tuple[WritingOperator, ...]] = get_args(WritingOperator)
@@ -176,12 +177,12 @@ def assemble_repair(messages: tuple[Message, ...], answer: str, reason: str) -> 
     messages : tuple of Message
         What was asked.
     answer : str
-        What the model said.
+        What the model said; its reasoning is not shown to it again.
     reason : str
         Why that is no rule, as a sentence.
     """
     # As it will be read back from disk: the next call is found again by a hash of this text.
-    quoted = answer.encode("utf-8", "replace").decode()[:_QUOTED].strip()
+    quoted = without_reasoning(answer).encode("utf-8", "replace").decode().strip()[:_QUOTED].strip()
     return (
         *messages,
         Message(role="assistant", content=quoted or "(no text)"),

@@ -36,9 +36,12 @@ class Received:
     ----------
     status : int or None
         HTTP status; None while no reply has begun.
+    sent : bool
+        Whether the request's headers have gone out, over a connection that stands.
     """
 
     status: int | None = None
+    sent: bool = False
     body: bytearray = field(default_factory=bytearray)
 
     @property
@@ -80,8 +83,15 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
         ReplyTooLongError
             If the reply has more bytes than are read.
         """
-        response = await super().send(request, **(options | {"stream": True, "follow_redirects": False}))
         received = self._received
+
+        async def watch(event: str, info: dict[str, Any]) -> None:
+            # A proxy is first sent a CONNECT, which is no request yet.
+            if event.endswith("send_request_body.started") and info["request"].method != b"CONNECT":
+                received.sent = True
+
+        request.extensions["trace"] = watch
+        response = await super().send(request, **(options | {"stream": True, "follow_redirects": False}))
         received.status = response.status_code
         try:
             async for chunk in response.aiter_bytes():

@@ -30,6 +30,7 @@ _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 _API_LIMIT_S = 10.0
 _IMPORT_LIMIT_S = 120.0
 _LEAST_FREE_GB = 2.0
+_MODELS_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -220,21 +221,26 @@ def _prefect() -> Finding:
 
 @_check("model API")
 def _model_api() -> Finding:
+    from bife_core.generators import DraftingStoppedError
+    from bife_core.generators.base import NoDraftError
+    from bife_core.generators.model_api import offered
     from bife_core.generators.model_settings import ModelApiSettings
 
     settings = ModelApiSettings.from_environment()
     if settings.base_url is None and settings.model is None:
         return Finding("ok", "none configured, and none needed: the offline grammar writes rules")
-    base_url, model = settings.require_complete()
-    key = settings.api_key.get_secret_value() if settings.api_key is not None else ""
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    status = _status(f"{base_url.rstrip('/')}/models", headers)
-    if status in (401, 403):
-        return Finding("fail", f"{settings.address} refuses the key (HTTP {status}); set BIFE_LLM_API_KEY")
-    if status >= 500:
-        return Finding("warn", f"{settings.address} answers with HTTP {status}")
-    though = "" if status == 200 else ", though it lists no models"
-    return Finding("ok", f"{settings.address} answers{though}; model {model}")
+    _, model = settings.require_complete()
+    try:
+        names = offered(settings, limit_s=_API_LIMIT_S)
+    except NoDraftError as error:
+        return Finding("fail" if isinstance(error, DraftingStoppedError) else "warn", str(error))
+    if not names:
+        return Finding("ok", f"{settings.address} answers, though it lists no models; model {model}")
+    # Gemini and Ollama list names with a part that may be left out.
+    if any(model in (name, name.removeprefix("models/"), name.removesuffix(":latest")) for name in names):
+        return Finding("ok", f"{settings.address} answers and offers {model}")
+    listed = ", ".join(names[:_MODELS_SHOWN]) + (" ..." if len(names) > _MODELS_SHOWN else "")
+    return Finding("warn", f"{settings.address} answers, but does not list {model}; it lists {listed}")
 
 
 @_check("Ecole")
@@ -263,12 +269,12 @@ def _models(folder: Path) -> Finding:
     return Finding("warn" if left_out or found.little or found.share is None else "ok", text)
 
 
-def _status(address: str, headers: dict[str, str] | None = None) -> int:
+def _status(address: str) -> int:
     """Return the HTTP status an address answers with."""
     import httpx
 
     try:
-        return httpx.get(address, headers=headers, timeout=_API_LIMIT_S).status_code
+        return httpx.get(address, timeout=_API_LIMIT_S).status_code
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise BifeError(f"{_without_password(address)} cannot be reached: {error}.") from error
 

@@ -4,8 +4,8 @@
         ...                      # point BIFE_LLM_BASE_URL at api.base_url
         assert len(api.requests) == 3
 
-Each POST takes the next scene of the script; after the last one the scene `then` is played for ever. Run as a
-program it serves until interrupted: ``python -m tests.support.model_api good hang good``.
+Each POST takes the next scene of the script, or a `Said` that is sent as it is; after the last one `then` is played
+for ever. Run as a program it serves until interrupted: ``python -m tests.support.model_api good hang good``.
 """
 
 from __future__ import annotations
@@ -23,6 +23,15 @@ from tests.support.model_answers import MODEL, completion
 from tests.support.model_scenes import SCENES
 
 
+@dataclass(frozen=True)
+class Said:
+    """A reply that no scene plays: a status, a body of any form (JSON unless it is a text), headers."""
+
+    status: int
+    body: object
+    headers: dict[str, str] = field(default_factory=dict)
+
+
 @dataclass
 class ReceivedRequest:
     """What a client sent."""
@@ -30,7 +39,7 @@ class ReceivedRequest:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
-    scene: str
+    scene: str | Said
     received_s: float = field(default_factory=time.monotonic)
 
 
@@ -39,10 +48,12 @@ class ModelApi:
 
     Parameters
     ----------
-    script : iterable of str
-        Names of scenes, see `SCENES`.
-    then : str
-        The scene for requests after the script's end.
+    script : iterable of str or Said
+        Names of scenes, see `SCENES`, and replies that are none.
+    then : str or Said
+        The same for requests after the script's end.
+    listing : Said or None
+        What the list of models is; by default the one that answers. Who asked for it is in `listed`.
     key : str or None
         When given, requests with another key are refused as by the scene `bad_key`.
     retry_after_s : float
@@ -57,9 +68,10 @@ class ModelApi:
 
     def __init__(
         self,
-        script: Iterable[str] = (),
+        script: Iterable[str | Said] = (),
         *,
-        then: str = "good",
+        then: str | Said = "good",
+        listing: Said | None = None,
         key: str | None = None,
         retry_after_s: float = 0.2,
         message: str = "there is something wrong with the request",
@@ -69,13 +81,15 @@ class ModelApi:
         self.delay_s = delay_s
         self.delivered: list[str] = []
         self._script = list(script)
-        unknown = {*self._script, then} - set(SCENES)
+        unknown = {scene for scene in (*self._script, then) if isinstance(scene, str)} - set(SCENES)
         if unknown:
             raise ValueError(f"There are no scenes {sorted(unknown)}; there are {sorted(SCENES)}.")
         self._then = then
         self.key = key
         self.retry_after_s = retry_after_s
         self.message = message
+        self.listing = listing or Said(200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
+        self.listed: list[ReceivedRequest] = []
         self.requests: list[ReceivedRequest] = []
         self.closing = threading.Event()
         self._lock = threading.Lock()
@@ -106,7 +120,7 @@ class ModelApi:
             self._answers += 1
             return self._answers - 1
 
-    def take(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> str:
+    def take(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> str | Said:
         """Record a request and return the scene to play for it."""
         with self._lock:
             number = len(self.requests)
@@ -125,24 +139,36 @@ class ModelRequest(BaseHTTPRequestHandler):
         api: ModelApi = self.server.api  # type: ignore[attr-defined]
         return api
 
+    @property
+    def sent_headers(self) -> dict[str, str]:
+        return {name.lower(): value for name, value in self.headers.items()}
+
+    def say(self, said: Said) -> None:
+        if isinstance(said.body, str):
+            self.send_text(said.status, said.body, "text/plain", **said.headers)
+        else:
+            self.reply(said.status, said.body, **said.headers)
+
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
         pass
 
     def do_GET(self) -> None:
-        if self.path.endswith("/models"):
-            model = {"id": MODEL, "object": "model", "created": 0, "owned_by": "tests"}
-            self.reply(200, {"object": "list", "data": [model]})
+        if self.path.partition("?")[0] == "/v1/models":
+            self.api.listed.append(ReceivedRequest(self.path, self.sent_headers, {}, self.api.listing))
+            self.say(self.api.listing)
         else:
             self.reply_error(404, "there is nothing here")
 
     def do_POST(self) -> None:
         length = int(self.headers.get("content-length", 0))
         body = json.loads(self.rfile.read(length) or b"{}")
-        headers = {name.lower(): value for name, value in self.headers.items()}
         self.prompt = "".join(str(message.get("content")) for message in body.get("messages", []))
-        scene = self.api.take(self.path, headers, body)
+        scene = self.api.take(self.path, self.sent_headers, body)
         try:
-            SCENES[scene](self)
+            if isinstance(scene, Said):
+                self.say(scene)
+            else:
+                SCENES[scene](self)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client gave up, as some scenes want it to
 

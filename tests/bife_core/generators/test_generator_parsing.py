@@ -51,6 +51,30 @@ def test_the_docstring_stands_in_for_a_missing_thought() -> None:
     assert parsed.thought == "Slack alone."
 
 
+DRAFT = f"Let me see.\n```python\n{BODY.replace('up *', '0 *')}```\nNo: that is flat.\n"
+
+
+@pytest.mark.parametrize(
+    "reasoning",
+    [
+        f"{DRAFT}</think>",
+        f"<think>{DRAFT}</think>",
+        f"<think>What is a <think>?\n{DRAFT}</think>{DRAFT}</think>",
+        f"<think>One</think>{DRAFT}<think>Two</think>{DRAFT}</think>",
+    ],
+)
+def test_a_draft_in_the_reasoning_is_not_taken_for_the_rule(reasoning: str) -> None:
+    assert parse_answer(f"{reasoning}\n\n{{Gains}}\n{BODY}").source == BODY
+
+
+def test_reasoning_that_opens_again_and_again_is_read_once() -> None:
+    assert "unfinished reasoning" in str(parse_answer("<think>" * 300_000).failure)
+
+
+def test_reasoning_after_the_rule_takes_nothing_from_it() -> None:
+    assert parse_answer(f"```python\n{BODY}```\n<think>Is it good?</think>\n").source == BODY
+
+
 def test_an_announcement_is_no_thought() -> None:
     assert parse_answer(f"Here is the rule you asked for:\n\n```python\n{CODE}```").thought is None
 

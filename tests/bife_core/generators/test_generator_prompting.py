@@ -16,6 +16,7 @@ from bife_core.generators.prompting import (
     OPERATORS,
     REFLECTIONS,
     assemble,
+    assemble_repair,
     feature_description,
     prompt_digest,
     prompt_version,
@@ -193,3 +194,13 @@ def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
     assert names == {f"{name}.md" for name in (*OPERATORS, *REFLECTIONS, *others)}
     for name in names:
         assert Template((folder / name).read_text(encoding="utf-8")).is_valid()
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [("<think>Hm.</think>A rule", "A rule"), ("Hm.</think>A rule", "A rule"), ("<think>Hm", "(no text)")],
+)
+def test_a_model_asked_again_is_shown_its_answer_without_its_reasoning(answer: str, shown: str) -> None:
+    asked = (Message(role="user", content="Write a rule."),)
+    _, said, _ = assemble_repair(asked, answer, "It fails.")
+    assert said == Message(role="assistant", content=shown)

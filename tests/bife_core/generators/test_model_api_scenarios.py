@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -15,7 +16,7 @@ from bife_core.generators.account import Account
 from bife_core.generators.base import Draft, DraftingStoppedError
 from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import Call
-from bife_core.generators.model_api import retry_after_s
+from bife_core.generators.judging import retry_after_s
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
 from bife_core.search import SampleRequest
@@ -185,6 +186,32 @@ def test_what_arrived_of_a_broken_reply_is_kept_and_billed(tmp_path: Path, scene
     broken = generator.account.store.calls()[0]
     assert "choices" in str(broken.response)
     assert (broken.tokens_estimated, broken.prompt_tokens > 0) == (known, known)
+    assert generator.account.spending().unknown == 1
+
+
+@pytest.mark.parametrize("scene", ["hang", "slow_drip", "reset", "closed_inside"])
+def test_a_request_that_brought_no_whole_reply_counts_with_its_prompt_as_unknown(
+    tmp_path: Path, scene: str
+) -> None:
+    with ModelApi(then=scene) as api:
+        generator = open_api(api, tmp_path, tries=1)
+        (attempt,) = ask(generator).attempts
+    assert attempt.prompt_tokens > 2000
+    spent = generator.account.spending()
+    assert (spent.calls, spent.unknown, spent.prompt_tokens) == (1, 1, attempt.prompt_tokens)
+    assert spent.cost_usd is not None
+    assert spent.cost_usd > 0
+
+
+def test_a_request_that_never_went_out_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(1.0) or [])
+    with ModelApi() as api:
+        settings = {"base_url": "http://slow-to-be-found.invalid/v1", "tries": 1, "timeout_s": 0.3}
+        generator = open_api(api, tmp_path, **settings)
+        (attempt,) = ask(generator).attempts
+    assert "within 0.3 s" in str(attempt.error)
+    spent = generator.account.spending()
+    assert (spent.calls, spent.unknown, spent.tokens) == (1, 0, 0)
 
 
 def test_failed_calls_that_were_billed_are_paid_to_the_last_token(tmp_path: Path) -> None:
@@ -228,7 +255,7 @@ def test_a_call_is_on_disk_before_it_goes_out(tmp_path: Path) -> None:
     [
         KEY,
         '{"error": {"message": "no such key: \\u0073k-marked-0123456789"}}',
-        f'{{"{KEY}": 1}}',
+        f'{{"a": ["{KEY}"]}}',
         f"http://user:{KEY}@host/",
     ],
 )
@@ -242,10 +269,24 @@ def test_a_key_is_blotted_out_however_it_is_echoed(tmp_path: Path, echo: str) ->
 
 def test_secrets_in_the_address_are_never_shown() -> None:
     settings = ModelApiSettings.model_validate(
-        {"base_url": "https://me:p%40ssword@host:8443/v1?api-key=secret-value", "model": "m"}
+        {"base_url": "https://me:long-p%40ssword@host:8443/v1?api-key=secret-value", "model": "m"}
     )
     assert settings.address == "https://host:8443/v1"
-    assert settings.redact("p@ssword p%40ssword secret-value me") == "[key] [key] [key] me"
+    assert settings.redact("long-p@ssword long-p%40ssword secret-value me") == "[key] [key] [key] me"
+
+
+@pytest.mark.parametrize("key", ["local", "token", "0000", "variable", "up", "not-needed"])
+def test_a_placeholder_for_a_key_damages_no_answer(tmp_path: Path, key: str) -> None:
+    with ModelApi() as api:
+        generation = ask(open_api(api, tmp_path, api_key=key))
+    assert generation.source == rule_source(0)
+    assert generation.attempts[0].prompt_tokens == 1000
+
+
+def test_a_key_that_is_the_name_of_a_field_loses_no_field(tmp_path: Path) -> None:
+    with ModelApi() as api:
+        (attempt,) = ask(open_api(api, tmp_path, api_key="completion_tokens")).attempts
+    assert (attempt.prompt_tokens, attempt.completion_tokens) == (1000, 200)
 
 
 def test_a_key_with_a_line_break_is_trimmed_and_one_with_odd_letters_refused(

@@ -12,14 +12,14 @@ import pytest
 from bife_core.config import BudgetConfig
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account
-from bife_core.generators.base import DraftingStoppedError
+from bife_core.generators.base import DraftingStoppedError, NoDraftError
 from bife_core.generators.briefing import Briefing
-from bife_core.generators.model_api import probe
+from bife_core.generators.model_api import offered
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import MODEL, rule_source
-from tests.support.model_api import ModelApi
+from tests.support.model_api import ModelApi, Said
 
 ABOUT = Briefing(benchmark="set_covering")
 
@@ -126,6 +126,27 @@ def test_a_server_that_asks_for_an_hour_is_not_given_it(tmp_path: Path) -> None:
         settings = settings.model_copy(update={"max_wait_s": 0.1})
         generator = OpenAIGenerator(settings, Account(tmp_path), backoff_s=0.02)
         assert generator.generate(request(), ABOUT).source is not None
+
+
+def test_a_rate_limit_is_waited_for_beyond_the_tries_that_are_for_failures(make: Make) -> None:
+    with ModelApi([*["rate_limited_silent"] * 6, "overloaded", "rate_limited_silent"]) as api:
+        generation = make(api, tries=2, max_wait_s=0.05).generate(request(), ABOUT)
+    assert generation.source is not None
+    assert len(generation.attempts) == len(api.requests) == 9
+
+
+def test_patience_ends_before_a_wait_that_would_outlast_it(make: Make) -> None:
+    start = time.monotonic()
+    with ModelApi(then="rate_limited", retry_after_s=0.8) as api:
+        generation = make(api, tries=4, patience_s=1.5).generate(request(), ABOUT)
+    assert time.monotonic() - start < 1.5
+    assert (generation.unanswered, len(api.requests) <= 2) == ("outage", True)
+
+
+def test_a_server_that_says_come_back_at_once_is_not_asked_for_ever(make: Make) -> None:
+    with ModelApi(then="rate_limited", retry_after_s=0) as api:
+        make(api, tries=2, patience_s=1.0).generate(request(), ABOUT)
+    assert len(api.requests) < 10
 
 
 @pytest.mark.parametrize("scene", ["hang", "slow_drip"])
@@ -331,14 +352,68 @@ def test_a_bad_setting_is_named_with_its_value(
     assert KEY not in str(caught.value)
 
 
-def test_probing_costs_nothing_and_tells_what_is_there() -> None:
+def known(api: ModelApi, **changes: object) -> ModelApiSettings:
+    return ModelApiSettings.model_validate({"base_url": api.base_url, "model": MODEL} | changes)
+
+
+def test_what_an_api_offers_is_asked_for_without_a_paid_call() -> None:
     with ModelApi() as api:
-        known = ModelApiSettings.model_validate({"base_url": api.base_url, "model": MODEL})
-        unknown = known.model_copy(update={"model": "other"})
-        assert probe(known) == f"{api.base_url} answers and offers {MODEL}."
-        assert "other is not among" in probe(unknown)
-        assert api.requests == []
-        elsewhere = known.model_copy(update={"base_url": api.base_url + "/nothing"})
-        assert "answers" in probe(elsewhere)
-    with pytest.raises(GeneratorError, match="Nothing could be reached"):
-        probe(known)
+        settings = known(api)
+        assert offered(settings) == [MODEL]
+        assert offered(known(api, base_url=api.base_url + "/nothing")) == []
+    assert api.requests == []
+    with pytest.raises(DraftingStoppedError, match="Nothing could be reached"):
+        offered(settings)
+
+
+@pytest.mark.parametrize(
+    ("listing", "names"),
+    [
+        (Said(200, [{"id": "a"}, {"id": "b\n"}, {"name": "c"}]), ["a", "b"]),
+        (Said(200, {"data": None}), []),
+        (Said(200, "<html>Welcome</html>"), []),
+        (Said(405, "no"), []),
+    ],
+)
+def test_a_list_of_models_is_read_in_any_form(listing: Said, names: list[str]) -> None:
+    with ModelApi(listing=listing) as api:
+        assert offered(known(api)) == names
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "part"),
+    [(401, DraftingStoppedError, "refused the key"), (503, NoDraftError, "HTTP 503: later")],
+)
+def test_an_api_that_lists_nothing_for_now_is_told_from_one_that_refuses(
+    status: int, error: type[NoDraftError], part: str
+) -> None:
+    with (
+        ModelApi(listing=Said(status, {"error": {"message": "later"}})) as api,
+        pytest.raises(NoDraftError, match=part) as caught,
+    ):
+        offered(known(api))
+    assert type(caught.value) is error
+
+
+def test_a_query_of_the_address_goes_with_every_request(make: Make) -> None:
+    with ModelApi() as api:
+        generator = make(api, base_url=f"{api.base_url}/?api-version=1&code=secret-value")
+        assert generator.generate(request(), ABOUT).source is not None
+        assert offered(generator.settings) == [MODEL]
+    assert api.requests[0].path == "/v1/chat/completions?api-version=1&code=secret-value"
+    assert api.listed[0].path == "/v1/models?api-version=1&code=secret-value"
+
+
+def test_a_user_in_the_address_is_sent_where_there_is_no_key_and_refused_where_there_is(make: Make) -> None:
+    with ModelApi() as api:
+        address = api.base_url.replace("//", "//me:password@")
+        make(api, base_url=address, api_key=None).generate(request(), ABOUT)
+        with pytest.raises(GeneratorError, match="take the user out of the address"):
+            make(api, base_url=address)
+    assert [one.headers["authorization"] for one in api.requests] == ["Basic bWU6cGFzc3dvcmQ="]
+
+
+def test_an_address_that_cannot_be_used_is_shown_without_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIFE_LLM_BASE_URL", "ftp://me:password@host/v1?code=secret-value")
+    with pytest.raises(GeneratorError, match="found 'ftp://host/v1'"):
+        ModelApiSettings.from_environment()

@@ -1,7 +1,5 @@
-import json
 import shutil
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from contextlib import ExitStack
 
 import pytest
 
@@ -9,36 +7,24 @@ from bife_core.errors import ConfigError
 from flows.cli import checks
 from flows.cli.checks import CHECKS, Finding, examine
 from tests.flows.cli.conftest import FOREIGN, sentence
+from tests.support.model_answers import MODEL
+from tests.support.model_api import ModelApi, Said
 
 
 @pytest.fixture
 def api(monkeypatch):
-    """A model API whose answers the test chooses; it keeps the keys it was sent."""
+    """Start a model API that lists its models as told, and name it in the environment."""
 
-    class Handler(BaseHTTPRequestHandler):
-        status = 200
-        keys = None
+    def start(status=200, body=None, query=""):
+        body = {"data": [{"id": MODEL}]} if body is None else body
+        server = stack.enter_context(ModelApi(listing=Said(status, body)))
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", server.base_url + query)
+        monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
+        monkeypatch.setenv("BIFE_LLM_API_KEY", "very-secret-key")
+        return server
 
-        def do_GET(self):
-            type(self).keys.append(self.headers["Authorization"])
-            body = json.dumps({"data": []}).encode()
-            self.send_response(self.status if self.path == "/v1/models" else 404)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    Handler.keys = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("BIFE_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-    monkeypatch.setenv("BIFE_LLM_MODEL", "some-model")
-    monkeypatch.setenv("BIFE_LLM_API_KEY", "very-secret-key")
-    yield Handler
-    server.shutdown()
-    server.server_close()
+    with ExitStack() as stack:
+        yield start
 
 
 def test_everything_a_run_needs_works_here(bife):
@@ -100,29 +86,51 @@ def test_no_model_api_is_no_problem(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("status", "state", "text"),
+    ("status", "body", "state", "text"),
     [
-        (200, "ok", "answers; model some-model"),
-        (404, "ok", "lists no models"),
-        (401, "fail", "refuses the key (HTTP 401)"),
-        (503, "warn", "HTTP 503"),
+        (200, None, "ok", f"answers and offers {MODEL}"),
+        (200, {"data": []}, "ok", f"lists no models; model {MODEL}"),
+        (200, {"data": [{"id": f"models/{MODEL}"}]}, "ok", "offers"),
+        (200, {"data": [{"id": f"{MODEL}:latest"}]}, "ok", "offers"),
+        (200, {"data": [{"id": "a"}, {"id": "b"}]}, "warn", f"does not list {MODEL}; it lists a, b"),
+        (404, "", "ok", "lists no models"),
+        (401, {"detail": "Not this key."}, "fail", "refused the key (HTTP 401: Not this key)"),
+        (503, "", "warn", "HTTP 503"),
     ],
 )
-def test_a_model_api_is_asked_with_the_key_which_is_never_shown(api, status, state, text):
-    api.status = status
+def test_a_model_api_is_asked_with_the_key_which_is_never_shown(api, status, body, state, text):
+    server = api(status, body, query="?code=secret-value")
     finding = examine(CHECKS["model API"])
     assert finding.state == state
     assert text in finding.text
-    assert api.keys == ["Bearer very-secret-key"]
-    assert "very-secret-key" not in finding.text
+    assert server.base_url in finding.text
+    (asked,) = server.listed
+    assert (asked.path, asked.headers["authorization"]) == (
+        "/v1/models?code=secret-value",
+        "Bearer very-secret-key",
+    )
+    assert "secret" not in finding.text
 
 
 def test_a_model_api_that_is_not_there_fails(monkeypatch):
-    monkeypatch.setenv("BIFE_LLM_BASE_URL", "http://user:password@127.0.0.1:9/v1")
+    monkeypatch.setenv("BIFE_LLM_BASE_URL", "http://user:password@127.0.0.1:9/v1?code=secret-value")
     monkeypatch.setenv("BIFE_LLM_MODEL", "some-model")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     finding = examine(CHECKS["model API"])
     assert finding.state == "fail"
-    assert "cannot be reached" in finding.text
+    assert "Nothing could be reached at http://127.0.0.1:9/v1 " in finding.text
+    assert "password" not in finding.text
+    assert "secret" not in finding.text
+
+
+def test_a_user_in_the_address_and_a_key_are_one_too_many(monkeypatch):
+    monkeypatch.setenv("BIFE_LLM_BASE_URL", "http://user:password@127.0.0.1:9/v1")
+    monkeypatch.setenv("BIFE_LLM_MODEL", "some-model")
+    monkeypatch.setenv("BIFE_LLM_API_KEY", "very-secret-key")
+    finding = examine(CHECKS["model API"])
+    assert finding.state == "fail"
+    assert "only one of them" in finding.text
+    assert "secret" not in finding.text
     assert "password" not in finding.text
 
 
