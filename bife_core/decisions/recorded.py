@@ -215,6 +215,23 @@ class Decisions:
         return decisions
 
 
+def numbers_in(path: Path) -> int:
+    """Return how many numbers a file of decisions holds, without reading them: what room it needs goes by that.
+
+    Raises
+    ------
+    DecisionsError
+        If it cannot be read.
+    """
+    try:
+        table = pq.read_metadata(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DecisionsError(
+            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
+        ) from error
+    return int(table.num_rows) * int(table.num_columns)
+
+
 def recorded_features(path: Path) -> FeatureSet:
     """Return which features a file of decisions holds, without reading them."""
     return _features_of(pq.read_schema(path).names)

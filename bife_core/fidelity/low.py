@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from bife_core.decisions.recorded import Decisions
-from bife_core.errors import DecisionsError, RuleError
+from bife_core.decisions.recorded import Decisions, numbers_in
+from bife_core.errors import RuleError
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.constants import tuned
 from bife_core.fidelity.measures import Ties, Yardstick, behaviour_of, chosen_rows
@@ -29,8 +29,11 @@ MEMORY_MB: Final = 2048.0
 
 _SOUND_RULE: Final = "pseudocost_product"
 
-_ROOM_PER_BYTE: Final = 8.0
-"""Bytes in memory per byte of a compressed file of decisions, with room for a copy."""
+_ROOM_PER_NUMBER: Final = 32.0
+"""Bytes in memory per number in a file of decisions: as it is read, in columns, and with room for a copy."""
+
+_TUNING_ROOM: Final = 3.0
+"""How many times as long as scoring it so often would take, the tuning of a rule may take."""
 
 
 def low_fidelity(
@@ -91,7 +94,7 @@ class LowScore(Value):
 
 
 def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, pool: Workers) -> LowScore:
-    """Compile and score a rule in a worker process that is killed at the time limit.
+    """Compile and score a rule in a worker process that is killed at the time limit, and tune its numbers in another.
 
     Without decisions the rule is only checked and compiled, and its score has no F_LF. A rule that has its worker
     end twice by a crash has no score; nor has one whose worker is killed from outside again and again, for want of
@@ -106,36 +109,44 @@ def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, po
         that the measure goes by, the machine fails a sound rule too.
     """
     path = None if decisions is None else str(decisions)
-    arguments = {"decisions": path, "measure": config.measure, "ties": config.ties, "tune": config.tune}
-    try:
-        size = 0 if decisions is None else decisions.stat().st_size
-    except OSError as error:
-        raise DecisionsError(f"{decisions} cannot be read: {error.strerror or error}.") from error
-    memory_mb = MEMORY_MB + _ROOM_PER_BYTE * size / 2**20
+    arguments = {"decisions": path, "measure": config.measure, "ties": config.ties}
+    numbers = 0 if decisions is None else numbers_in(decisions)
     reads = [] if decisions is None else [decisions]
 
-    def ask(text: str) -> LowScore:
+    def ask(text: str, tune: int = 0, limit_s: float = config.time_limit_s) -> LowScore:
         answer = submit_repeated(
             pool,
             "bife_core.fidelity.low:work",
-            arguments | {"source": text},
-            limit_s=config.time_limit_s,
-            memory_mb=memory_mb,
+            arguments | {"source": text, "tune": tune},
+            limit_s=limit_s,
+            memory_mb=MEMORY_MB + _ROOM_PER_NUMBER * numbers / 2**20,
             reads=reads,
         )
         return LowScore.model_validate(answer.result())
 
     try:
-        return ask(source)
+        score = ask(source)
     except WorkerFailure as failure:
         if not failure.by_machine:
             return _out(failure, config)
-    # The machine may have failed, not the rule. A sound rule tells: if its worker is lost too, that is raised.
-    ask(REFERENCE_RULES[_SOUND_RULE].source)
+        # The machine may have failed, not the rule. A sound rule tells: if its worker is lost too, that is raised.
+        ask(REFERENCE_RULES[_SOUND_RULE].source)
+        try:
+            score = ask(source)
+        except WorkerFailure as again:
+            return _out(again, config)
+    if not config.tune or score.f_lf is None or decisions is None:
+        return score
+    limit_s = max(config.time_limit_s, _TUNING_ROOM * config.tune * score.seconds)
     try:
-        return ask(source)
+        better = ask(source, config.tune, limit_s)
     except WorkerFailure as failure:
-        return _out(failure, config)
+        if failure.kind == "closed":
+            raise
+        return score  # sound as its author wrote it; its numbers stay
+    if better.f_lf is None:
+        return score
+    return better.model_copy(update={"seconds": score.seconds + better.seconds})
 
 
 def _out(failure: WorkerFailure, config: LowFidelityConfig) -> LowScore:
@@ -148,17 +159,13 @@ def _out(failure: WorkerFailure, config: LowFidelityConfig) -> LowScore:
     raise failure
 
 
-def work(
-    source: str, decisions: str | None, measure: LowMeasure, ties: Ties, tune: int = 0
-) -> dict[str, Any]:
+def work(source: str, decisions: str | None, measure: LowMeasure, ties: Ties, tune: int) -> dict[str, Any]:
     """Score a rule in this process, its numbers tuned if that is wanted; what `score_low` calls in a worker."""
     recorded = None if decisions is None else _prepared(decisions, measure, ties)
     started = time.process_time()
     try:
-        score = _scored(source, recorded)
-        better = tuned(source, *recorded, tune) if recorded and tune and score.f_lf is not None else None
-        if better is not None:
-            score = _scored(better, recorded).model_copy(update={"source": better})
+        better = tuned(source, *recorded, tune) if recorded is not None and tune else None
+        score = _scored(better or source, recorded).model_copy(update={"source": better})
     except Exception as error:  # noqa: BLE001 - the decisions are read: whatever happens now, the rule did it
         what = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         score = LowScore(kind="runtime", failure=f"Scoring the rule failed ({what}).")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -44,14 +44,13 @@ def literals(source: str) -> list[Literal]:
         tree = syntax_tree(source)
     except NOT_PYTHON:
         return []
-    scoring = [
-        inner
+    inside = {
+        id(inner)
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and node.name == FUNCTION_NAME
         for statement in node.body
-        for inner in ast.walk(statement)
-    ]
-    inside = {id(node) for node in scoring}
+        for inner in _outside_helpers(statement)
+    }
     found = [
         Literal(node.value, node.lineno - 1, node.col_offset, node.end_col_offset or 0, id(node) in inside)
         for node in ast.walk(tree)
@@ -62,6 +61,14 @@ def literals(source: str) -> list[Literal]:
         and node.lineno == node.end_lineno
     ]
     return sorted(found, key=lambda literal: (literal.line, literal.begin))
+
+
+def _outside_helpers(node: ast.AST) -> Iterator[ast.AST]:
+    """Walk a tree, but not into functions in it, which see the features by no name one could rely on."""
+    if not isinstance(node, ast.FunctionDef | ast.Lambda):
+        yield node
+        for child in ast.iter_child_nodes(node):
+            yield from _outside_helpers(child)
 
 
 def with_literals(source: str, places: Sequence[Literal], texts: Sequence[str]) -> str:

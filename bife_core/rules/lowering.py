@@ -74,7 +74,10 @@ class _Lowering(ast.NodeTransformer):
         if name in _RENAMED:
             name = _RENAMED[name]
             node = call(name, node.args, node)
-        if name in _OF_FLOATS:
+        if name == "np.fmod":
+            # Of whole numbers, compiled code would take a remainder of another sign.
+            node.args = [as_float(x) for x in node.args]
+        elif name in _OF_FLOATS:
             # Of a boolean, compiled code would take the function in half precision.
             node.args = [as_float(x) if _may_be_boolean(x) else x for x in node.args]
         return node

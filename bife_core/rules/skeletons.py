@@ -58,6 +58,17 @@ class Skeleton(Value):
             for parameter in self.parameters
             for value in [float((values or {}).get(parameter.name, parameter.value))]
         ]
+        # One that the function assigns to is a variable of its own from the start, as a parameter is.
+        assigned = {
+            node.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        documented = ast.get_docstring(function) is not None
+        own = [
+            constant for constant, one in zip(constants, self.parameters, strict=True) if one.name in assigned
+        ]
+        function.body[documented:documented] = own
         imports = sum(isinstance(statement, ast.Import | ast.ImportFrom) for statement in body)
         tree.body = [*body[:imports], *constants, *body[imports:]]
         return ast.unparse(ast.fix_missing_locations(tree)) + "\n"

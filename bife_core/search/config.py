@@ -112,14 +112,16 @@ class SearchConfig(Value):
         le=1,
         description="Share of the initial rules of 'bife' that are fitted to the recorded decisions, not written.",
     )
-    population: int = Field(8, ge=1, description="Rules that survive a generation (N).")
+    population: int = Field(
+        8, ge=1, description="Rules that survive a generation (N), and elites beyond them, up to `elite_cap`."
+    )
     operators: tuple[EohOperator, ...] = Field(
         ("e1", "e2", "m1", "m2"), min_length=1, description="Operators applied in each generation, in order."
     )
     crossover_parents: int = Field(2, ge=2, description="Parents a crossover reads.")
     elite_fraction: float = Field(0.5, gt=0, le=1, description="alpha: share of N that founds the elite.")
     elite_cap: int | None = Field(
-        8, ge=1, description="Elites kept at most; None keeps all, and the population may outgrow N."
+        8, ge=1, description="Elites kept at most, even where they are more than N; None keeps all."
     )
     threshold_quantile: float | None = Field(
         None,

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import pyarrow.parquet as pq
 
-from bife_core.decisions.recorded import Decisions
+from bife_core.decisions.recorded import Decisions, numbers_in
 from bife_core.generators.base import Draft
 from bife_core.generators.offline.reader import read
 from bife_core.generators.offline.writer import describe, write
@@ -28,7 +27,7 @@ _DRAWN: Final = 3
 
 _LIMIT_S: Final = 900.0
 _ROOM_MB: Final = 3072.0
-_ROOM_PER_VALUE: Final = 96.0
+_ROOM_PER_NUMBER: Final = 96.0
 """Bytes of memory besides `_ROOM_MB` for each feature of each candidate: it is read, sorted into columns, and its
 logarithm is kept in seven shapes."""
 
@@ -53,16 +52,10 @@ def fit_draft(request: SampleRequest, decisions: Path, pool: Workers) -> Draft:
             "parents": known,
         },
         limit_s=_LIMIT_S,
-        memory_mb=_room_mb(decisions),
+        memory_mb=_ROOM_MB + _ROOM_PER_NUMBER * numbers_in(decisions) / 2**20,
         reads=[decisions],
     ).result()
     return Draft(key=request.id, generator=NAME, model="", **found)
-
-
-def _room_mb(decisions: Path) -> float:
-    table = pq.read_metadata(decisions)
-    values = int(table.num_rows) * int(table.num_columns)
-    return _ROOM_MB + _ROOM_PER_VALUE * values / 2**20
 
 
 def work(decisions: str, fit: dict[str, int], seed: int, parents: list[str]) -> dict[str, str | float]:

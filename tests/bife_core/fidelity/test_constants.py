@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from bife_core.fidelity.low import low_fidelity, score_low
 from bife_core.fidelity.measures import Yardstick
 from bife_core.generators.offline.expression import Leaf, product
 from bife_core.rules import CompiledRule, compile_rule, rule_sha
-from bife_core.sandbox import InProcess
+from bife_core.sandbox import InProcess, WorkerFailure
 from tests.support.planted import planted
 
 EXPERT = planted(150, product((Leaf(18), 1.0), (Leaf(24), 0.5)))
@@ -66,6 +68,41 @@ def test_a_rule_that_reads_nearly_all_features_has_few_numbers_tuned() -> None:
     source = HEAD + f"    return f[18] * f[24] ** 3.5 + 0.0 * ({many})\n"
     better = tuned(source, EXPERT, Yardstick(EXPERT), 60)
     assert better is None or compile_rule(better).features == compile_rule(source).features
+
+
+def test_numbers_of_a_helper_within_are_left_alone_and_the_others_tuned() -> None:
+    source = (
+        HEAD
+        + "    def least(x):\n        return max(x, 1.0)\n    return f[18] * f[24] ** 3.5 + 0.0 * least(f[3])\n"
+    )
+    better = tuned(source, EXPERT, Yardstick(EXPERT), 300)
+    assert better is not None
+    assert "max(x, 1.0)" in better
+    assert f_lf(better) > 0.9
+
+
+class Stopped(InProcess):
+    """Workers that stop whatever tunes a rule, as at a limit."""
+
+    limit_s = 0.0
+
+    def submit_in_turn(self, call: str, arguments: Any, **allowed: Any) -> list[Future[Any]]:
+        if not arguments[0].get("tune"):
+            return super().submit_in_turn(call, arguments, **allowed)
+        self.limit_s = allowed["limit_s"]
+        stopped: Future[Any] = Future()
+        stopped.set_exception(WorkerFailure("timeout", "too long"))
+        return [stopped]
+
+
+def test_a_rule_whose_tuning_takes_too_long_keeps_its_numbers_and_its_score(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.parquet"
+    EXPERT.save(path)
+    plain = score_low(ONE, path, LowFidelityConfig(), InProcess())
+    pool = Stopped()
+    score = score_low(ONE, path, LowFidelityConfig(tune=10**6, time_limit_s=1.0), pool)
+    assert score.model_copy(update={"seconds": plain.seconds}) == plain
+    assert pool.limit_s > 1000.0, "as long as so many settings may need, not as long as one score"
 
 
 def test_the_score_is_that_of_the_tuned_rule(tmp_path: Path) -> None:

@@ -136,9 +136,9 @@ def test_what_is_not_the_rules_fault_is_not_its_failure(tmp_path: Path, pool: Wo
         score_low(good, pruned, LowFidelityConfig(measure="genuine"), pool)
     broken = tmp_path / "broken.parquet"
     broken.write_text("no decisions")
-    with pytest.raises(WorkerFailure, match=r"broken.parquet"):
+    with pytest.raises(DecisionsError, match=r"broken.parquet cannot be read"):
         score_low(good, broken, LowFidelityConfig(), pool)
     closed = WorkerPool(1)
     closed.close()
     with pytest.raises(WorkerFailure, match="pool is closed"):
-        score_low(good, broken, LowFidelityConfig(), closed)
+        score_low(good, None, LowFidelityConfig(), closed)

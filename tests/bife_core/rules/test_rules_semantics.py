@@ -249,6 +249,8 @@ f[1] ** 64 + f[1] ** 65
 10 ** -3 * f[1]
 int(np.tanh(f[1]) * 3) ** -1
 int(np.tanh(f[1]) * 3) ** int(np.tanh(f[2]) * 3)
+math.fmod(int(np.tanh(f[1]) * 3) - 3, 2) + math.fmod(-3, -2)
+np.fmod(int(np.tanh(f[1]) * 9) - 7, 3)
 -f[1] + +f[2]
 -(f[1] > 0) + (f[2] > 0)
 (f[1] > f[2]) - (f[3] > 1)

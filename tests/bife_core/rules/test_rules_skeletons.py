@@ -32,6 +32,18 @@ def test_parameters_have_names_values_and_bounds() -> None:
     assert (shift.name, shift.value, shift.low, shift.high) == ("shift", -0.25, -1.0, 1.0)
 
 
+def test_a_skeleton_may_assign_to_its_parameters() -> None:
+    skeleton = parse_skeleton(
+        'BOUNDS = {"weight": (0.0, 2.0)}\n\n\n'
+        'def candidate_variable_score(f, weight=0.5):\n    """Clamped."""\n    weight = max(weight, 0.1)\n'
+        "    weight *= 2\n    return weight * f[18]\n"
+    )
+    features = [[float(index) for index in range(N_FEATURES)]]
+    for weight, expected in ((0.0, 0.2 * 18), (1.5, 3.0 * 18)):
+        (score,) = compile_rule(skeleton.bound({"weight": weight})).score(features)
+        assert score == pytest.approx(expected)
+
+
 def test_a_bound_skeleton_is_a_rule_and_helpers_see_its_parameters() -> None:
     skeleton = parse_skeleton(GOOD)
     features = [[float(index) for index in range(N_FEATURES)]]
