@@ -103,7 +103,10 @@ def _run(
     """Run the search; after each generation its folder is shared, and MLflow and the pages are brought up to date."""
     projection = Projection(journal.folder)
     projection.sync()
-    page = EvolutionPage(config.instances.label, links(*_addresses(projection.run_id)))
+    number = projection.run_id
+    page = EvolutionPage(
+        config.instances.label, links(table_url(number), charts_url(number), run_url(number, EVOLUTION))
+    )
 
     def brought_up_to_date(state: EvolutionState) -> None:
         share_evolution(journal.folder)
@@ -130,7 +133,6 @@ def _run(
         )
     finally:
         projection.sync()
-    ranking, charts, url = _addresses(projection.run_id)
     early = f"The search ended early: {found.ended_by} Raise it and run again to go on."
     notes = (
         *(note for part in (design, training) if part is not None for note in part.notes),
@@ -146,20 +148,15 @@ def _run(
         key=journal.folder.name,
         decisions=decisions,
         new=_findings(journal) > known,
-        run=TrackedRun(experiment=EVOLUTION, run_id=projection.run_id, url=url),
-        ranking_url=ranking,
-        charts_url=charts,
+        run=TrackedRun.of(EVOLUTION, projection.run_id),
+        ranking_url=table_url(projection.run_id),
+        charts_url=charts_url(projection.run_id),
     )
 
 
 def _findings(journal: Journal) -> int:
     """Return how much a search has found out so far."""
     return sum(isinstance(entry, Drafted | Scored | Tried | HighScored) for entry in journal.entries)
-
-
-def _addresses(run_id: str) -> tuple[str, str, str]:
-    """Return where MLflow shows the samples as a list and as charts, and the run."""
-    return table_url(run_id), charts_url(run_id), run_url(run_id, EVOLUTION)
 
 
 def _training(config: PipelineConfig, design: InstanceSet, count: int) -> InstanceSet:

@@ -28,14 +28,13 @@ class TrackedRun(Value):
         Its page: a whole address when MLflow is a server, else what follows the address of `bife ui`.
     """
 
-    experiment: str
     run_id: str
     url: str
 
     @classmethod
     def of(cls, experiment: str, run_id: str) -> TrackedRun:
         """Return a run of an experiment, with the address of its page."""
-        return cls(experiment=experiment, run_id=run_id, url=run_url(run_id, experiment))
+        return cls(run_id=run_id, url=run_url(run_id, experiment))
 
 
 class CollectionResult(Value):
@@ -156,11 +155,6 @@ class PipelineResult(Value):
     def rule(self) -> Sample | None:
         """The final rule: source, thought, F_LF and F_HF; the search's best where nothing else was chosen."""
         return self.final or self.evolution.best
-
-    @property
-    def ratio(self) -> float | None:
-        """Cost relative to the baseline's on held-out instances, by the metric of the evaluation; below 1 is better."""
-        return self.evaluation.summary.lead.ratio if self.evaluation is not None else None
 
     @property
     def champion(self) -> bool:

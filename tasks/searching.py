@@ -69,12 +69,6 @@ def score_high(
     return _judged(score, f"F_HF {score.f_hf:.4g}: {solves}" if score.f_hf is not None else "")
 
 
-@task(name="work", task_run_name="{work.__name__}", **TRIED_AGAIN)
-def work_on(work: Callable[..., T], *given: Any, **named: Any) -> T:
-    """Do work that has no task of its own; its page says no more than Prefect does."""
-    return work(*given, **named)
-
-
 _TASKS: Final[dict[str, Task[..., Any]]] = {
     Workshop.write.__name__: propose,
     Workshop.score.__name__: score_low,
@@ -88,8 +82,8 @@ class TaskExecutor:
     """Has the work of a `Workshop` done by tasks of the flow that runs."""
 
     def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Pending[T]:
-        """Submit the task that stands for a method of `Workshop`, or a plain one where none does."""
-        return cast(Pending[T], _TASKS.get(work.__name__, work_on).submit(work, *args, **kwargs))
+        """Submit the task that stands for a method of `Workshop`."""
+        return cast(Pending[T], _TASKS[work.__name__].submit(work, *args, **kwargs))
 
 
 def _judged(score: Score, praise: str) -> Score:

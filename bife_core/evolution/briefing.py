@@ -14,18 +14,17 @@ import numpy as np
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.formulation import formulation
 from bife_core.decisions.recorded import Decisions
-from bife_core.errors import RuleError
 from bife_core.features import FeatureSet, feature_index
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig, LowMeasure
 from bife_core.fidelity.control import Reference
 from bife_core.fidelity.failings import failings
 from bife_core.fidelity.high import mean_cost
+from bife_core.fidelity.low import choices_of
 from bife_core.fidelity.measures import Floats, Ties, Yardstick, chosen_rows
-from bife_core.fidelity.scoring import scores_of
 from bife_core.fidelity.solving import cost_of
 from bife_core.generators import Briefing
 from bife_core.generators.briefing import FeatureRange
-from bife_core.rules import Rejection, compile_rule
+from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Workers, submit_repeated
 from bife_core.scip.cost import Cost
 from bife_core.search import Sample, WrittenRequest
@@ -220,12 +219,7 @@ def choices(sources: list[str], decisions: str) -> dict[str, Any]:
         None if there are not two.
     """
     recorded = Decisions.load(Path(decisions))
-    chosen = []
-    for source in sources:
-        rule = compile_rule(source)
-        if isinstance(rule, Rejection):
-            raise RuleError(f"A rule that was scored before is none now: {rule.reason}")
-        chosen.append(chosen_rows(scores_of(rule, recorded), recorded.offsets))
+    chosen = [choices_of(RuleMethod(name="rule", source=source).compiled, recorded) for source in sources]
     return {
         "failings": [failings(recorded, rows) for rows in chosen],
         "likeness": float(np.mean(chosen[0] == chosen[1])) if len(chosen) == 2 else None,

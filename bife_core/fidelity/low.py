@@ -17,7 +17,7 @@ from bife_core.decisions.recorded import Decisions, numbers_in
 from bife_core.errors import RuleError
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.constants import tuned
-from bife_core.fidelity.measures import Ties, Yardstick, behaviour_of, chosen_rows
+from bife_core.fidelity.measures import Rows, Ties, Yardstick, behaviour_of, chosen_rows
 from bife_core.fidelity.scoring import scores_of
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.types import CompiledRule, RejectionKind
@@ -65,6 +65,18 @@ def low_fidelity(
     yardstick = Yardstick(decisions, measure, ties)
     scores = scores_of(rule, decisions)
     return yardstick.f_lf(scores, chosen_rows(scores, decisions.offsets))
+
+
+def choices_of(rule: CompiledRule, decisions: Decisions) -> Rows:
+    """Return the row a rule chooses in each decision, or -1 where none of its scores is a number.
+
+    Raises
+    ------
+    RuleError
+        If the rule raises on a candidate, or reads features that were not recorded.
+    """
+    chosen: Rows = chosen_rows(scores_of(rule, decisions), decisions.offsets)
+    return chosen
 
 
 class LowScore(Value):

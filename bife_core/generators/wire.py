@@ -66,14 +66,11 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
     ----------
     received : Received
         Filled as bytes arrive.
-    longest : int
-        Bytes after which a reply is given up.
     """
 
-    def __init__(self, received: Received, longest: int = LONGEST_REPLY) -> None:
+    def __init__(self, received: Received) -> None:
         super().__init__(follow_redirects=False, verify=trusted())
         self._received = received
-        self._longest = longest
 
     async def send(self, request: Any, **options: Any) -> Any:
         """Send a request and read its reply.
@@ -96,8 +93,8 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
         try:
             async for chunk in response.aiter_bytes():
                 received.body += chunk
-                if len(received.body) > self._longest:
-                    raise ReplyTooLongError(f"more than {self._longest:,} bytes")
+                if len(received.body) > LONGEST_REPLY:
+                    raise ReplyTooLongError(f"more than {LONGEST_REPLY:,} bytes")
         finally:
             await response.aclose()
         headers = [(name, value) for name, value in response.headers.items() if name.lower() not in _DECODED]

@@ -44,15 +44,13 @@ def model_format(path: Path) -> ModelFormat | None:
     return next((known for known in get_args(ModelFormat) if suffix == f".{known}"), None)
 
 
-def read_model(path: Path, on_line: Callable[[bytes], object] | None = None) -> Model:
+def read_model(path: Path) -> Model:
     """Read a model file with SCIP's output hidden, after making sure that it is whole.
 
     Parameters
     ----------
     path : Path
         A file of a format in `EXPECTED_FILES`.
-    on_line : callable, optional
-        Is given every line of the uncompressed file, in order.
 
     Returns
     -------
@@ -64,7 +62,7 @@ def read_model(path: Path, on_line: Callable[[bytes], object] | None = None) -> 
     InstanceError
         If the file is missing, is not a model file, or is damaged.
     """
-    return read_with_doubt(path, on_line)[0]
+    return read_with_doubt(path)[0]
 
 
 def read_with_doubt(path: Path, on_line: Callable[[bytes], object] | None = None) -> tuple[Model, str | None]:

@@ -5,12 +5,9 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any, Final
 
 from prefect.client.orchestration import SyncPrefectClient
@@ -24,6 +21,7 @@ from pydantic import ValidationError
 
 from bife_core.config import PipelineConfig
 from bife_core.presets import preset
+from bife_core.scip.solving import versions
 from bife_core.values import describe
 from flows.collection import collection
 from flows.delivery import delivery
@@ -33,6 +31,7 @@ from flows.operate.automations import register_automations
 from flows.pipeline import pipeline
 from flows.promotion import promotion, rollback
 from tasks.tracking import COLLECTION, EVALUATION, EVOLUTION, experiment_url, save_lists
+from tasks.tracking.provenance import git
 
 WORK_POOL: Final = "bife"
 """Name of the pool the deployments' runs wait in and workers take them from."""
@@ -227,21 +226,5 @@ def code_version() -> str:
     >>> code_version()  # doctest: +SKIP
     '0.1.0+g4095f76'
     """
-    try:
-        number = version("bife")
-    except PackageNotFoundError:
-        number = "unreleased"
-    root = Path(__file__).resolve().parents[2]
-    if not (root / ".git").exists():
-        return number
-    try:
-        commit = subprocess.run(
-            ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude", "*"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return number  # without git, or in somebody else's checkout, the number alone is known
-    return f"{number}+g{commit.stdout.strip()}"
+    number, commit = versions()["bife"], git("describe", "--always", "--dirty", "--exclude", "*")
+    return f"{number}+g{commit}" if commit is not None else number

@@ -68,22 +68,24 @@ def _machine() -> dict[str, str]:
 @cache
 def _code() -> dict[str, str]:
     """Return the commit of BiFE's own code: of the checkout it runs from, or the one it was installed from."""
-    if (_ROOT / ".git").exists():
-        with suppress(OSError, subprocess.SubprocessError):
-            changed = _git("status", "--porcelain", "--untracked-files=no")
-            return {
-                MLFLOW_GIT_COMMIT: _git("rev-parse", "HEAD"),
-                MLFLOW_GIT_DIRTY: str(bool(changed)).lower(),
-            }
+    commit, changed = git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=no")
+    if commit is not None and changed is not None:
+        return {MLFLOW_GIT_COMMIT: commit, MLFLOW_GIT_DIRTY: str(bool(changed)).lower()}
     with suppress(PackageNotFoundError, ValueError, KeyError):
         origin = json.loads(distribution("bife").read_text("direct_url.json") or "{}")
         return {MLFLOW_GIT_COMMIT: str(origin["vcs_info"]["commit_id"])}
     return {}
 
 
-def _git(*words: str) -> str:
+def git(*words: str) -> str | None:
+    """Return what git says of the checkout this code runs from; None where it is none, or there is no git."""
+    if not (_ROOT / ".git").exists():
+        return None
     command = ["git", "-C", str(_ROOT), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_GIT_LIMIT_S)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_GIT_LIMIT_S)
+    except (OSError, subprocess.SubprocessError):  # somebody else's checkout, too
+        return None
     return done.stdout.strip()
 
 

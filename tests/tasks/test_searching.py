@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from prefect import flow
 
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import InstancesConfig, RunnerConfig
@@ -57,17 +56,6 @@ def test_scores_are_told_with_their_numbers_or_reasons(said):
     high = said(searching.score_high, lambda request, reference: scored, request, reference)
     assert high[:2] == ("F_HF -2.5: 0 solves, 5.0 CPU seconds", None)
     assert said(searching.measure_reference, lambda: reference)[0] == "0 of 1 solved, 0.0 CPU seconds"
-
-
-@flow(name="working")
-def working():
-    """Have work done that has no task of its own."""
-    return searching.TaskExecutor().submit(max, 2, 3).result()
-
-
-@pytest.mark.usefixtures("prepared")
-def test_work_without_a_task_of_its_own_is_done_all_the_same():
-    assert working() == 3
 
 
 def test_a_set_of_instances_is_known_by_its_content():

@@ -73,7 +73,7 @@ def test_the_stages_can_be_run_one_by_one(smoke, bife):
     evaluated = bife("evaluate", "--preset", "smoke", "--rule", final, *repeated)
     assert evaluated.exit_code == 0
     assert " ".join(repeated) in smoke_command(smoke)
-    assert f"time ratio  {smoke.result.ratio:.3f}" in evaluated.stdout
+    assert f"time ratio  {smoke.result.evaluation.summary.lead.ratio:.3f}" in evaluated.stdout
 
 
 def test_an_evaluation_of_nothing_is_a_usage_error(bife):
@@ -236,7 +236,7 @@ def test_a_comparison_without_interval_claims_none(smoke, console):
 
 
 def test_runs_on_a_server_are_linked_as_they_are(console):
-    run = TrackedRun(experiment="e", run_id="r", url="https://mlflow.example.org/#/experiments/1/runs/r")
+    run = TrackedRun(run_id="r", url="https://mlflow.example.org/#/experiments/1/runs/r")
     show_tracked(console, run)
     assert "https://mlflow.example.org/#/experiments/1/runs/r" in shown(console)
     assert "bife ui" not in console.export_text()

@@ -68,7 +68,7 @@ def test_the_verdict_holds_rule_ratio_and_links(smoke):
     text = next((text for text in verdicts if smoke.result.evolution.ranking_url in text), "")
     assert smoke.result.evolution.ranking_url in text
     assert smoke.result.rule.source.rstrip() in text
-    assert f"{smoke.result.ratio:.3f}" in text
+    assert f"{smoke.result.evaluation.summary.lead.ratio:.3f}" in text
     assert smoke.result.evolution.charts_url in text
 
 
