@@ -164,9 +164,9 @@ class Answering:
 
         Those that the model API leaves unanswered come last, as failures, if others are answered.
         """
-        asked = sum(_asks_generator(r) and r.id not in self._drafts for r in requests)
         begun = {request.id: self._begin(request) for request in requests}
         silent: dict[str, Draft] = {}
+        answered = 0
         stopped: DraftingStoppedError | None = None
         for request in requests:
             pending = begun[request.id]
@@ -186,8 +186,9 @@ class Answering:
                 else:
                     silent[request.id] = error.draft
             else:
+                answered += self._is_new(request, draft)
                 yield request, self._drafted(request, draft)
-        stopped = stopped or self._outage(silent, asked)
+        stopped = stopped or self._outage(silent, answered)
         if stopped is not None:
             raise stopped
         for request in requests:
@@ -228,8 +229,6 @@ class Answering:
 
     def _drafted(self, request: WrittenRequest, draft: Draft) -> Draft:
         if request.id not in self._drafts:
-            fresh = any(not attempt.recorded for attempt in draft.attempts)
-            self._answered |= fresh and draft.unanswered is None
             self._drafts[request.id] = self._journal.add(Drafted(request=request, draft=draft))
         return draft
 
@@ -237,17 +236,25 @@ class Answering:
         """Take note which limit of the budget is reached first."""
         self.ended_by = self.ended_by or reason
 
-    def _outage(self, silent: dict[str, Draft], asked: int) -> DraftingStoppedError | None:
+    def _is_new(self, request: WrittenRequest, draft: Draft) -> bool:
+        """Whether a model API gave the draft in this process, and no file of an earlier one."""
+        return request.id not in self._drafts and any(not attempt.recorded for attempt in draft.attempts)
+
+    def _outage(self, silent: dict[str, Draft], answered: int) -> DraftingStoppedError | None:
         """Return why the search must stop if the model API does not answer any more, or never did in this process.
 
-        A request that goes unanswered among others that are answered is a failed sample. When none of the `asked` is
-        answered, going on would turn an hour without network, or an empty account, into a search without rules.
+        A request that goes unanswered among others that are answered is a failed sample. When none is answered, going
+        on would turn an hour without network, or prompts nobody takes, into a search without rules. A single prompt
+        that is refused will be refused again, so that stopping for it helps nobody.
         """
-        if len(silent) < asked or not silent:
+        self._answered |= answered > 0
+        if answered or not silent or self.ended_by is not None:
             self._silence = 0
             return None
+        asked = len(silent)
         self._silence += asked
-        if self._answered and self._silence < SILENT_REQUESTS:
+        refused = all(draft.unanswered == "refused" for draft in silent.values())
+        if (self._answered or refused) and self._silence < SILENT_REQUESTS:
             return None
         reason = next(iter(silent.values())).failure
         counted = "the only request" if asked == 1 else f"none of the last {self._silence} requests"
@@ -384,11 +391,6 @@ class Answering:
 def _by_generator(request: WrittenRequest) -> bool:
     """Whether it is to be written or fitted: a search may bring rules along."""
     return isinstance(request, ReflectionRequest) or request.source is None
-
-
-def _asks_generator(request: WrittenRequest) -> bool:
-    """Whether a generator is to write it: a rule may also be fitted."""
-    return _by_generator(request) and (isinstance(request, ReflectionRequest) or request.fit is None)
 
 
 def _known(value: T) -> Pending[T]:

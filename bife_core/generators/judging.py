@@ -33,8 +33,15 @@ _NO_CREDIT: Final = re.compile(
     r"\b(billing|quota|spending limit|credits?(?! card)|(account|your|insufficient) (balance|funds))\b|\barrear",
     re.IGNORECASE,
 )
-# Sentences about a rate limit mention quota and billing too, as advice.
-_PASSING: Final = re.compile(r"rate.?limit|per (second|min|hour|day)|try again|retry", re.IGNORECASE)
+# Refusals for a rate limit mention quota and billing too, as advice.
+_PASSING: Final = re.compile(
+    r"rate.?limit|throttl|too many|concurren|resource.(has.been.)?exhausted|per (second|min|hour|day)|try again|retry",
+    re.IGNORECASE,
+)
+# A request that is bad for its content may speak of quotas and credits as well.
+_EMPTY_ACCOUNT: Final = re.compile(
+    r"(credit|account) balance|insufficient (balance|funds|credit)|billing", re.IGNORECASE
+)
 _RETRY_DELAY: Final = re.compile(r"retryDelay\W{1,16}(\d+(?:\.\d+)?)s")
 _ERROR_STATUS: Final = re.compile(r"[45]\d\d")
 _BROKEN_OFF: Final = frozenset({"error", "insufficient_system_resource"})
@@ -135,7 +142,9 @@ def _judge_body(settings: ModelApiSettings, status: int, body: Any, waiting_s: f
     delay = _RETRY_DELAY.search(text)
     if waiting_s is None and delay is not None:
         waiting_s = float(delay[1])
-    outcome, problem = _judge_code(settings, meant, f"{code} {kind}", said, waiting_s is not None)
+    named = f"{code} {kind} {fields.get('status')}"
+    passing = waiting_s is not None or bool(_PASSING.search(f"{named} {sentence}".replace("_", " ")))
+    outcome, problem = _judge_code(settings, meant, named, said, passing)
     limited = outcome == "retry" and meant == 429
     return Reply(outcome, problem, http_status=status, retry_after_s=waiting_s, rate_limited=limited)
 
@@ -151,11 +160,11 @@ def _unwrapped(body: Any) -> Any:
 
 
 def _judge_code(
-    settings: ModelApiSettings, status: int, code: str, said: str, waiting: bool
+    settings: ModelApiSettings, status: int, code: str, said: str, passing: bool
 ) -> tuple[ReplyOutcome, str]:
     """Return what a status, the error's own code and its sentence mean, and the sentence that says so."""
     where = settings.address
-    if status == 402 or _NO_CREDIT_CODE.search(code) or _tells_of_no_credit(status, said, waiting):
+    if status == 402 or _tells_of_no_credit(status, code, said, passing):
         return "stop", f"The account at {where} has no credit left (HTTP {status}: {said})."
     if status in (401, 403, 407):
         action = "check BIFE_LLM_API_KEY" if settings.api_key is not None else "set BIFE_LLM_API_KEY"
@@ -176,12 +185,13 @@ def _judge_code(
     return "fail", f"{where} did not accept the request (HTTP {status}: {said})."
 
 
-def _tells_of_no_credit(status: int, said: str, waiting: bool) -> bool:
-    if not _NO_CREDIT.search(said.replace("_", " ")):
-        return False
-    if status in (400, 403, 422):
+def _tells_of_no_credit(status: int, code: str, said: str, passing: bool) -> bool:
+    if _NO_CREDIT_CODE.search(code):
         return True
-    return status in (200, 429) and not waiting and not _PASSING.search(said)
+    text = said.replace("_", " ")
+    if status in (400, 422):
+        return _EMPTY_ACCOUNT.search(text) is not None
+    return status in (200, 403, 429) and not passing and _NO_CREDIT.search(text) is not None
 
 
 def read_completion(settings: ModelApiSettings, status: int, text: str) -> Reply:
@@ -192,7 +202,7 @@ def read_completion(settings: ModelApiSettings, status: int, text: str) -> Reply
     first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message, reason = first.get("message"), first.get("finish_reason")
     # Gateways hide the errors of those behind them in replies of a good status.
-    failed = next((part for part in (first, body) if part.get("error")), None)
+    failed = next((part for part in (first, body) if _says_something(part.get("error"))), None)
     if failed is not None:
         reply = _judge_body(settings, status, {"error": failed["error"]})
     elif not isinstance(message, dict):
@@ -211,6 +221,11 @@ def read_completion(settings: ModelApiSettings, status: int, text: str) -> Reply
         ending = reason if isinstance(reason, str) else None
         reply = replace(reply, answer=_message_text(message), finish_reason=ending)
     return _with_body(reply, response)
+
+
+def _says_something(error: object) -> bool:
+    """Whether an error is one: some gateways send an empty one with every answer."""
+    return any(error.values()) if isinstance(error, dict) else bool(error)
 
 
 def _message_text(message: dict[str, Any]) -> str:

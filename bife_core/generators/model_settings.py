@@ -20,7 +20,7 @@ _EXAMPLE: Final = "for instance BIFE_LLM_BASE_URL=https://api.deepseek.com BIFE_
 _NO_KEY: Final = "not-needed"
 _SHORTEST_SECRET: Final = 12
 """Characters of a secret; a shorter key is a placeholder, such as `local`, whose letters stand in good answers too."""
-_HIDDEN: Final = re.compile(r"(?<=//)[^/@]*@|\?.*")
+_HIDDEN: Final = re.compile(r".*@|\?.*", re.DOTALL)
 _DEEPEST: Final = 100
 _SECRET: Final = (KEY_VARIABLE, "OPENAI_API_KEY")
 _MILLION: Final = Decimal(1_000_000)

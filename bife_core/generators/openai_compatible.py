@@ -47,6 +47,7 @@ _ENDED: Final = frozenset(
 """Words for the end of an answer that was not cut off."""
 _BYTES_PER_TOKEN: Final = 4
 _MOST_DOUBLINGS: Final = 16
+_LEAST_WAIT_S: Final = 1.0
 _UNREACHABLE_TRIES: Final = 3
 
 
@@ -205,7 +206,12 @@ class OpenAIGenerator:
                 wanted_s = max(wanted_s, backoff_s)
         until_unix_s = self.account.until_unix_s
         left_s = math.inf if until_unix_s is None else max(until_unix_s - time.time(), 0.0)
-        return min(wanted_s, self.settings.max_wait_s, left_s)
+        longest_s = self.settings.max_wait_s
+        if (
+            attempt >= self.settings.tries
+        ):  # with nothing else to end them, calls must not follow one another at once
+            longest_s = max(longest_s, _LEAST_WAIT_S)
+        return min(max(wanted_s, 0.0), longest_s, left_s)
 
     def _call(self, draft: Call) -> tuple[Call, Reply]:
         with self._gate:

@@ -91,19 +91,21 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
         pieces += _bare_code(_FENCE.sub("", text))
     chosen: tuple[ast.Module, str, str] | None = None
     complaint: str | None = None
+    complaint_after = False  # of a rule begun after the one that is chosen
     for code, before in pieces:
         try:
             tree = syntax_tree(code)
         except NOT_PYTHON as error:
             if FUNCTION_NAME in code:
                 complaint = _syntax_complaint(error, cut_off or _unclosed(text, code))
+                complaint_after = True
             continue
         if FUNCTION_NAME in _functions(tree):
-            chosen = (tree, code, before)
+            chosen, complaint_after = (tree, code, before), False
     if chosen is None:
         return ParsedAnswer(failure=complaint or _no_rule(text, [code for code, _ in pieces]))
     tree, code, before = chosen
-    if cut_off and _unclosed(text, code):
+    if cut_off and (_unclosed(text, code) or complaint_after):
         return ParsedAnswer(failure="The answer was cut off inside the rule.")
     function = _functions(tree)[FUNCTION_NAME]
     if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(function)):
@@ -132,8 +134,10 @@ def without_reasoning(answer: str) -> str:
     >>> without_reasoning("<think>a draft</think>the rule"), without_reasoning("a draft</think>the rule")
     ('the rule', 'the rule')
     """
-    # Where the prompt's template opens the reasoning, the answer only closes it.
-    return _REASONING.sub("", answer).rpartition("</think>")[2]
+    closed = _REASONING.sub("", answer)
+    # Where the prompt's template opens the reasoning, the answer only closes it. A rule may speak of the tag, too.
+    before, _, after = closed.rpartition("</think>")
+    return closed if FUNCTION_NAME in before and FUNCTION_NAME not in after else after
 
 
 def read_skeleton(source: str) -> tuple[str | None, str | None, str | None]:

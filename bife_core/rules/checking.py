@@ -81,8 +81,12 @@ def check(names: Names) -> None:
     for name, function in names.functions.items():
         _check_name(name, function)
         _check_signature(function, main=name == FUNCTION_NAME)
+    around: dict[str, frozenset[str]] = {}
+    for function in names.functions.values():  # those within a function come after it
+        own = around.get(function.name, frozenset()) | local_names(function)
+        around |= {inner.name: own for inner in function.body if isinstance(inner, ast.FunctionDef)}
     for function in names.functions.values():
-        checker = _Checker(names, function)
+        checker = _Checker(names, function, around.get(function.name, frozenset()))
         for statement in function.body:
             # Imports and helpers at the top of a function were lifted out when names were collected.
             if not isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef):
@@ -158,8 +162,9 @@ def _check_signature(function: ast.FunctionDef, main: bool) -> None:
 
 
 class _Checker(ast.NodeVisitor):
-    def __init__(self, names: Names, function: ast.FunctionDef) -> None:
+    def __init__(self, names: Names, function: ast.FunctionDef, around: frozenset[str] = frozenset()) -> None:
         self._names = names
+        self._around = around
         self._where: ast.AST = function
         self._locals = local_names(function)
         for name in sorted(self._locals):
@@ -232,7 +237,14 @@ class _Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
-        if node.id in self._locals or node.id in self._names.constants:
+        if node.id in self._locals:
+            return
+        if node.id in self._around:
+            said = (
+                "is a variable of the function around this helper, which does not see it: make it an argument"
+            )
+            raise forbidden(f"{node.id!r} {said}", node)
+        if node.id in self._names.constants:
             return
         meaning = self._names.canonical(node)
         if meaning in CONSTANTS:

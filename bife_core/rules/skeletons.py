@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from bife_core.errors import RuleError
-from bife_core.rules.checking import literal_number
+from bife_core.rules.checking import literal_number, local_names
 from bife_core.rules.language import FUNCTION_NAME
 from bife_core.syntax import NOT_PYTHON, syntax_tree
 from bife_core.values import Value
@@ -59,15 +59,13 @@ class Skeleton(Value):
             for value in [float((values or {}).get(parameter.name, parameter.value))]
         ]
         # One that the function assigns to is a variable of its own from the start, as a parameter is.
-        assigned = {
-            node.id
-            for node in ast.walk(function)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
-        documented = ast.get_docstring(function) is not None
+        assigned = local_names(function)
         own = [
-            constant for constant, one in zip(constants, self.parameters, strict=True) if one.name in assigned
+            one
+            for one, parameter in zip(constants, self.parameters, strict=True)
+            if parameter.name in assigned
         ]
+        documented = ast.get_docstring(function) is not None
         function.body[documented:documented] = own
         imports = sum(isinstance(statement, ast.Import | ast.ImportFrom) for statement in body)
         tree.body = [*body[:imports], *constants, *body[imports:]]

@@ -122,6 +122,15 @@ def test_silence_in_the_midst_stops_the_run_where_it_can_go_on(search, scene):
     assert len(result.samples) == result.spending.answered == 8
 
 
+def test_the_one_prompt_that_is_left_and_refused_ends_no_search(search):
+    with ModelApi() as api:
+        search(34, api, calls=3)
+    with ModelApi(["context_overflow"]) as api:
+        result = search(34, api)
+    assert (len(result.samples), result.spending.answered) == (8, 7)
+    assert "HTTP 400" in next(sample.failure for sample in result.samples if sample.id == "g00-c03")
+
+
 def test_what_was_answered_earlier_does_not_make_failures_of_an_outage_now(search):
     with ModelApi() as api:
         search(32, api, calls=1)

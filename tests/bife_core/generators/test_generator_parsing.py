@@ -75,6 +75,24 @@ def test_reasoning_after_the_rule_takes_nothing_from_it() -> None:
     assert parse_answer(f"```python\n{BODY}```\n<think>Is it good?</think>\n").source == BODY
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "```python\n# </think>\n" + BODY + "```\n",
+        "```python\n" + BODY + "```\nI left </think> out.\n",
+    ],
+)
+def test_a_rule_before_a_lone_tag_is_found(answer: str) -> None:
+    assert BODY.strip() in str(parse_answer(answer).source)
+
+
+def test_a_parent_is_not_taken_for_the_rule_that_was_cut_off() -> None:
+    """The answer repeats its parent in a block of its own, and breaks off inside the new rule."""
+    begun = BODY.replace("up *", "up * (")[: len(BODY) // 2]
+    answer = f"The parent:\n```python\n{CODE}```\nMine:\n```python\n{begun}"
+    assert "cut off" in str(parse_answer(answer, cut_off=True).failure)
+
+
 def test_an_announcement_is_no_thought() -> None:
     assert parse_answer(f"Here is the rule you asked for:\n\n```python\n{CODE}```").thought is None
 

@@ -67,6 +67,12 @@ def test_an_error_in_a_reply_of_a_good_status_is_no_answer(ask: Any, reply: Said
     assert [call.answer is None for call in generator.account.store.calls()] == [True, False]
 
 
+@pytest.mark.parametrize("error", [None, {}, "", {"message": "", "type": "", "code": None}, {"code": 0}])
+def test_an_empty_error_beside_an_answer_is_none(ask: Any, error: object) -> None:
+    draft, api, _ = ask(Said(200, completion(good_answer(7)) | {"error": error}))
+    assert (draft.source, len(api.requests)) == (rule_source(7), 1)
+
+
 def test_what_was_written_before_an_error_is_billed_though_the_server_tells_no_tokens(ask: Any) -> None:
     reply = choice(good_answer(7), "error")
     assert isinstance(reply.body, dict)
@@ -231,6 +237,18 @@ GEMINI = {
             {},
         ),
         (429, {"error": {"message": "The quota of requests per minute is used up."}}, {}),
+        (
+            429,
+            {"error": {"message": "Quota exceeded for generate_content_requests_per_minute_per_project."}},
+            {},
+        ),
+        (
+            429,
+            {"error": {"message": "Look at your quota.", "status": "RESOURCE_EXHAUSTED"}},
+            {},
+        ),
+        (429, {"error": {"message": "Your quota is used up.", "code": "rate_limit_exceeded"}}, {}),
+        (429, {"error": {"message": "Too many requests: concurrency quota reached."}}, {}),
     ],
 )
 def test_a_rate_limit_that_speaks_of_quota_or_billing_passes(
@@ -251,6 +269,8 @@ def test_a_delay_in_the_body_is_waited_for(ask: Any) -> None:
         "The text holds a credit card number.",
         "This model has too many tokens.",
         "The load balancer is unhappy.",
+        "max_tokens exceeds the quota of this model.",
+        "Attribution and credit to copyrighted code cannot be given.",
     ],
 )
 def test_other_refusals_are_not_taken_for_an_empty_account(ask: Any, said: str) -> None:

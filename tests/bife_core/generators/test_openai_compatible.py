@@ -413,7 +413,18 @@ def test_a_user_in_the_address_is_sent_where_there_is_no_key_and_refused_where_t
     assert [one.headers["authorization"] for one in api.requests] == ["Basic bWU6cGFzc3dvcmQ="]
 
 
-def test_an_address_that_cannot_be_used_is_shown_without_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BIFE_LLM_BASE_URL", "ftp://me:password@host/v1?code=secret-value")
-    with pytest.raises(GeneratorError, match="found 'ftp://host/v1'"):
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ftp://me:password@host/v1?code=secret-value",
+        "me:password@host/v1",
+        "http:/me:password@host/v1",
+        "ftp://me:pass/word@other@host/v1",
+    ],
+)
+def test_an_address_that_cannot_be_used_is_shown_without_its_secrets(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("BIFE_LLM_BASE_URL", address)
+    with pytest.raises(GeneratorError, match="found 'host/v1'"):
         ModelApiSettings.from_environment()

@@ -295,6 +295,17 @@ def test_only_imports_constants_and_functions_stand_outside(source):
     assert rejection(source).kind in ("forbidden", "signature")
 
 
+def test_a_helper_within_sees_no_variable_of_the_function_around_it_and_no_constant_in_its_place():
+    source = (
+        "w = 1.5\n\n\ndef candidate_variable_score(f):\n    def g(x):\n        def h(y):\n            return y * w\n"
+        "        return h(x)\n    {}\n    return g(f[18]) + w\n"
+    )
+    refused = check_source(source.format("w = 3.0"))
+    assert isinstance(refused, Rejection)
+    assert "Line 7: 'w' is a variable of the function around this helper" in refused.reason
+    assert not isinstance(check_source(source.format("v = 3.0")), Rejection)
+
+
 def test_a_refusal_names_the_line():
     source = "import math\n\ndef candidate_variable_score(f):\n    x = f[0]\n    return open(x)\n"
     assert rejection(source).reason == "Line 5: open is not among the functions a rule may use."
