@@ -128,7 +128,7 @@ def test_the_one_prompt_that_is_left_and_refused_ends_no_search(search):
     with ModelApi(["context_overflow"]) as api:
         result = search(34, api)
     assert (len(result.samples), result.spending.answered) == (8, 7)
-    assert "HTTP 400" in next(sample.failure for sample in result.samples if sample.id == "g00-c03")
+    assert sum("HTTP 400" in (sample.failure or "") for sample in result.samples) == 1
 
 
 def test_what_was_answered_earlier_does_not_make_failures_of_an_outage_now(search):
