@@ -211,7 +211,7 @@ class OpenAIGenerator:
             attempt >= self.settings.tries
         ):  # with nothing else to end them, calls must not follow one another at once
             longest_s = max(longest_s, _LEAST_WAIT_S)
-        return min(max(wanted_s, 0.0), longest_s, left_s)
+        return min(wanted_s, longest_s, left_s)
 
     def _call(self, draft: Call) -> tuple[Call, Reply]:
         with self._gate:

@@ -91,21 +91,21 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
         pieces += _bare_code(_FENCE.sub("", text))
     chosen: tuple[ast.Module, str, str] | None = None
     complaint: str | None = None
-    complaint_after = False  # of a rule begun after the one that is chosen
     for code, before in pieces:
         try:
             tree = syntax_tree(code)
         except NOT_PYTHON as error:
             if FUNCTION_NAME in code:
                 complaint = _syntax_complaint(error, cut_off or _unclosed(text, code))
-                complaint_after = True
             continue
         if FUNCTION_NAME in _functions(tree):
-            chosen, complaint_after = (tree, code, before), False
+            chosen, complaint = (tree, code, before), None
     if chosen is None:
         return ParsedAnswer(failure=complaint or _no_rule(text, [code for code, _ in pieces]))
     tree, code, before = chosen
-    if cut_off and (_unclosed(text, code) or complaint_after):
+    if cut_off and (
+        _unclosed(text, code) or complaint is not None
+    ):  # of a rule that was begun after this one
         return ParsedAnswer(failure="The answer was cut off inside the rule.")
     function = _functions(tree)[FUNCTION_NAME]
     if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(function)):
