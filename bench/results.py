@@ -18,7 +18,6 @@ command goes on where it was stopped.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterator
@@ -27,16 +26,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bench import tell
 from bench.options import parse
-from bench.search_cost import Progress, home_of, row_of
+from bench.search_cost import Progress, home_of, row_of, searched_once
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.comparing import Comparison
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.metrics import method_table
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
-from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
+from bife_core.methods.rule import RuleMethod
 from bife_core.presets import preset, with_overrides
 from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool
@@ -71,11 +70,10 @@ def main() -> None:
             config = configured(family, options)
             found: list[Method] = []
             for search in options.searches:
-                row = found_once(home, searched_by(search, config))
+                row = searched_once(home, searched_by(search, config), found_and_chosen)
                 tell({"family": family, "search": search} | row)
                 if row["rule"] is not None:
-                    rule = load_method(row["rule"])
-                    found.append(rule.model_copy(update={"name": f"by {search}"}))
+                    found.append(RuleMethod(name=f"by {search}", source=row["rule"]))
             names = [*options.rules, *filter(None, [BENCHMARK_RULES.get(family)]), "pscost"]
             names += [ORACLE] if options.oracle else []
             known = {method.identity: method for method in [*found, *map(load_method, names)]}
@@ -111,21 +109,7 @@ def searched_by(search: str, config: PipelineConfig) -> PipelineConfig:
     return with_overrides(config, {"search.method": name} | dict(map(assignment, settings)))
 
 
-def found_once(home: Path, config: PipelineConfig) -> dict[str, Any]:
-    """Return what a search cost, and as `rule` the file of the rule that validation chose of it; searched once."""
-    known = home / "found" / f"{config.fingerprint()}.json"
-    if known.exists():
-        row: dict[str, Any] = json.loads(known.read_text(encoding="utf-8"))
-        return row
-    row = found_by(config)
-    if row["rule"] is not None:
-        write_whole(known.with_suffix(".py"), row["rule"])
-        row["rule"] = str(known.with_suffix(".py"))
-    write_whole(known, json.dumps(row))
-    return row
-
-
-def found_by(config: PipelineConfig) -> dict[str, Any]:
+def found_and_chosen(config: PipelineConfig) -> dict[str, Any]:
     """Run a search and let validation choose; the source of what it chose is the line's `rule`."""
     from prefect import flow
 

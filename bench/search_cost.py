@@ -21,7 +21,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -68,7 +68,7 @@ def main() -> None:
             configs = {method: configs[method] for method in wanted}
             spent: dict[str, dict[str, Any]] = {}
             for method, config in configs.items():
-                spent[method] = searched_once(home, config)
+                spent[method] = searched_once(home, config, searched)
                 tell({"family": family, "search": method} | spent[method])
                 for base in (PAPER, DEFAULT):
                     if base in spent and method != base:
@@ -121,11 +121,13 @@ def defaults() -> dict[str, Any]:
     }
 
 
-def searched_once(home: Path, config: PipelineConfig) -> dict[str, Any]:
+def searched_once(
+    home: Path, config: PipelineConfig, search: Callable[[PipelineConfig], dict[str, Any]]
+) -> dict[str, Any]:
     """Return what an earlier run wrote down of a search, or run it and write that down."""
-    known = home / "search-cost" / f"{config.fingerprint()}.json"
+    known = home / search.__name__ / f"{config.fingerprint()}.json"
     if not known.exists():
-        write_whole(known, json.dumps(searched(config)))
+        write_whole(known, json.dumps(search(config)))
     row: dict[str, Any] = json.loads(known.read_text(encoding="utf-8"))
     return row
 
