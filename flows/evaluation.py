@@ -18,6 +18,7 @@ from bife_core.methods.loading import load_method
 from bife_core.presets import evaluation_protocol, preset
 from bife_core.report import Story
 from bife_core.scip.builtin import BUILTIN_METHODS
+from bife_core.wording import counted
 from flows.registration import present_champion, refusal_notes, register_rule
 from flows.reporting.artifacts import show_verdict
 from flows.reporting.observer import noted, observer
@@ -99,7 +100,7 @@ def evaluation(
             prepare_instances(instances, "test", settings.instances),
         )
     count = sum(len(group.instances) for group in groups.values())
-    seeds = "1 seed" if len(settings.seeds) == 1 else f"{len(settings.seeds)} seeds"
+    seeds = counted(len(settings.seeds), "seed")
     observer().stage("evaluation", f"{count} held-out instances, {seeds}")
     every = tuple(groups.values())
     look = look_at(every[0].content, evaluation_identity(config, methods[0])) if promoting else 0

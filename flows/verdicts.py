@@ -5,6 +5,7 @@ from __future__ import annotations
 from bife_core.evaluation.metrics import METRICS
 from bife_core.evaluation.verdict import change_text, known_as
 from bife_core.evolution.files import abstract
+from bife_core.wording import counted, interval_text
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 
 _OFFLINE = "MLflow has no server of its own here: `bife ui` opens its pages, and these follow its address:"
@@ -60,10 +61,7 @@ def comparison(result: EvaluationResult) -> str:
 def ratio(result: EvaluationResult) -> str:
     """Return the ratio with its interval."""
     lead = result.summary.lead
-    if lead.ci_low is None or lead.ci_high is None:
-        return f"{lead.ratio:.3f} (no interval)"
-    level = f"{100 * lead.confidence:.3g}% interval {lead.ci_low:.3f} to {lead.ci_high:.3f}"
-    return f"{lead.ratio:.3f} ({level})"
+    return f"{lead.ratio:.3f} ({interval_text(lead.ci_low, lead.ci_high, confidence=lead.confidence)})"
 
 
 def measured(result: EvaluationResult) -> list[tuple[str, str]]:
@@ -74,8 +72,7 @@ def measured(result: EvaluationResult) -> list[tuple[str, str]]:
         kind, better, worse = METRICS[lead.metric].words, "better", "worse"
     change = "" if lead.finding == "undecided" else f": the rule takes {change_text(lead)}"
     won = f"{lead.wins} {better}, {lead.losses} {worse}" + (f", {lead.ties} even" if lead.ties else "")
-    number = len(summary.protocol.seeds)
-    seeds = "1 seed" if number == 1 else f"{number} seeds"
+    seeds = counted(len(summary.protocol.seeds), "seed")
     order = "all methods of a model in turn on the same core"
     missing = f"; {len(summary.failures)} of them missing and charged" if summary.failures else ""
     return [

@@ -11,6 +11,7 @@ import pandas as pd
 from bife_core.evaluation.metrics import inference_share
 from bife_core.scip.solving import SolveResult
 from bife_core.values import Value
+from bife_core.wording import counted
 
 LITTLE: Final = 0.05
 """Share of branching below which a rule will hardly help."""
@@ -48,11 +49,12 @@ class Prospect(Value):
     @property
     def sentence(self) -> str:
         """What a rule can save, and what might help more where that is little."""
+        models = counted(self.asked, "model")
         if self.share is None or self.least is None or self.most is None:
-            return f"What a rule can save is not known: RPB has a result on {self.models} of {_models(self.asked)}."
+            return f"What a rule can save is not known: RPB has a result on {self.models} of {models}."
         spread = "" if self.models == 1 else f", {_percent(self.least)} to {_percent(self.most)} a model"
-        counted = f"{self.models} of " if self.models < self.asked else ""
-        on = f"{counted}{_models(self.asked)}{spread}"
+        judged = f"{self.models} of " if self.models < self.asked else ""
+        on = f"{judged}{models}{spread}"
         found = (
             f"RPB spends {_percent(self.share)} of its CPU time in branching ({on}): a rule "
             "that chooses as well can save that at most, and what it saves in nodes."
@@ -92,10 +94,6 @@ def prospect(results: Sequence[SolveResult | None]) -> Prospect:
         most=max(shares),
         nodes=median(one.nodes for one in known),
     )
-
-
-def _models(count: int) -> str:
-    return "1 model" if count == 1 else f"{count} models"
 
 
 def _percent(share: float) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bife_core.evaluation.comparing import Comparison
 from bife_core.evaluation.metrics import METRICS
+from bife_core.wording import counted, interval_text
 
 NAMES = {"relpscost": "RPB"}
 """Methods that the literature knows by another name."""
@@ -46,16 +47,11 @@ def change_text(comparison: Comparison) -> str:
 
 def evidence_text(comparison: Comparison) -> str:
     """Return the numbers behind a statement: ratio, interval, p-value, instances, missing solves."""
-    interval = (
-        "no interval"
-        if comparison.ci_low is None or comparison.ci_high is None
-        else f"{100 * comparison.confidence:.3g} % interval {comparison.ci_low:.3f} to {comparison.ci_high:.3f}"
-    )
+    interval = interval_text(comparison.ci_low, comparison.ci_high, confidence=comparison.confidence)
     over = f" after Holm over {comparison.family} tests" if comparison.family > 1 else ""
-    count = "1 instance" if comparison.instances == 1 else f"{comparison.instances} instances"
     return (
-        f"ratio {comparison.ratio:.3f}, {interval}, {p_text(comparison.p_adjusted)}{over}, {count}"
-        f"{_missing(comparison)}"
+        f"ratio {comparison.ratio:.3f}, {interval}, {p_text(comparison.p_adjusted)}{over}, "
+        f"{counted(comparison.instances, 'instance')}{_missing(comparison)}"
     )
 
 
@@ -135,16 +131,9 @@ def verdict(leading: Sequence[Comparison]) -> str:
 
 def _on_setting(comparison: Comparison, *, named: bool) -> str:
     by = f" by {known_as(comparison.method)}" if named else ""
-    return f"{comparison.setting}{by} ({change_text(comparison)}, {_short(comparison)})"
-
-
-def _short(comparison: Comparison) -> str:
-    interval = (
-        "no interval"
-        if comparison.ci_low is None or comparison.ci_high is None
-        else f"interval {comparison.ci_low:.2f} to {comparison.ci_high:.2f}"
-    )
-    return f"{interval}, {p_text(comparison.p_adjusted)}{_missing(comparison)}"
+    interval = interval_text(comparison.ci_low, comparison.ci_high, digits=2)
+    evidence = f"{interval}, {p_text(comparison.p_adjusted)}{_missing(comparison)}"
+    return f"{comparison.setting}{by} ({change_text(comparison)}, {evidence})"
 
 
 def not_significant(comparisons: Sequence[Comparison]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.formulation import formulation
-from bife_core.decisions.recorded import Decisions
+from bife_core.decisions.recorded import Decisions, numbers_in
 from bife_core.features import FeatureSet, feature_index
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig, LowMeasure
 from bife_core.fidelity.control import Reference
@@ -34,7 +34,9 @@ _MODELS: Final = 3
 _LIMIT_S: Final = 600.0
 _MEMORY_MB: Final = 4096.0
 _ROOM_PER_BYTE: Final = 24.0
-"""Bytes in memory per byte of a compressed file of decisions, or of a model."""
+"""Bytes in memory per byte of a model, which may be compressed."""
+_ROOM_PER_NUMBER: Final = 32.0
+"""Bytes in memory per recorded number: read, in columns, and what is worked out from them."""
 _LEAST_RULES: Final = 3
 """Rules with an F_HF from which on its noise is told."""
 _ROUNDING: Final = 1e-6
@@ -144,7 +146,6 @@ class Briefer:
         found = self._in_worker(
             "choices",
             {"sources": [parent.source for parent in scored], "decisions": str(self._decisions)},
-            [self._decisions],
         )
         told = {parent.id: tuple(said) for parent, said in zip(scored, found["failings"], strict=True)}
         return {"failings": told, "likeness": found["likeness"] if len(scored) == len(parents) else None}
@@ -160,7 +161,7 @@ class Briefer:
                         "measure": self._low.measure,
                         "ties": self._low.ties,
                     },
-                    [*self._models, *([] if self._decisions is None else [self._decisions])],
+                    self._models,
                 )
                 mean = "mean" if self._high.mean == "arithmetic" else "geometric mean"
                 goal = f" to {self._high.solver.goal}" if self._high.solver.gap else ""
@@ -175,16 +176,18 @@ class Briefer:
                 )
             return self._facts
 
-    def _in_worker(self, function: str, arguments: dict[str, Any], files: list[Path]) -> Any:
-        """Return what a function of this module answers in a worker that may read these files."""
-        size = sum(path.stat().st_size for path in files)
+    def _in_worker(self, function: str, arguments: dict[str, Any], models: Sequence[Path] = ()) -> Any:
+        """Return what a function of this module answers in a worker that may read the decisions and these models."""
+        decisions = [] if self._decisions is None else [self._decisions]
+        room = _ROOM_PER_BYTE * sum(path.stat().st_size for path in models)
+        room += _ROOM_PER_NUMBER * sum(map(numbers_in, decisions))
         return submit_repeated(
             self._pool,
             f"{__name__}:{function}",
             arguments,
             limit_s=_LIMIT_S,
-            memory_mb=_MEMORY_MB + _ROOM_PER_BYTE * size / 2**20,
-            reads=files,
+            memory_mb=_MEMORY_MB + room / 2**20,
+            reads=[*models, *decisions],
         ).result()
 
     def _rpb(self, reference: Reference | None) -> float | None:

@@ -9,6 +9,8 @@ from typing import Final, Literal
 import numpy as np
 from scipy.special import stdtr
 
+from bife_core.wording import counted
+
 ALPHA: Final = 0.05
 """One-sided level at which a rule that is worse so far is given up."""
 
@@ -70,10 +72,9 @@ def lost(
     own, other = np.asarray(costs), np.asarray(to_beat)
     logarithms = np.log(own / other)
     mean_ratio = float(own.sum() / other.sum() if mean == "arithmetic" else np.exp(logarithms.mean()))
-    counted = "1 instance" if len(own) == 1 else f"{len(own)} instances"
     percent = f"{mean_ratio - 1:.1%}" if mean_ratio > 1.0005 else "a little"
     more = f"{mean_ratio:.3g} times as much as" if mean_ratio > 1.1 else f"{percent} more than"
-    said = f"it took {more} the worst rule kept on {counted}"
+    said = f"it took {more} the worst rule kept on {counted(len(own), 'instance')}"
     if mean == "arithmetic" and own.sum() > max(total_to_beat, other.sum()):
         return f"{said}, more than that one took on all instances" if total_to_beat > other.sum() else said
     if mean_ratio <= 1 or len(own) < _LEAST_INSTANCES:

@@ -9,8 +9,9 @@ import scipy
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bife_core.plots.style import BLUE, GREY, ORANGE, YELLOW, counted, new_figure, number, tidy
+from bife_core.plots.style import BLUE, GREY, ORANGE, YELLOW, new_figure, number, tidy
 from bife_core.search.types import Sample
+from bife_core.wording import counted
 
 
 def fidelity_scatter(samples: Sequence[Sample]) -> Figure:

@@ -96,11 +96,6 @@ def number(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a count with its noun."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def _lay_out(figure: Figure) -> None:
     """Decide where everything goes: as long as an engine is to decide, each writing draws the figure twice."""
     engine = figure.get_layout_engine()

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from bife_core.evaluation.metrics import METRICS, method_table
+from bife_core.wording import counted
 from flows.cli.consoles import (
     duration,
     full_name,
@@ -90,10 +91,8 @@ def show_evolution(console: Console, result: EvolutionResult) -> None:
 def show_comparison(console: Console, result: EvaluationResult) -> None:
     """Print all methods side by side on held-out models, the verdict, and the ratio with all that qualifies it."""
     compared = result.summary
-    models = "model" if compared.lead.instances == 1 else "models"
-    show_heading(
-        console, f"Against {full_name(compared.baseline)} on {compared.lead.instances} held-out {models}"
-    )
+    models = counted(compared.lead.instances, "held-out model")
+    show_heading(console, f"Against {full_name(compared.baseline)} on {models}")
     entries = method_table(compared.frame(), compared.protocol.metric)
     several = len(compared.settings) > 1
     rows = [

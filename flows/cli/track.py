@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bife_core.wording import counted
 from flows.cli.consoles import say, standard_output
 from flows.cli.outcome import CommandEnd, ExitCode
 
@@ -43,21 +44,17 @@ def track(
     samples, traces = sum(one.samples for one in done), sum(one.traces for one in done)
     say(
         console,
-        f"MLflow at {tracking_uri()}: {_counted(len(done) - len(left), 'run')} delivered, with "
-        f"{_counted(samples, 'sample')} and {_counted(traces, 'trace')} it lacked; {len(left)} left.",
+        f"MLflow at {tracking_uri()}: {counted(len(done) - len(left), 'run')} delivered, with "
+        f"{counted(samples, 'sample')} and {counted(traces, 'trace')} it lacked; {len(left)} left.",
     )
     if rebuild:
         say(console, REGISTRY)
     if left:
-        raise CommandEnd(f"{_counted(len(left), 'run')} could not be delivered whole.", ExitCode.ERROR)
+        raise CommandEnd(f"{counted(len(left), 'run')} could not be delivered whole.", ExitCode.ERROR)
 
 
 def _line(delivery: Delivery) -> str:
     if delivery.left:
         return f"{delivery.folder.name}  {delivery.name}: {delivery.left}"
-    counts = f"{_counted(delivery.samples, 'sample')}, {_counted(delivery.traces, 'trace')}"
+    counts = f"{counted(delivery.samples, 'sample')}, {counted(delivery.traces, 'trace')}"
     return f"{delivery.folder.name}  {delivery.name}: {counts}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -10,6 +10,7 @@ from bife_core.scip.builtin import RPB
 from bife_core.scip.cost import Cost
 from bife_core.search import Sample
 from bife_core.values import Value
+from bife_core.wording import interval_text
 
 
 class Origin(Value):
@@ -99,11 +100,6 @@ def lineage(best: Sample) -> str:
     return f"{best.id} by {best.operator}{parents}"
 
 
-def interval(low: float | None, high: float | None) -> str:
-    """Return an interval in words."""
-    return "no interval" if low is None or high is None else f"interval {low:.3f} to {high:.3f}"
-
-
 def weigh(challenger: Evidence, champion: str | None, champion_metric: Cost = "time") -> Weighing:
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
@@ -150,7 +146,7 @@ def weigh(challenger: Evidence, champion: str | None, champion_metric: Cost = "t
         unknown = "It was not measured side by side with the present champion; evaluate it once more."
         return Weighing(promote=False, reason=unknown)
     low, high = challenger.champion_ci_low, challenger.champion_ci_high
-    known = f"{ratio:.3f} of the champion's ({interval(low, high)}, {p_text(p_value)})"
+    known = f"{ratio:.3f} of the champion's ({interval_text(low, high)}, {p_text(p_value)})"
     if challenger.champion_obstacle:
         return Weighing(
             promote=False, reason=f"{better}, but beside the champion {challenger.champion_obstacle}."
@@ -183,6 +179,6 @@ def _against(challenger: Evidence) -> str | None:
         return f"{challenger.instances} held-out instances are too few, {fewest} are needed{looks}."
     low, high, p_value = challenger.ci_low, challenger.ci_high, challenger.p_value
     if finding(low, high, p_value, challenger.confidence) != "better":
-        known = f"{challenger.ratio:.3f} of RPB's {words}, {interval(low, high)}, {p_text(p_value)}"
+        known = f"{challenger.ratio:.3f} of RPB's {words}, {interval_text(low, high)}, {p_text(p_value)}"
         return f"It is not known to be {better} than RPB: {known}."
     return None

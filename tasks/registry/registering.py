@@ -26,9 +26,10 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scorer import Scorer
 from bife_core.rules import complexity
 from bife_core.scip.solving import versions
+from bife_core.wording import counted, interval_text
 from tasks.policy import TRIED_AGAIN
 from tasks.registry.champions import crown, weighed
-from tasks.registry.evidence import Evidence, interval
+from tasks.registry.evidence import Evidence
 from tasks.registry.refusals import refusal
 from tasks.registry.versions import (
     CHALLENGER,
@@ -141,14 +142,14 @@ def model_name(name: str, evidence: Evidence) -> str:
 def model_card(name: str, method: Method, evidence: Evidence) -> str:
     """Return the description of a version: what it is, how good it was measured to be, where it is from."""
     size = complexity(method.source).to_dict() if isinstance(method, RuleMethod) else {}
-    seeds = "1 seed" if evidence.seeds == 1 else f"{evidence.seeds} seeds"
+    seeds = counted(evidence.seeds, "seed")
     words, by_time = METRICS[evidence.metric].words, evidence.metric == "time"
     judged = f"{words[0].upper()}{words[1:]}"
+    within = interval_text(evidence.ci_low, evidence.ci_high, confidence=evidence.confidence)
     facts = {
         "Benchmark": f"{evidence.benchmark}, size {evidence.size}",
         f"{judged} relative to {evidence.baseline}": (
-            f"{evidence.ratio:.3f} ({interval(evidence.ci_low, evidence.ci_high)} at "
-            f"{100 * evidence.confidence:.3g} %, {p_text(evidence.p_value)}; below 1 is "
+            f"{evidence.ratio:.3f} ({within}, {p_text(evidence.p_value)}; below 1 is "
             f"{'faster' if by_time else 'better'}; {evidence.instances} held-out instances, {seeds} each)"
         ),
         f"Judged by {METRICS[evidence.metric].words}": (
@@ -179,7 +180,7 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
 def _beside(evidence: Evidence) -> str:
     if evidence.champion_ratio is None:
         return ""
-    known = interval(evidence.champion_ci_low, evidence.champion_ci_high)
+    known = interval_text(evidence.champion_ci_low, evidence.champion_ci_high)
     return f"{evidence.champion_ratio:.3f} ({known}; the champion's hash is {evidence.champion_sha})"
 
 

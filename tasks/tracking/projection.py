@@ -36,6 +36,7 @@ from bife_core.evolution.journal import (
 )
 from bife_core.scip.builtin import RPB
 from bife_core.search import ReflectionRequest, SampleRequest
+from bife_core.wording import counted
 from tasks.tracking import prompts, store, views
 from tasks.tracking.design_solves import reference_rows, rule_rows
 from tasks.tracking.marker import write_marker
@@ -135,7 +136,7 @@ class Projection:
         if not self._untraced:
             return tuple(self._refusals)
         names = ", ".join(sorted(self._untraced)[:_MOST_NAMED])
-        calls = "1 call" if len(self._untraced) == 1 else f"{len(self._untraced)} calls"
+        calls = counted(len(self._untraced), "call")
         untraced = f"MLflow takes no trace of {calls} ({names}); {self.folder / JOURNAL} has all of it."
         return (*self._refusals, untraced)
 

@@ -1,0 +1,30 @@
+"""Numbers as sentences say them, wherever one is written."""
+
+from __future__ import annotations
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "model"), counted(0, "model"), counted(1200, "call")
+    ('1 model', '0 models', '1,200 calls')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def interval_text(
+    low: float | None, high: float | None, *, confidence: float | None = None, digits: int = 3
+) -> str:
+    """Return an interval in words, with its confidence where that is not told elsewhere.
+
+    Examples
+    --------
+    >>> interval_text(0.7, 1.1, confidence=0.975), interval_text(0.7, 1.1, digits=2), interval_text(0.7, None)
+    ('97.5 % interval 0.700 to 1.100', 'interval 0.70 to 1.10', 'no interval')
+    """
+    if low is None or high is None:
+        return "no interval"
+    level = "" if confidence is None else f"{100 * confidence:.3g} % "
+    return f"{level}interval {low:.{digits}f} to {high:.{digits}f}"
