@@ -11,7 +11,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.generators.config import GeneratorConfig
 
-_VERSION: Final = 3
+_VERSION: Final = 4
 """Raise this when the same configuration would no longer give the same search."""
 
 

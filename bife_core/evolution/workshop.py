@@ -130,7 +130,7 @@ class Workshop:
             raise ConfigError("Rules are fitted to recorded decisions, and the search has none.")
         if self.account.until_unix_s is not None and time.time() >= self.account.until_unix_s:
             raise BudgetReachedError(out_of_time(self.account.budget))
-        return fit_draft(request, self.decisions, self.pool)
+        return fit_draft(request, self.decisions, self.pool, self.past.samples)
 
     def score(self, request: SampleRequest, draft: Draft) -> LowScore:
         """Check a draft's rule and, where the request wants it, measure F_LF."""

@@ -145,7 +145,10 @@ class BifeSearch(SampledSearch):
         bred = self.generation > 0 or position % 2 == 1 or position // 2 >= sizes
         place = self.generation + position if parents else position // 2
         terms = LEAST_TERMS + place % sizes
-        return Fit(terms=terms, children=settings.children if bred else 0)
+        if not bred:
+            return Fit(terms=terms, children=0)
+        before = 0 if self.generation > 0 else min(position // 2 + 1, sizes)
+        return Fit(terms=terms, children=settings.children, rank=position - before)
 
     def _solve_request(self, sample: Sample) -> SolveRequest:
         if not self.elites:

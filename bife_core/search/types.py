@@ -80,10 +80,14 @@ class Fit(Value):
         Factors it may have.
     children : int
         Formulas bred before one is chosen; 0 adds one factor after the other.
+    rank : int
+        Which of those bred is chosen, 0 being the likeliest: the rules of a generation are bred from the same decisions
+        and shall differ.
     """
 
     terms: int
     children: int
+    rank: int = 0
 
 
 class SampleRequest(Value):

@@ -15,7 +15,7 @@ from bife_core.generators.offline.expression import (
     join_of,
     skeleton,
 )
-from bife_core.generators.offline.operators import recombine, tune, vary
+from bife_core.generators.offline.operators import MOST_COMPONENTS, recombine, tune, vary
 from bife_core.generators.offline.priors import pick, sample_rule
 from bife_core.search.types import Fit
 from bife_core.symbolic.fitting import Fitted, Fitter
@@ -36,12 +36,12 @@ def breed(
     fit : Fit
         How many formulas are made and fitted, and how many factors they may have.
     population : int
-        Formulas that survive, each of another form.
+        Formulas that survive a round.
 
     Returns
     -------
     list of Fitted
-        The population at the end, the best first.
+        All that were made, the best first, each of another form.
     """
     known: dict[Hashable, Fitted] = {}
 
@@ -50,43 +50,45 @@ def breed(
             return
         fitted = fitter.fit(root)
         if fitted is not None:
-            form = _form(fitted.root)
+            form = form_of(fitted.root)
             if form not in known or fitted.information < known[form].information:
                 known[form] = fitted
 
     def best() -> list[Fitted]:
-        return sorted(known.values(), key=lambda fitted: fitted.information)[:population]
+        return sorted(known.values(), key=lambda fitted: fitted.information)
 
     for founder in founders:
         enter(founder.root)
     for _ in range(round(_STRANGERS * population)):
         enter(sample_rule(rng, fitter.columns.offered))
-    alive = best()
+    alive = best()[:population]
+    # Children that are too large are passed over: cut down to size they would all keep the same parts.
+    most = max(MOST_COMPONENTS, fit.terms)
     for born in range(1, fit.children + 1):
-        child = _child(alive, rng, fitter.columns.offered)
+        child = _child(alive, rng, fitter.columns.offered, most)
         if child is not None:
             enter(child)
         if born % population == 0:
-            alive = best()
+            alive = best()[:population]
     return best()
 
 
-def _child(alive: list[Fitted], rng: np.random.Generator, offered: range) -> Node | None:
+def _child(alive: list[Fitted], rng: np.random.Generator, offered: range, most: int) -> Node | None:
     # The better of two drawn has the child.
     mother, father = (alive[int(rng.integers(len(alive), size=2).min())].root for _ in range(2))
     try:
         match pick(rng, ("vary", "recombine", "tune")):
             case "vary":
-                return vary(rng, mother, offered).root
+                return vary(rng, mother, offered, most).root
             case "recombine":
-                return recombine(rng, (mother, father), offered).root
+                return recombine(rng, (mother, father), offered, most).root
             case _:
-                return tune(rng, mother, offered).root
+                return tune(rng, mother, offered, most).root
     except CancelledError:
         return None
 
 
-def _form(root: Node) -> Hashable:
+def form_of(root: Node) -> Hashable:
     """Return what formulas have in common that differ in numbers and in the order of their parts alone."""
     bare = skeleton(root)
     if isinstance(bare, Leaf):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -11,20 +12,18 @@ import numpy as np
 
 from bife_core.decisions.recorded import Decisions, numbers_in
 from bife_core.generators.base import Draft
+from bife_core.generators.offline.expression import Node
 from bife_core.generators.offline.reader import read
 from bife_core.generators.offline.writer import describe, write
 from bife_core.sandbox import Workers, submit_repeated
-from bife_core.search.types import Fit, SampleRequest
-from bife_core.symbolic.breeding import breed
+from bife_core.search.types import Fit, Sample, SampleRequest
+from bife_core.symbolic.breeding import breed, form_of
 from bife_core.symbolic.columns import Columns
 from bife_core.symbolic.fitting import Fitted, Fitter
 
 NAME: Final = "symbolic"
 
 _POPULATION: Final = 24
-_DRAWN: Final = 3
-"""Formulas drawn, of which the best becomes the rule."""
-
 _LIMIT_S: Final = 900.0
 _ROOM_MB: Final = 3072.0
 _ROOM_PER_NUMBER: Final = 96.0
@@ -32,8 +31,13 @@ _ROOM_PER_NUMBER: Final = 96.0
 logarithm is kept in seven shapes."""
 
 
-def fit_draft(request: SampleRequest, decisions: Path, pool: Workers) -> Draft:
+def fit_draft(request: SampleRequest, decisions: Path, pool: Workers, known: Sequence[Sample] = ()) -> Draft:
     """Return a rule that was fitted to recorded decisions, as a draft nobody wrote.
+
+    Parameters
+    ----------
+    known : sequence of Sample
+        What the search has already: a bred rule is of another form.
 
     Raises
     ------
@@ -41,7 +45,6 @@ def fit_draft(request: SampleRequest, decisions: Path, pool: Workers) -> Draft:
         If its worker is lost twice.
     """
     assert request.fit is not None
-    known = [parent.source for parent in request.parents if parent.source is not None]
     found = submit_repeated(
         pool,
         "bife_core.symbolic.drafting:work",
@@ -49,7 +52,8 @@ def fit_draft(request: SampleRequest, decisions: Path, pool: Workers) -> Draft:
             "decisions": str(decisions),
             "fit": request.fit.model_dump(),
             "seed": request.seed,
-            "parents": known,
+            "parents": [parent.source for parent in request.parents if parent.source is not None],
+            "known": [sample.source for sample in known if sample.source is not None],
         },
         limit_s=_LIMIT_S,
         memory_mb=_ROOM_MB + _ROOM_PER_NUMBER * numbers_in(decisions) / 2**20,
@@ -58,17 +62,19 @@ def fit_draft(request: SampleRequest, decisions: Path, pool: Workers) -> Draft:
     return Draft(key=request.id, generator=NAME, model="", **found)
 
 
-def work(decisions: str, fit: dict[str, int], seed: int, parents: list[str]) -> dict[str, str | float]:
+def work(
+    decisions: str, fit: dict[str, int], seed: int, parents: list[str], known: list[str]
+) -> dict[str, str | float]:
     """Fit a rule; what `fit_draft` calls in a worker."""
     began_s = time.process_time()
     rng = np.random.Generator(np.random.PCG64(seed))
-    formulas = fit_rules(_fitter(decisions), Fit.model_validate(fit), rng, parents)
+    asked = Fit.model_validate(fit)
+    formulas = fit_rules(_fitter(decisions), asked, rng, parents, known)
     if not formulas:
-        nothing = "No feature tells the candidates of the recorded decisions apart."
+        nothing = "No other formula tells the candidates of the recorded decisions apart."
         return {"failure": nothing, "seconds": time.process_time() - began_s}
-    # One of the best, not always the very best: all requests breed on the same decisions, and F_HF is to choose.
-    chosen = formulas[int(rng.integers(len(formulas), size=_DRAWN).min())]
-    how = "bred" if fit["children"] else "its factors added one by one"
+    chosen = formulas[min(asked.rank, len(formulas) - 1)]
+    how = "bred" if asked.children else "its factors added one by one"
     return {
         "source": write(chosen.root),
         "thought": f"Fitted to the recorded decisions, {how}: {describe(chosen.root)}.",
@@ -77,23 +83,31 @@ def work(decisions: str, fit: dict[str, int], seed: int, parents: list[str]) -> 
 
 
 def fit_rules(
-    fitter: Fitter, fit: Fit, rng: np.random.Generator, parents: list[str] | None = None
+    fitter: Fitter,
+    fit: Fit,
+    rng: np.random.Generator,
+    parents: Sequence[str] = (),
+    known: Sequence[str] = (),
 ) -> list[Fitted]:
-    """Return fitted rules, the best first; parents are not among them.
+    """Return fitted rules, the best first; bred ones are of other forms than selected ones, parents and known rules.
 
     Parameters
     ----------
-    parents : list of str, optional
-        Sources of rules to breed from; those outside the grammar are passed over.
+    parents, known : sequence of str
+        Sources of rules to breed from, and of those there are already; what is outside the grammar is passed over.
     """
     path = fitter.select(fit.terms)
     if not path or not fit.children:
         return path[-1:]
-    trees = [tree for source in parents or () if (tree := read(source)) is not None]
-    founders = [fitted for tree in trees if (fitted := fitter.fit(tree)) is not None]
-    known = {fitted.root for fitted in founders} | set(trees)
-    bred = breed(fitter, [*path, *founders], fit, _POPULATION, rng)
-    return [fitted for fitted in bred if fitted.root not in known]
+    shown, had = _trees(parents), _trees(known)
+    founders = [*path, *(fitted for tree in shown if (fitted := fitter.fit(tree)) is not None)]
+    old = {form_of(root) for root in (*(fitted.root for fitted in founders), *shown, *had)}
+    bred = breed(fitter, founders, fit, _POPULATION, rng)
+    return [fitted for fitted in bred if form_of(fitted.root) not in old]
+
+
+def _trees(sources: Sequence[str]) -> list[Node]:
+    return [tree for source in sources if (tree := read(source)) is not None]
 
 
 @lru_cache(maxsize=2)

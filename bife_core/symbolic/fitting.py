@@ -176,14 +176,14 @@ class Fitter:
             return None
         if not np.isfinite(self._log_value(root)).all():
             return None
-        # Choices depend on ratios of exponents alone: the scale that `settled` takes out is no number of the rule.
         weighed = zip(parts, powers, strict=True)
         utility = sum(tidy(float(power)) * np.log(self.columns.value(part)) for part, power in weighed)
         loss = self._logit.loss(np.asarray(utility))
         count = len(self.columns.starts)
-        numbers = sum(len(part.numbers) for part in walk(root) if isinstance(part, Operation)) + len(
-            {part.feature for part in walk(root) if isinstance(part, Leaf)}
-        )
+        # Choices depend on ratios of exponents alone: the first, which `settled` makes 1, is no number of the rule.
+        numbers = sum(len(part.numbers) for part in walk(root) if isinstance(part, Operation))
+        numbers += len({part.feature for part in walk(root) if isinstance(part, Leaf)})
+        numbers -= isinstance(root, Operation) and root.kind in ("product", "sum")
         return Fitted(root, loss, loss + numbers * math.log(count) / (2.0 * count))
 
     def _shapes(self, feature: int) -> list[Node]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -51,7 +53,7 @@ from bife_core.generators.offline.writer import describe
 
 _TRIES: Final = 24
 MOST_COMPONENTS: Final = 5
-"""Parts of a rule at most."""
+"""Parts of a rule at most, unless more are asked for."""
 
 _SHAPES: Final[tuple[Kind, ...]] = (*SQUASHES, "bonus")
 _FRESH: Final = 4
@@ -92,7 +94,12 @@ def distance(one: Node, other: Node) -> float:
     return sum(1.0 - len(a & b) / len(a | b) for a, b in (features, kinds))
 
 
-def recombine(rng: np.random.Generator, parents: tuple[Node, ...], offered: range = PLAIN) -> Proposal:
+def recombine(
+    rng: np.random.Generator,
+    parents: tuple[Node, ...],
+    offered: range = PLAIN,
+    most: int = MOST_COMPONENTS,
+) -> Proposal:
     """Operator e2: keeps what the parents share and takes the rest from one or the other.
 
     Components meet by role (gain, fractionality, activity, ...). A role that several parents fill is kept, in
@@ -115,13 +122,13 @@ def recombine(rng: np.random.Generator, parents: tuple[Node, ...], offered: rang
                 chosen += [_between(rng, component, met) for component in taken]
             else:
                 chosen += _reshaped(rng, join, taken)
-        chosen = chosen[:MOST_COMPONENTS]
+        chosen = chosen[:most]
         if len(chosen) >= min(2, len(roles)):
             with suppress(CancelledError):
                 child = settled(joined(join, *chosen))
                 if child not in parents:
                     return Proposal(child, "Parts of the parents joined")
-    changed = vary(rng, parents[0], offered)
+    changed = vary(rng, parents[0], offered, most)
     return Proposal(
         changed.root, "The parents share all parts; " + changed.origin[0].lower() + changed.origin[1:]
     )
@@ -166,9 +173,18 @@ def _bare(node: Node, kinds: tuple[Kind, ...] = _SHAPES) -> Node:
     return node.parts[0] if isinstance(node, Operation) and node.kind in kinds else node
 
 
-def vary(rng: np.random.Generator, parent: Node, offered: range = PLAIN) -> Proposal:
+def vary(
+    rng: np.random.Generator, parent: Node, offered: range = PLAIN, most: int = MOST_COMPONENTS
+) -> Proposal:
     """Operator m1: one change of form, drawn from those that apply."""
-    moves = (_add, _drop, _exchange_feature, _exchange_pair, _reshape, _turn_over)
+    moves: tuple[_Move, ...] = (
+        partial(_add, most=most),
+        _drop,
+        _exchange_feature,
+        _exchange_pair,
+        _reshape,
+        _turn_over,
+    )
     for _ in range(_TRIES):
         with suppress(CancelledError):
             changed = pick(rng, moves)(rng, parent, offered)
@@ -177,8 +193,11 @@ def vary(rng: np.random.Generator, parent: Node, offered: range = PLAIN) -> Prop
     return Proposal(sample_rule(rng, offered), "Drawn afresh, as the parent cannot be varied")
 
 
-def _add(rng: np.random.Generator, root: Node, offered: range) -> Proposal | None:
-    if len(components(root)) >= MOST_COMPONENTS:
+_Move = Callable[[np.random.Generator, Node, range], Proposal | None]
+
+
+def _add(rng: np.random.Generator, root: Node, offered: range, most: int) -> Proposal | None:
+    if len(components(root)) >= most:
         return None
     part = part_of(rng, pick(rng, roles_of(offered)), frozenset(leaves(root)), offered)
     join = join_of(root)
@@ -253,7 +272,9 @@ def _turn_over(rng: np.random.Generator, root: Node, offered: range) -> Proposal
     return None
 
 
-def tune(rng: np.random.Generator, parent: Node, offered: range = PLAIN) -> Proposal:
+def tune(
+    rng: np.random.Generator, parent: Node, offered: range = PLAIN, most: int = MOST_COMPONENTS
+) -> Proposal:
     """Operator m2: other numbers in the same form."""
     spread = float(rng.choice([0.12, 0.3, 0.6]))
     for _ in range(_TRIES):
@@ -264,4 +285,4 @@ def tune(rng: np.random.Generator, parent: Node, offered: range = PLAIN) -> Prop
         child = settled(with_numbers(parent, change))
         if child != settled(parent):
             return Proposal(child, "The parent with other numbers")
-    return vary(rng, parent, offered)  # a rule without numbers has none to change
+    return vary(rng, parent, offered, most)  # a rule without numbers has none to change

@@ -1,4 +1,4 @@
-"""What the grammar draws when it knows nothing: every role, feature, form and direction is as likely as any other."""
+"""What the grammar draws when it knows nothing: roles, the features of a role, forms and directions, each as likely."""
 
 from __future__ import annotations
 

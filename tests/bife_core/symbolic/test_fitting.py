@@ -8,11 +8,11 @@ from scipy.optimize import minimize
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.fidelity.low import low_fidelity
-from bife_core.generators.offline.expression import Leaf, Node, Operation, components, leaves, product
+from bife_core.generators.offline.expression import Leaf, Node, Operation, components, leaves, product, walk
 from bife_core.generators.offline.writer import write
 from bife_core.rules import CompiledRule, compile_rule
 from bife_core.search.types import Fit
-from bife_core.symbolic.breeding import breed
+from bife_core.symbolic.breeding import breed, form_of
 from bife_core.symbolic.columns import Columns
 from bife_core.symbolic.drafting import fit_rules
 from bife_core.symbolic.fitting import Fitted, Fitter
@@ -126,13 +126,18 @@ def test_a_seed_decides_what_is_bred_and_no_rule_is_larger_than_allowed() -> Non
     assert all(len(components(fitted.root)) <= 2 for fitted in made(3))
 
 
-def test_parents_are_bred_from_and_not_given_back() -> None:
-    fitter = Fitter(Columns(DOUBTING))
-    parent = fitter.fit(EXPERT)
-    assert parent is not None
+def test_parents_are_bred_from_and_no_rule_there_was_is_given_back() -> None:
+    joined = Operation("max", (Leaf(20), Leaf(21)))
+    parent = product((joined, 1.0), (Leaf(18), 1.0))
+    fitter = Fitter(Columns(planted(100, parent, doubt=0.1)))
     foreign = "def candidate_variable_score(f):\n    return 1.0 if f[18] > f[19] else f[20]\n"
-    bred = fit_rules(
-        fitter, Fit(terms=4, children=30), np.random.default_rng(0), [write(parent.root), foreign]
-    )
-    assert parent.root not in {fitted.root for fitted in bred}
-    assert bred[0].information < parent.information + 0.05
+    fit, shown = Fit(terms=4, children=100), [write(parent), foreign]
+
+    def bred(known: list[str]) -> list[Node]:
+        return [fitted.root for fitted in fit_rules(fitter, fit, np.random.default_rng(0), shown, known)]
+
+    first = bred([foreign])
+    assert any(joined in walk(root) for root in first)
+    old = {form_of(root) for root in (parent, *(fitted.root for fitted in fitter.select(4)))}
+    assert old.isdisjoint(map(form_of, first))
+    assert bred([write(first[0]), write(first[2])]) == [first[1], *first[3:]]

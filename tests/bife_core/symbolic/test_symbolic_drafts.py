@@ -64,6 +64,15 @@ def test_a_bred_child_is_another_rule_than_its_parent(recorded: Path) -> None:
     assert child.source != parent.source
 
 
+def test_requests_of_a_generation_make_other_rules_of_the_same_decisions(recorded: Path) -> None:
+    requests = [request(40)]
+    requests += [one.model_copy(update={"fit": Fit(terms=2, children=40, rank=1)}) for one in requests]
+    sources = [str(fit_draft(one, recorded, InProcess()).source) for one in requests]
+    assert len(set(sources)) == 2
+    had = Sample(id="g00-c00", generation=0, operator="fit", source=sources[0])
+    assert fit_draft(requests[0], recorded, InProcess(), [had]).source == sources[1]
+
+
 @pytest.mark.long
 def test_a_worker_has_room_for_what_a_thousand_decisions_of_large_models_need(tmp_path: Path) -> None:
     path = tmp_path / "decisions.parquet"
