@@ -78,7 +78,7 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
     Examples
     --------
     >>> list(labelled([ScipMethod(name="pscost"), ScipMethod(name="relpscost"), ScipMethod(name="pscost")]))
-    ['pscost', 'relpscost']
+    ['relpscost', 'pscost']
     """
     distinct = list({method.identity: method for method in reversed(methods)}.values())[::-1]
     names = [method.name for method in distinct]

@@ -31,7 +31,7 @@ def relative_gap(primal: float | None, dual: float | None) -> float:
 
     Examples
     --------
-    >>> relative_gap(100.0, 90.0), relative_gap(1.0, -1.0), relative_gap(None, 3.0), relative_gap(0.0, 0.0)
+    >>> round(relative_gap(100.0, 90.0), 6), relative_gap(1.0, -1.0), relative_gap(None, 3.0), relative_gap(0.0, 0.0)
     (0.1, 1.0, 1.0, 0.0)
     """
     if primal is None or dual is None:
