@@ -23,7 +23,7 @@ from bife_core.config import CollectionConfig
 from bife_core.fidelity.constants import tuned
 from bife_core.fidelity.low import low_fidelity
 from bife_core.fidelity.measures import Yardstick
-from bife_core.rules import CompiledRule, compile_rule
+from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import WorkerPool
 
 
@@ -49,7 +49,11 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> dict[st
         spent.append(time.process_time() - began_s)
         if better is not None:
             rows.append(
-                [low_fidelity(_compiled(text), of) for of in (fitted, held_out) for text in (source, better)]
+                [
+                    low_fidelity(RuleMethod(name="tuned", source=text).compiled, of)
+                    for of in (fitted, held_out)
+                    for text in (source, better)
+                ]
             )
     means = np.mean(rows, axis=0).round(4)
     gains = np.diff(np.array(rows)[:, 2:], axis=1)
@@ -65,12 +69,6 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> dict[st
         "not_worse": round(float(np.mean(gains >= 0)), 2),
         "cpu_s": round(float(np.mean(spent)), 3),
     }
-
-
-def _compiled(source: str) -> CompiledRule:
-    rule = compile_rule(source)
-    assert isinstance(rule, CompiledRule)
-    return rule
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from bench import tell
+from bench.formulas import best_formula
 from bench.options import benchmark_of, cut, decisions_of, parse
 from bench.search_cost import home_of
 from bife_core.config import CollectionConfig
@@ -28,7 +29,8 @@ from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.fidelity.low import low_fidelity
 from bife_core.generators.offline.expression import Node
 from bife_core.generators.offline.writer import describe, write
-from bife_core.rules import CompiledRule, compile_rule
+from bife_core.methods.rule import RuleMethod
+from bife_core.rules import CompiledRule
 from bife_core.sandbox import WorkerPool
 from bife_core.search.types import Fit
 from bife_core.symbolic.columns import Columns
@@ -59,8 +61,8 @@ def main() -> None:
         parts = {family: collected(family, options, home, pool) for family in options.families}
     fitted = {family: pair[0] for family, pair in parts.items()}
     held_out = {family: pair[1] for family, pair in parts.items()}
-    own = {family: fit_rules(Fitter(Columns(part)), _FIT, rng)[0].root for family, part in fitted.items()}
-    rules = {family: compiled(root) for family, root in own.items()}
+    own = {family: best_formula(part, _FIT, rng) for family, part in fitted.items()}
+    rules = {family: as_rule(root) for family, root in own.items()}
     limit = {family: low_fidelity(rule, fitted[family]) for family, rule in rules.items()}
     known = {family: low_fidelity(rule, held_out[family]) for family, rule in rules.items()}
     for family, root in own.items():
@@ -117,15 +119,13 @@ def general(parts: Mapping[str, Decisions], limit: Mapping[str, float], rng: np.
 
 def shares(root: Node, parts: Mapping[str, Decisions], limit: Mapping[str, float]) -> dict[str, float]:
     """Return agreement over that of the families' own formulas."""
-    rule = compiled(root)
+    rule = as_rule(root)
     return {family: round(low_fidelity(rule, part) / limit[family], 3) for family, part in parts.items()}
 
 
-def compiled(root: Node) -> CompiledRule:
+def as_rule(root: Node) -> CompiledRule:
     """Return a formula as a rule."""
-    rule = compile_rule(write(root))
-    assert isinstance(rule, CompiledRule)
-    return rule
+    return RuleMethod(name="fitted", source=write(root)).compiled
 
 
 if __name__ == "__main__":

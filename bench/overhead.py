@@ -12,7 +12,8 @@ from __future__ import annotations
 from bench import tell
 from bench.options import instances_of, parse
 from bife_core.features import FEATURES, N_FEATURES, feature_index
-from bife_core.rules import BENCHMARK_RULES, CompiledRule, compile_rule, load_rule
+from bife_core.methods.rule import RuleMethod
+from bife_core.rules import BENCHMARK_RULES, CompiledRule, load_rule
 from bife_core.rules.language import FUNCTION_NAME
 from bife_core.scip.solving import solve
 
@@ -53,9 +54,7 @@ def {FUNCTION_NAME}(f):
         read += f[i]
     return reference(f) if read > -1.0 else 0.0
 """
-    compiled = compile_rule(source, name=f"{rule.name} and others")
-    assert isinstance(compiled, CompiledRule), compiled
-    return compiled
+    return RuleMethod(name=f"{rule.name} and others", source=source).compiled
 
 
 if __name__ == "__main__":

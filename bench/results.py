@@ -7,8 +7,8 @@ reference rule, `--rules` (names or files) and pscost, on `--instances` held-out
 by the preset's limit and metric, at its size or at `--size`, with SCIP set up in each way of `--solvers`: what helps
 under `paper` may not help a user who changes nothing else. With `--oracle` SCIP's full strong branching solves too: the
 *free oracle* is its CPU time less what it spends in branching, and no rule that imitates it can be expected to do
-better; a method's `share` is the part of the oracle's gain that it wins, in logarithms. An oracle needs many times the
-time of a rule.
+better; a method's `share` is the part of the oracle's gain that it wins, in logarithms, over the solves that the oracle
+finished. An oracle needs many times the time of a rule.
 
 One JSON object a line: the cost of each search, then for each method {family, solver, method, cpu_s, nodes, branching,
 solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, instances, proofs, share}: CPU seconds and
@@ -180,8 +180,12 @@ def oracle_shares(summary: EvaluationSummary) -> dict[str, float]:
     frame = summary.frame()
     if ORACLE not in set(frame["method"]):
         return {}
-    cost = frame["cpu_s"] - frame["branching_s"].where(frame["method"] == ORACLE, 0.0)
+    of_oracle = frame["method"] == ORACLE
+    # What an oracle stopped at a limit would have needed is not known.
+    cost = (frame["cpu_s"] - frame["branching_s"].where(of_oracle, 0.0)).where(~of_oracle | frame["solved"])
     costs = frame.assign(cost=cost).pivot_table("cost", ["instance", "seed"], "method").dropna()
+    if ORACLE not in costs or costs.empty:
+        return {}
     by_instance = {
         method: {str(name): solves.to_list() for name, solves in costs[method].groupby("instance")}
         for method in costs.columns
@@ -191,7 +195,8 @@ def oracle_shares(summary: EvaluationSummary) -> dict[str, float]:
         for method, solves in by_instance.items()
     }
     limit = gains[ORACLE]
-    tell({"family": summary.rows[0]["setting"], "method": "free oracle", "ratio": round(math.exp(limit), 3)})
+    line = {"method": "free oracle", "ratio": round(math.exp(limit), 3), "solves": len(costs)}
+    tell({"family": summary.rows[0]["setting"]} | line)
     return {method: round(gain / limit, 2) for method, gain in gains.items()} if limit < 0.0 else {}
 
 

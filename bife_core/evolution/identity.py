@@ -11,7 +11,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.generators.config import GeneratorConfig
 
-_VERSION: Final = 4
+VERSION: Final = 4
 """Raise this when the same configuration would no longer give the same search."""
 
 
@@ -81,5 +81,5 @@ def evolution_facts(
 
 def evolution_key(facts: dict[str, Any]) -> str:
     """Return the key of an evolution, from its facts."""
-    text = json.dumps({"version": _VERSION, **facts}, sort_keys=True)
+    text = json.dumps({"version": VERSION, **facts}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
