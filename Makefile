@@ -8,7 +8,7 @@ BROWSER := $(VENV)/.browser
 # Tests start many programs: without their byte code each would compile all of BiFE anew.
 test check long: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo check test long browser screenshots lint bench scale postgres chaos hostile newest clean
+.PHONY: help setup demo check test long browser screenshots lint bench results scale postgres chaos hostile newest clean
 
 help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
@@ -19,6 +19,7 @@ help:
 	@echo "make screenshots retake the pictures in docs/images (VIEWS=\"...\": these)"
 	@echo "make lint    check style and types"
 	@echo "make bench   measure features, low fidelity, overhead, and reference rules against SCIP's default"
+	@echo "make results measure what docs/results.md compares, resumable in STORE=DIR; takes days"
 	@echo "make scale   run one pipeline on all four runners, also with a worker killed (adds the extras dask and ray)"
 	@echo "make postgres  run three evolutions at once with both servers on PostgreSQL (adds the extra postgres)"
 	@echo "make chaos   kill pipelines at 25 random moments and count what was lost or paid twice"
@@ -77,6 +78,21 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.low_fidelity
 	$(BIN)/python -m bench.overhead
 	$(BIN)/python -m bench.rule_vs_rpb
+
+STORE ?= results
+RESULTS = $(BIN)/python -m bench.results --store $(STORE)
+REAL := transmission_switching network_verification unit_commitment item_placement
+
+# Two searches with the same settings are one, and so are two solves: whatever is in STORE is not paid for again.
+results: $(STAMP)
+	mkdir -p $(STORE)
+	{ set -e; $(RESULTS) --instances 20 --seeds 0 1 2 3 4 --searches symbolic bife random; \
+	  $(RESULTS) --instances 20 --seeds 0 1 --searches symbolic bife random --rules general --solvers paper default; \
+	  $(RESULTS) --families $(REAL) --instances 20 --seeds 0 1 --searches symbolic bife random --rules general \
+	    --solvers paper default; \
+	  $(RESULTS) --instances 8 --searches symbolic --oracle; \
+	  $(RESULTS) --size transfer --instances 20 --seeds 0 1 --time-limit 1000 --searches symbolic --rules general; \
+	} | tee $(STORE)/results.jsonl | $(BIN)/python -m bench.tables
 
 scale: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dask,ray]'

@@ -10,10 +10,10 @@ under `paper` may not help a user who changes nothing else. With `--oracle` SCIP
 better; a method's `share` is the part of the oracle's gain that it wins, in logarithms, over the solves that the oracle
 finished. An oracle needs many times the time of a rule.
 
-One JSON object a line: the cost of each search, then for each method {family, solver, method, cpu_s, nodes, branching,
-solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, instances, proofs, share}: CPU seconds and
-nodes are geometric means, `branching` the share of the time spent in it. Everything is kept in `--store`, and the same
-command goes on where it was stopped.
+One JSON object a line: the cost of each search, then for each method {family, size, solver, method, cpu_s, nodes,
+branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, instances, proofs, share}: CPU
+seconds and nodes are geometric means, `branching` the share of the time spent in it; `bench.tables` makes tables of
+them. Everything is kept in `--store`, and the same command goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -79,7 +79,10 @@ def main() -> None:
             known = {method.identity: method for method in [*found, *map(load_method, names)]}
             for solver in options.solvers:
                 for row in compared(list(known.values()), held_out(config, solver, options.size), home):
-                    tell({"family": family, "solver": solver} | row)
+                    tell(
+                        {"family": family, "size": options.size or config.instances.size, "solver": solver}
+                        | row
+                    )
 
 
 def configured(family: str, options: Any) -> PipelineConfig:
