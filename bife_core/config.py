@@ -106,5 +106,5 @@ class PipelineConfig(Value):
         """Where the rules of a search come from, as a few words for a run's name."""
         if self.search.method == "symbolic":
             return "fitted"
-        start = self.generator.start
-        return self.generator.kind if start == "nothing" else f"{self.generator.kind} from the {start}"
+        from_library = self.generator.kind == "offline" and self.generator.start == "library"
+        return "offline from the library" if from_library else self.generator.kind

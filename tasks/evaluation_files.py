@@ -15,7 +15,9 @@ from bife_core import plots
 from bife_core.errors import BifeError
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
+from bife_core.evolution import JournalError, Opened
 from bife_core.evolution import files as search_files
+from bife_core.evolution.journal import read_journal
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.report import (
@@ -145,8 +147,20 @@ def search_record(directory: Path) -> SearchRecord | None:
     cost = search_files.read_cost(directory)
     best = next((c.id for c in search_files.ranked(samples) if c.failure is None), "")
     return SearchRecord(
-        name=cost.search if cost is not None else "search", best=best, samples=samples, cost=cost
+        name=cost.search if cost is not None else "search",
+        best=best,
+        samples=samples,
+        cost=cost,
+        origin=_origin(directory),
     )
+
+
+def _origin(directory: Path) -> str:
+    try:
+        opened = next((entry for entry, _ in read_journal(directory)), None)
+    except JournalError:  # a damaged journal takes no report away
+        return ""
+    return opened.origin if isinstance(opened, Opened) else ""
 
 
 def _sample(row: dict[str, Any]) -> Sample:

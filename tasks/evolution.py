@@ -62,6 +62,7 @@ def describe_evolution(
         tags={"benchmark": label, "search": search.method},
         datasets=tuple(read),
         prompts=config.generator.kind == "openai",
+        origin=config.origin_of_rules,
     )
 
 

@@ -113,7 +113,9 @@ def evolve(
     else:
         who = generator_identity(config.generator) if generator is None else {"name": generator.name}
         key = evolution_key(evolution_facts(config, benchmark, who, digest, instances, training))
-        journal = Journal(Path(folder), Opened(key=key, name=f"{benchmark} {config.search.method}"))
+        origin = config.origin_of_rules if generator is None else generator.name
+        name = f"{benchmark} {config.search.method}"
+        journal = Journal(Path(folder), Opened(key=key, name=name, origin=origin))
     until_unix_s = journal.until_unix_s(config.budget.hours)
     account = Account(journal.folder / "calls", config.budget, until_unix_s, lock)
     with ExitStack() as opened:

@@ -75,6 +75,8 @@ class Opened(Entry):
         What it reads: name, digest, source, profile and context of each.
     prompts : bool
         Whether prompt templates are in use.
+    origin : str
+        Where its rules come from, see `PipelineConfig.origin_of_rules`; empty in journals that do not say.
     """
 
     kind: Literal["opened"] = "opened"
@@ -85,6 +87,7 @@ class Opened(Entry):
     tags: dict[str, str] = Field(default_factory=dict)
     datasets: tuple[dict[str, Any], ...] = ()
     prompts: bool = False
+    origin: str = ""
 
 
 class Started(Entry):

@@ -26,6 +26,8 @@ class SearchRecord(Value):
         Id of the rule it ended with.
     chosen : str
         Why that rule, where more than F_HF decided; empty otherwise.
+    origin : str
+        Where its rules came from, see `PipelineConfig.origin_of_rules`.
     """
 
     name: str
@@ -33,6 +35,7 @@ class SearchRecord(Value):
     samples: tuple[Sample, ...] = ()
     cost: SearchCost | None = None
     chosen: str = ""
+    origin: str = ""
 
 
 class Story(Value):

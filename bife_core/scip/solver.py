@@ -69,6 +69,21 @@ class SolverConfig(Value):
         return " ".join(said) or None
 
     @property
+    def setup(self) -> str:
+        """All that is not at SCIP's defaults.
+
+        Examples
+        --------
+        >>> SolverConfig().setup, SolverConfig.model_validate("default").setup
+        ('cuts at the root only, no restarts, all else default', 'all at its defaults')
+        """
+        said = ["cuts at the root only"] if self.cuts == "root" else []
+        said += [] if self.restarts else ["no restarts"]
+        said += [f"{self.name}: {_listed(self.params)}"] if self.params else []
+        said += [f"done at {self.goal}"] if self.gap else []
+        return ", ".join([*said, "all else default"]) if said else "all at its defaults"
+
+    @property
     def goal(self) -> str:
         """What a solve has to reach.
 

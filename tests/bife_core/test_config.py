@@ -137,6 +137,20 @@ def test_a_protocol_compares_by_the_metric_of_the_family() -> None:
         assert evaluation_protocol(name) == protocol(name)
 
 
+def test_where_rules_come_from_is_told_in_words() -> None:
+    library, asked = {"generator.start": "library"}, {"generator.kind": "openai", "search.method": "bife"}
+    found = [
+        with_overrides(preset(name), overrides).origin_of_rules
+        for name, overrides in (
+            ("quick", {}),
+            ("paper", {}),
+            ("paper", library),
+            ("paper", asked | library),
+        )
+    ]
+    assert found == ["fitted", "offline", "offline from the library", "openai"]
+
+
 def test_an_unknown_preset_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"no preset 'huge'; choose one of smoke, quick, paper\."):
         preset("huge")  # type: ignore[arg-type]

@@ -72,6 +72,7 @@ def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution) -> 
     assert bife_core.load_rule(str(whole.folder / "best_rule.py")).sha == whole.best.sha
     assert kinds(whole.folder).count("settled") == 5
     assert (kinds(whole.folder)[:2], kinds(whole.folder)[-1]) == (["opened", "started"], "ended")
+    assert next(read_journal(whole.folder))[0].origin == small().origin_of_rules
 
 
 def test_a_second_call_does_nothing_again(whole: bife_core.Evolution, data: dict[str, Any]) -> None:

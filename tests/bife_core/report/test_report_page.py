@@ -73,7 +73,9 @@ def story() -> Story:
     )
     point = CostPoint(solver_s=4.0, design_s=5.0, samples=3, calls=3, f_hf=-1.5, sample="g01-c00")
     cost = SearchCost(search="bife", samples=4, collection_s=1.0, f_hf_s=3.0, curve=(point,))
-    search = SearchRecord(name="bife", best="g01-c00", samples=(*samples, child), cost=cost, chosen="By lot.")
+    search = SearchRecord(
+        name="bife", best="g01-c00", samples=(*samples, child), cost=cost, chosen="By lot.", origin="fitted"
+    )
     return Story(commands=("bife evaluate --rule <script>alert(1)</script>",), searches=(search,))
 
 
@@ -107,8 +109,17 @@ def test_it_leads_with_the_verdict_and_tells_how_to_repeat_it(page: str, summary
         "SCIP seeds 0",
         "pseudocost_product",
         "By lot.",
+        "Where the rules of bife came from: fitted.",
+        "<td>cuts at the root only, no restarts, all else default</td>",
     ):
         assert text in page
+
+
+def test_it_states_the_settings_of_scip_that_were_in_use(summary: EvaluationSummary) -> None:
+    protocol = EvaluationConfig.model_validate({**summary.protocol.model_dump(), "solver": "default"})
+    page = render_page(Report(evaluations=(summary.model_copy(update={"protocol": protocol}),)), ())
+    assert "<tr><th>SCIP</th><td>all at its defaults</td></tr>" in page
+    assert "at the root only" not in page
 
 
 def test_it_is_made_for_phones_and_for_the_dark(page: str) -> None:
