@@ -72,6 +72,11 @@ class Measured:
         return self.solved.outcome.failure
 
 
+def with_identity(label: str, method: Method) -> str:
+    """Return a label for a method whose own another one has too."""
+    return f"{label} ({method.identity[:6]})"
+
+
 def labelled(methods: Sequence[Method]) -> dict[str, Method]:
     """Return methods by a label of their own; the same method given twice counts once.
 
@@ -83,7 +88,7 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
     distinct = list({method.identity: method for method in reversed(methods)}.values())[::-1]
     names = [method.name for method in distinct]
     return {
-        f"{method.name} ({method.identity[:6]})" if names.count(method.name) > 1 else method.name: method
+        with_identity(method.name, method) if names.count(method.name) > 1 else method.name: method
         for method in distinct
     }
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated
+from itertools import chain, count
+from types import MappingProxyType
+from typing import Annotated, TypeAlias
 
 import pandas as pd
 from pydantic import AfterValidator, Field
 
 from bife_core.evaluation.comparing import Comparison, adjusted
+from bife_core.evaluation.measuring import with_identity
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evaluation.verdict import verdict
 from bife_core.report.tables import split_setting
@@ -57,33 +61,99 @@ class Story(Value):
 
 
 def told_apart(evaluations: tuple[EvaluationSummary, ...]) -> tuple[EvaluationSummary, ...]:
-    """Return evaluations with settings named after their rule where two of one name hold different instances.
+    """Return evaluations in which one label is one method, and one setting one measurement.
 
-    An evaluation that may promote a rule draws test instances of its own; means over different ones do not compare.
+    Names of rules recur from search to search. An evaluation that may promote a rule draws test instances of its own,
+    and the same instances may have been solved on a slower day: means over different solves do not compare. Evaluations
+    that share the baseline's solves on a setting count as one measurement of it; others are named after their rules.
     """
-    held: dict[str, set[frozenset[str]]] = {}
+    identities: dict[str, set[str]] = {}
     for one in evaluations:
-        for setting in one.settings:
-            digests = frozenset(row["digest"] for row in one.rows if row["setting"] == setting)
-            held.setdefault(setting, set()).add(digests)
-
-    def named(setting: str, rule: str) -> str:
-        if len(held[setting]) == 1:
-            return setting
-        benchmark, size = split_setting(setting)
-        return f"{benchmark} for {rule} {size}".rstrip()
-
-    return tuple(
-        one.model_copy(
-            update={
-                "rows": tuple(row | {"setting": named(row["setting"], one.rule)} for row in one.rows),
-                "comparisons": tuple(
-                    compared.model_copy(update={"setting": named(compared.setting, one.rule)})
-                    for compared in one.comparisons
-                ),
-            }
+        for label, method in one.methods.items():
+            identities.setdefault(label, set()).add(method.identity)
+    relabelled = [
+        _renamed(
+            one,
+            labels={
+                label: with_identity(label, method)
+                for label, method in one.methods.items()
+                if len(identities[label]) > 1
+            },
         )
         for one in evaluations
+    ]
+    rules: dict[str, dict[_Solves, list[str]]] = {}
+    for one in relabelled:
+        for setting in one.settings:
+            rules.setdefault(setting, {}).setdefault(_baseline_solves(one, setting), []).append(one.rule)
+    names: dict[tuple[str, _Solves], str] = {}
+    for setting, measured in rules.items():
+        for solves, led in measured.items():
+            names[setting, solves] = setting
+            if len(measured) > 1:
+                names[setting, solves] = _named_after(setting, led, {*rules, *names.values()})
+    return tuple(
+        _renamed(
+            one,
+            settings={setting: names[setting, _baseline_solves(one, setting)] for setting in one.settings},
+        )
+        for one in relabelled
+    )
+
+
+_Solves: TypeAlias = frozenset[tuple[str, int, float | None]]
+
+
+def _baseline_solves(evaluation: EvaluationSummary, setting: str) -> _Solves:
+    """Return instance, seed and seconds of the baseline's solves, which no two measurements have in common."""
+    return frozenset(
+        (row["digest"], row["seed"], row["cpu_s"])
+        for row in evaluation.rows
+        if row["setting"] == setting and row["method"] == evaluation.baseline
+    )
+
+
+def _named_after(setting: str, rules: Sequence[str], taken: Collection[str]) -> str:
+    """Return a name for a setting that tells whose it is, unlike those that are taken."""
+    benchmark, size = split_setting(setting)
+    whose = f"{benchmark} for {' and '.join(dict.fromkeys(rules))}"
+    numbered = (f"{whose}{number} {size}".rstrip() for number in chain([""], (f" {n}" for n in count(2))))
+    return next(name for name in numbered if name not in taken)
+
+
+def _renamed(
+    evaluation: EvaluationSummary,
+    labels: Mapping[str, str] = MappingProxyType({}),
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> EvaluationSummary:
+    """Return an evaluation with other labels of methods, or names of settings, wherever they stand."""
+
+    def label(method: str) -> str:
+        return labels.get(method, method)
+
+    def named(setting: str) -> str:
+        return settings.get(setting, setting)
+
+    return evaluation.model_copy(
+        update={
+            "rule": label(evaluation.rule),
+            "baseline": label(evaluation.baseline),
+            "methods": {label(name): method for name, method in evaluation.methods.items()},
+            "rows": tuple(
+                row | {"setting": named(row["setting"]), "method": label(row["method"])}
+                for row in evaluation.rows
+            ),
+            "comparisons": tuple(
+                compared.model_copy(
+                    update={
+                        "setting": named(compared.setting),
+                        "method": label(compared.method),
+                        "baseline": label(compared.baseline),
+                    }
+                )
+                for compared in evaluation.comparisons
+            ),
+        }
     )
 
 
