@@ -65,14 +65,19 @@ def _results(report: Report) -> Iterator[ReportFigure]:
 def _setting(report: Report, part: pd.DataFrame, setting: str, *, several: bool) -> Iterator[ReportFigure]:
     """Yield the figures of one setting; methods of different settings solved different instances."""
     suffix, told = (f"-{_slug(setting)}", f", {setting}") if several else ("", "")
-    for lead in (c for c in report.leading if c.setting == setting):
+    leads = {(c.method, c.metric): c for c in report.leading if c.setting == setting}.values()
+    methods, metrics = {c.method for c in leads}, {c.metric for c in leads}
+    for lead in leads:
         metric = METRICS[lead.metric]
+        about = [setting]
+        about += [known_as(lead.method)] if len(methods) > 1 else []
+        about += [metric.words] if len(metrics) > 1 else []
         ours, theirs = paired_costs(part, lead.method, lead.baseline, metric)
         names = part.drop_duplicates("digest").set_index("digest")["instance"]
         yield ReportFigure(
-            f"instances-{_slug(setting)}",
+            "-".join(["instances", *map(_slug, about)]),
             "results",
-            f"Instance by instance, {setting}",
+            f"Instance by instance, {', '.join(about)}",
             "The greatest saving stands on top; a long grey line is an instance the rule lost.",
             plots.instance_costs(
                 {str(names[d]): v for d, v in ours.items()},

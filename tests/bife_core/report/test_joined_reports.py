@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.methods.loading import load_method
-from bife_core.report import Report, paper_tables
+from bife_core.report import Report, paper_tables, report_figures
 from tests.support.measured import RULE, summary
 
 USUAL_S = [10.0 + number for number in range(8)]
@@ -72,6 +72,16 @@ def test_one_rule_on_two_days_has_two_columns() -> None:
     assert {benchmark for benchmark, _ in cells(*days)} == {"CA for mine", "CA for mine 2"}
     assert [c.setting for c in report.comparisons] == ["CA for mine test", "CA for mine 2 test"]
     assert Report(evaluations=report.evaluations) == report
+
+
+def test_each_rule_on_a_setting_has_a_figure_of_its_own() -> None:
+    two = of_rule("pseudocost_product", "mine", 0.5), of_rule("most_fractional", "yours", 2.0)
+    drawn = report_figures(Report(evaluations=two))
+    assert len({one.name for one in drawn}) == len(drawn)
+    titles = [one.title for one in drawn if one.name.startswith("instances-")]
+    assert titles == ["Instance by instance, CA test, mine", "Instance by instance, CA test, yours"]
+    alone = [one.name for one in report_figures(Report(evaluations=(two[0], two[0])))]
+    assert alone.count("instances-ca-test") == 1
 
 
 def test_evaluations_that_share_the_baselines_solves_share_a_column() -> None:
