@@ -27,7 +27,6 @@ from bife_core.report import (
     comparison_markdown,
     paper_latex,
     paper_markdown,
-    paper_tables,
     render_page,
     report_figures,
 )
@@ -108,12 +107,15 @@ def _with_what_was_told(directory: Path, story: Story) -> Story:
 def write_report(directory: Path, report: Report, figures: tuple[ReportFigure, ...]) -> list[Path]:
     """Write page and tables of one evaluation, or of several together; return the files."""
     directory.mkdir(parents=True, exist_ok=True)
-    tables = paper_tables(report.frame, report.lead.metric)
-    markdown = f"{report.verdict}\n\n{paper_markdown(tables)}\n{comparison_markdown(report.comparisons)}"
+    markdown = (
+        f"{report.verdict}\n\n{paper_markdown(report.tables)}\n{comparison_markdown(report.comparisons)}"
+    )
     return [
         _write(directory / PAGE, render_page(report, figures)),
         _write(directory / TABLES[0], markdown),
-        _write(directory / TABLES[1], f"{paper_latex(tables)}\n{comparison_latex(report.comparisons)}"),
+        _write(
+            directory / TABLES[1], f"{paper_latex(report.tables)}\n{comparison_latex(report.comparisons)}"
+        ),
     ]
 
 

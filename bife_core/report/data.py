@@ -15,7 +15,8 @@ from bife_core.evaluation.comparing import Comparison, adjusted
 from bife_core.evaluation.measuring import with_identity
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evaluation.verdict import verdict
-from bife_core.report.tables import split_setting
+from bife_core.report.tables import PaperTable, paper_tables, split_setting
+from bife_core.scip.cost import Cost
 from bife_core.search import Sample
 from bife_core.search.cost import SearchCost
 from bife_core.values import Value
@@ -182,6 +183,19 @@ class Report(Value):
         ]
         joined = pd.concat(frames, ignore_index=True)
         return joined.drop_duplicates(["setting", "digest", "seed", "method"], keep="last")
+
+    @cached_property
+    def frames(self) -> dict[Cost, pd.DataFrame]:
+        """The solves by the metric that methods are compared by on their setting."""
+        settings: dict[Cost, list[str]] = {}
+        for evaluation in self.evaluations:
+            settings.setdefault(evaluation.protocol.metric, []).extend(evaluation.settings)
+        return {metric: self.frame[self.frame["setting"].isin(held)] for metric, held in settings.items()}
+
+    @cached_property
+    def tables(self) -> tuple[PaperTable, ...]:
+        """Tables in the paper's layout, one for each metric and size."""
+        return tuple(table for metric, part in self.frames.items() for table in paper_tables(part, metric))
 
     @property
     def verdict(self) -> str:

@@ -44,17 +44,17 @@ def report_figures(report: Report) -> tuple[ReportFigure, ...]:
 
 
 def _results(report: Report) -> Iterator[ReportFigure]:
-    frame, cost = report.frame, report.lead.metric
-    metric = METRICS[cost]
-    unit = metric.unit or metric.words
-    confidence = report.lead.confidence
-    yield ReportFigure(
-        "method-costs",
-        "results",
-        f"{metric.words[0].upper()}{metric.words[1:]} by method",
-        f"Geometric mean over instances, seeds collapsed first, with its {100 * confidence:.3g} % bootstrap interval.",
-        plots.method_costs(_costs(frame, cost), unit=unit, confidence=confidence),
-    )
+    frame, confidence = report.frame, report.lead.confidence
+    for cost, part in report.frames.items():
+        metric = METRICS[cost]
+        yield ReportFigure(
+            f"method-costs-{_slug(cost)}" if len(report.frames) > 1 else "method-costs",
+            "results",
+            f"{metric.words[0].upper()}{metric.words[1:]} by method",
+            "Geometric mean over instances, seeds collapsed first, with its "
+            f"{100 * confidence:.3g} % bootstrap interval.",
+            plots.method_costs(_costs(part, cost), unit=metric.unit or metric.words, confidence=confidence),
+        )
     several = frame["setting"].nunique() > 1
     for setting in frame["setting"].unique():
         part = frame[frame["setting"] == setting]

@@ -15,7 +15,7 @@ from bife_core.methods.base import Method
 from bife_core.plots import inline_svg
 from bife_core.report.data import Report
 from bife_core.report.figures import ReportFigure, report_figures
-from bife_core.report.tables import CAPTION, comparison_markdown, paper_latex, paper_markdown, paper_tables
+from bife_core.report.tables import CAPTION, comparison_markdown, paper_latex, paper_markdown
 
 
 def render_page(report: Report, figures: tuple[ReportFigure, ...] | None = None) -> str:
@@ -27,20 +27,19 @@ def render_page(report: Report, figures: tuple[ReportFigure, ...] | None = None)
         Figures already drawn; they are drawn anew if not given.
     """
     drawn = report_figures(report) if figures is None else figures
-    tables = paper_tables(report.frame, report.lead.metric)
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
             report=report,
             lead=report.lead,
-            tables=tables,
+            tables=report.tables,
             caption=CAPTION,
             totals=_totals(report),
             undecided=not_significant(report.comparisons),
             figures=[_figure(one) for one in drawn],
-            markdown=paper_markdown(tables) + "\n" + comparison_markdown(report.comparisons),
-            latex=paper_latex(tables),
+            markdown=paper_markdown(report.tables) + "\n" + comparison_markdown(report.comparisons),
+            latex=paper_latex(report.tables),
         )
     )
 
@@ -57,9 +56,9 @@ def _figure(one: ReportFigure) -> dict[str, Any]:
 
 
 def _totals(report: Report) -> list[dict[str, Any]]:
-    table = method_table(report.frame, report.lead.metric)
     return [
         {"setting": setting, "method": known_as(str(method))} | {str(k): v for k, v in entry.items()}
+        for table in (method_table(part, metric) for metric, part in report.frames.items())
         for (setting, method), entry in zip(table.index, table.to_dict("records"), strict=True)
     ]
 

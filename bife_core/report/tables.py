@@ -159,42 +159,54 @@ def paper_latex(tables: Sequence[PaperTable]) -> str:
 
 
 def comparison_markdown(comparisons: Sequence[Comparison]) -> str:
-    """Return the comparisons with the baseline as a Markdown table."""
+    """Return the comparisons with the baseline as a Markdown table, which names the metric where there are several."""
+    metrics = _words_of(comparisons)
+    head, dashes = (" Metric |", "---|") if len(metrics) > 1 else ("", "")
     lines = [
-        "| Setting | Method | Ratio | Interval | Adjusted p | Win/tie/loss | Nodes, ratio | Time a node, ratio |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
+        f"| Setting | Method |{head} Ratio | Interval | Adjusted p | Win/tie/loss "
+        "| Nodes, ratio | Time a node, ratio |",
+        f"|---|---|{dashes}---:|---:|---:|---:|---:|---:|",
     ]
     for c in comparisons:
         interval = "-" if c.ci_low is None or c.ci_high is None else f"{c.ci_low:.3f} to {c.ci_high:.3f}"
         p = p_number(c.p_adjusted)
         significant = c.finding != "undecided"
+        metric = f" {METRICS[c.metric].words} |" if len(metrics) > 1 else ""
         lines.append(
-            f"| {c.setting} | {known_as(c.method)} | {c.ratio:.3f} | {interval} | {f'**{p}**' if significant else p} "
-            f"| {c.wins}/{c.ties}/{c.losses} | {c.node_ratio:.2f} | {c.per_node_ratio:.3f} |"
+            f"| {c.setting} | {known_as(c.method)} |{metric} {c.ratio:.3f} | {interval} "
+            f"| {f'**{p}**' if significant else p} | {c.wins}/{c.ties}/{c.losses} "
+            f"| {c.node_ratio:.2f} | {c.per_node_ratio:.3f} |"
         )
     return "\n".join(lines) + "\n"
 
 
 def comparison_latex(comparisons: Sequence[Comparison]) -> str:
     """Return the tests as a LaTeX table in the layout of the paper's Wilcoxon table."""
-    metric = METRICS[comparisons[0].metric].words if comparisons else "cost"
+    metrics = _words_of(comparisons)
     caption = (
-        f"Exact two-sided Wilcoxon signed-rank tests on instance-level geometric means of {metric}; "
+        f"Exact two-sided Wilcoxon signed-rank tests on instance-level geometric means of {' and '.join(metrics)}; "
         r"Holm-adjusted over all rows, \textbf{bold} where interval and test agree."
     )
+    column, head = ("l", "Metric & ") if len(metrics) > 1 else ("", "")
     parts = [
-        r"\begin{tabular}{llccc}",
+        rf"\begin{{tabular}}{{ll{column}ccc}}",
         r"\toprule",
-        r"Setting & Method & Ratio & Holm-adjusted $p$ & Win/tie/loss \\ \midrule",
+        rf"Setting & Method & {head}Ratio & Holm-adjusted $p$ & Win/tie/loss \\ \midrule",
     ]
     for c in comparisons:
         p = r"\textless 0.001" if c.p_adjusted < 0.001 else f"{c.p_adjusted:.4f}"
         shown = p if c.finding == "undecided" else rf"\textbf{{{p}}}"
         counts = f"{c.wins}/{c.ties}/{c.losses}"
+        metric = f"{METRICS[c.metric].words} & " if len(metrics) > 1 else ""
         parts.append(
-            rf"{_tex(c.setting)} & {_tex(known_as(c.method))} & {c.ratio:.3f} & {shown} & {counts} \\"
+            rf"{_tex(c.setting)} & {_tex(known_as(c.method))} & {metric}{c.ratio:.3f} & {shown} & {counts} \\"
         )
     return _float("table", caption, "tab:tests", [*parts, r"\bottomrule", r"\end{tabular}"])
+
+
+def _words_of(comparisons: Sequence[Comparison]) -> list[str]:
+    """Return the metrics of comparisons, in words."""
+    return list(dict.fromkeys(METRICS[c.metric].words for c in comparisons))
 
 
 def _float(kind: str, caption: str, label: str, body: Sequence[str]) -> str:

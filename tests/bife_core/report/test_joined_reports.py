@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.methods.loading import load_method
-from bife_core.report import Report, paper_tables, report_figures
-from tests.support.measured import RULE, summary
+from bife_core.report import Report, comparison_markdown, paper_tables, render_page, report_figures
+from bife_core.report.tables import comparison_latex
+from tests.support.measured import LIMIT_S, RULE, summary
 
 USUAL_S = [10.0 + number for number in range(8)]
 
@@ -82,6 +83,34 @@ def test_each_rule_on_a_setting_has_a_figure_of_its_own() -> None:
     assert titles == ["Instance by instance, CA test, mine", "Instance by instance, CA test, yours"]
     alone = [one.name for one in report_figures(Report(evaluations=(two[0], two[0])))]
     assert alone.count("instances-ca-test") == 1
+
+
+def test_each_metric_has_a_table_and_is_named_beside_its_ratios() -> None:
+    by_time = of_rule("pseudocost_product", "mine", 0.5)
+    made = summary([LIMIT_S] * 8, [LIMIT_S] * 8, "primal_dual_integral", integrals=([1.0] * 8, 4.0))
+    by_integral = made.model_copy(
+        update={
+            "rows": tuple(row | {"setting": "BIP test"} for row in made.rows),
+            "comparisons": tuple(c.model_copy(update={"setting": "BIP test"}) for c in made.comparisons),
+        }
+    )
+    report = Report(evaluations=(by_time, by_integral))
+    shown = [(table.benchmarks, table.columns, list(table.rows)) for table in report.tables]
+    assert shown == [
+        (("CA",), ("Nodes", "Time"), ["mine", "RPB"]),
+        (("BIP",), ("PDI", "Gap"), ["pseudocost_product", "RPB"]),
+    ]
+    assert "| BIP test | pseudocost_product | primal-dual integral | 0.250 |" in comparison_markdown(
+        report.comparisons
+    )
+    latex = comparison_latex(report.comparisons)
+    assert "geometric means of CPU time and primal-dual integral;" in latex
+    assert r"BIP test & pseudocost\_product & primal-dual integral & 0.250 &" in latex
+    assert r"\begin{tabular}{lllccc}" in latex
+    page = render_page(report)
+    assert '<td class="words">primal-dual integral</td><td>0.250</td>' in page
+    assert page.count(" by method.</b>") == 2
+    assert "Metric" not in comparison_markdown(by_time.comparisons) + comparison_latex(by_time.comparisons)
 
 
 def test_evaluations_that_share_the_baselines_solves_share_a_column() -> None:
