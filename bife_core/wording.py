@@ -14,6 +14,18 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def level_text(confidence: float) -> str:
+    """Return a level in percent, with two significant digits of what it leaves to error.
+
+    Examples
+    --------
+    >>> level_text(0.95), level_text(1 - 1 / 30), level_text(0.99961)
+    ('95 %', '96.7 %', '99.961 %')
+    """
+    error = float(f"{100 * (1 - confidence):.2g}")
+    return f"{100 - error:.10g} %"
+
+
 def interval_text(
     low: float | None, high: float | None, *, confidence: float | None = None, digits: int = 3
 ) -> str:
@@ -26,5 +38,5 @@ def interval_text(
     """
     if low is None or high is None:
         return "no interval"
-    level = "" if confidence is None else f"{100 * confidence:.3g} % "
+    level = "" if confidence is None else f"{level_text(confidence)} "
     return f"{level}interval {low:.{digits}f} to {high:.{digits}f}"

@@ -20,6 +20,7 @@ from bife_core.scip.cost import Cost
 from bife_core.search import Sample
 from bife_core.search.cost import SearchCost
 from bife_core.values import Value
+from bife_core.wording import level_text
 
 
 class SearchRecord(Value):
@@ -255,8 +256,8 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
     if evaluation.look > 1:
         found.append(
             f"{evaluation.look - 1} evaluations looked at this test set before, to promote a rule or not. "
-            f"Intervals and tests are at {100 * evaluation.lead.confidence:.4g} %, so that all looks together keep to "
-            f"{100 * evaluation.protocol.confidence:g} %."
+            f"Intervals and tests are at {level_text(evaluation.lead.confidence)}, so that all looks together keep to "
+            f"{level_text(evaluation.protocol.confidence)}."
         )
     missing = int(frame["missing"].sum())
     if missing:

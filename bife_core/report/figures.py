@@ -17,6 +17,7 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.report.data import Report, SearchRecord
 from bife_core.rules import complexity
 from bife_core.scip.bounds import BoundPoint
+from bife_core.wording import level_text
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def _results(report: Report) -> Iterator[ReportFigure]:
             "results",
             f"{metric.words[0].upper()}{metric.words[1:]} by method",
             "Geometric mean over instances, seeds collapsed first, with its "
-            f"{100 * confidence:.3g} % bootstrap interval.",
+            f"{level_text(confidence)} bootstrap interval.",
             plots.method_costs(_costs(part, cost), unit=metric.unit or metric.words, confidence=confidence),
         )
     several = frame["setting"].nunique() > 1

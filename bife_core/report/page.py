@@ -16,6 +16,7 @@ from bife_core.plots import inline_svg
 from bife_core.report.data import Report
 from bife_core.report.figures import ReportFigure, report_figures
 from bife_core.report.tables import CAPTION, comparison_markdown, paper_latex, paper_markdown
+from bife_core.wording import level_text
 
 
 def render_page(report: Report, figures: tuple[ReportFigure, ...] | None = None) -> str:
@@ -77,6 +78,7 @@ def _environment() -> Environment:
         "statement": statement,
         "p_text": p_text,
         "p_number": p_number,
+        "level": level_text,
         "noun": _noun,
         "words": _words,
         "significant": _significant,

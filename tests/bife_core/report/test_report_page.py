@@ -9,6 +9,7 @@ import pytest
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
+from bife_core.evaluation.looks import confidence_of
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.methods.loading import load_method
@@ -190,6 +191,19 @@ def test_a_record_comes_back_as_it_was(summary: EvaluationSummary) -> None:
     assert back.comparisons == summary.comparisons
     assert paper_tables(Report(evaluations=(back,)).frame) == paper_tables(
         Report(evaluations=(summary,)).frame
+    )
+
+
+def test_no_look_at_a_test_set_gives_an_interval_of_100_percent(summary: EvaluationSummary) -> None:
+    strict = summary.comparisons[0].model_copy(update={"confidence": confidence_of(9, 0.95)})
+    report = Report(evaluations=(summary.model_copy(update={"comparisons": (strict,), "look": 9}),))
+    page = render_page(report)
+    assert not re.search(r"\b100 % (bootstrap )?interval", page)
+    assert "99.977 % interval of that ratio" in page
+    assert "99.977 % bootstrap interval" in page
+    assert "99.977 % interval" in report.verdict
+    assert (
+        "Intervals and tests are at 99.977 %, so that all looks together keep to 95 %." in report.cautions[-1]
     )
 
 
