@@ -7,10 +7,10 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple, Unpack
 
 from bife_core.errors import ConfigError
@@ -149,9 +149,10 @@ class _State:
         with self.lock:
             self.closed = True
             running = list(self.processes)
-        while not self.queue.empty():
-            for task in self.queue.get() or ():
-                task.future.cancel()
+        with suppress(Empty):  # the threads take from it too, so to look first would prove nothing
+            while True:
+                for task in self.queue.get_nowait() or ():
+                    task.future.cancel()
         for _ in range(workers):
             self.queue.put(None)
         for process in running:

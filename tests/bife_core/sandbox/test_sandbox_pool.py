@@ -9,6 +9,7 @@ import threading
 import time
 from concurrent.futures import CancelledError
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
@@ -275,6 +276,29 @@ def test_close_stops_running_and_queued_calls_and_leaves_no_process():
     with pytest.raises(WorkerFailure, match="pool is closed"):
         pool.submit(CALL + "echo", {"value": 1}, limit_s=1)
     pool.close()
+
+
+class Contended(SimpleQueue):
+    """A queue from which another thread takes an entry right after somebody looked whether there is one."""
+
+    def empty(self) -> bool:
+        looked = super().empty()
+        if not looked:
+            self.get_nowait()
+        return looked
+
+
+def test_close_does_not_wait_for_a_call_that_a_worker_takes_meanwhile(monkeypatch):
+    monkeypatch.setattr("bife_core.sandbox.pool.SimpleQueue", Contended)
+    pool = WorkerPool(1)
+    running, queued = (pool.submit(CALL + "pause", {"seconds": 600}, limit_s=600) for _ in range(2))
+    while not running.running():
+        time.sleep(0.01)
+    closing = threading.Thread(target=pool.close, daemon=True)
+    closing.start()
+    closing.join(timeout=20.0)
+    assert not closing.is_alive()
+    assert queued.cancelled()
 
 
 def test_temporary_files_go_with_the_worker():
