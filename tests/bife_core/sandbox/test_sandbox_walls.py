@@ -170,6 +170,7 @@ CHANGES = {
     "mode": "import os; os.chmod(FILE, 0o777)",
     "owner": "import os; os.chown(FILE, 1, 1)",
     "attribute": "import os; os.setxattr(FILE, 'user.x', b'y')",
+    "times": "import os; os.utime(FILE, (1, 1))",
     "directory": "import os; os.mkdir(FILE + '4')",
     "link out": "import os; os.link('/etc/passwd', FILE + '5')",
     "own source": "import bife_core; open(bife_core.__file__, 'a').write(' ')",
@@ -182,8 +183,10 @@ def test_nothing_is_changed_outside_the_temporary_directory(pool, tmp_path, way)
         return
     file = tmp_path / "file"
     file.write_text("before")
+    modified = file.stat().st_mtime_ns
     error = failure(pool, CHANGES[way].replace("FILE", repr(str(file))), reads=[file])
     assert error.error_type in ("PermissionError", "OSError"), error
+    assert file.stat().st_mtime_ns == modified
     assert file.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
