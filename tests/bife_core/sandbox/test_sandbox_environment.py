@@ -24,6 +24,9 @@ SECRETS = [
     "SSH_AUTH_SOCK",
     "XDG_TOKEN",
     "BIFE_SOME_token",
+    "BIFE_STORAGE",
+    "BIFE_MLFLOW_UI",
+    "BIFE_ENV_FILE",
     "HTTPS_PROXY",
 ]
 
@@ -34,7 +37,17 @@ def test_secrets_and_addresses_stay_outside(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "BIFE_HOME", "NUMBA_OPT"]
+    "name",
+    [
+        "PATH",
+        "HOME",
+        "LANG",
+        "LC_ALL",
+        "LD_LIBRARY_PATH",
+        "BIFE_CACHE_DIR",
+        "BIFE_SANDBOX_READABLE",
+        "NUMBA_OPT",
+    ],
 )
 def test_what_python_scip_and_numba_need_is_kept(name):
     assert worker_environment({name: "kept"}, Path("/tmp/x"))[name] == "kept"
