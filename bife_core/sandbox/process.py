@@ -172,7 +172,7 @@ class WorkerProcess:
         overdue = f"A worker process was not ready {limit_s:g} s after its start; is the machine overloaded?"
         errand = _Errand("its start", limit_s, overdue)
         try:
-            self.in_force = dict(self._understood(self._read_line(errand), errand, "in_force"))
+            self.in_force = dict(self._understood(self._read_line(errand), errand, "in_force")["in_force"])
         except WorkerFailure as failure:
             # No call is in it yet that could be at fault.
             raise WorkerFailure("died", failure.reason, failure.detail, by_machine=True) from failure
@@ -200,10 +200,9 @@ class WorkerProcess:
         request = {"call": call, "arguments": arguments, "ticket": ticket, **facts}
         self.clean = False
         self._write(json.dumps(request).encode() + b"\n", errand)
-        line = self._read_line(errand)
-        if self._understood(line, errand, "ticket") != ticket:
+        answer = self._understood(self._read_line(errand), errand, "ticket")
+        if answer["ticket"] != ticket:
             raise WorkerFailure("died", f"The worker process answered what it was not asked during {call}.")
-        answer = json.loads(line)
         self.clean = answer.get("clean") is True and not self._buffer
         if answer.get("ok") is True and "result" in answer:
             return answer["result"]
@@ -278,13 +277,14 @@ class WorkerProcess:
         line, _, self._buffer = b"".join(parts).partition(b"\n")
         return line
 
-    def _understood(self, line: bytes, errand: _Errand, name: str) -> Any:
-        """Return one field of a message; whatever a broken worker sends, the parent only says so."""
-        try:
-            return json.loads(line)[name]
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            reason = f"The worker process sent something that is no answer during {errand.name}."
-            raise WorkerFailure("died", reason, self._tail()) from error
+    def _understood(self, line: bytes, errand: _Errand, field: str) -> dict[str, Any]:
+        """Return a message that has a field; whatever a broken worker sends, the parent only says so."""
+        with suppress(ValueError, RecursionError):
+            message = json.loads(line)
+            if isinstance(message, dict) and field in message:
+                return message
+        reason = f"The worker process sent something that is no answer during {errand.name}."
+        raise WorkerFailure("died", reason, self._tail())
 
     def _wait(self, descriptor: int, event: int, errand: _Errand) -> None:
         with selectors.DefaultSelector() as selector:
