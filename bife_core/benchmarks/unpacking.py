@@ -60,14 +60,23 @@ def unpacked(archive: Path, directory: Path) -> Path | None:
         made = Path(tempfile.mkdtemp(dir=directory))
         try:
             found = _unzip(archive, made) if archive.suffix.lower() == ".zip" else _write_rows(archive, made)
-            if found and not folder.is_dir():
-                made.rename(folder)
+            if found:
+                _keep(made, folder)
         finally:
             shutil.rmtree(made, ignore_errors=True)
         return folder if found else None
     except (*_DAMAGED, OSError, RuntimeError, ValueError) as error:
         reason = str(getattr(error, "strerror", None) or error).rstrip(".")
         raise InstanceError(f"{archive.name} cannot be unpacked: {reason}.") from error
+
+
+def _keep(made: Path, folder: Path) -> None:
+    """Give what was made its name, unless another process has just done so with the same."""
+    try:
+        made.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
 
 
 def _unzip(archive: Path, folder: Path) -> bool:

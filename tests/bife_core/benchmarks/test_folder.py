@@ -6,6 +6,7 @@ import gzip
 import os
 import shutil
 import zipfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -255,6 +256,25 @@ def test_models_in_archives_and_tables_are_found(folder):
     assert [path.name for path, _ in benchmark.left_out] == ["broken.zip"]
     assert not (folder.parent / "cache" / "escaped.lp").exists()
     assert parts_of(opened(folder)) == parts_of(benchmark)
+
+
+def test_an_archive_that_another_program_unpacks_meanwhile_is_not_left_out(folder, monkeypatch):
+    with zipfile.ZipFile(folder / "models.zip", "w") as archive:
+        for number in range(2):
+            archive.writestr(f"{number}.lp", KNAPSACK.format(number + 2))
+    rename = Path.rename
+
+    def beaten(made, target):
+        shutil.copytree(made, target, dirs_exist_ok=True)
+        return rename(made, target)
+
+    monkeypatch.setattr(Path, "rename", beaten)
+    benchmark = opened(folder)
+    assert benchmark.left_out == ()
+    assert {i.name for part in SPLITS for i in benchmark.instances(part, 9)} == {
+        "models.zip/0.lp",
+        "models.zip/1.lp",
+    }
 
 
 def test_damaged_archives_and_tables_are_left_out_each_with_its_reason(folder):
