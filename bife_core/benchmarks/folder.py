@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -288,6 +289,10 @@ def _as_arranged(instances: Sequence[Instance]) -> tuple[dict[Split, tuple[Insta
     }
     counts = ", ".join(f"{len(part)} {split}" for split, part in parts.items())
     note = f"Models keep the split their folders name ({counts})."
+    held = Counter(instance.digest for part in parts.values() for instance in part)
+    if shared := [split for split, part in parts.items() if any(held[one.digest] > 1 for one in part)]:
+        listed = f"{', '.join(shared[:-1])} and {shared[-1]}"
+        note += f" There are too few for training to keep {listed} apart: they share models."
     return {split: tuple(part) for split, part in parts.items()}, note
 
 

@@ -231,9 +231,30 @@ def test_folders_that_name_a_split_keep_it(folder):
     parts = parts_of(opened(folder))
     assert [len(parts[name]) for name in SPLITS] == [2, 3, 1, 2]
     assert len({digest for part in parts.values() for digest in part}) == 8
+    assert "share models" not in " ".join(opened(folder).notes)
     shutil.rmtree(folder / "valid")
-    assert "shares" not in " ".join(opened(folder).notes)
     assert all(parts_of(opened(folder)).values()), "dealt out as if there were no folder"
+
+
+@pytest.mark.parametrize(
+    ("training", "valid", "sharing"),
+    [
+        (1, 1, "keep collection and design apart"),
+        (3, 0, "keep collection, design and validation apart"),
+        (4, 0, None),
+        (2, 1, None),
+    ],
+)
+def test_parts_of_an_arranged_folder_that_share_models_say_so(folder, training, valid, sharing):
+    for part, count in (("train", training), ("valid", valid), ("test", 1)):
+        (folder / part).mkdir()
+        fill(folder / part, count, f"{part}{{:02d}}.lp")
+    for number, path in enumerate(sorted(folder.rglob("*.lp"))):
+        path.write_text(KNAPSACK.format(number + 2))
+    notes = " ".join(opened(folder).notes)
+    assert "Models keep the split their folders name" in notes
+    assert ("share models" in notes) == (sharing is not None)
+    assert (sharing or "") in notes
 
 
 def test_models_in_archives_and_tables_are_found(folder):
