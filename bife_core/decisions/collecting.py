@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from itertools import islice
+from math import ceil
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -161,7 +162,10 @@ def collect_decisions(
     total = 0
     cpu_s = 0.0
     while total < config.decisions:
-        for instance in islice(waiting, pool.workers - len(running)):
+        # A solve that turns out not to be needed would hold a worker that others wait for.
+        usual = total / len(names) if names else config.decisions_per_instance
+        likely = ceil((config.decisions - total) / usual) if usual else pool.workers
+        for instance in islice(waiting, max(min(pool.workers, likely) - len(running), 0)):
             path = _part_path(directory, instance, config, under)
             known = _known(path, note) or _start(pool, instance, path, config, under, note)
             running.append((instance, path, known))

@@ -189,6 +189,20 @@ def test_instances_are_made_as_they_are_needed(auctions: Benchmark, pool: Worker
     assert counting.most <= len(summary.instances) + 2 * pool.workers
 
 
+class Wide(InProcess):
+    """Seems to make many calls at once."""
+
+    workers = 8
+
+
+@pytest.mark.parametrize("quota", [1, 2])
+def test_no_more_instances_are_solved_than_it_takes(auctions: Benchmark, tmp_path: Path, quota: int) -> None:
+    config = CollectionConfig(decisions=3, decisions_per_instance=quota, time_limit_s=60)
+    summary = collect_decisions(auctions, config, tmp_path, Wide())
+    assert summary.decisions == 3
+    assert len(summary.instances) == len(list((tmp_path / "parts").glob("*.parquet")))
+
+
 class OneModel:
     """A benchmark of one model file that needs no branching."""
 
