@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 import pyscipopt
@@ -140,8 +141,8 @@ class BoundTrace(pyscipopt.Eventhdlr):  # type: ignore[misc]
         Model and handler hold each other: without this a solved problem keeps its memory until the garbage
         collector comes by, and the next solve pays for pages of its own.
         """
-        model = self.model
-        model.freeProb()
+        with suppress(Exception):  # SCIP frees no solve that failed while it was set up
+            self.model.freeProb()
         self.model = None
 
     def keep(self) -> None:

@@ -142,17 +142,17 @@ def attach(model: pyscipopt.Model, rule: Scoring | str, guard: bool | Guard = Fa
         model.setParam("branching/relpscost/priority", _PRIORITY - 1)
     address = rule.address
     if not address:
-        model.includeBranchrule(
-            PythonBranchrule(rule, state, limits), PLUGIN_NAME, rule.name, _PRIORITY, -1, 1.0
-        )
+        branchrule = PythonBranchrule(model, rule, state, limits)
+        model.includeBranchrule(branchrule, PLUGIN_NAME, rule.name, _PRIORITY, -1, 1.0)
+        branchrule.model = None  # PySCIPOpt has it hold the model
         return stats
     state[layout.SCORER] = address
     state[layout.MASK] = mask_of(rule.features)
-    branchrule = ctypes.c_void_p()
+    plugin = ctypes.c_void_p()
     check(
         handle.SCIPincludeBranchruleBasic(
             scip,
-            ctypes.byref(branchrule),
+            ctypes.byref(plugin),
             PLUGIN_NAME.encode(),
             rule.name.encode(),
             ctypes.c_int(_PRIORITY),
@@ -163,11 +163,11 @@ def attach(model: pyscipopt.Model, rule: Scoring | str, guard: bool | Guard = Fa
         "include the branching rule",
     )
     check(
-        handle.SCIPsetBranchruleExecLp(scip, branchrule, ctypes.c_void_p(callback.branch_on_lp.address)),
+        handle.SCIPsetBranchruleExecLp(scip, plugin, ctypes.c_void_p(callback.branch_on_lp.address)),
         "set the branching callback",
     )
     check(
-        handle.SCIPsetBranchruleInitsol(scip, branchrule, ctypes.c_void_p(callback.begin_solve.address)),
+        handle.SCIPsetBranchruleInitsol(scip, plugin, ctypes.c_void_p(callback.begin_solve.address)),
         "set the callback that begins a solve",
     )
     # SCIP holds bare addresses: the rule's machine code and the state must live as long as the model does.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+import weakref
 from typing import Protocol
 
 import numpy as np
@@ -38,15 +39,19 @@ class PythonBranchrule(LpBranchrule):
     What the scorer raises is counted and told once, and SCIP's next branching rule takes over.
     """
 
-    def __init__(self, scorer: Scoring, state: npt.NDArray[np.int64], guard: Guard | None) -> None:
+    def __init__(
+        self, model: pyscipopt.Model, scorer: Scoring, state: npt.NDArray[np.int64], guard: Guard | None
+    ) -> None:
+        # SCIP holds the rule: one that held the model in turn would keep both in memory for good.
+        self.solved = weakref.proxy(model)
         self.scorer = scorer
         self.told = False
         self.state = state
         self.guard = guard
 
     def branchinitsol(self) -> None:  # noqa: D102 - SCIP's word for it
-        self.extractor = FeatureExtractor(self.model, self.scorer.features)
-        if self.model.getNRuns() <= 1:
+        self.extractor = FeatureExtractor(self.solved, self.scorer.features)
+        if self.solved.getNRuns() <= 1:
             self.began = time.perf_counter()
             self.state[layout.SPENT_BEFORE] = self.state[layout.CALLBACK_NS]
 
@@ -71,7 +76,7 @@ class PythonBranchrule(LpBranchrule):
         except SolverError:
             state[layout.FEATURELESS] += 1
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
-        variables, _, _, _, n, _ = self.model.getLPBranchCands()
+        variables, _, _, _, n, _ = self.solved.getLPBranchCands()
         extracted = time.thread_time_ns()
         waited = time.perf_counter_ns()
         best = -1
@@ -95,5 +100,5 @@ class PythonBranchrule(LpBranchrule):
         state[layout.CALLBACK_NS] += extracted - started + rule_ns
         if best < 0:
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
-        self.model.branchVar(variables[best])
+        self.solved.branchVar(variables[best])
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}

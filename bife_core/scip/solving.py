@@ -338,42 +338,45 @@ def solve(
     known = settings.start or known_bounds(model)
     trace, root = BoundTrace.attach(model), RootClock.attach(model)
     name = method if isinstance(method, str) else method.name
-    cpu, wall = time.thread_time(), time.perf_counter()
-    root.start()
-    optimize(model, f"solving {Path(path).name} under {name}")
-    cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
+    try:
+        cpu, wall = time.thread_time(), time.perf_counter()
+        root.start()
+        optimize(model, f"solving {Path(path).name} under {name}")
+        cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
 
-    status = model.getStatus()
-    primal, dual = _finite(model, model.getPrimalbound()), _finite(model, model.getDualbound())
-    trace.keep()
-    # Nothing is left to close once an optimum, or the lack of one, is proven.
-    until = model.getSolvingTime() if status in PROVEN else settings.time_limit_s or model.getSolvingTime()
-    effort = branching_effort(model)
-    result = SolveResult(
-        instance=Path(path).name,
-        method=name,
-        rule_sha=_identity(method, stats),
-        seed=settings.seed,
-        status=status,
-        nodes=model.getNTotalNodes(),
-        lp_iterations=model.getNLPIterations(),
-        cpu_s=cpu,
-        root_s=root.root_s,
-        wall_s=wall,
-        gap=0.0 if status in PROVEN else relative_gap(primal, dual),
-        primal_bound=primal,
-        dual_bound=dual,
-        primal_dual_integral=model.getPrimalDualIntegral(),
-        bound_integral=primal_dual_integral(trace.points, known, until),
-        bounds=thinned(trace.points),
-        fair_nodes=effort.fair_nodes(model.getNTotalNodes()),
-        branching_s=effort.seconds if stats is None else stats.callback_s,
-        **({} if stats is None else _counters(stats)),
-        versions=versions(),
-    )
-    trace.release()
-    root.model = None
-    return result
+        status = model.getStatus()
+        primal, dual = _finite(model, model.getPrimalbound()), _finite(model, model.getDualbound())
+        trace.keep()
+        # Nothing is left to close once an optimum, or the lack of one, is proven.
+        until = (
+            model.getSolvingTime() if status in PROVEN else settings.time_limit_s or model.getSolvingTime()
+        )
+        effort = branching_effort(model)
+        return SolveResult(
+            instance=Path(path).name,
+            method=name,
+            rule_sha=_identity(method, stats),
+            seed=settings.seed,
+            status=status,
+            nodes=model.getNTotalNodes(),
+            lp_iterations=model.getNLPIterations(),
+            cpu_s=cpu,
+            root_s=root.root_s,
+            wall_s=wall,
+            gap=0.0 if status in PROVEN else relative_gap(primal, dual),
+            primal_bound=primal,
+            dual_bound=dual,
+            primal_dual_integral=model.getPrimalDualIntegral(),
+            bound_integral=primal_dual_integral(trace.points, known, until),
+            bounds=thinned(trace.points),
+            fair_nodes=effort.fair_nodes(model.getNTotalNodes()),
+            branching_s=effort.seconds if stats is None else stats.callback_s,
+            **({} if stats is None else _counters(stats)),
+            versions=versions(),
+        )
+    finally:
+        trace.release()
+        root.model = None
 
 
 def _as_method(method: str | CompiledRule | Attachable) -> Attachable | None:

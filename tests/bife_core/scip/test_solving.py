@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gc
 import itertools
+from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pyscipopt
 import pytest
 from pydantic import ValidationError
@@ -13,6 +16,8 @@ from pydantic import ValidationError
 from bife_core import solve
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import InstanceError, RuleError, SolverError
+from bife_core.methods.base import Method
+from bife_core.methods.scorer import Scorer
 from bife_core.rules import load_rule
 from bife_core.scip.builtin import BUILTIN_METHODS
 from bife_core.scip.solving import SolveResult, SolveSettings, apply, versions
@@ -50,8 +55,38 @@ def test_results_round_trip_through_json(tiny_auctions: list[Instance]) -> None:
     assert set(result.versions) == set(versions()) >= {"scip", "pyscipopt", "bife"}
 
 
-@pytest.mark.parametrize("method", ["relpscost", "paper_ca"])
-def test_a_solved_model_is_freed_at_once(method: str, tiny_auctions: list[Instance]) -> None:
+class Called(Scorer):
+    """A scorer that is called from Python."""
+
+    kind: str = "called"
+    name: str = "called"
+
+    def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return X[:, 24]
+
+
+class Nonsense(pyscipopt.Branchrule):  # type: ignore[misc]
+    """A branching rule whose answer ends the solve with an error."""
+
+    def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
+        return {"result": pyscipopt.SCIP_RESULT.FOUNDSOL}
+
+
+class Failing(Called):
+    name: str = "failing"
+
+    def attach(self, model: pyscipopt.Model, guard: object = False) -> None:  # type: ignore[override]
+        rule = Nonsense()
+        model.includeBranchrule(rule, "failing", "", 10_000_000, -1, 1.0)
+        rule.model = None
+
+
+def method_name(method: str | Method) -> str:
+    return method if isinstance(method, str) else method.name
+
+
+@pytest.mark.parametrize("method", ["relpscost", "paper_ca", Called(), Failing()], ids=method_name)
+def test_a_solved_model_is_freed_at_once(method: str | Method, tiny_auctions: list[Instance]) -> None:
     def models() -> int:  # isinstance would follow the weak references of others
         return sum(type(thing) is pyscipopt.Model for thing in gc.get_objects())
 
@@ -59,7 +94,8 @@ def test_a_solved_model_is_freed_at_once(method: str, tiny_auctions: list[Instan
     gc.disable()
     try:
         before = models()
-        solve(tiny_auctions[0].path, method, node_limit=5)
+        with suppress(SolverError):
+            solve(tiny_auctions[0].path, method, node_limit=5)
         assert models() == before
     finally:
         gc.enable()
