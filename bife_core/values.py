@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import reprlib
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -25,6 +26,23 @@ class Value(BaseModel):
         """Return a hash of the resolved values, equal for equal values."""
         text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    # A copy may be given other fields, and what was worked out from them may be of this process alone: copies and
+    # pickles leave out what cached properties keep.
+
+    def __copy__(self) -> Self:
+        copied = super().__copy__()
+        for name in vars(copied).keys() - type(self).model_fields:
+            del vars(copied)[name]
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        copied = self.__copy__()
+        vars(copied).update(copy.deepcopy(vars(copied), memo))
+        return copied
+
+    def __getstate__(self) -> dict[Any, Any]:
+        return super(Value, self.__copy__()).__getstate__()
 
 
 def describe(error: Exception) -> str:

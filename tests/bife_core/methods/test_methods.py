@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +94,18 @@ def test_a_network_scores_the_same_as_machine_code_and_in_numpy(method: MlpMetho
     np.testing.assert_array_equal(out, method.score(X))
     np.testing.assert_allclose(out, in_numpy(method, X), rtol=1e-10, atol=1e-12)
     assert len(set(out)) == len(X)
+
+
+def test_a_copy_of_a_network_that_has_scored_scores_by_its_own_weights() -> None:
+    X = np.random.default_rng(0).normal(size=(9, N_FEATURES))
+    used, heavier = linear(weight=1.0), linear(weight=2.0)
+    scores = used.score(X)
+    np.testing.assert_array_equal(
+        used.model_copy(update={"layers": heavier.layers}).score(X), heavier.score(X)
+    )
+    for same in (copy.deepcopy(used), used.model_copy(deep=True), pickle.loads(pickle.dumps(used))):
+        assert same == used
+        np.testing.assert_array_equal(same.score(X), scores)
 
 
 def test_a_rule_its_weights_and_python_walk_the_same_tree(tiny_auctions: list[Instance]) -> None:
