@@ -50,10 +50,11 @@ def export(
         raise typer.BadParameter("--scip is for --to so; a C file is the same for every SCIP.")
     text = export_c(rule)
     where = output if output is not None else Path(f"{_plain_name(rule)}.{to.value}")
-    if to is Target.SO and where.suffix in (".c", ".py"):
-        raise typer.BadParameter(
-            f"--to so writes a shared library, and {where.name} is called like a source file."
-        )
+    if where.suffix == ".py" or (to is Target.SO and where.suffix == ".c"):
+        kind = "C file" if to is Target.C else "shared library"
+        raise typer.BadParameter(f"--to {to.value} writes a {kind}; {where.name} is not what one is called.")
+    if where.is_file() and where.resolve() == Path(rule).resolve():
+        raise typer.BadParameter(f"{where} is the rule itself; name another file to write to.")
     if not where.parent.is_dir():
         raise typer.BadParameter(
             f"There is no folder {where.parent} to write {where.name} to; make it first."
@@ -70,5 +71,6 @@ def export(
 
 def _plain_name(reference: str) -> str:
     """Return a file name for a rule, without suffix."""
-    name = Path(reference).stem if reference.endswith(".py") else reference.rpartition("/")[2]
+    path = Path(reference)
+    name = path.stem if path.is_file() else reference.partition(":")[2].strip("/") or reference
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in name) or "rule"

@@ -3,6 +3,8 @@ import shutil
 import pytest
 from typer.testing import CliRunner
 
+from bife_core.rules import REFERENCE_RULES
+from bife_core.rules.loading import RESOLVERS
 from flows.cli import app
 from tests.flows.cli.conftest import sentence
 
@@ -15,6 +17,36 @@ def test_a_rule_is_written_as_a_c_file_named_after_it(tmp_path, monkeypatch):
     text = (tmp_path / "paper_ca.c").read_text()
     assert "SCIPincludeBranchruleBife(" in text
     assert "paper_ca" in text
+
+
+@pytest.mark.parametrize("name", ["mine.py", "mine"])
+def test_a_rule_is_never_written_over(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rule = tmp_path / name
+    source = REFERENCE_RULES["paper_ca"].source
+    rule.write_text(source)
+    for target in ("c", "so"):
+        done = CliRunner().invoke(app, ["export", str(rule), "--to", target, "--output", name])
+        assert done.exit_code == 2
+        assert name in done.stderr
+    assert rule.read_text() == source
+
+
+@pytest.mark.parametrize(
+    ("reference", "file"),
+    [
+        ("tests:/bife-x/3", "bife-x_3.c"),
+        ("tests:/bife-x@champion", "bife-x_champion.c"),
+        ("mine.py", "mine.c"),
+    ],
+)
+def test_a_file_is_named_after_all_that_names_the_rule(reference, file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = REFERENCE_RULES["paper_ca"].source
+    (tmp_path / "mine.py").write_text(source)
+    monkeypatch.setitem(RESOLVERS, "tests", lambda reference: source)
+    assert CliRunner().invoke(app, ["export", reference]).exit_code == 0
+    assert (tmp_path / file).is_file()
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")
