@@ -97,10 +97,12 @@ def solve(
     if facts.doubt is not None:
         say(console, f"note: {facts.doubt}")
     results = [solved(model, first, settings, show_log=not quiet)]
-    if other is not None:
-        results.append(solved(model, other, settings, show_log=False))
-    console.print()
-    show_results(console, results)
+    try:
+        if other is not None:
+            results.append(solved(model, other, settings, show_log=False))
+    finally:  # whatever becomes of the second solve, the first is done
+        console.print()
+        show_results(console, results)
     conclude(model.name, results)
 
 
@@ -147,7 +149,9 @@ def solved(model: Path, who: Method, settings: SolveSettings, *, show_log: bool)
     sys.stdout.flush()  # SCIP writes past Python's buffer
     result = solve(model, who, settings=settings, show_log=show_log)
     if result.status == "userinterrupt":
-        raise Interrupted(f"Interrupted after {result.nodes} nodes; {standing(result)}.")
+        raise Interrupted(
+            f"Interrupted after {result.nodes} nodes under {result.method}; {standing(result)}."
+        )
     return result
 
 

@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 import re
 import signal
 import subprocess
@@ -7,6 +8,9 @@ import time
 
 import pytest
 
+from bife_core.errors import RuleError
+from bife_core.methods.base import METHODS
+from bife_core.methods.scorer import Scorer
 from bife_core.scip import reading
 from bife_core.scip.solving import SolveResult
 from flows.cli.outcome import CommandEnd, ExitCode
@@ -212,6 +216,46 @@ def test_ctrl_c_ends_a_solve_with_its_standing(golden_dir):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == ExitCode.INTERRUPTED
     assert "Interrupted after" in sentence(errors)
+    assert "under largest_degree; " in sentence(errors)
+
+
+class Interrupting(Scorer):
+    """Branches with Ctrl-C."""
+
+    kind: str = "interrupting"
+    name: str = "interrupting"
+
+    def score(self, X):
+        os.kill(os.getpid(), signal.SIGINT)
+        return X[:, 24]
+
+
+class Refused(Scorer):
+    kind: str = "refused"
+    name: str = "refused"
+
+    def attach(self, model, guard=False):
+        raise RuleError("It cannot be used.")
+
+    def score(self, X):
+        return X[:, 24]
+
+
+@pytest.mark.parametrize(
+    ("name", "second", "code", "text"),
+    [
+        ("interrupting", Interrupting, ExitCode.INTERRUPTED, "under interrupting; best objective"),
+        ("refused", Refused, ExitCode.ERROR, "It cannot be used."),
+    ],
+)
+def test_a_second_solve_that_does_not_end_well_leaves_the_result_of_the_first(
+    name, second, code, text, bife, monkeypatch
+):
+    monkeypatch.setitem(METHODS, name, second)
+    result = bife("solve", LSEU, "--rule", "paper_ca", "--versus", name, "-q")
+    assert result.exit_code == code
+    assert text in sentence(result.stderr)
+    assert row(result.stdout, "objective") == ["1120"]
 
 
 def test_without_a_rule_the_registry_is_asked_for_one(bife, monkeypatch):
