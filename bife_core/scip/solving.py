@@ -6,24 +6,24 @@ import platform
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, cast
+from typing import Any, Final, Literal, Protocol
 
 import pyscipopt
-from pydantic import Field
+from pydantic import Field, ValidationError, field_validator
 
-from bife_core.errors import SolverError
-from bife_core.rules.types import CompiledRule
+from bife_core.errors import ConfigError, SolverError
+from bife_core.rules import CompiledRule, Rejection, load_rule
 from bife_core.scip.bounds import BoundPoint, BoundTrace, known_bounds, primal_dual_integral, thinned
 from bife_core.scip.branching import BranchingStats, attach
 from bife_core.scip.builtin import BUILTIN_METHODS, put_in_charge
 from bife_core.scip.cost import Cost, relative_gap
 from bife_core.scip.effort import branching_effort
-from bife_core.scip.guard import Guard
+from bife_core.scip.guard import Guard, as_guard
 from bife_core.scip.libscip import library
 from bife_core.scip.reading import read_model
 from bife_core.scip.root import RootClock
 from bife_core.scip.solver import Cuts, Seed, SolverConfig
-from bife_core.values import Value
+from bife_core.values import Value, describe
 
 PROVEN: Final = frozenset({"optimal", "infeasible", "unbounded", "inforunbd"})
 """Statuses of a solve that ended with a proof."""
@@ -89,6 +89,11 @@ class SolveSettings(Value):
     params: dict[str, bool | int | float | str] = Field(
         default_factory=dict, description="Further SCIP parameters, applied last."
     )
+
+    @field_validator("guard", mode="before")
+    @classmethod
+    def _switched(cls, given: Any) -> Any:
+        return as_guard(given) if isinstance(given, bool) else given
 
     @classmethod
     def by(cls, solver: SolverConfig, **settings: Any) -> SolveSettings:
@@ -262,14 +267,13 @@ def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
 def choose_method(
     model: pyscipopt.Model, method: str | CompiledRule | Attachable, guard: Guard | None = None
 ) -> BranchingStats | None:
-    """Put a built-in of SCIP, a rule, the rule a reference names or a method in charge of `model`."""
-    if isinstance(method, str) and method in BUILTIN_METHODS:
+    """Put a built-in of SCIP, a rule or a method in charge of `model`."""
+    if isinstance(method, str):
         put_in_charge(model, method)
         return None
-    attachable = _as_method(method)
-    if attachable is not None:
-        return attachable.attach(model, guard or False)
-    return attach(model, cast("str | CompiledRule", method), guard or False)
+    if isinstance(method, CompiledRule | Rejection):
+        return attach(model, method, guard or False)
+    return method.attach(model, guard or False)
 
 
 def optimize(model: pyscipopt.Model, doing: str) -> None:
@@ -293,7 +297,7 @@ def _finite(model: pyscipopt.Model, value: float) -> float | None:
 
 def solve(
     path: str | Path,
-    method: str | CompiledRule | Attachable = "relpscost",
+    method: str | Path | CompiledRule | Attachable = "relpscost",
     *,
     settings: SolveSettings | None = None,
     show_log: bool = False,
@@ -305,17 +309,19 @@ def solve(
     ----------
     path : str or Path
         A .mps, .lp or .cip file, gzipped or not.
-    method : str, CompiledRule or Method
-        One of `BUILTIN_METHODS`, a reference `load_rule` knows, a compiled rule, or a method of any kind.
+    method : str, Path, CompiledRule or Method
+        One of `BUILTIN_METHODS`, what `load_rule` takes, a compiled rule, or a method of any kind (`load_method`).
     settings : SolveSettings, optional
         The paper's settings without a time limit by default.
     show_log : bool
         Whether SCIP prints its log.
     **overrides
-        Single fields of `SolveSettings`, such as ``time_limit_s=60``.
+        Single fields of `SolveSettings`, such as ``time_limit_s=60`` or ``guard=True``.
 
     Raises
     ------
+    ConfigError
+        If there is no such field, or a value does not fit.
     InstanceError
         If the model cannot be read.
     RuleError
@@ -329,7 +335,11 @@ def solve(
     >>> result.status, result.nodes  # doctest: +SKIP
     ('optimal', 87)
     """
-    settings = SolveSettings(**{**(settings or SolveSettings()).model_dump(), **overrides})
+    try:
+        settings = SolveSettings(**{**(settings or SolveSettings()).model_dump(), **overrides})
+    except ValidationError as error:
+        raise ConfigError(describe(error)) from error
+    method = _loaded(method)
     model = read_model(Path(path))
     apply(settings, model)
     stats = choose_method(model, method, settings.guard)
@@ -379,15 +389,17 @@ def solve(
         root.model = None
 
 
-def _as_method(method: str | CompiledRule | Attachable) -> Attachable | None:
-    return cast("Attachable", method) if hasattr(type(method), "attach") else None
+def _loaded(method: str | Path | CompiledRule | Attachable) -> str | CompiledRule | Attachable:
+    """Return the rule a reference names, and what is none as it is."""
+    if method in BUILTIN_METHODS or not isinstance(method, str | Path):
+        return method
+    return load_rule(method)
 
 
 def _identity(method: str | CompiledRule | Attachable, stats: BranchingStats | None) -> str | None:
     if stats is None or isinstance(method, str):
         return None
-    attachable = _as_method(method)
-    return cast("CompiledRule", method).sha if attachable is None else attachable.identity
+    return method.sha if isinstance(method, CompiledRule) else method.identity
 
 
 def _counters(stats: BranchingStats) -> dict[str, Any]:

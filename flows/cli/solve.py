@@ -121,13 +121,12 @@ def solve_settings(
     from pydantic import ValidationError
 
     from bife_core.errors import ConfigError
-    from bife_core.scip.guard import as_guard
     from bife_core.scip.solver import SolverConfig
     from bife_core.scip.solving import SolveSettings
     from bife_core.values import describe
 
     params = dict(map(assignment, assignments))
-    given = {"time_limit_s": time_limit_s, "seed": seed, "guard": as_guard(guard), "params": params}
+    given = {"time_limit_s": time_limit_s, "seed": seed, "guard": guard, "params": params}
     try:
         return SolveSettings.by(SolverConfig.model_validate(solver), **given)
     except ValidationError as error:

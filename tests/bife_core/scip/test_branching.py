@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -12,8 +13,9 @@ import pyscipopt
 import pytest
 
 from bife_core.benchmarks.base import Instance
-from bife_core.errors import SolverError
-from bife_core.rules import CompiledRule, Rejection, compile_rule, load_rule
+from bife_core.errors import RuleError, SolverError
+from bife_core.methods.loading import load_method
+from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule, load_rule
 from bife_core.scip.branching import attach
 from bife_core.scip.compiled.callback import best_candidate
 from bife_core.scip.reading import read_model
@@ -121,6 +123,39 @@ def test_a_second_rule_on_a_model_is_refused() -> None:
     attach(model, load_rule("pseudocost_product"))
     with pytest.raises(SolverError, match="already has a BiFE rule"):
         attach(model, load_rule("pseudocost_sum"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (compile_rule("import os"), "may import numpy and math only, not os"),
+        (load_method("relpscost"), r"relpscost scores no candidates; .* method\.attach\(model\)"),
+        (17, "17 scores no candidates"),
+        (Path("absent.py"), r"There is no file absent\.py"),
+    ],
+)
+def test_what_is_no_rule_is_refused_with_a_sentence(rule: Any, said: str) -> None:
+    model = pyscipopt.Model()
+    with pytest.raises(RuleError, match=said):
+        attach(model, rule)
+    attach(model, "pseudocost_product")  # nothing was done to the model
+
+
+def test_a_rule_may_be_a_path(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(REFERENCE_RULES["paper_ca"].source)
+    assert attach(pyscipopt.Model(), file).calls == 0
+
+
+def test_a_model_that_was_solved_takes_a_rule_once_it_is_freed(tiny_auctions: list[Instance]) -> None:
+    model = paper_model(tiny_auctions[0].path, node_limit=2)
+    model.optimize()
+    with pytest.raises(SolverError, match=r"attach before optimize, or after freeTransform\(\)"):
+        attach(model, "pseudocost_product")
+    model.freeTransform()
+    stats = attach(model, "pseudocost_product")
+    model.optimize()
+    assert stats.calls > 0
 
 
 def test_a_model_may_be_solved_again_with_its_rule(tiny_auctions: list[Instance]) -> None:

@@ -10,6 +10,7 @@ from bife_core import Guard, attach, compile_rule, solve
 from bife_core.benchmarks.base import Instance
 from bife_core.rules.types import CompiledRule
 from bife_core.scip.guard import as_guard
+from bife_core.scip.solving import SolveSettings
 from tests.bife_core.scip.test_branching import HEADER, paper_model, rule_of
 
 SLOW = (
@@ -121,6 +122,8 @@ def test_a_solve_tells_what_the_guard_did(tiny_auctions: list[Instance]) -> None
     assert isinstance(slow, CompiledRule)
     result = solve(tiny_auctions[0].path, slow, guard=STRICT)
     assert result.overtime == result.handed_over > 0
+    assert SolveSettings.model_validate({"guard": True}) == SolveSettings(guard=Guard())
+    assert SolveSettings.model_validate({"guard": False}) == SolveSettings()
 
 
 def test_settings() -> None:

@@ -15,10 +15,10 @@ from pydantic import ValidationError
 
 from bife_core import solve
 from bife_core.benchmarks.base import Instance
-from bife_core.errors import InstanceError, RuleError, SolverError
+from bife_core.errors import ConfigError, InstanceError, RuleError, SolverError
 from bife_core.methods.base import Method
 from bife_core.methods.scorer import Scorer
-from bife_core.rules import load_rule
+from bife_core.rules import REFERENCE_RULES, compile_rule, load_rule
 from bife_core.scip.builtin import BUILTIN_METHODS
 from bife_core.scip.solving import SolveResult, SolveSettings, apply, versions
 
@@ -101,6 +101,18 @@ def test_a_solved_model_is_freed_at_once(method: str | Method, tiny_auctions: li
         gc.enable()
 
 
+def test_a_rule_is_the_same_however_it_is_named(tiny_auctions: list[Instance], tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(REFERENCE_RULES["paper_ca"].source)
+    results = [
+        solve(tiny_auctions[0].path, named, node_limit=5)
+        for named in ("paper_ca", load_rule("paper_ca"), file, str(file))
+    ]
+    assert [result.method for result in results] == ["paper_ca", "paper_ca", "mine", "mine"]
+    assert {result.rule_sha for result in results} == {load_rule("paper_ca").sha}
+    assert solve(tiny_auctions[0].path, "relpscost", node_limit=5).rule_sha is None
+
+
 def test_the_same_seed_gives_the_same_tree(tiny_auctions: list[Instance]) -> None:
     runs = [solve(tiny_auctions[1].path, "paper_ca", seed=3) for _ in range(2)]
     assert runs[0].nodes == runs[1].nodes
@@ -178,7 +190,9 @@ def test_mistakes_get_a_sentence(tiny_auctions: list[Instance], tmp_path: Path) 
         solve(tiny_auctions[0].path, "no_such_rule")
     with pytest.raises(SolverError, match="does not take no/such/param"):
         solve(tiny_auctions[0].path, params={"no/such/param": 1})
-    with pytest.raises(ValidationError):
+    with pytest.raises(ConfigError, match="time_limits"):
         solve(tiny_auctions[0].path, time_limits=3)
+    with pytest.raises(RuleError, match="may import numpy and math only, not os"):
+        solve(tiny_auctions[0].path, compile_rule("import os"))  # type: ignore[arg-type]
     with pytest.raises(ValidationError):
         SolveSettings(time_limit_s=0)
