@@ -135,8 +135,11 @@ def read_set_file(path: Path) -> dict[str, bool | int | float | str]:
             meant = f"; did you mean {near[0]}?" if near else "."
             raise ConfigError(f"{path}, line {number}: SCIP has no parameter {name}{meant}")
     complaints: list[str] = []
-    with scip_errors(complaints):
-        model.readParams(str(path))  # which raises nothing, whatever it reads
+    try:
+        with scip_errors(complaints):
+            model.readParams(str(path))  # which raises for a value out of range, and only complains otherwise
+    except Exception as error:  # noqa: BLE001 - PySCIPOpt raises plain exceptions; the cause is what SCIP printed
+        complaints.append(str(error))
     if complaints:
         raise ConfigError(f"SCIP does not take the settings in {path}: {complaints[0].strip(' .')}.")
     return {name: value for name, value in model.getParams().items() if value != before[name]}

@@ -20,7 +20,7 @@ from bife_core.scip.cost import Cost, relative_gap
 from bife_core.scip.effort import branching_effort
 from bife_core.scip.guard import Guard, as_guard
 from bife_core.scip.libscip import library
-from bife_core.scip.reading import read_model
+from bife_core.scip.reading import read_model, scip_errors
 from bife_core.scip.root import RootClock
 from bife_core.scip.solver import Cuts, Seed, SolverConfig
 from bife_core.values import Value, describe
@@ -258,10 +258,22 @@ def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
         params["limits/memory"] = settings.memory_limit_mb
     params.update(settings.params)
     for name, value in params.items():
+        complaints: list[str] = []
         try:
-            model.setParam(name, value)
-        except Exception as error:  # PySCIPOpt raises KeyError or bare Exception
-            raise SolverError(f"SCIP does not take {name} = {value!r}: {error}.") from error
+            with scip_errors(complaints):
+                model.setParam(name, _fitting(value, model.getParam(name)))
+        except Exception as error:  # PySCIPOpt raises plain exceptions; the cause is what SCIP printed
+            reason = str(complaints[0] if complaints else error.args[0]).strip(" .!")
+            raise SolverError(f"SCIP does not take {name} = {value!r}: {reason}.") from error
+
+
+def _fitting(value: bool | int | float | str, present: bool | int | float | str) -> bool | int | float | str:
+    """Return a value for a parameter that has the `present` one; SCIP's own TRUE and FALSE are truth values too."""
+    if isinstance(present, bool) and isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if isinstance(present, int) and isinstance(value, float) and not value.is_integer():
+        raise ValueError("a whole number is expected")
+    return value
 
 
 def choose_method(

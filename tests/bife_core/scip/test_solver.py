@@ -117,9 +117,12 @@ def test_a_file_scip_does_not_take_is_one_sentence(tmp_path: Path) -> None:
         ConfigError, match=r"line 3: SCIP has no parameter limits/gapp; did you mean limits/gap\?"
     ):
         SolverConfig.model_validate(str(bad))
-    bad.write_text("limits/gap = many\n")
-    with pytest.raises(ConfigError, match=r"SCIP does not take the settings in .*bad\.set"):
-        SolverConfig.model_validate(bad)
+    for value in ("many", "-3"):
+        bad.write_text(f"limits/nodes = 5\nlimits/gap = {value}\n")
+        with pytest.raises(
+            ConfigError, match=rf"SCIP does not take the settings in .*bad\.set: .*<{value}>.*<limits/gap>"
+        ):
+            SolverConfig.model_validate(bad)
 
 
 class Slow(NamedTuple):

@@ -148,6 +148,30 @@ def test_further_parameters_are_applied(tiny_auctions: list[Instance]) -> None:
     assert result.status == "nodelimit"
 
 
+@pytest.mark.parametrize("value", [False, 0, "FALSE", "false"])
+def test_truth_values_are_taken_as_scip_writes_them(value: bool | int | str) -> None:
+    model = pyscipopt.Model()
+    apply(SolveSettings(params={"misc/catchctrlc": value}), model)
+    assert model.getParam("misc/catchctrlc") is False
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("limits/nodes", 0.5, "a whole number is expected"),
+        ("limits/gap", -1, r"Invalid value <-1> for real parameter <limits/gap>\. Must be in range \[0,"),
+        ("misc/catchctrlc", "perhaps", "perhaps"),
+        ("limits/bodes", 5, "Not a valid parameter name"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_told_with_its_cause(
+    name: str, value: float | str, said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SolverError, match=f"SCIP does not take {name} = {value!r}: .*{said}"):
+        apply(SolveSettings(params={name: value}), pyscipopt.Model())
+    assert capfd.readouterr().err == "", "SCIP's own lines are in the sentence"
+
+
 def test_costs_are_those_of_the_result() -> None:
     result = SolveResult(
         instance="a", method="b", seed=0, status="timelimit", nodes=7, lp_iterations=9, cpu_s=1.5, wall_s=2.0,
