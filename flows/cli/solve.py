@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -25,6 +25,10 @@ HAND_OVERS = {
     "no features": "featureless",
 }
 """Rows of the table for branchings the rule left to SCIP, and the fields of `SolveResult` they show."""
+
+
+_EPSILON: Final = 1e-9
+"""What SCIP takes for 0."""
 
 
 def solve(
@@ -158,8 +162,18 @@ def standing(result: SolveResult) -> str:
     """Say how far an unfinished solve got."""
     if result.primal_bound is None:
         return f"no solution was found, dual bound {number(result.dual_bound, 10)}"
-    gap = "unknown" if result.dual_bound is None else f"{result.gap:.2%}"
+    gap = "unknown" if result.dual_bound is None else gap_between(result.primal_bound, result.dual_bound)
     return f"best objective {number(result.primal_bound, 10)}, gap {gap}"
+
+
+def gap_between(primal: float | None, dual: float | None) -> str:
+    """Return the gap as the log of SCIP has it, by the bound nearer to 0; a dash where a bound is not known."""
+    if primal is None or dual is None:
+        return "-"
+    if abs(primal - dual) <= _EPSILON:
+        return f"{0:.2%}"
+    least = min(abs(primal), abs(dual))
+    return "infinite" if least <= _EPSILON or primal * dual < 0 else f"{abs(primal - dual) / least:.2%}"
 
 
 def show_results(console: Console, results: list[SolveResult]) -> None:
@@ -171,7 +185,7 @@ def show_results(console: Console, results: list[SolveResult]) -> None:
     rows = {
         "status": [one.status for one in results],
         "objective": [number(one.primal_bound, 10) for one in results],
-        "gap": [f"{one.gap:.2%}" for one in results],
+        "gap": [gap_between(one.primal_bound, one.dual_bound) for one in results],
         "nodes": [str(one.nodes) for one in results],
         "LP iterations": [str(one.lp_iterations) for one in results],
         "CPU s": [f"{one.cpu_s:.2f}" for one in results],
@@ -197,7 +211,7 @@ def conclude(name: str, results: list[SolveResult]) -> None:
     Raises
     ------
     CommandEnd
-        If methods proved different things, or the first solve proved no optimum.
+        If methods proved different things, or the first solve neither proved an optimum nor reached the gap asked for.
     """
     from bife_core.agreement import disagree
 
@@ -212,7 +226,9 @@ def conclude(name: str, results: list[SolveResult]) -> None:
         )
     if first.status in WITHOUT_OPTIMUM:
         raise CommandEnd(f"{name} {WITHOUT_OPTIMUM[first.status]}.", ExitCode.NO_OPTIMUM)
-    if not first.proven:
+    if first.status == "gaplimit":
+        say(standard_output(), f"The gap that was asked for was reached; {standing(first)}.")
+    elif not first.proven:
         raise CommandEnd(
             f"SCIP stopped at a limit ({first.status}) before it had proven an optimum; {standing(first)}.",
             ExitCode.LIMIT,

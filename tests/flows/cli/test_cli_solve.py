@@ -14,7 +14,7 @@ from bife_core.methods.scorer import Scorer
 from bife_core.scip import reading
 from bife_core.scip.solving import SolveResult
 from flows.cli.outcome import CommandEnd, ExitCode
-from flows.cli.solve import conclude
+from flows.cli.solve import conclude, gap_between
 from tests.flows.cli.conftest import FOREIGN, PROGRAM, environment, sentence
 
 LSEU = FOREIGN / "lseu.mps"
@@ -113,6 +113,37 @@ def test_a_limit_has_an_exit_code_of_its_own(bife):
     assert "gap" in result.stderr
 
 
+def test_the_gap_is_that_of_scips_log(program):
+    done = program("solve", LSEU, "--rule", "paper_ca", "--set-param", "limits/nodes=5")
+    told = re.search(r"^Gap +: ([\d.]+) %", done.stdout, re.MULTILINE)[1]
+    assert row(done.stdout, "gap") == [f"{told}%"]
+    assert f"gap {told}%" in sentence(done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("primal", "dual", "shown"),
+    [
+        (120.0, 100.0, "20.00%"),
+        (-100.0, -120.0, "20.00%"),
+        (100.0, 120.0, "20.00%"),
+        (0.0, 0.0, "0.00%"),
+        (5.0, 0.0, "infinite"),
+        (5.0, -5.0, "infinite"),
+        (None, 5.0, "-"),
+        (5.0, None, "-"),
+    ],
+)
+def test_the_gap_is_by_the_bound_nearer_to_0(primal, dual, shown):
+    assert gap_between(primal, dual) == shown
+
+
+def test_a_gap_that_was_asked_for_is_no_failure(bife):
+    result = bife("solve", LSEU, "--rule", "paper_ca", "-q", "--set-param", "limits/gap=0.5")
+    assert (result.exit_code, result.stderr) == (ExitCode.OK, "")
+    assert row(result.stdout, "status") == ["gaplimit"]
+    assert "The gap that was asked for was reached; best objective" in result.stdout
+
+
 def test_models_that_cannot_be_solved_are_one_sentence(bife, tmp_path):
     cut = tmp_path / "cut.mps"
     cut.write_bytes(LSEU.read_bytes()[:3000])
@@ -190,6 +221,7 @@ def solved(method, status, objective):
         (("infeasible", None), ("infeasible", None), ExitCode.NO_OPTIMUM),
         (("timelimit", 10.0), ("optimal", 10.0), ExitCode.LIMIT),
         (("timelimit", None), ("optimal", 10.0), ExitCode.LIMIT),
+        (("gaplimit", 10.0), ("optimal", 9.0), None),
     ],
 )
 def test_the_exit_code_follows_from_what_was_proven(first, second, code):
