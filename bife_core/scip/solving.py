@@ -77,7 +77,10 @@ class SolveSettings(Value):
     seed: Seed = Field(0, description="Seed of SCIP's randomisation.")
     cuts: Cuts = Field("root", description="Where cutting planes are separated.")
     restarts: bool = Field(False, description="Whether SCIP may restart.")
-    clock: Literal["cpu", "wall"] = Field("cpu", description="Which clock limits and SCIP's times are on.")
+    clock: Literal["cpu", "wall"] = Field(
+        "cpu",
+        description="Which clock limits and SCIP's times are on; SCIP's of the CPU leaves out what the system works.",
+    )
     guard: Guard | None = Field(
         None, description="When a rule has to step aside for RPB; None lets it branch throughout."
     )
@@ -122,7 +125,8 @@ class SolveResult(Value):
     status : str
         SCIP's word: optimal, infeasible, unbounded, timelimit, nodelimit, userinterrupt, ...
     cpu_s, wall_s : float
-        Seconds in `optimize`, presolving included and reading not; CPU seconds of the solving thread.
+        Seconds in `optimize`, presolving included and reading not; CPU seconds of the solving thread, with those of the
+        system, which SCIP's clock and so a time limit leave out.
     root_s : float or None
         CPU seconds up to the last LP of the root: the same work whoever branches; None where there was no LP.
     gap : float

@@ -52,7 +52,11 @@ def solve(
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="S", show_default="no limit", help="CPU seconds each solve may take."),
+        typer.Option(
+            metavar="S",
+            show_default="no limit",
+            help="CPU seconds each solve may take, on SCIP's clock: the system's own work for it is not counted.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of SCIP's randomisation.")] = 0,
     solver: Annotated[
