@@ -47,8 +47,6 @@ COUNTERS: Final = (
 )
 """What a `SolveResult` takes over from `BranchingStats`."""
 
-_SEED_RANGE: Final = 2**31
-
 
 class Attachable(Protocol):
     """What can put itself in charge of branching; a `bife_core.methods.base.Method` is one."""
@@ -241,13 +239,12 @@ def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
     SolverError
         If SCIP does not know a parameter or refuses its value.
     """
-    seed = settings.seed % _SEED_RANGE
     params: dict[str, bool | int | float | str] = {
-        "randomization/randomseedshift": seed,
+        "randomization/randomseedshift": settings.seed,
         # Seed 0 leaves the model as its file has it, for that is how people solve it; others permute rows and columns.
-        "randomization/permutationseed": seed,
-        "randomization/permutevars": seed > 0,
-        "randomization/lpseed": seed,
+        "randomization/permutationseed": settings.seed,
+        "randomization/permutevars": settings.seed > 0,
+        "randomization/lpseed": settings.seed,
         "timing/clocktype": 1 if settings.clock == "cpu" else 2,
     }
     if settings.cuts == "root":
