@@ -37,6 +37,7 @@ from bife_core.features import (
 )
 from bife_core.rules import Rejection, rule_source
 from bife_core.rules.checked import CheckedRule, check_source
+from bife_core.rules.loading import unusable
 from bife_core.scip.guard import Guard
 
 INCLUDE_FUNCTION: Final = "SCIPincludeBranchruleBife"
@@ -101,7 +102,7 @@ def export_c(ref: str) -> str:
     name, source = rule_source(ref)
     rule = check_source(source)
     if isinstance(rule, Rejection):
-        raise RuleError(f"{ref} is not a usable rule: {rule.reason}")
+        raise unusable(ref, source, rule)
     return _filled(name, source, rule)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -76,8 +77,19 @@ def load_rule(ref: str | Path) -> CompiledRule:
     name, source = rule_source(ref)
     rule = compile_rule(source, name=name)
     if isinstance(rule, Rejection):
-        raise RuleError(f"{ref} is not a usable rule: {rule.reason}")
+        raise unusable(ref, source, rule)
     return rule
+
+
+def unusable(ref: str | Path, text: str, why: Rejection) -> RuleError:
+    """Return the error that says why the text a reference means is no rule; it may be another method."""
+    try:
+        kind = json.loads(text)["kind"]
+    except (ValueError, TypeError, KeyError):
+        return RuleError(f"{ref} is not a usable rule: {why.reason}")
+    return RuleError(
+        f"{ref} is no rule but a method of the kind {kind!r}, without source; load_method loads it."
+    )
 
 
 def _read(path: Path) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bife_core.errors import BifeError, RuleError
+from bife_core.export import export_c
 from bife_core.features import N_FEATURES
 from bife_core.rules import REFERENCE_RULES, RESOLVERS, CompiledRule, load_rule, rule_source
 
@@ -103,3 +105,11 @@ def test_a_resolvers_own_error_is_passed_on(monkeypatch):
     monkeypatch.setitem(RESOLVERS, "test-broken", resolver)
     with pytest.raises(RuleError, match="The registry does not answer"):
         load_rule("test-broken:x")
+
+
+@pytest.mark.parametrize("load", [load_rule, export_c])
+def test_a_method_without_source_is_called_what_it_is(load: Callable[[str], object], tmp_path: Path) -> None:
+    file = tmp_path / "net.json"
+    file.write_text('{"kind": "mlp", "layers": [{"weights": [[1.0]], "bias": [0.0]}]}')
+    with pytest.raises(RuleError, match=r"net\.json is no rule but a method of the kind 'mlp'.*load_method"):
+        load(str(file))
