@@ -41,11 +41,13 @@ def rule_for(model: Model) -> RuleForModel:
     model : pyscipopt.Model
         As it was read, before it is solved.
     """
-    found = shape(model)
     try:
         champions = [rule for rule in list_rules() if CHAMPION in rule.aliases]
     except TrackingError as error:
         return RuleForModel(reference=GENERAL, reason=f"Champions are not known. {error}")
+    if not champions:
+        return RuleForModel(reference=GENERAL, reason="There is no champion yet.")
+    found = shape(model)
     differences: dict[str, str] = {}
     fitting: list[tuple[tuple[bool, float], RuleForModel]] = []
     for champion in champions:
@@ -68,9 +70,5 @@ def rule_for(model: Model) -> RuleForModel:
     if fitting:
         return min(fitting, key=lambda pair: pair[0])[1]
     others = "; ".join(f"{name}: {difference}" for name, difference in differences.items())
-    none = (
-        f"No champion was made for models like this one ({others})."
-        if others
-        else "There is no champion yet."
-    )
+    none = f"No champion was made for models like this one ({others})."
     return RuleForModel(reference=GENERAL, reason=none)

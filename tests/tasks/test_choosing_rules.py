@@ -1,4 +1,5 @@
 import uuid
+from unittest.mock import Mock
 
 import pytest
 
@@ -43,6 +44,13 @@ def test_a_model_unlike_all_is_left_to_the_general_rule(model, tmp_path):
     assert choice.reference == GENERAL
     assert choice.reason.startswith("No champion was made for models like this one")
     assert f"{champion.name}: variables: 2 here, 9 there" in choice.reason
+
+
+@pytest.mark.parametrize("registered", [(), TrackingError("MLflow is away.")])
+def test_without_champions_the_model_is_not_gone_through(registered, monkeypatch):
+    monkeypatch.setattr(choosing, "list_rules", Mock(side_effect=[registered]))
+    nothing_to_look_at = object()
+    assert rule_for(nothing_to_look_at).reference == GENERAL
 
 
 def test_a_registry_that_is_away_is_named_and_holds_nobody_up(model, monkeypatch):
