@@ -28,6 +28,9 @@ _END_MARK: dict[ModelFormat, str] = {"mps": "ENDATA", "lp": "End", "cip": "END"}
 """Last lines; a line of the other formats ends with `_STATEMENT_END`."""
 _STATEMENT_END = b";"
 
+_COMPLETE: dict[tuple[int, int, int, int, str], bool] = {}
+"""What `_check_lines` returned of files as they were: a large one that is solved again is not gone through again."""
+
 _STDERR_LOCK = threading.Lock()
 _SCIP_ERROR = re.compile(r"^\[[^\]]*\] ERROR: (.*)$")
 
@@ -72,21 +75,23 @@ def read_with_doubt(path: Path, on_line: Callable[[bytes], object] | None = None
     file `End` may be left out; then one that was cut between two statements cannot be told from a whole one.
     """
     try:
-        mode = path.stat().st_mode
+        status = path.stat()
     except FileNotFoundError as error:
         raise InstanceError(f"There is no file {path}.") from error
     except OSError as error:
         raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
-    if stat.S_ISDIR(mode):
+    if stat.S_ISDIR(status.st_mode):
         raise InstanceError(f"{path} is a directory, but one model file is expected: {EXPECTED_FILES}.")
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(status.st_mode):
         raise InstanceError(f"{path} is not a regular file; expected {EXPECTED_FILES}.")
     format_ = model_format(path)
     if format_ is None:
         raise InstanceError(f"{path.name} is no model file by its name; expected {EXPECTED_FILES}.")
-    complete = _check_lines(path, format_, on_line)
+    file = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, format_)
+    if on_line is not None or file not in _COMPLETE:
+        _COMPLETE[file] = _check_lines(path, format_, on_line)
     doubt = f"{path.name} has no line 'End': whether it was cut off cannot be seen."
-    return _read(path, format_), None if complete else doubt
+    return _read(path, format_), None if _COMPLETE[file] else doubt
 
 
 def _check_lines(path: Path, format_: ModelFormat, on_line: Callable[[bytes], object] | None) -> bool:

@@ -76,6 +76,16 @@ def test_cip_files_are_read(tmp_path, foreign):
     assert "cut off" in refusal(written(tmp_path / "cut.cip", text[:3000]))
 
 
+def test_a_file_that_was_whole_and_is_cut_later_is_refused(tmp_path, foreign):
+    whole = (foreign / "lseu.mps").read_bytes()
+    path = written(tmp_path / "lseu.mps", whole)
+    for _ in range(2):
+        assert read_model(path).getNVars() == 89
+    written(path, whole[: len(whole) // 2])
+    with pytest.raises(InstanceError, match="is cut off"):
+        read_model(path)
+
+
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.9, 0.999])
 def test_a_truncated_mps_file_is_refused_wherever_it_was_cut(tmp_path, foreign, share):
     content = (foreign / "lseu.mps").read_bytes()

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import time
+from unittest.mock import Mock
 
 import pytest
 
@@ -290,11 +291,15 @@ def test_a_second_solve_that_does_not_end_well_leaves_the_result_of_the_first(
     assert row(result.stdout, "objective") == ["1120"]
 
 
-def test_without_a_rule_the_registry_is_asked_for_one(bife, monkeypatch):
-    reads, read = [], reading._read
-    monkeypatch.setattr(reading, "_read", lambda path, format_: reads.append(path) or read(path, format_))
-    result = bife("solve", LSEU, "-q")
+def test_without_a_rule_the_registry_is_asked_for_one(bife, monkeypatch, tmp_path):
+    model = tmp_path / "lseu.mps"
+    model.write_bytes(LSEU.read_bytes())
+    opened, read = Mock(wraps=reading._uncompressed), Mock(wraps=reading._read)
+    monkeypatch.setattr(reading, "_uncompressed", opened)
+    monkeypatch.setattr(reading, "_read", read)
+    result = bife("solve", model, "-q")
     assert result.exit_code == 0
-    assert reads == [LSEU] * 2, "once to look at it, once to solve it"
+    assert read.call_count == 2, "once to look at it, once to solve it"
+    assert opened.call_count == 1, "whether it is whole is looked at once"
     assert " ".join(result.stdout.split()).startswith("general branches. ")
     assert row(result.stdout, "objective") == ["1120"]
