@@ -89,6 +89,8 @@ def evaluation(
     settings = config.evaluation
     references = (rule, *others, *(present_champion(config) if as_challenger else ()))
     methods = [_method(reference) for reference in references]
+    # MLflow is asked now: one that goes away during the solves must not take their result away.
+    searches = tuple(filter(None, map(search_behind, references)))
     promoting = promoting or as_challenger
     if promoting:
         config = config.model_copy(update={"instances": own_test_instances(config, methods[0])})
@@ -111,7 +113,7 @@ def evaluation(
         commands=(repeat_command(config, references),),
         searches=tuple(
             search.model_copy(update={"chosen": chosen if number == 0 else ""})
-            for number, search in enumerate(filter(None, map(search_behind, references)))
+            for number, search in enumerate(searches)
         ),
         notes=notes,
     )
