@@ -10,7 +10,7 @@ from bife_core.files import write_whole
 from bife_core.search import Sample
 from flows.reporting.observer import observer
 from flows.results import EvolutionResult
-from tasks.evaluation_files import search_record, write_validation
+from tasks.evaluation_files import write_validation
 from tasks.instances import prepare_instances
 from tasks.validation import finalists, validate
 
@@ -31,8 +31,7 @@ def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Samp
     best = evolved.best
     if best is None:
         raise ValueError("A search without a rule has no final one.")
-    record = search_record(evolved.folder)
-    few = finalists(record.samples if record is not None else (), config.validation.finalists)
+    few = finalists(evolved.samples, config.validation.finalists)
     if best.f_hf is None or len(few) < 2:
         return best, _file(evolved, best), None
     instances = prepare_instances(config.instances, "validation", config.validation.instances)

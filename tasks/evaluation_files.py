@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import mlflow
 from mlflow.exceptions import MlflowException
@@ -17,7 +16,7 @@ from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evolution import JournalError, Opened
 from bife_core.evolution import files as search_files
-from bife_core.evolution.journal import read_journal
+from bife_core.evolution.journal import JOURNAL, read_journal
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.report import (
@@ -32,7 +31,6 @@ from bife_core.report import (
 )
 from bife_core.report.figures import ReportFigure
 from bife_core.report.tables import comparison_latex
-from bife_core.search import Sample
 from tasks.home import project_home
 from tasks.registry import registered, tag_of_run
 from tasks.storage import recall
@@ -76,12 +74,14 @@ def write_validation(folder: Path, choice: Choice) -> None:
 
 
 def read_validation(reference: str) -> Choice | None:
-    """Return how the rule in a search's folder was chosen; None where it was not, or by nobody."""
+    """Return how the rule in a search's folder was chosen; None where nothing that can be read says so."""
     path = Path(reference)
-    known = path.with_name(VALIDATION)
-    if path.suffix != ".py" or not known.is_file():
+    if path.suffix != ".py":
         return None
-    choice = Choice.model_validate_json(known.read_text(encoding="utf-8"))
+    try:
+        choice = Choice.model_validate_json(path.with_name(VALIDATION).read_bytes())
+    except (FileNotFoundError, ValueError):  # damaged, or somebody else's
+        return None
     return choice if choice.chosen == path.stem else None
 
 
@@ -140,13 +140,11 @@ def abstract(summary: EvaluationSummary) -> str:
 
 
 def search_record(directory: Path) -> SearchRecord | None:
-    """Return the search whose files lie in a directory, or None if there is none."""
-    path = directory / search_files.SAMPLES
-    if not path.is_file():
+    """Return the search whose files lie in a directory, or None if there is none that can be read."""
+    samples, cost = search_files.read_samples(directory), search_files.read_cost(directory)
+    # Without a journal, a file of that name is somebody else's.
+    if samples is None or not (directory / JOURNAL).is_file():
         return None
-    rows = json.loads(path.read_text(encoding="utf-8"))
-    samples = tuple(_sample(row) for row in rows)
-    cost = search_files.read_cost(directory)
     best = next((c.id for c in search_files.ranked(samples) if c.failure is None), "")
     return SearchRecord(
         name=cost.search if cost is not None else "search",
@@ -163,11 +161,6 @@ def _origin(directory: Path) -> str:
     except JournalError:  # a damaged journal takes no report away
         return ""
     return opened.origin if isinstance(opened, Opened) else ""
-
-
-def _sample(row: dict[str, Any]) -> Sample:
-    known = {name: row[name] for name in Sample.model_fields if name in row}
-    return Sample.model_validate(known | {"parents": tuple(str(row.get("parents") or "").split())})
 
 
 def search_behind(reference: str) -> SearchRecord | None:

@@ -9,6 +9,7 @@ from prefect import task
 from bife_core.config import HighFidelityConfig, RunnerConfig, ValidationConfig
 from bife_core.evaluation.choosing import Choice, choose
 from bife_core.evaluation.measuring import Setting
+from bife_core.evolution.files import ranked
 from bife_core.methods.rule import RuleMethod
 from bife_core.search import Sample
 from tasks.instances import InstanceSet
@@ -20,10 +21,10 @@ from tasks.workers import worker_pool
 
 def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
     """Return the rules with the best F_HF, best first, each rule once however often it was written."""
-    solved = [(s.f_hf, s) for s in samples if s.failure is None and s.f_hf is not None and s.source]
     distinct: dict[str | None, Sample] = {}
-    for _, sample in sorted(solved, key=lambda pair: -pair[0]):
-        distinct.setdefault(sample.sha, sample)
+    for sample in ranked(samples):
+        if sample.failure is None and sample.f_hf is not None and sample.source:
+            distinct.setdefault(sample.sha, sample)
     return tuple(distinct.values())[:count]
 
 

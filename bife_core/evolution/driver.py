@@ -222,7 +222,7 @@ class Driver:
         if known is not None:
             # The cost on record is that of the run which ended the search, not of one that only found it ended.
             cost = known.cost
-        if known is None or (best is not None and not (folder / files.BEST_RULE).is_file()):
+        if known is None or not files.outcome_known(folder, best):
             files.write_search(folder, samples)
             files.write_outcome(folder, best, samples, summaries, cost, answering.trials)
         if known is None:

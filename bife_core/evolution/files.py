@@ -7,9 +7,10 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
+from pydantic import TypeAdapter
 
 from bife_core import plots
 from bife_core.files import write_whole
@@ -22,6 +23,8 @@ BEST_DIFF = "best.diff"
 COST = "search_cost.json"
 CURVE = "anytime.csv"
 TRIALS = "trials.csv"
+
+_ROWS: Final = TypeAdapter(list[dict[str, Any]])
 
 
 def ranked(samples: Sequence[Sample]) -> list[Sample]:
@@ -124,10 +127,32 @@ def write_best(
         plots.save(figure, directory, name, formats=("png",))
 
 
+def read_samples(directory: Path) -> tuple[Sample, ...] | None:
+    """Return the samples on record, best first, or None where there are none that can be read."""
+    try:
+        rows = _ROWS.validate_json((directory / SAMPLES).read_bytes())
+        return tuple(_sample(row) for row in rows)
+    except (FileNotFoundError, ValueError):
+        return None
+
+
 def read_cost(directory: Path) -> SearchCost | None:
-    """Return the cost on record, or None where there is none."""
-    path = directory / COST
-    return SearchCost.model_validate_json(path.read_text(encoding="utf-8")) if path.is_file() else None
+    """Return the cost on record, or None where there is none that can be read."""
+    try:
+        return SearchCost.model_validate_json((directory / COST).read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def outcome_known(directory: Path, best: Sample | None) -> bool:
+    """Whether what a search ended with lies in a directory whole."""
+    rule = best is None or (directory / BEST_RULE).is_file()
+    return rule and read_samples(directory) is not None and read_cost(directory) is not None
+
+
+def _sample(row: dict[str, Any]) -> Sample:
+    known = {name: row[name] for name in Sample.model_fields if name in row}
+    return Sample.model_validate(known | {"parents": tuple(str(row.get("parents") or "").split())})
 
 
 def difference(parent: Sample, child: Sample) -> str:

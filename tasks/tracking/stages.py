@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -72,7 +73,9 @@ def track_stage(folder: Path, stage: Stage) -> str:
         Empty if MLflow cannot be reached now, or refuses it; the folder is delivered later, see `deliver_waiting`.
     """
     with process_lock(stage_lock(folder)):
-        known = read_stage(folder)
+        known = None
+        with suppress(store.TrackingError):  # a damaged record is written anew
+            known = read_stage(folder)
         # It is told as it was finished first: a later run that finds it done has not made it.
         first = known or stage.model_copy(update={"at_unix_s": time.time(), "provenance": provenance()})
         kept = {"at_unix_s": first.at_unix_s, "provenance": first.provenance}
@@ -93,9 +96,20 @@ def stage_lock(folder: Path) -> Path:
 
 
 def read_stage(folder: Path) -> Stage | None:
-    """Return what a folder says of its stage, or None if it says nothing."""
+    """Return what a folder says of its stage, or None if it says nothing.
+
+    Raises
+    ------
+    TrackingError
+        If it cannot be read.
+    """
     path = folder / FILE
-    return Stage.model_validate_json(path.read_text(encoding="utf-8")) if path.is_file() else None
+    try:
+        return Stage.model_validate_json(path.read_bytes()) if path.is_file() else None
+    except ValueError as error:
+        raise store.TrackingError(
+            f"{path} is damaged, or of another version; run the command that made it again, which writes it anew."
+        ) from error
 
 
 def project_stage(folder: Path, *, now: bool = False) -> str:
@@ -109,7 +123,7 @@ def project_stage(folder: Path, *, now: bool = False) -> str:
     Raises
     ------
     TrackingError
-        If MLflow refuses it.
+        If MLflow refuses it, or the folder's record cannot be read.
     """
     stage = read_stage(folder)
     if stage is None:

@@ -7,7 +7,7 @@ import pytest
 from prefect import flow, runtime
 
 from tasks.tracking import provenance, store
-from tasks.tracking.stages import Stage, track_stage
+from tasks.tracking.stages import FILE, Stage, read_stage, track_stage
 
 
 @pytest.fixture
@@ -81,3 +81,13 @@ def test_a_stage_says_who_finished_it_first_whoever_tells_of_it(stage, folder, m
     again = track_stage(folder, stage)
     assert again != run_id
     assert store.client().get_run(again).data.tags["mlflow.user"] == "ada"
+
+
+def test_half_a_record_of_a_stage_is_written_anew(stage, folder):
+    run_id = track_stage(folder, stage)
+    whole = (folder / FILE).read_text()
+    (folder / FILE).write_text(whole[:40])
+    with pytest.raises(store.TrackingError, match=r"stage.json is damaged"):
+        read_stage(folder)
+    assert track_stage(folder, stage) == run_id
+    assert read_stage(folder).key == stage.key
