@@ -9,8 +9,11 @@ import secrets
 import socket
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
+
+import psutil
 
 from bife_core.errors import ConfigError
 from flows.operate.servers import LOOPBACK, MLFLOW_PORT, PREFECT_PORT, Server, free_port, with_own_code
@@ -20,6 +23,12 @@ AUTH_VARIABLE: Final = "BIFE_SERVER_AUTH"
 """Holds ``name:password`` of both pages."""
 
 WORKER: Final = "worker"
+
+_EVERYWHERE: Final = ("0.0.0.0", "::")
+"""To listen on all addresses of this machine."""
+
+_SHORTEST_PASSWORD: Final = 12
+"""Characters; MLflow's server takes no shorter one and would not start."""
 
 _LOGS_AS_USUAL: Final = {"PREFECT_LOGGING_LEVEL": "", "PREFECT_LOGGING_SERVER_LEVEL": ""}
 
@@ -52,11 +61,16 @@ class Access:
         Raises
         ------
         ConfigError
-            If other machines could reach the servers without a password, or the password has no name.
+            If other machines could reach the servers without a password, or the password has no name or is short.
         """
         auth = os.environ.get(AUTH_VARIABLE) or None
         if auth is not None and not all(auth.partition(":")):
             raise ConfigError(f"{AUTH_VARIABLE} must have the form name:password.")
+        if auth is not None and len(auth.partition(":")[2]) < _SHORTEST_PASSWORD:
+            raise ConfigError(
+                f"The password in {AUTH_VARIABLE} must have at least {_SHORTEST_PASSWORD} characters, or MLflow does "
+                "not start."
+            )
         if auth is None and not is_loopback(host):
             raise ConfigError(
                 f"At {host} other machines could start runs and read everything: set {AUTH_VARIABLE} to "
@@ -67,9 +81,16 @@ class Access:
     @property
     def reach(self) -> str:
         """Address this machine reaches the servers at."""
-        if self.host in ("0.0.0.0", "::"):
+        if self.host in _EVERYWHERE:
             return LOOPBACK
         return f"[{self.host}]" if ":" in self.host else self.host
+
+    @property
+    def shown(self) -> str:
+        """Address a reader is told, who may be at another machine."""
+        if self.host not in _EVERYWHERE:
+            return self.reach
+        return next((known for known in _addresses() if not is_loopback(known)), socket.gethostname())
 
     @property
     def names(self) -> list[str]:
@@ -96,10 +117,12 @@ def is_loopback(host: str) -> bool:
 
 
 def _addresses() -> list[str]:
-    try:
-        return [str(entry[4][0]) for entry in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
-    except OSError:
-        return []  # a machine whose own name does not resolve
+    """Return this machine's addresses: those of its name, which may be the loopback's alone, before all others."""
+    named: list[str] = []
+    with suppress(OSError):  # a machine whose own name does not resolve
+        named = [str(entry[4][0]) for entry in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
+    held = [entry for entries in psutil.net_if_addrs().values() for entry in entries]
+    return [*named, *(entry.address for entry in held if entry.family == socket.AF_INET)]
 
 
 def mlflow_server(home: Home, access: Access, port: int | None) -> tuple[str, Server | None]:
@@ -119,7 +142,6 @@ def mlflow_server(home: Home, access: Access, port: int | None) -> tuple[str, Se
         return uri, None
     store.client()  # makes database and experiments, alone: two at once would break its first migration
     port = free_port(MLFLOW_PORT, access.host, port)
-    address = f"http://{access.reach}:{port}"
     command = [sys.executable, "-m", "mlflow", "server", "--host", access.host, "--port", str(port)]
     command += ["--workers", "1", "--backend-store-uri", uri]
     command += ["--artifacts-destination", (home.mlflow / "artifacts").as_uri()]
@@ -134,7 +156,8 @@ def mlflow_server(home: Home, access: Access, port: int | None) -> tuple[str, Se
     if access.auth is not None:
         command += ["--app-name", "basic-auth"]
         environment |= _mlflow_password(home, access.auth)
-    log, health = home.root / "logs" / "mlflow.log", f"{address}/health"
+    address, health = f"http://{access.shown}:{port}", f"http://{access.reach}:{port}/health"
+    log = home.root / "logs" / "mlflow.log"
     return address, Server("MLflow", command, environment, health, log, address=address)
 
 
@@ -164,13 +187,13 @@ def prefect_server(home: Home, access: Access, port: int | None) -> tuple[str, S
     if named:
         return named.rstrip("/").removesuffix("/api"), None
     port = free_port(PREFECT_PORT, access.host, port)
-    address, pages = f"http://{access.reach}:{port}", home.prefect / "pages"
+    pages = home.prefect / "pages"
     origins = [f"http://{name}:{port}" for name in access.names]
     environment = {
         "PREFECT_SERVER_API_HOST": access.host,
         # By variable: with an option for the port, Prefect's pages would still ask port 4200.
         "PREFECT_SERVER_API_PORT": str(port),
-        "PREFECT_UI_API_URL": f"{address}/api" if is_loopback(access.host) else "/api",
+        "PREFECT_UI_API_URL": f"http://{access.reach}:{port}/api" if is_loopback(access.host) else "/api",
         # By default any web page that is open in a browser could drive the API.
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(origins),
         "PREFECT_SERVER_CSRF_PROTECTION_ENABLED": "true",
@@ -182,7 +205,8 @@ def prefect_server(home: Home, access: Access, port: int | None) -> tuple[str, S
     if access.auth is not None:
         environment["PREFECT_SERVER_API_AUTH_STRING"] = access.auth
     command = [sys.executable, "-m", "prefect", "server", "start"]
-    log, health = home.root / "logs" / "prefect.log", f"{address}/api/health"
+    address, health = f"http://{access.shown}:{port}", f"http://{access.reach}:{port}/api/health"
+    log = home.root / "logs" / "prefect.log"
     return address, Server("Prefect", command, environment, health, log, address=address)
 
 
@@ -198,10 +222,11 @@ def _pages(address: str) -> dict[str, str]:
 def worker(home: Home, access: Access, addresses: Mapping[str, str]) -> Server:
     """Start the program that registers the deployments and runs what is due."""
     port = free_port(0)
+    prefect = addresses["Prefect"].rpartition(":")[2]
     environment = {
-        "PREFECT_API_URL": os.environ.get("PREFECT_API_URL") or f"{addresses['Prefect']}/api",
+        "PREFECT_API_URL": os.environ.get("PREFECT_API_URL") or f"http://{access.reach}:{prefect}/api",
         # Runs write to MLflow's database directly, and name the pages that show it.
-        "BIFE_MLFLOW_UI": addresses["MLflow"],
+        "BIFE_MLFLOW_UI": os.environ.get("BIFE_MLFLOW_UI") or addresses["MLflow"],
         **_pages(addresses["Prefect"]),
         "PREFECT_WORKER_WEBSERVER_HOST": LOOPBACK,
         "PREFECT_WORKER_WEBSERVER_PORT": str(port),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -196,8 +197,8 @@ def bife_up(home: Home, *arguments: str, auth: Auth | None = None, **variables: 
         started = _bife(home.root, variables, "up", "--detach", *options, *arguments)
         assert started.returncode == 0, started.stderr + started.stdout
         prefect, mlflow = (f"http://127.0.0.1:{port}" for port in ports.values())
-        assert prefect in started.stdout
-        assert mlflow in started.stdout
+        # With --host 0.0.0.0 they are named by an address that others reach them at.
+        assert all(re.search(rf"http://\S+:{port}\b", started.stdout) for port in ports.values())
         page = PrefectPage(prefect, auth)
         yield Operated(home, prefect, mlflow, auth, page, variables)
         page.client.close()

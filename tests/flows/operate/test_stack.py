@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from bife_core.errors import ConfigError
-from flows.operate.programs import AUTH_VARIABLE, Access, prefect_server
+from flows.operate.programs import AUTH_VARIABLE, Access, prefect_server, worker
 from flows.operate.servers import Server, ServerError, free_port
 from flows.operate.stack import Up, alone, read_state, state_file, write_state
 from tasks.home import Home
@@ -29,11 +31,39 @@ def test_other_machines_are_let_in_with_a_password_only(monkeypatch):
             ConfigError, match=rf"At {host} other machines .* set {AUTH_VARIABLE} to name:password"
         ):
             Access.at(host)
-    monkeypatch.setenv(AUTH_VARIABLE, "operator:secret")
+    monkeypatch.setenv(AUTH_VARIABLE, "operator:twelve-or-so")
     assert Access.at("0.0.0.0").reach == "127.0.0.1"
     assert Access.at("::1").reach == "[::1]"
     assert {"localhost", "127.0.0.1"} < set(Access.at("0.0.0.0").names)
     assert Access.at("192.168.1.5").names[0] == "192.168.1.5"
+
+
+def test_other_machines_are_let_in_and_told_an_address_they_can_reach(own_home, monkeypatch):
+    # As on Debian, where a machine's own name means its loopback.
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_: [(0, 0, 0, "", ("127.0.1.1", 0))])
+    cards = {
+        name: [SimpleNamespace(family=socket.AF_INET, address=address)]
+        for name, address in (("lo", "127.0.0.1"), ("eth0", "192.168.1.5"), ("docker0", "172.17.0.1"))
+    }
+    monkeypatch.setattr("psutil.net_if_addrs", lambda: cards)
+    monkeypatch.setattr("flows.operate.programs.Server", lambda *args, **_: args)
+    for name in ("PREFECT_API_URL", "PREFECT_UI_URL", "BIFE_MLFLOW_UI"):
+        monkeypatch.delenv(name, raising=False)
+    access = Access("0.0.0.0", "operator:twelve-or-so")
+    assert {"127.0.1.1", "192.168.1.5", "172.17.0.1"} < set(access.names)
+    address, prefect = prefect_server(own_home, access, None)
+    port = address.rpartition(":")[2]
+    assert address == f"http://192.168.1.5:{port}"
+    assert prefect[3] == f"http://127.0.0.1:{port}/api/health"
+    told = worker(own_home, access, {"Prefect": address, "MLflow": "http://192.168.1.5:5000"})[2]
+    assert told["PREFECT_API_URL"] == f"http://127.0.0.1:{port}/api"
+    assert (told["PREFECT_UI_URL"], told["BIFE_MLFLOW_UI"]) == (f"{address}/v2", "http://192.168.1.5:5000")
+    monkeypatch.setenv("BIFE_MLFLOW_UI", "https://mlflow.example.org")
+    assert worker(own_home, access, {"Prefect": address, "MLflow": ""})[2]["BIFE_MLFLOW_UI"].startswith(
+        "https"
+    )
+    assert Access().shown == "127.0.0.1"
+    assert Access("fe80::1").shown == "[fe80::1]"
 
 
 @pytest.mark.parametrize("malformed", ["operator", "operator:", ":secret"])
@@ -42,6 +72,15 @@ def test_a_password_without_a_name_is_none(monkeypatch, malformed):
     with pytest.raises(ConfigError, match="must have the form name:password") as caught:
         Access.at("127.0.0.1")
     assert "secret" not in str(caught.value)
+
+
+def test_a_password_that_mlflow_would_not_start_with_is_refused_at_once(monkeypatch):
+    monkeypatch.setenv(AUTH_VARIABLE, "operator:twelve-chars")
+    assert Access.at("127.0.0.1").auth is not None
+    monkeypatch.setenv(AUTH_VARIABLE, "operator:eleven-char")
+    with pytest.raises(ConfigError, match="at least 12 characters") as caught:
+        Access.at("127.0.0.1")
+    assert "eleven" not in str(caught.value)
 
 
 def test_a_port_that_was_asked_for_and_is_taken_is_an_error(own_home, monkeypatch):
