@@ -69,8 +69,8 @@ class FolderBenchmark:
     parts : dict of tuple of Instance
         Instances of each split; none is empty.
     notes : tuple of str
-        Sentences on how far the result reaches: files shared between splits, equal files, models without
-        integer variables.
+        Sentences on how far the result reaches: what is left out, files shared between splits, equal files,
+        models without integer variables.
     left_out : tuple of (Path, str)
         Files that cannot be used, each with the sentence why.
     """
@@ -186,7 +186,11 @@ def open_folder(
     return FolderBenchmark(
         name=folder.resolve().name,
         parts=parts,
-        notes=tuple([sharing] if sharing else []) + tuple(notes),
+        notes=(
+            *(f"Left out: {reason}" for _, reason in left_out),
+            *([sharing] if sharing else ()),
+            *notes,
+        ),
         left_out=tuple(left_out),
     )
 

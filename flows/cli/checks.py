@@ -263,10 +263,11 @@ def _models(folder: Path) -> Finding:
     )
     opened = benchmark(config.instances)
     usable = {one.digest for split in SPLITS for one in opened.instances(split, sys.maxsize)}
-    left_out = [reason for _, reason in getattr(opened, "left_out", ())]
     found = look_ahead.fn(config)
-    text = " ".join([f"{len(usable)} can be used.", *left_out, *opened.notes, found.sentence])
-    return Finding("warn" if left_out or found.little or found.share is None else "ok", text)
+    text = " ".join([f"{len(usable)} can be used.", *opened.notes, found.sentence])
+    return Finding(
+        "warn" if getattr(opened, "left_out", ()) or found.little or found.share is None else "ok", text
+    )
 
 
 def _status(address: str) -> int:

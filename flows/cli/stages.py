@@ -182,7 +182,7 @@ def _screening(console: Console) -> Callable[[int, int], None]:
 def run_flow(
     console: Console, config: PipelineConfig, flow: Callable[P, R], *args: P.args, **kwargs: P.kwargs
 ) -> R:
-    """Run a flow, shown as it goes; a folder's unusable files are named first.
+    """Run a flow, shown as it goes; what there is to say of its models, such as which are left out, comes first.
 
     Raises
     ------
@@ -204,10 +204,10 @@ def run_flow(
         # Opened before Prefect starts, so that a folder that cannot be used is reported at once.
         with listening(_screening(console)):
             opened = benchmark(config.instances)
-        for _, reason in getattr(opened, "left_out", ()):
-            say(console, f"left out: {reason}")
         told = partial(report_interruption, GO_ON)
         with watching(console) as watcher, ending_at_once(watcher.close, told):
+            for note in opened.notes:
+                watcher.note(note)
             return run(watcher, flow, *args, **kwargs)
     except KeyboardInterrupt as error:
         raise Interrupted(GO_ON) from error

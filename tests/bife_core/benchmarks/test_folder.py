@@ -154,6 +154,7 @@ def test_unusable_files_are_left_out_each_with_its_reason(folder, foreign):
     (folder / "empty.cip").touch()
     benchmark = opened(folder)
     reasons = {path.name: reason for path, reason in benchmark.left_out}
+    assert {f"Left out: {reason}" for reason in reasons.values()} <= set(benchmark.notes)
     assert set(reasons) == {"cut.mps", "linear.lp", "empty.cip"}
     assert "cut off" in reasons["cut.mps"]
     assert "no integer variables" in reasons["linear.lp"]

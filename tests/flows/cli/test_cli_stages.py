@@ -120,7 +120,7 @@ def test_every_model_of_a_folder_is_listed_with_its_optimum(smoke, bife, tmp_pat
     (tmp_path / "cut.mps").write_bytes((FOREIGN / "lseu.mps").read_bytes()[:3000])
     result = bife("evaluate", "--preset", "smoke", "--instances", tmp_path, "--rule", "paper_ca")
     assert result.exit_code == 0, result.output
-    assert result.stdout.count("left out: cut.mps is cut off") == 1
+    assert result.stdout.count("Left out: cut.mps is cut off") == 1
     assert result.stdout.count("semicon1.mps has no integer variables") == 1
     rows = {line.split()[0]: line.split() for line in result.stdout.splitlines() if " test " in line}
     assert rows["semicon1.mps"][3:5] == ["1.1", "1.1"]
