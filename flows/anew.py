@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 
 from bife_core.config import PipelineConfig
 from bife_core.errors import BifeError
+from bife_core.files import write_whole
 from bife_core.methods.loading import method_of
 from bife_core.methods.rule import RuleMethod
 from flows.reporting.events import present_run
 from flows.reporting.observer import observer
+from tasks.home import project_home
 from tasks.registry import CHAMPION, by_alias, load_registered_rule, registered_name
 
 
@@ -17,15 +19,15 @@ def settled(config: PipelineConfig) -> PipelineConfig:
     """Return a configuration that names one search: the same for every try of a run, another for the next run.
 
     Without a seed, one is drawn from the time the run was scheduled for, so each run of a schedule searches anew. With
-    `search.start_from_champion`, the registered champion, as it is now, becomes one of the first rules.
+    `search.start_from_champion`, the registered champion, as the first try of the run found it, becomes one of the
+    first rules.
     """
     search = config.search
     changed: dict[str, object] = {}
     if search.seed is None:
         changed["seed"] = seed_at(_scheduled())
     if search.start_from_champion:
-        champion = _champion(config)
-        rules = dict.fromkeys((*search.first_rules, *((champion,) if champion else ())))
+        rules = dict.fromkeys(filter(None, (*search.first_rules, _champion_of_run(config))))
         changed |= {"start_from_champion": False, "first_rules": tuple(rules)}
     if not changed:
         return config
@@ -51,15 +53,26 @@ def _scheduled() -> datetime:
     return known or datetime.now(UTC)
 
 
-def _champion(config: PipelineConfig) -> str | None:
-    """Return the text of the champion of a benchmark; None, with a note, if there is none to begin with."""
+def _champion_of_run(config: PipelineConfig) -> str:
+    """Return the champion that the first try of the present run began with; later tries go on with that search."""
+    run = present_run()
+    if run is None:
+        return _champion(config)
+    kept = project_home().champions / f"{run.id}.py"
+    if not kept.is_file():
+        write_whole(kept, _champion(config))
+    return kept.read_text(encoding="utf-8")
+
+
+def _champion(config: PipelineConfig) -> str:
+    """Return the text of the champion of a benchmark; nothing, with a note, if there is none to begin with."""
     try:
         champion = by_alias(registered_name(config.instances), CHAMPION)
-        text = None if champion is None else load_registered_rule(champion.reference)
+        text = "" if champion is None else load_registered_rule(champion.reference)
     except BifeError as error:
         observer().note(f"The search does not begin with the champion. {error}")
-        return None
-    if text is not None and not isinstance(method_of(text), RuleMethod):
+        return ""
+    if text and not isinstance(method_of(text), RuleMethod):
         observer().note("The search does not begin with the champion, which is no rule.")
-        return None
+        return ""
     return text

@@ -58,6 +58,11 @@ class Home:
         return self._directory("looks")
 
     @property
+    def champions(self) -> Path:
+        """The champion that a run of Prefect's, which may be tried again, began its search with."""
+        return self._directory("champions")
+
+    @property
     def locks(self) -> Path:
         """Files that keep two processes from doing the same thing at once."""
         return self._directory("locks")

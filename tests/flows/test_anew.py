@@ -1,6 +1,7 @@
 """Each run of a schedule is a search of its own, and every try of it the same."""
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from prefect import flow
@@ -12,7 +13,7 @@ from flows.anew import seed_at, settled
 from flows.reporting.observer import observing
 from tasks.registry import registered_name
 from tests.flows.conftest import Diary
-from tests.support.challenging import crowned, source
+from tests.support.challenging import beside, crowned, source
 
 pytestmark = pytest.mark.usefixtures("prepared")
 
@@ -57,6 +58,19 @@ def test_the_present_champion_is_among_the_first_rules():
         found = settled(wish(start_from_champion=True)).search
     assert found == SearchConfig(first_rules=(source(1),))
     assert diary.notes == []
+
+
+def test_every_try_of_a_run_begins_with_the_champion_of_its_first(monkeypatch):
+    rules = InstancesConfig(benchmark="facility_location", size="tiny")
+    config = wish(start_from_champion=True).model_copy(update={"instances": rules})
+    crowned(registered_name(rules), 1)
+    monkeypatch.setattr("flows.anew.present_run", lambda: SimpleNamespace(id="a-run"))
+    first = settled(config)
+    crowned(registered_name(rules), 2, **beside(1))
+    assert settled(config) == first
+    assert first.search.first_rules == (source(1),)
+    monkeypatch.setattr("flows.anew.present_run", lambda: SimpleNamespace(id="the-next"))
+    assert settled(config).search.first_rules == (source(2),)
 
 
 def test_a_registry_that_is_away_is_a_note(monkeypatch):
