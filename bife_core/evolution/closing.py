@@ -46,14 +46,24 @@ def left_open(folder: Path, instead_of: str = "") -> bool:
     path = folder / JOURNAL
     if not path.is_file():
         return False
-    with path.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-        lines = file.read().split(b"\n")
-    # After the last line break is nothing, or half a line that a kill has left.
-    last = next((line for line in reversed(lines[:-1]) if line), b"")
+    last = _last_line(path)
     if instead_of and json.dumps(instead_of, ensure_ascii=False).encode() in last:
         return True
     return not any(kind in last for kind in _CLOSED)
+
+
+def _last_line(path: Path) -> bytes:
+    """Return the last line of a file that is whole, or nothing."""
+    with path.open("rb") as file:
+        size, tail = file.seek(0, os.SEEK_END), _TAIL
+        while True:
+            file.seek(max(0, size - tail))
+            # After the last line break is nothing, or half a line that a kill has left.
+            lines = file.read().rpartition(b"\n")[0].rstrip(b"\n")
+            _, line_break, last = lines.rpartition(b"\n")
+            if line_break or tail >= size:
+                return last
+            tail *= 2
 
 
 def close_left(

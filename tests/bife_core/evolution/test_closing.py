@@ -83,3 +83,14 @@ def test_a_search_that_ended_is_not_open(tmp_path, ended_by):
     assert left_open(tmp_path)
     journals.add_end(journal, ended_by)
     assert not left_open(tmp_path)
+
+
+@pytest.mark.parametrize("tail", ["", "\n", '{"kind":"half of a line' + 9_999 * "x"])
+@pytest.mark.parametrize("length", [10, 5_000, 50_000])
+def test_how_long_the_line_of_its_end_is_does_not_matter(tmp_path, length, tail):
+    journal = journals.opened("ended", tmp_path)
+    journal.add(Stopped(reason=length * "x"))
+    with (tmp_path / "journal.jsonl").open("a") as file:
+        file.write(tail)
+    assert not left_open(tmp_path)
+    assert left_open(tmp_path, instead_of=length * "x")
