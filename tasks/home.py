@@ -146,6 +146,9 @@ def prepare_environment() -> Home:
     for name, value in defaults.items():
         if not os.environ.get(name):
             os.environ[name] = value
+    for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"):
+        if name in os.environ:
+            os.environ[name] = _absolute(os.environ[name])
     # Prefect makes its own directory below, but not the one above it. A home that cannot be made is reported
     # by the first use of one of its directories, not by an import, and not by Prefect in its own words.
     try:
@@ -162,6 +165,14 @@ def _adopt(path: Path) -> None:
     for name, value in dotenv_values(path, interpolate=False).items():
         if value and not os.environ.get(name):
             os.environ[name] = value
+
+
+def _absolute(address: str) -> str:
+    """Return the address of a database such that programs in other directories take it for the same file."""
+    scheme, file = "sqlite:///", address.removeprefix("sqlite:///")
+    if file == address or file.startswith(("/", ":memory:")):
+        return address
+    return f"{scheme}{Path(file).absolute()}"
 
 
 def _mlflow_defaults(home: Home) -> dict[str, str]:

@@ -40,6 +40,19 @@ def test_defaults_lie_in_the_home(environment, monkeypatch):
     assert os.environ["PREFECT_LOCAL_STORAGE_PATH"] == str(home.root / "results")
 
 
+@pytest.mark.parametrize("name", ["MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"])
+def test_a_database_beside_the_shell_is_the_same_for_programs_elsewhere(environment, monkeypatch, name):
+    here = environment / "cwd"
+    for given, meant in (
+        ("sqlite:///my/mlflow.db", f"sqlite:///{here}/my/mlflow.db"),
+        ("sqlite:////srv/mlflow.db", "sqlite:////srv/mlflow.db"),
+        ("http://mlflow.example.org:5000", "http://mlflow.example.org:5000"),
+    ):
+        monkeypatch.setenv(name, given)
+        prepare_environment()
+        assert os.environ[name] == meant
+
+
 def test_no_pickle_is_read_and_nothing_is_reported(environment, monkeypatch):
     prepare_environment()
     assert os.environ["MLFLOW_ALLOW_PICKLE_DESERIALIZATION"] == "false"
