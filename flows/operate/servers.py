@@ -93,6 +93,11 @@ class Server:
         Of its page, if it has one.
     lifeline : bool
         Give it a standard input that ends when this process does, however that ends.
+
+    Attributes
+    ----------
+    restarts : int
+        How often it ended by itself and was started again.
     """
 
     def __init__(
@@ -114,6 +119,7 @@ class Server:
         self._variables = {
             k: v for k, v in (os.environ | {**environment}).items() if v or k not in environment
         }
+        self.restarts = 0
         self._ended: deque[float] = deque(maxlen=_RESTARTS)
         self._start()
 
@@ -134,11 +140,6 @@ class Server:
                 start_new_session=True,
             )
 
-    @property
-    def restarts(self) -> int:
-        """How often it ended by itself and was started again."""
-        return len(self._ended)
-
     def tend(self) -> str | None:
         """Start the server again if it has ended, and return a sentence about it.
 
@@ -151,10 +152,11 @@ class Server:
             self.check()
         except ServerError as error:
             now = time.monotonic()
-            if self.restarts == _RESTARTS and now - self._ended[0] < _RESTARTS_WITHIN_S:
+            if len(self._ended) == _RESTARTS and now - self._ended[0] < _RESTARTS_WITHIN_S:
                 raise ServerError(
                     f"{error}; it has ended {_RESTARTS + 1} times within {_RESTARTS_WITHIN_S / 60:g} minutes."
                 ) from error
+            self.restarts += 1
             self._ended.append(now)
             self.stop()
             self._start()

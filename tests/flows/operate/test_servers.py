@@ -2,6 +2,7 @@
 
 import socket
 import sys
+import time
 
 import psutil
 import pytest
@@ -85,6 +86,16 @@ def test_a_server_that_never_answers_is_given_up(tmp_path):
             server.wait_ready(0.5)
     finally:
         server.stop()
+
+
+def test_all_restarts_are_counted_however_long_ago(tmp_path, monkeypatch):
+    monkeypatch.setattr("flows.operate.servers._RESTARTS_WITHIN_S", 0.0)
+    server = Server("Toy", ["true"], {}, "http://127.0.0.1:9/", tmp_path / "toy.log")
+    deadline = time.monotonic() + 30
+    while server.restarts < 7 and time.monotonic() < deadline:
+        server.tend()
+    server.stop()
+    assert server.restarts == 7
 
 
 def test_a_taken_port_is_passed_over():
