@@ -25,7 +25,7 @@ HEARTBEAT: Final = "prefect.flow-run.heartbeat"
 """What Prefect has a run say every three minutes."""
 
 _NO_PROCESS: Final = (
-    *("Completed*", NOTHING_TO_DO),  # the names of our own are announced in place of the type
+    *("Completed*", f"{NOTHING_TO_DO}*"),  # the names of our own are announced in place of the type
     *("Failed", "Crashed", "Cancelled", "Paused", "Suspended", "AwaitingRetry"),
 )
 """Names of the states after which nothing is to be heard of a run; a star stands for the rest of a name."""

@@ -43,6 +43,7 @@ def announcing(payload: dict[str, Any]) -> None:
     ("state", "ended"),
     [
         *((name, True) for name in ("Completed", "Completed, 9 records wait for MLflow", NOTHING_TO_DO)),
+        (f"{NOTHING_TO_DO}, 1 record waits for MLflow", True),
         *((name, True) for name in ("Failed", "Crashed", "Cancelled", "Suspended", "AwaitingRetry")),
         *((name, False) for name in ("Running", WAITING, "Cancelling")),
     ],
