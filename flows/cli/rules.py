@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -102,8 +101,9 @@ def rollback(
     console = standard_output()
     with console.status("Starting ..."):
         from tasks.registry.champions import roll_back
+        from tasks.tracking.provenance import user
 
-    change = roll_back.fn(name, who or getpass.getuser(), reason)
+    change = roll_back.fn(name, who or user(), reason)
     say(console, f"Version {change.version} of {name} is champion again.")
 
 

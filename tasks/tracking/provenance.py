@@ -41,11 +41,12 @@ _LONGEST_COMMAND: Final = 1000
 
 def provenance() -> dict[str, str]:
     """Return the tags of a run that begins now; MLflow's own names where it has one."""
-    return {MLFLOW_USER: _user(), **_code(), **_machine(), **_source()}
+    return {MLFLOW_USER: user(), **_code(), **_machine(), **_source()}
 
 
 @cache
-def _user() -> str:
+def user() -> str:
+    """Return the login name of whoever runs this process, or "unknown"."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # a container may run as a number that has no name

@@ -5,6 +5,7 @@ import pytest
 from bife_core.features import N_FEATURES
 from bife_core.rules import REFERENCE_RULES
 from flows.cli.completion import auto_or_rule_references, methods, rule_references
+from tasks.tracking.provenance import user
 from tests.flows.cli.conftest import sentence
 from tests.support.challenging import crowned
 
@@ -100,7 +101,20 @@ def test_completion_offers_rules_files_and_branchers(tmp_path, monkeypatch):
     assert [name for name, _ in auto_or_rule_references("paper_c")] == ["paper_ca", "paper_cfl"]
 
 
-def test_without_a_champion_there_is_nothing_to_roll_back(bife):
+@pytest.fixture
+def nameless(monkeypatch):
+    """As in a container that runs as a number which has no login name."""
+
+    def unknown():
+        raise KeyError("getpwuid(): uid not found: 12345")
+
+    user.cache_clear()
+    monkeypatch.setattr("getpass.getuser", unknown)
+    yield
+    user.cache_clear()
+
+
+def test_without_a_champion_there_is_nothing_to_roll_back(bife, nameless):
     done = bife("rules", "rollback", "bife-none", "--reason", "slow")
     assert done.exit_code == 1
     assert sentence(done.stderr).startswith("bife-none has no champion to roll back")
