@@ -11,6 +11,7 @@ from typing import Final
 import mlflow
 from mlflow.entities import RunData
 from mlflow.exceptions import MlflowException
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
 from bife_core.errors import BifeError, RuleError
 from tasks.registry.evidence import Origin
@@ -83,9 +84,9 @@ def origin_of(reference: str) -> Origin:
     if data.tags.get("kind") != "evolution":
         return Origin()
     best = data.tags.get("best_sample", "")
+    the_best = f"tags.`{MLFLOW_PARENT_RUN_ID}` = '{run_id}' and tags.sample_id = '{best}'"
     with _asking_for(run_id):
-        children = store.children(store.EVOLUTION, run_id)
-    child = next((found for found in children if found.data.tags.get("sample_id") == best), None)
+        child = next(store.find_runs(store.EVOLUTION, the_best), None)
     by = ""
     if child is not None:
         parents = ", ".join(child.data.tags.get("parents", "").split())

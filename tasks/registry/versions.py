@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Final, cast, get_args
+from typing import Final, TypeVar, cast, get_args
 
 import mlflow
 from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
+from mlflow.store.entities import PagedList
 from pydantic import Field
 
 from bife_core.config import InstancesConfig
@@ -23,6 +25,8 @@ from tasks.locks import process_lock
 from tasks.registry.evidence import Evidence
 from tasks.registry.refusals import Refusal, refusal
 from tasks.tracking import store
+
+T = TypeVar("T")
 
 CHALLENGER: Final = "challenger"
 CHAMPION: Final = "champion"
@@ -205,23 +209,34 @@ def list_rules() -> list[RegisteredRule]:
     """
     if store.not_made_yet():
         return []
-    found: list[RegisteredRule] = []
-    token: str | None = None
     with registry() as client:
-        while token != "":
-            page = client.search_model_versions(f"name LIKE '{_PREFIX}%'", max_results=500, page_token=token)
-            # Searches leave the aliases out.
-            found += [registered_rule(client.get_model_version(one.name, one.version)) for one in page]
-            token = page.token or ""
+        # A search for versions leaves their aliases out; the models have them.
+        held: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+        for model in _all(client.search_registered_models):
+            for alias, number in model.aliases.items():
+                held[model.name, int(number)].append(alias)
+        found = [
+            registered_rule(version, held[version.name, int(version.version)])
+            for version in _all(client.search_model_versions)
+        ]
     return sorted(found, key=lambda rule: (rule.name, -rule.version))
 
 
-def registered_rule(version: ModelVersion) -> RegisteredRule:
-    """Return what is known of a version of MLflow's."""
+def _all(search: Callable[..., PagedList[T]]) -> Iterator[T]:
+    """Yield all that a search of MLflow's finds under our names."""
+    token: str | None = None
+    while token != "":
+        page = search(f"name LIKE '{_PREFIX}%'", max_results=500, page_token=token)
+        yield from page
+        token = page.token or ""
+
+
+def registered_rule(version: ModelVersion, aliases: Sequence[str] | None = None) -> RegisteredRule:
+    """Return what is known of a version of MLflow's; `aliases` stand in for its own, which a search leaves out."""
     return RegisteredRule(
         name=version.name,
         version=int(version.version),  # some of MLflow's stores give it as text
-        aliases=tuple(sorted(version.aliases)),
+        aliases=tuple(sorted(version.aliases if aliases is None else aliases)),
         tags=dict(version.tags),
         card=version.description or "",
     )

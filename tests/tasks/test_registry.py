@@ -17,7 +17,7 @@ from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.loading import load_method
 from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.rules import rule_sha
-from tasks.registry import by_alias, known_as, list_rules, load_registered_rule, registered_name
+from tasks.registry import by_alias, known_as, list_rules, load_registered_rule, origin_of, registered_name
 from tasks.registry.champions import open_case, promote
 from tasks.registry.registering import register_rule
 from tasks.tracking import store
@@ -76,6 +76,17 @@ def test_a_rule_of_a_run_is_known_by_its_sample():
     assert known_as(f"runs:/{evolution}/g01-c00.py") == "g01-c00"
     assert known_as(f"runs:/{made(kind='sample', sample_id='g01-c01')}") == "g01-c01"
     assert known_as("paper_ca") is None
+
+
+def test_a_rule_of_an_evolution_has_the_lineage_of_its_sample():
+    experiment = store.experiment_id(store.EVOLUTION)
+    tags = {"kind": "evolution", "best_sample": "g01-c01"}
+    evolution = store.client().create_run(experiment, tags=tags).info.run_id
+    for sample, parents in (("g01-c00", "g00-c00"), ("g01-c01", "g00-c01 g00-c02")):
+        known = {"sample_id": sample, "parents": parents}
+        child = store.create_child(store.EVOLUTION, evolution, sample, known).info.run_id
+        store.log(child, params={"operator": "e2"})
+    assert origin_of(f"runs:/{evolution}").lineage == "g01-c01 by e2 from g00-c01, g00-c02"
 
 
 def test_a_logged_model_is_named_after_benchmark_and_sample(name):
@@ -259,8 +270,9 @@ def test_references_that_lead_nowhere_give_a_sentence(reference, sentence):
         load_registered_rule(reference)
 
 
-def test_all_rules_are_listed_with_their_aliases(name):
+def test_all_rules_are_listed_with_their_aliases(name, monkeypatch):
     crowned(name, 0)
     crowned(name, 1, ratio=0.9)
+    monkeypatch.setattr("mlflow.MlflowClient.get_model_version", None)  # not one request for each
     found = [(rule.version, rule.aliases) for rule in list_rules() if rule.name == name]
     assert found == [(2, ("challenger",)), (1, ("champion",))]
