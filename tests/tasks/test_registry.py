@@ -125,7 +125,7 @@ def test_the_evidence_stands_in_tags_and_card(name):
     assert registered.tags["ratio"] == "0.8"
     assert registered.tags["evolution_key"] == "key"
     version = store.client().get_model_version(name, str(registered.version))
-    assert "0.800 (interval 0.700 to 0.900 at 95 %, p = 0.001;" in version.description
+    assert "0.800 (95 % interval 0.700 to 0.900, p = 0.001;" in version.description
     assert source(0).rstrip() in version.description
 
 
