@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -30,8 +30,8 @@ VARIABLE: Final = "BIFE_STORAGE"
 _GROWING: Final = ".jsonl"
 """Suffix of journals: files that only ever get longer, so that of two versions the longer one is the later."""
 
-_put_times: dict[tuple[str, str], int] = {}
-"""When a file that this process knows to be below a root had last been changed, in ns, by root and key."""
+_put_states: dict[tuple[str, str], tuple[int, int]] = {}
+"""When a file that this process knows to be below a root had last been changed (ns) and its bytes, by root and key."""
 
 _noted: set[str] = set()
 
@@ -90,11 +90,11 @@ def publish(path: Path, root: str) -> str:
         If that is not possible.
     """
     key = key_of(path)
-    if (root, key) not in _put_times:
+    if (root, key) not in _put_states:
         with _reached(root) as (system, base):
             if not system.exists(f"{base}/{key}"):
                 _put(path, key, root)
-        _put_times[root, key] = path.stat().st_mtime_ns
+        _put_states[root, key] = _state(path)
     return key
 
 
@@ -125,16 +125,16 @@ def share(directory: Path, *, changing: bool = False) -> None:
     with noting_trouble(
         f"{address_of(directory)} is not up to date, so no other machine can go on from there"
     ):
-        there = _keys_below(directory, root)
+        there = _sizes_below(directory, root)
         if changing and any(found != "ours" for found in _later_journals(there, root).values()):
             raise StorageError("another machine has gone on with its journal")
         for path in sorted(directory.rglob("*")):
             if not path.is_file() or path.name.startswith("."):
                 continue
-            key, changed = key_of(path), path.stat().st_mtime_ns
-            if key not in there or (changing and _put_times.get((root, key)) != changed):
+            key, state = key_of(path), _state(path)
+            if key not in there or (changing and _put_states.get((root, key)) != state):
                 _put(path, key, root)
-            _put_times[root, key] = changed
+            _put_states[root, key] = state
 
 
 def recall(directory: Path) -> None:
@@ -151,7 +151,7 @@ def recall(directory: Path) -> None:
     if not root:
         return
     with noting_trouble(f"What other machines left in {address_of(directory)} cannot be had"):
-        there = _keys_below(directory, root)
+        there = _sizes_below(directory, root)
         later = _later_journals(there, root)
         for key in (key for key, found in later.items() if found == "neither"):
             raise ConfigError(
@@ -163,7 +163,7 @@ def recall(directory: Path) -> None:
         for key in sorted(there, key=lambda key: (key.endswith(_GROWING), key)):
             if anew or not (project_home().root / key).exists():
                 path = _fetched(key, root)
-                _put_times[root, key] = path.stat().st_mtime_ns
+                _put_states[root, key] = _state(path)
 
 
 @contextmanager
@@ -191,12 +191,16 @@ def _reached(root: str) -> Iterator[tuple[Any, str]]:
         raise StorageError(f"{root} cannot be used ({type(error).__name__}: {said}).") from error
 
 
-def _later_journals(keys: Iterable[str], root: str) -> dict[str, Literal["ours", "theirs", "neither"]]:
+def _later_journals(there: Mapping[str, int], root: str) -> dict[str, Literal["ours", "theirs", "neither"]]:
     """Return which version of each journal that lies here too is the later one; ours if they are the same."""
     found: dict[str, Literal["ours", "theirs", "neither"]] = {}
-    for key in keys:
+    for key, size in there.items():
         path = project_home().root / key
         if key.endswith(_GROWING) and path.exists():
+            _, known = _put_states.get((root, key), (0, None))
+            if size == known:  # it is as this process put it there: a journal only gets longer
+                found[key] = "ours"
+                continue
             # A process that was killed may have left half a line.
             ours, theirs = (text.rpartition(b"\n")[0] for text in (path.read_bytes(), _read(key, root)))
             found[key] = (
@@ -217,11 +221,19 @@ def _read(key: str, root: str) -> bytes:
     return content
 
 
-def _keys_below(directory: Path, root: str) -> set[str]:
+def _sizes_below(directory: Path, root: str) -> dict[str, int]:
+    """Return the bytes of all files of a directory that lie below the root, by key."""
     with _reached(root) as (system, base):
-        found = system.find(f"{base}/{key_of(directory)}")
-        keys = (str(name).removeprefix(f"{base.rstrip('/')}/") for name in found)
-        return {key for key in keys if not key.rpartition("/")[2].startswith(".")}
+        found = system.find(f"{base}/{key_of(directory)}", detail=True)
+        sizes = {
+            str(name).removeprefix(f"{base.rstrip('/')}/"): known["size"] for name, known in found.items()
+        }
+        return {key: size for key, size in sizes.items() if not key.rpartition("/")[2].startswith(".")}
+
+
+def _state(path: Path) -> tuple[int, int]:
+    known = path.stat()
+    return known.st_mtime_ns, known.st_size
 
 
 def _put(path: Path, key: str, root: str) -> None:

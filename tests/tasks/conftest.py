@@ -29,7 +29,7 @@ def homes(tmp_path, monkeypatch):
         monkeypatch.setenv("BIFE_HOME", str(tmp_path / name))
         (tmp_path / name).mkdir(exist_ok=True)
         # What a process knows of a root, another machine's does not.
-        monkeypatch.setattr(storage, "_put_times", {})
+        monkeypatch.setattr(storage, "_put_states", {})
         monkeypatch.setattr(storage, "_noted", set())
         return (tmp_path / name).resolve()
 

@@ -100,6 +100,29 @@ def test_a_run_that_went_on_elsewhere_goes_on_from_there(root, homes):
     assert fetch("runs/key/report.md", root).read_text() == "third"
 
 
+def test_a_journal_that_only_this_machine_adds_to_is_not_read_back(root, homes, monkeypatch):
+    folder = homes("here") / "runs" / "key"
+    journal = folder / "journal.jsonl"
+    folder.mkdir(parents=True)
+    read: list[str] = []
+    system = type(fsspec.core.url_to_fs(root)[0])
+    open_ = system.open
+
+    def opening(self, path, mode="rb", **given):
+        read.extend([path] if "r" in mode else [])
+        return open_(self, path, mode, **given)
+
+    monkeypatch.setattr(system, "open", opening)
+    for line in ("first\n", "second\n", "third\n"):
+        with journal.open("a") as file:
+            file.write(line)
+        share(folder, changing=True)
+    assert read == []
+    homes("there")
+    assert fetch("runs/key/journal.jsonl", root).read_text() == "first\nsecond\nthird\n"
+    assert read
+
+
 def test_two_ends_of_one_run_are_refused_and_both_stay(root, homes):
     journals = []
     for home in ("here", "there"):
