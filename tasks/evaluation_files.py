@@ -130,7 +130,7 @@ def as_first_measured(directory: Path, summary: EvaluationSummary) -> Evaluation
         return summary
     if first.rows != summary.rows:
         return summary
-    kept = ("measured_at", "seconds", "reused", "workers")
+    kept = ("measured_at", "seconds", "reused", "borrowed", "workers")
     return summary.model_copy(update={name: getattr(first, name) for name in kept})
 
 

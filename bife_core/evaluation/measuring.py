@@ -120,7 +120,7 @@ def protocol_solves(
             return Cell(setting.name, label, Solve(job, (own,), (own,)))
         # Of SCIP's own rules the latest measurement is kept for other evaluations too.
         shared = _hash(["built-in", job.key])
-        found_under = (shared, own) if config.reuse_baseline else (own,)
+        found_under = (own, shared) if config.reuse_baseline else (own,)
         return Cell(setting.name, label, Solve(job, found_under, stored_under=(own, shared)))
 
     groups = []

@@ -57,6 +57,8 @@ class EvaluationSummary(Value):
         Solver processes at once, one pinned per core.
     reused : int
         Solves that an earlier run of this evaluation, or of another one if that was allowed, had stored.
+    borrowed : int
+        Those of them that only another evaluation had.
     measured_at : str
         Day and minute (UTC) the evaluation ended.
     seconds : float
@@ -74,6 +76,7 @@ class EvaluationSummary(Value):
     machine: Machine | None = None
     workers: int = 1
     reused: int = 0
+    borrowed: int = 0
     measured_at: str = ""
     seconds: float = 0.0
 
@@ -234,6 +237,7 @@ def summarise(
         look=look,
         machine=machine,
         reused=sum(one.solved.reused for one in measured),
+        borrowed=sum(one.solved.borrowed for one in measured),
     )
 
 

@@ -273,8 +273,8 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
             f"limit of {evaluation.protocol.time_limit_s:g} s, which flatters the slower method; their nodes and LP "
             "iterations count as far as they got."
         )
-    if evaluation.reused and evaluation.protocol.reuse_baseline:
-        found.append(f"{evaluation.reused} solves are reused from earlier evaluations on this machine.")
+    if evaluation.borrowed:
+        found.append(f"{evaluation.borrowed} solves are reused from earlier evaluations on this machine.")
     left = frame.reindex(columns=["undecided", "rule_errors", "overtime", "featureless"]).fillna(0)
     handed_over = int(left.sum(axis="columns").gt(0).sum())
     if handed_over:

@@ -43,6 +43,8 @@ class Solved:
     ----------
     reused : bool
         Whether it was found in the store.
+    borrowed : bool
+        Whether it was found under another key than the first, which is its own.
     clear : bool
         Whether it is known whose fault a failure is; nothing is found out of a rule that has already failed by its own
         doing on another instance.
@@ -53,6 +55,7 @@ class Solved:
     solve: Solve
     outcome: SolveOutcome
     reused: bool = False
+    borrowed: bool = False
     clear: bool = True
     rpb_failure: str | None = None
 
@@ -85,10 +88,11 @@ class _Run:
             reads=[job.path for job in jobs],
         )
 
-    def find(self, solve: Solve) -> SolveOutcome | None:
-        keys = solve.keys(solve.found_under, self.machine)
-        known = next((known for key in keys if (known := self.store.get(key))), None)
-        return known and known.called(solve.job)
+    def find(self, solve: Solve) -> Solved | None:
+        for place, key in enumerate(solve.keys(solve.found_under, self.machine)):
+            if (known := self.store.get(key)) is not None:
+                return Solved(solve, known.called(solve.job), reused=True, borrowed=place > 0)
+        return None
 
     def keep(self, solve: Solve, outcome: SolveOutcome) -> None:
         machine = outcome.result.machine if outcome.result is not None else ""
@@ -200,7 +204,7 @@ def _done(
         for solve in group:
             stored = run.find(solve)
             if stored is not None:
-                found[position] = Solved(solve, stored, reused=True)
+                found[position] = stored
             else:
                 missing.append(position)
             position += 1

@@ -16,6 +16,7 @@ from bife_core.evaluation.summary import evaluate
 from bife_core.methods.loading import load_method
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
+from bife_core.report import Report
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import SolveJob, SolveStore, jobs
@@ -88,7 +89,15 @@ def test_only_when_asked_are_solves_of_scips_branchers_taken_from_another_evalua
     assert fresh.reused == 0
     asked = config.model_copy(update={"reuse_baseline": True})
     reusing = evaluate([other], tiny(tiny_auctions, 2), asked, pool, SolveStore(tmp_path))
-    assert reusing.reused == 2
+    assert (reusing.reused, reusing.borrowed) == (2, 2)
+    assert any(told.startswith("2 solves are reused") for told in Report(evaluations=(reusing,)).cautions)
+    again = evaluate([other], tiny(tiny_auctions, 2), asked, pool, SolveStore(tmp_path))
+    assert (again.reused, again.borrowed) == (4, 2)
+    alone = SolveStore(tmp_path / "alone")
+    evaluate([other], tiny(tiny_auctions, 1), asked, pool, alone)
+    repeated = evaluate([other], tiny(tiny_auctions, 1), asked, pool, alone)
+    assert (repeated.reused, repeated.borrowed) == (2, 0)
+    assert not any("are reused" in told for told in Report(evaluations=(repeated,)).cautions)
     of_rpb = [row for row in reusing.rows if row["method"] == "relpscost"]
     assert of_rpb[1] == next(
         row for row in first.rows if (row["method"], row["digest"]) == ("relpscost", of_rpb[1]["digest"])
