@@ -24,8 +24,7 @@ class Value(BaseModel):
 
     def fingerprint(self) -> str:
         """Return a hash of the resolved values, equal for equal values."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return digest_of(self.model_dump(mode="json"))[:16]
 
     # A copy may be given other fields, and what was worked out from them may be of this process alone: copies and
     # pickles leave out what cached properties keep.
@@ -43,6 +42,17 @@ class Value(BaseModel):
 
     def __getstate__(self) -> dict[Any, Any]:
         return super(Value, self.__copy__()).__getstate__()
+
+
+def digest_of(facts: Any) -> str:
+    """Return a hash of what serialises to JSON, in whatever order names stand in it.
+
+    Examples
+    --------
+    >>> digest_of({"a": 1, "b": [2]}) == digest_of({"b": [2], "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def describe(error: Exception) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 from prefect import task
 
 from bife_core.config import CollectionConfig, InstancesConfig, RunnerConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
+from bife_core.values import digest_of
 from tasks.home import project_home
 from tasks.instances import benchmark
 from tasks.locks import alone_at
@@ -57,7 +56,7 @@ def collect(
 def track_collection(instances: InstancesConfig, config: CollectionConfig, summary: CollectionSummary) -> str:
     """Write a collection to MLflow and return the id of its run."""
     facts = [instances.model_dump(mode="json"), config.model_dump(mode="json"), summary.digest]
-    key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+    key = digest_of(facts)[:16]
     measured = {
         "decisions": float(summary.decisions),
         "candidates": float(summary.candidates),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -18,6 +17,7 @@ from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evaluation.summary import evaluate as _evaluate
 from bife_core.methods.base import Method
 from bife_core.report import Story
+from bife_core.values import digest_of
 from tasks import evaluation_files
 from tasks.home import project_home
 from tasks.instances import InstanceSet
@@ -55,7 +55,7 @@ def evaluation_key(
         len(summary.failures),
         summary.look,
     ]
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+    return digest_of(facts)[:16]
 
 
 def setting_name(config: InstancesConfig) -> str:

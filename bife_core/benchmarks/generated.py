@@ -15,6 +15,7 @@ from bife_core.benchmarks.milp import MilpData
 from bife_core.benchmarks.mps import mps_text
 from bife_core.benchmarks.store import content_digest, fetch
 from bife_core.errors import ConfigError
+from bife_core.values import digest_of
 
 _REVISION = 1
 """Raise this when a family or the writer changes what it gives: files kept before are then not used."""
@@ -128,7 +129,7 @@ class GeneratedBenchmark(DrawnBenchmark):
     def _recipe(self) -> str:
         facts = [_REVISION, dict(self.family.sizes[self.size])]
         facts += [content_digest(path.read_bytes()) for path in self.family.data]
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:8]
+        return digest_of(facts)[:8]
 
 
 def _stream(place: Place) -> RandomState:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections import Counter, deque
@@ -26,7 +25,7 @@ from bife_core.rules import CompiledRule, load_rule
 from bife_core.sandbox import Note, WorkerFailure, Workers, submit_repeated
 from bife_core.scip.ecole import import_ecole
 from bife_core.scip.solving import SolveSettings, versions
-from bife_core.values import Value
+from bife_core.values import Value, digest_of
 
 _Part: TypeAlias = tuple[Decisions, dict[str, Any]]
 """The decisions of an instance, and how its solve went."""
@@ -87,7 +86,7 @@ def _part_path(
         "schema": SCHEMA_VERSION,
         "scip": versions()["scip"],
     } | ({"under": under.sha} if under is not None else {})
-    key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
+    key = digest_of(facts)[:24]
     return directory / "parts" / f"{key}.parquet"
 
 
