@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from collections import UserDict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from bife_core.fidelity.config import LowFidelityConfig
+from bife_core.fidelity.low import score_low
+from bife_core.generators import Account, Briefing, GeneratorConfig, open_generator
 from bife_core.generators.offline.expression import Leaf, product
-from bife_core.rules import CompiledRule, compile_rule
+from bife_core.rules import REFERENCE_RULES, CompiledRule, compile_rule
+from bife_core.rules.reference_rules import ReferenceRule
 from bife_core.sandbox import InProcess, WorkerPool
 from bife_core.search.types import Fit, Sample, SampleRequest
 from bife_core.symbolic.drafting import fit_draft
@@ -71,6 +77,32 @@ def test_requests_of_a_generation_make_other_rules_of_the_same_decisions(recorde
     assert len(set(sources)) == 2
     had = Sample(id="g00-c00", generation=0, operator="fit", source=sources[0])
     assert fit_draft(requests[0], recorded, InProcess(), [had]).source == sources[1]
+
+
+class Forbidden(UserDict[str, ReferenceRule]):
+    """A library that nobody may read."""
+
+    def __getitem__(self, name: str) -> ReferenceRule:
+        raise AssertionError(f"The reference rule {name} was read.")
+
+
+def test_rules_from_nothing_are_made_without_the_reference_library(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forbidden = Forbidden()
+    forbidden.data.update(REFERENCE_RULES)
+    for module in list(sys.modules.values()):
+        if getattr(module, "REFERENCE_RULES", None) is REFERENCE_RULES:
+            monkeypatch.setattr(module, "REFERENCE_RULES", forbidden)
+    with pytest.raises(AssertionError, match="was read"):
+        open_generator(GeneratorConfig(start="library"), Account(tmp_path))
+    fitted = fit_draft(request(40), recorded, InProcess())
+    generator = open_generator(GeneratorConfig(), Account(tmp_path))
+    for operator in ("i1", "e1", "e2", "m1", "m2"):
+        asked = request(0, str(fitted.source)).model_copy(update={"operator": operator, "fit": None})
+        draft = generator.generate(asked, Briefing(benchmark="any"))
+        assert draft.source is not None
+        assert score_low(draft.source, recorded, LowFidelityConfig(), InProcess()).f_lf is not None
 
 
 @pytest.mark.long
