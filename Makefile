@@ -83,7 +83,7 @@ STORE ?= results
 RESULTS = $(BIN)/python -m bench.results --store $(STORE)
 REAL := transmission_switching network_verification unit_commitment item_placement
 
-# Two searches with the same settings are one, and so are two solves: whatever is in STORE is not paid for again.
+# What was stopped goes on: a comparison is not measured twice, and the same search is made once for all of them.
 results: $(STAMP)
 	mkdir -p $(STORE)
 	{ set -e; $(RESULTS) --instances 20 --seeds 0 1 2 3 4 --searches symbolic bife random; \
@@ -92,7 +92,8 @@ results: $(STAMP)
 	    --solvers paper default; \
 	  $(RESULTS) --instances 8 --searches symbolic --oracle; \
 	  $(RESULTS) --size transfer --instances 20 --seeds 0 1 --time-limit 1000 --searches symbolic --rules general; \
-	} | tee $(STORE)/results.jsonl | $(BIN)/python -m bench.tables
+	} > $(STORE)/results.jsonl
+	$(BIN)/python -m bench.tables $(STORE)/results.jsonl
 
 scale: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dask,ray]'

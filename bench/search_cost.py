@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, cast
 from bench import tell
 from bench.options import parse
 from bife_core.config import PipelineConfig
-from bife_core.evolution.identity import VERSION
+from bife_core.evolution.identity import FITTING, VERSION
 from bife_core.files import write_whole
 from bife_core.presets import preset, with_overrides
 from bife_core.search import SEARCHES
@@ -126,7 +126,7 @@ def searched_once(
     home: Path, config: PipelineConfig, search: Callable[[PipelineConfig], dict[str, Any]]
 ) -> dict[str, Any]:
     """Return what an earlier run wrote down of a search, or run it and write that down."""
-    known = home / search.__name__ / f"{config.fingerprint()}-{VERSION}.json"
+    known = home / search.__name__ / f"{config.fingerprint()}-{VERSION}.{FITTING}.json"
     if not known.exists():
         write_whole(known, json.dumps(search(config)))
     row: dict[str, Any] = json.loads(known.read_text(encoding="utf-8"))

@@ -36,7 +36,7 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("files", nargs="*", help="what bench.results printed; standard input without")
     with fileinput.input(parser.parse_args().files, encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
+        rows = [json.loads(line) for line in lines if line.strip()]
     compared: dict[str, list[Row]] = {}
     for row in rows:
         if "cpu_s" in row:

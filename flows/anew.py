@@ -13,6 +13,7 @@ from flows.reporting.events import present_run
 from flows.reporting.observer import observer
 from tasks.home import project_home
 from tasks.registry import CHAMPION, by_alias, load_registered_rule, registered_name
+from tasks.storage import recall, share
 
 
 def settled(config: PipelineConfig) -> PipelineConfig:
@@ -53,25 +54,30 @@ def _scheduled() -> datetime:
     return known or datetime.now(UTC)
 
 
-def _champion_of_run(config: PipelineConfig) -> str:
+def _champion_of_run(config: PipelineConfig) -> str | None:
     """Return the champion that the first try of the present run began with; later tries go on with that search."""
     run = present_run()
     if run is None:
         return _champion(config)
     kept = project_home().champions / f"{run.id}.py"
-    if not kept.is_file():
-        write_whole(kept, _champion(config))
-    return kept.read_text(encoding="utf-8")
+    recall(kept.parent)
+    if kept.is_file():
+        return kept.read_text(encoding="utf-8")
+    champion = _champion(config)
+    if champion is not None:
+        write_whole(kept, champion)
+        share(kept.parent)
+    return champion
 
 
-def _champion(config: PipelineConfig) -> str:
-    """Return the text of the champion of a benchmark; nothing, with a note, if there is none to begin with."""
+def _champion(config: PipelineConfig) -> str | None:
+    """Return the text of the champion of a benchmark, or nothing where there is none; None if nobody can say."""
     try:
         champion = by_alias(registered_name(config.instances), CHAMPION)
         text = "" if champion is None else load_registered_rule(champion.reference)
     except BifeError as error:
         observer().note(f"The search does not begin with the champion. {error}")
-        return ""
+        return None
     if text and not isinstance(method_of(text), RuleMethod):
         observer().note("The search does not begin with the champion, which is no rule.")
         return ""

@@ -17,7 +17,7 @@ from flows.anew import settled
 from flows.collection import collection
 from flows.reporting.artifacts import EvolutionPage, show_verdict
 from flows.reporting.events import EVOLUTION_ENDED, announce, stands_alone, tried_again
-from flows.reporting.observer import observer
+from flows.reporting.observer import noted, observer
 from flows.results import EvolutionResult, TrackedRun
 from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
@@ -134,17 +134,15 @@ def _run(
     finally:
         projection.sync()
     early = f"The search ended early: {found.ended_by} Raise it and run again to go on."
-    notes = (
+    told = (
         *(note for part in (design, training) if part is not None for note in part.notes),
         *found.notes,
         *(f"Proven optima differ, which is a defect: {mismatch}" for mismatch in found.mismatches),
         *projection.notes,
         *((early,) if found.ended_by else ()),
     )
-    for note in notes:
-        observer().note(note)
     return EvolutionResult(
-        **dict(found) | {"notes": notes},
+        **dict(found) | {"notes": noted(told)},
         key=journal.folder.name,
         decisions=decisions,
         new=_findings(journal) > known,

@@ -53,6 +53,8 @@ _NAMED: dict[str, Split] = {
 """Folders and tables whose models keep their split; of those for training, half are for collection."""
 
 _REASONS_SHOWN = 3
+_MOST_NAMED = 20
+"""Files left out that are named each; further ones are counted."""
 
 _UNLIKE = 20
 """How many times as many variables the largest model has as the smallest where they are hardly of one kind."""
@@ -183,11 +185,13 @@ def open_folder(
         f"{instance.name} has no integer variables: SCIP branches on constraints and asks no rule."
         for instance in others
     ]
+    more = len(left_out) - _MOST_NAMED
     return FolderBenchmark(
         name=folder.resolve().name,
         parts=parts,
         notes=(
-            *(f"Left out: {reason}" for _, reason in left_out),
+            *(f"Left out: {reason}" for _, reason in left_out[:_MOST_NAMED]),
+            *([f"{more} more files were left out."] if more > 0 else ()),
             *([sharing] if sharing else ()),
             *notes,
         ),

@@ -11,8 +11,11 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.generators.config import GeneratorConfig
 
-VERSION: Final = 4
+VERSION: Final = 3
 """Raise this when the same configuration would no longer give the same search."""
+
+FITTING: Final = 2
+"""Raise this instead where that is so for fitted rules alone: what a model was paid to write is not asked for again."""
 
 
 def content_of(instances: Sequence[Instance]) -> str:
@@ -76,6 +79,8 @@ def evolution_facts(
         facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
     elif config.collection.offered != "khalil72":
         facts |= {"features": config.collection.offered}
+    if config.search.fits:
+        facts |= {"fitting": FITTING}
     return facts | ({"training": content_of(training)} if training else {})
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Protocol
 import pyscipopt
 from pydantic import Field, ValidationError, field_validator
 
-from bife_core.errors import ConfigError, SolverError
+from bife_core.errors import ConfigError, RuleError, SolverError
 from bife_core.rules import CompiledRule, Rejection, load_rule
 from bife_core.scip.bounds import BoundPoint, BoundTrace, known_bounds, primal_dual_integral, thinned
 from bife_core.scip.branching import BranchingStats, attach
@@ -258,14 +258,18 @@ def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
     if settings.memory_limit_mb is not None:
         params["limits/memory"] = settings.memory_limit_mb
     params.update(settings.params)
-    for name, value in params.items():
-        complaints: list[str] = []
-        try:
-            with scip_errors(complaints):
+    complaints: list[str] = []
+    refused: Exception | None = None
+    with scip_errors(complaints):
+        for name, value in params.items():
+            try:
                 model.setParam(name, _fitting(value, model.getParam(name)))
-        except Exception as error:  # PySCIPOpt raises plain exceptions; the cause is what SCIP printed
-            reason = str(complaints[0] if complaints else error.args[0]).strip(" .!")
-            raise SolverError(f"SCIP does not take {name} = {value!r}: {reason}.") from error
+            except Exception as error:  # noqa: BLE001 - PySCIPOpt raises plain exceptions; SCIP prints the cause
+                refused = error
+                break
+    if refused is not None:
+        reason = str(complaints[0] if complaints else refused).strip(" .!'")
+        raise SolverError(f"SCIP does not take {name} = {value!r}: {reason}.") from refused
 
 
 def _fitting(value: bool | int | float | str, present: bool | int | float | str) -> bool | int | float | str:
@@ -404,9 +408,11 @@ def solve(
 
 def _loaded(method: str | Path | CompiledRule | Attachable) -> str | CompiledRule | Attachable:
     """Return the rule a reference names, and what is none as it is."""
-    if method in BUILTIN_METHODS or not isinstance(method, str | Path):
-        return method
-    return load_rule(method)
+    if isinstance(method, str | Path):
+        return method if isinstance(method, str) and method in BUILTIN_METHODS else load_rule(method)
+    if not isinstance(method, CompiledRule | Rejection) and not hasattr(method, "attach"):
+        raise RuleError(f"{method!r} is no method to branch by; expected a name, a file, a rule or a method.")
+    return method
 
 
 def _identity(method: str | CompiledRule | Attachable, stats: BranchingStats | None) -> str | None:

@@ -175,11 +175,15 @@ class SearchConfig(Value):
     def in_use(self) -> dict[str, Any]:
         """Return the settings the search reads, as JSON: all but the sections of other searches."""
         # The champion, where one is wished for, is among the first rules by the time a search begins.
-        fits = self.method == "symbolic" or self.fitted > 0
         unused = {"reevo", "llm4branch", "start_from_champion"} - {self.method} | (
-            set() if fits else {"symbolic"}
+            set() if self.fits else {"symbolic"}
         )
         return self.model_dump(mode="json", exclude=unused | (set() if self.first_rules else {"first_rules"}))
+
+    @property
+    def fits(self) -> bool:
+        """Whether any of its rules are fitted to decisions."""
+        return self.method == "symbolic" or self.fitted > 0
 
     @property
     def drawn(self) -> int:

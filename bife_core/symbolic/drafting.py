@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from functools import lru_cache
@@ -24,6 +25,9 @@ from bife_core.symbolic.fitting import Fitted, Fitter
 NAME: Final = "symbolic"
 
 _POPULATION: Final = 24
+_GOOD: Final = 0.15
+"""Share of the formulas made that are good enough to become a rule."""
+
 _LIMIT_S: Final = 900.0
 _ROOM_MB: Final = 3072.0
 _ROOM_PER_NUMBER: Final = 96.0
@@ -73,7 +77,8 @@ def work(
     if not formulas:
         nothing = "No other formula tells the candidates of the recorded decisions apart."
         return {"failure": nothing, "seconds": time.process_time() - began_s}
-    chosen = formulas[min(asked.rank, len(formulas) - 1)]
+    # Far down the list are formulas that were made and never improved upon.
+    chosen = formulas[asked.rank % math.ceil(_GOOD * len(formulas))]
     how = "bred" if asked.children else "its factors added one by one"
     return {
         "source": write(chosen.root),

@@ -61,16 +61,11 @@ class Access:
         Raises
         ------
         ConfigError
-            If other machines could reach the servers without a password, or the password has no name or is short.
+            If other machines could reach the servers without a password, or the password has no name.
         """
         auth = os.environ.get(AUTH_VARIABLE) or None
         if auth is not None and not all(auth.partition(":")):
             raise ConfigError(f"{AUTH_VARIABLE} must have the form name:password.")
-        if auth is not None and len(auth.partition(":")[2]) < _SHORTEST_PASSWORD:
-            raise ConfigError(
-                f"The password in {AUTH_VARIABLE} must have at least {_SHORTEST_PASSWORD} characters, or MLflow does "
-                "not start."
-            )
         if auth is None and not is_loopback(host):
             raise ConfigError(
                 f"At {host} other machines could start runs and read everything: set {AUTH_VARIABLE} to "
@@ -132,6 +127,8 @@ def mlflow_server(home: Home, access: Access, port: int | None) -> tuple[str, Se
     ------
     TrackingError
         If the database cannot be made.
+    ConfigError
+        If the password is shorter than MLflow takes.
     ServerError
         If `port` is taken.
     """
@@ -140,6 +137,11 @@ def mlflow_server(home: Home, access: Access, port: int | None) -> tuple[str, Se
     uri = store.tracking_uri()
     if uri.startswith(("http://", "https://")):
         return uri, None
+    if access.auth is not None and len(access.auth.partition(":")[2]) < _SHORTEST_PASSWORD:
+        raise ConfigError(
+            f"The password in {AUTH_VARIABLE} must have at least {_SHORTEST_PASSWORD} characters, or MLflow does not "
+            "start."
+        )
     store.client()  # makes database and experiments, alone: two at once would break its first migration
     port = free_port(MLFLOW_PORT, access.host, port)
     command = [sys.executable, "-m", "mlflow", "server", "--host", access.host, "--port", str(port)]

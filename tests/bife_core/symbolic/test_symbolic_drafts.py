@@ -79,6 +79,14 @@ def test_requests_of_a_generation_make_other_rules_of_the_same_decisions(recorde
     assert fit_draft(requests[0], recorded, InProcess(), [had]).source == sources[1]
 
 
+def test_no_request_gets_a_formula_that_nobody_improved_upon(recorded: Path) -> None:
+    def made(rank: int) -> str | None:
+        ranked = request(10).model_copy(update={"fit": Fit(terms=2, children=10, rank=rank)})
+        return fit_draft(ranked, recorded, InProcess()).source
+
+    assert made(64) in {made(0), made(1), made(2)}
+
+
 class Forbidden(UserDict[str, ReferenceRule]):
     """A library that nobody may read."""
 

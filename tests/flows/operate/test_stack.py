@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from bife_core.errors import ConfigError
-from flows.operate.programs import AUTH_VARIABLE, Access, prefect_server, worker
+from flows.operate.programs import AUTH_VARIABLE, Access, mlflow_server, prefect_server, worker
 from flows.operate.servers import Server, ServerError, free_port
 from flows.operate.stack import Up, alone, read_state, state_file, write_state
 from tasks.home import Home
@@ -74,13 +74,13 @@ def test_a_password_without_a_name_is_none(monkeypatch, malformed):
     assert "secret" not in str(caught.value)
 
 
-def test_a_password_that_mlflow_would_not_start_with_is_refused_at_once(monkeypatch):
-    monkeypatch.setenv(AUTH_VARIABLE, "operator:twelve-chars")
-    assert Access.at("127.0.0.1").auth is not None
-    monkeypatch.setenv(AUTH_VARIABLE, "operator:eleven-char")
+def test_a_password_that_mlflow_would_not_start_with_is_refused_where_it_is_to_start(own_home, monkeypatch):
+    access = Access(auth="operator:eleven-char")
     with pytest.raises(ConfigError, match="at least 12 characters") as caught:
-        Access.at("127.0.0.1")
+        mlflow_server(own_home, access, None)
     assert "eleven" not in str(caught.value)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://mlflow.example.org")
+    assert mlflow_server(own_home, access, None) == ("https://mlflow.example.org", None)
 
 
 def test_a_port_that_was_asked_for_and_is_taken_is_an_error(own_home, monkeypatch):
