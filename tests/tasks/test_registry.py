@@ -107,7 +107,7 @@ def test_a_scorer_is_registered_and_loaded_like_a_rule(name):
     given = evidence(0, sha=scorer.identity)
     registered = register_rule(name, scorer.text, given)
     assert load_method(registered.reference) == scorer
-    with pytest.raises(RuleError, match="is not a usable rule"):
+    with pytest.raises(RuleError, match="is no rule but a method"):
         bife_core.rules.load_rule(registered.reference)
     features = np.random.default_rng(1).uniform(size=(4, 72))
     model = mlflow.pyfunc.load_model(f"models:/{name}@challenger")
