@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from bench import tell
-from bench.formulas import best_formula, halves, narrowed
-from bench.options import benchmark_of, decisions_of, parse
+from bench.formulas import best_formula, extended_decisions, gained, halves, narrowed
+from bench.options import parse
 from bench.search_cost import home_of
-from bife_core.config import CollectionConfig
 from bife_core.features import FEATURES, N_FEATURES
 from bife_core.fidelity.low import low_fidelity
 from bife_core.generators.offline.writer import write
@@ -42,35 +41,28 @@ def main() -> None:
 
 def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> dict[str, Any]:
     """Return the line of one family."""
-    collection = CollectionConfig(
-        decisions=options.decisions, decisions_per_instance=options.per_model, features="extended"
-    )
-    decisions = decisions_of(benchmark_of(family, options), collection, home, pool)
+    decisions = extended_decisions(family, options, home, pool)
     reference = load_rule(BENCHMARK_RULES.get(family, "general"))
     fit = Fit(terms=options.grown, children=options.children)
     began_s = time.process_time()
     read: Counter[str] = Counter()
-    rows = []
+    references, rows = [], []
     for seed, fitted, held_out in halves(decisions, options.draws):
-        row = [low_fidelity(reference, narrowed(held_out, N_FEATURES))]
+        references.append(low_fidelity(reference, narrowed(held_out, N_FEATURES)))
+        row = []
         for width in (N_FEATURES, len(decisions.columns)):
             rng = np.random.Generator(np.random.PCG64(seed))
             source = write(best_formula(narrowed(fitted, width), fit, rng))
             rule = RuleMethod(name="fitted", source=source).compiled
             row.append(low_fidelity(rule, narrowed(held_out, width)))
-        rows.append(row)
+        rows.append((row[0], row[1]))
         read.update(FEATURES[index].name for index in rule.features or () if index >= N_FEATURES)
-    means, gains = np.mean(rows, axis=0), np.diff(np.array(rows)[:, 1:], axis=1)
     return {
         "decisions": len(decisions),
         "models": len(set(decisions.instance)),
         "seeds": options.draws,
-        "reference": round(float(means[0]), 4),
-        "khalil72": round(float(means[1]), 4),
-        "extended": round(float(means[2]), 4),
-        "gain": round(float(gains.mean()), 4),
-        "gain_stderr": round(float(gains.std(ddof=1)) / len(rows) ** 0.5, 4),
-        "better": int((gains > 0).sum()),
+        "reference": round(float(np.mean(references)), 4),
+        **gained(rows, ("khalil72", "extended")),
         "cpu_s": round(time.process_time() - began_s),
         "read": dict(read.most_common()),
     }

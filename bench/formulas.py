@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from bench.options import benchmark_of, decisions_of
+from bife_core.config import CollectionConfig
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.generators.offline.expression import Node
+from bife_core.sandbox import WorkerPool
 from bife_core.search.types import Fit
 from bife_core.symbolic.columns import Columns
 from bife_core.symbolic.drafting import fit_rules
@@ -20,6 +25,26 @@ def best_formula(decisions: Decisions, fit: Fit, rng: np.random.Generator) -> No
     fitter = Fitter(Columns(decisions))
     made = [*fitter.select(fit.terms), *fit_rules(fitter, fit, rng)]
     return min(made, key=lambda fitted: fitted.information).root
+
+
+def extended_decisions(family: str, options: Any, home: Path, pool: WorkerPool) -> Decisions:
+    """Return decisions of a family with all features, as many as `--decisions` and `--per-model` say."""
+    config = CollectionConfig(
+        decisions=options.decisions, decisions_per_instance=options.per_model, features="extended"
+    )
+    return decisions_of(benchmark_of(family, options), config, home, pool)
+
+
+def gained(rows: Sequence[tuple[float, float]], names: tuple[str, str]) -> dict[str, float]:
+    """Return the mean agreements before and after, a row a draw, under their names, and what that gained."""
+    known = np.array(rows)
+    means, gains = known.mean(axis=0), known[:, 1] - known[:, 0]
+    return {
+        **{name: round(float(mean), 4) for name, mean in zip(names, means, strict=True)},
+        "gain": round(float(gains.mean()), 4),
+        "gain_stderr": round(float(gains.std(ddof=1)) / len(rows) ** 0.5, 4),
+        "better": int((gains > 0).sum()),
+    }
 
 
 def halves(decisions: Decisions, draws: int) -> Iterator[tuple[int, Decisions, Decisions]]:

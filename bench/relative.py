@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from bench import tell
-from bench.formulas import halves, narrowed
-from bench.options import benchmark_of, decisions_of, parse
+from bench.formulas import extended_decisions, gained, halves, narrowed
+from bench.options import parse
 from bench.search_cost import home_of
-from bife_core.config import CollectionConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.measures import chosen_rows
@@ -68,27 +67,19 @@ def main() -> None:
 
 def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> dict[str, Any]:
     """Return the line of one family."""
-    collection = CollectionConfig(
-        decisions=options.decisions, decisions_per_instance=options.per_model, features="extended"
-    )
-    decisions = narrowed(decisions_of(benchmark_of(family, options), collection, home, pool), N_FEATURES)
+    decisions = narrowed(extended_decisions(family, options, home, pool), N_FEATURES)
     began_s = time.process_time()
     rows, read = [], []
     for _, fitted, held_out in halves(decisions, options.draws):
         plain = selected(Columns(fitted), options.grown)
         relative = selected(Relative(fitted), options.grown)
-        rows.append([agreement(plain, Columns(held_out)), agreement(relative, Relative(held_out))])
+        rows.append((agreement(plain, Columns(held_out)), agreement(relative, Relative(held_out))))
         read += [feature >= N_FEATURES for feature in leaves(relative.root)]
-    means, gains = np.mean(rows, axis=0), np.diff(np.array(rows), axis=1)
     return {
         "decisions": len(decisions),
         "models": len(set(decisions.instance)),
         "seeds": options.draws,
-        "khalil72": round(float(means[0]), 4),
-        "relative": round(float(means[1]), 4),
-        "gain": round(float(gains.mean()), 4),
-        "gain_stderr": round(float(gains.std(ddof=1)) / len(rows) ** 0.5, 4),
-        "better": int((gains > 0).sum()),
+        **gained(rows, ("khalil72", "relative")),
         "chosen": round(float(np.mean(read)), 2),
         "cpu_s": round(time.process_time() - began_s),
     }
