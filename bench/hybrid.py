@@ -38,15 +38,15 @@ class HybridBranchrule(LpBranchrule):
         self.rule, self.k, self.reliable = rule, k, reliable
 
     def branchinitsol(self) -> None:  # noqa: D102 - SCIP's word for it
-        self.extractor = FeatureExtractor(self.model, self.rule.features)
-        self.scip = ctypes.c_void_p(scip_address(self.model))
+        self.extractor = FeatureExtractor(self.solved, self.rule.features)
+        self.scip = ctypes.c_void_p(scip_address(self.solved))
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:  # noqa: D102
         _, features = self.extractor.extract()
         variables, solutions, fractions, count = self._candidates()
         order = np.argsort(-np.asarray(self.rule.score(features[:count])), kind="stable")[: self.k]
         if all(self._branched(variables[place]) >= self.reliable for place in order):
-            self.model.branchVar(self.model.getLPBranchCands()[0][order[0]])
+            self.solved.branchVar(self.solved.getLPBranchCands()[0][order[0]])
             return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
         known, few = ctypes.c_int(), len(order)
         check(
@@ -100,7 +100,7 @@ class Hybrid(Method):
     def attach(self, model: pyscipopt.Model, guard: object = False) -> None:
         """Give it the highest priority."""
         branchrule = HybridBranchrule(load_rule(self.rule), self.k, self.reliable)
-        model.includeBranchrule(branchrule, "hybrid", self.name, _PRIORITY, -1, 1.0)
+        branchrule.include(model, "hybrid", self.name, _PRIORITY)
 
 
 def main() -> None:

@@ -157,9 +157,7 @@ def attach(
         layout.set_guard(state, limits.max_share, limits.grace_s)
         model.setParam("branching/relpscost/priority", _PRIORITY - 1)
     if not address:
-        branchrule = PythonBranchrule(model, rule, state, limits)
-        model.includeBranchrule(branchrule, PLUGIN_NAME, rule.name, _PRIORITY, -1, 1.0)
-        branchrule.model = None  # PySCIPOpt has it hold the model
+        PythonBranchrule(rule, state, limits).include(model, PLUGIN_NAME, rule.name, _PRIORITY)
         return stats
     state[layout.SCORER] = address
     state[layout.MASK] = mask_of(rule.features)

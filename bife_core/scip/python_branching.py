@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-import weakref
 from typing import Protocol
 
 import numpy as np
@@ -39,11 +38,7 @@ class PythonBranchrule(LpBranchrule):
     What the scorer raises is counted and told once, and SCIP's next branching rule takes over.
     """
 
-    def __init__(
-        self, model: pyscipopt.Model, scorer: Scoring, state: npt.NDArray[np.int64], guard: Guard | None
-    ) -> None:
-        # SCIP holds the rule: one that held the model in turn would keep both in memory for good.
-        self.solved = weakref.proxy(model)
+    def __init__(self, scorer: Scoring, state: npt.NDArray[np.int64], guard: Guard | None) -> None:
         self.scorer = scorer
         self.told = False
         self.state = state
