@@ -14,7 +14,7 @@ from bife_core.generators.config import GeneratorConfig
 VERSION: Final = 3
 """Raise this when the same configuration would no longer give the same search."""
 
-FITTING: Final = 2
+FITTING: Final = 3
 """Raise this instead where that is so for fitted rules alone: what a model was paid to write is not asked for again."""
 
 

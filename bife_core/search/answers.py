@@ -85,6 +85,7 @@ def answered_sample(request: SampleRequest, answer: SampleAnswer, duplicate_of: 
         thought=answer.thought,
         behaviour=answer.behaviour,
         f_lf=answer.f_lf,
+        line=None if request.fit is None else request.fit.line,
         failure=failure,
     )
 

@@ -4,6 +4,8 @@ What Algorithm 1 leaves open is a field of `SearchConfig`. What it does not spea
 
 - A generation without any elite to draw parents from is another initialisation: `initial` samples of operator
   i1. So no failure ends the search early, and the budget is used up whatever happens.
+- Fitted rules have lines of descent, which rest on unlike features: the best of each by F_LF is among the first that
+  found the elite set.
 - If the solves of all rules chosen to found the elite set fail, the next ceil(alpha N) by F_LF are tried,
   until one succeeds or none is left.
 - A rule whose hash was seen before is a failure, `duplicate of <first id>`, and earns no second F_HF.
@@ -15,6 +17,7 @@ What Algorithm 1 leaves open is a field of `SearchConfig`. What it does not spea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from bife_core.search.answers import solved_sample
@@ -24,6 +27,7 @@ from bife_core.search.population import (
     by_high_fidelity,
     by_low_fidelity,
     founders,
+    line_by_line,
     reaches,
     threshold,
 )
@@ -120,7 +124,7 @@ class BifeSearch(SampledSearch):
         if not self._to_solve:
             self._population = self._survivors([self._samples[name] for name in self._newcomers])
             self._reserve = ()
-            self._tau = threshold(self.elites, self.samples, self.config)
+            self._set_tau()
             self._close()
 
     @property
@@ -138,17 +142,25 @@ class BifeSearch(SampledSearch):
     def _fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:
         if operator != "fit":
             return None
-        # Rules of each size in turn. At first every second has its factors added one by one, each size once, since
-        # nothing is drawn for that.
         settings = self.config.symbolic
-        sizes = settings.terms - LEAST_TERMS + 1
-        bred = self.generation > 0 or position % 2 == 1 or position // 2 >= sizes
-        place = self.generation + position if parents else position // 2
-        terms = LEAST_TERMS + place % sizes
-        if not bred:
-            return Fit(terms=terms, children=0)
-        before = 0 if self.generation > 0 else min(position // 2 + 1, sizes)
-        return Fit(terms=terms, children=settings.children, rank=position - before)
+        lines, sizes = settings.lines, settings.terms - LEAST_TERMS + 1
+        if parents:
+            terms = LEAST_TERMS + (self.generation + position) % sizes
+            line = parents[0].line or 0
+            return Fit(terms=terms, children=settings.children, rank=position, line=line)
+        # Lines and sizes in turn. At first every second rule has its factors added one by one, once for each line and
+        # size, since nothing is drawn for that.
+        once = 0 if self.generation > 0 else math.lcm(lines, sizes)
+        selected = min((position + 1) // 2, once)
+        if position % 2 == 0 and position // 2 < once:
+            return Fit(terms=LEAST_TERMS + selected % sizes, children=0, line=selected % lines)
+        number = position - selected
+        return Fit(
+            terms=LEAST_TERMS + number % sizes,
+            children=settings.children,
+            rank=number // lines,
+            line=number % lines,
+        )
 
     def _solve_request(self, sample: Sample) -> SolveRequest:
         if not self.elites:
@@ -159,10 +171,15 @@ class BifeSearch(SampledSearch):
     def _earns_solves(self, newcomers: Sequence[Sample]) -> tuple[Sample, ...]:
         """Return which samples of a generation are to be solved with."""
         if self.elites:
-            admission = self.config.admission
-            return self._without_twins(rule for rule in newcomers if reaches(rule, self.tau, admission))
-        self._reserve = self._without_twins(by_low_fidelity(newcomers))
+            return self._without_twins(rule for rule in newcomers if self._reaches_tau(rule))
+        self._reserve = line_by_line(self._without_twins(by_low_fidelity(newcomers)))
         return self._call_founders()
+
+    def _set_tau(self) -> None:
+        self._tau = threshold(self.elites, self.samples, self.config)
+
+    def _reaches_tau(self, rule: Sample) -> bool:
+        return reaches(rule, self._tau, self.config.admission)
 
     def _without_twins(self, rules: Iterable[Sample]) -> tuple[Sample, ...]:
         """Return the rules that choose otherwise than those solved with, and than those before them."""

@@ -40,6 +40,12 @@ class SymbolicConfig(Value):
 
     terms: int = Field(6, ge=LEAST_TERMS, description="Factors a fitted rule may have.")
     children: int = Field(300, ge=1, description="Formulas bred before a rule is chosen.")
+    lines: int = Field(
+        4,
+        ge=1,
+        description="Lines of descent that the initial rules begin, each without the kind of feature (pseudocosts, "
+        "fractionality, ...) that the lines before it begin with.",
+    )
 
 
 class ReevoConfig(Value):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal
 
 import numpy as np
@@ -32,6 +34,20 @@ def by_high_fidelity(samples: Iterable[Sample]) -> tuple[Sample, ...]:
     """Return the valid samples that were solved with, highest F_HF first; ties as in `by_low_fidelity`."""
     solved = (sample for sample in samples if sample.valid and sample.f_hf is not None)
     return tuple(sorted(solved, key=lambda rule: (_descending(rule.f_hf), _sampling_order(rule))))
+
+
+def line_by_line(ranked: Iterable[Sample]) -> tuple[Sample, ...]:
+    """Return the rules with the first of each line of descent before all others, then the second of each, and so on.
+
+    A rule without a line is the first of its own.
+    """
+    had: Counter[int] = Counter()
+    placed = []
+    for rule in ranked:
+        placed.append((0 if rule.line is None else had[rule.line], rule))
+        if rule.line is not None:
+            had[rule.line] += 1
+    return tuple(rule for _, rule in sorted(placed, key=itemgetter(0)))
 
 
 def founders(config: SearchConfig) -> int:

@@ -1,13 +1,19 @@
 """BiFE with rules that nobody writes: each is fitted to the recorded decisions, the best become parents of the next.
 
-Of the initial rules one of each size has its factors added one after the other; the others, and all rules of later
+Of the initial rules every second has its factors added one after the other; the others, and all rules of later
 generations, are bred. A rule may have 2, 3, ... factors in turn, so that the population holds small rules and large
-ones, and F_HF says which earn their features. Everything else is BiFE: threshold, solves, elites.
+ones, and F_HF says which earn their features.
+
+F_LF is compared within a line of descent alone. Rules that rest on other features agree with strong branching where
+the others do not, and which agreement is worth most only solves can say: so each line founds the elite set, and a rule
+is solved with where it reaches the tau of its line. Everything else is BiFE: solves, elites, parents.
 """
 
 from __future__ import annotations
 
 from bife_core.search.bife import BifeSearch
+from bife_core.search.config import SearchConfig
+from bife_core.search.population import reaches, threshold
 from bife_core.search.types import Operator, Sample
 
 
@@ -18,9 +24,13 @@ class SymbolicSearch(BifeSearch):
     --------
     >>> from bife_core.search.config import SearchConfig
     >>> search = SymbolicSearch(SearchConfig(method="symbolic", samples=4, initial=4))
-    >>> [(request.operator, request.fit.terms, request.fit.children > 0) for request in search.ask()]
-    [('fit', 2, False), ('fit', 2, True), ('fit', 3, False), ('fit', 3, True)]
+    >>> [(request.operator, request.fit.terms, request.fit.line) for request in search.ask()]
+    [('fit', 2, 0), ('fit', 2, 0), ('fit', 3, 1), ('fit', 3, 1)]
     """
+
+    def __init__(self, config: SearchConfig) -> None:
+        super().__init__(config)
+        self._tau_of_line: dict[int, float] = {}
 
     @property
     def operators(self) -> tuple[Operator, ...]:
@@ -28,9 +38,29 @@ class SymbolicSearch(BifeSearch):
         return tuple("fit" for _ in self.config.operators)
 
     @property
+    def tau(self) -> float | None:
+        """The lowest tau of a line; None while there is no elite."""
+        return min(self._tau_of_line.values(), default=self._tau)
+
+    @property
     def _fitted_share(self) -> float:
         return 1.0
 
+    def _set_tau(self) -> None:
+        super()._set_tau()
+        self._tau_of_line.clear()
+        for line in {elite.line for elite in self.elites if elite.line is not None}:
+            elites = [elite for elite in self.elites if elite.line == line]
+            tau = threshold(elites, (sample for sample in self.samples if sample.line == line), self.config)
+            if tau is not None:
+                self._tau_of_line[line] = tau
+
+    def _reaches_tau(self, rule: Sample) -> bool:
+        tau = self._tau if rule.line is None else self._tau_of_line.get(rule.line, self._tau)
+        return reaches(rule, tau, self.config.admission)
+
     def _parents(self, operator: Operator) -> tuple[Sample, ...]:
-        # Breeding joins and varies what it is given: it has two parents as a crossover has.
-        return super()._parents("e2")
+        # Breeding joins and varies what it is given: it has two parents as a crossover has, and is of the line of the
+        # better one.
+        ranks = {sample.id: rank for rank, sample in enumerate(self.population)}
+        return tuple(sorted(super()._parents("e2"), key=lambda parent: ranks[parent.id]))

@@ -40,6 +40,8 @@ class Sample(Value):
         Hash of what the rule chose in the recorded decisions; two rules of one behaviour are twins.
     f_lf, f_hf : float or None
         Low and high fidelity, higher is better; None while unknown.
+    line : int or None
+        Line of descent of a fitted rule, see `Fit`; None for all others.
     outraced : str or None
         Why a valid rule was given up while it was being solved with and has no F_HF, as half a sentence.
     failure : str or None
@@ -57,6 +59,7 @@ class Sample(Value):
     behaviour: str | None = None
     f_lf: float | None = None
     f_hf: float | None = None
+    line: int | None = None
     outraced: str | None = None
     failure: str | None = None
 
@@ -83,11 +86,16 @@ class Fit(Value):
     rank : int
         Which of those bred is chosen, 0 being the likeliest: the rules of a generation are bred from the same decisions
         and shall differ.
+    line : int
+        How many kinds of features (roles) the rule does without: of the first factors selected from all features, from
+        those of other roles than that, and so on. What imitates best may solve badly, and then all rules that rest on
+        it do.
     """
 
     terms: int
     children: int
     rank: int = 0
+    line: int = 0
 
 
 class SampleRequest(Value):

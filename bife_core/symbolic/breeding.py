@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -34,7 +34,7 @@ def breed(
     founders : iterable of Fitted
         What breeding begins with, beside fresh formulas.
     fit : Fit
-        How many formulas are made and fitted, and how many factors they may have.
+        How many formulas are made and fitted, how many factors they may have, and of which features.
     population : int
         Formulas that survive a round.
 
@@ -44,6 +44,7 @@ def breed(
         All that were made, the best first, each of another form.
     """
     known: dict[Hashable, Fitted] = {}
+    offered = fitter.offered(fit.line)
 
     def enter(root: Node) -> None:
         if len(components(root)) > fit.terms:
@@ -60,12 +61,12 @@ def breed(
     for founder in founders:
         enter(founder.root)
     for _ in range(round(_STRANGERS * population)):
-        enter(sample_rule(rng, fitter.columns.offered))
+        enter(sample_rule(rng, offered))
     alive = best()[:population]
     # Children that are too large are passed over: cut down to size they would all keep the same parts.
     most = max(MOST_COMPONENTS, fit.terms)
     for born in range(1, fit.children + 1):
-        child = _child(alive, rng, fitter.columns.offered, most)
+        child = _child(alive, rng, offered, most)
         if child is not None:
             enter(child)
         if born % population == 0:
@@ -73,7 +74,7 @@ def breed(
     return best()
 
 
-def _child(alive: list[Fitted], rng: np.random.Generator, offered: range, most: int) -> Node | None:
+def _child(alive: list[Fitted], rng: np.random.Generator, offered: Sequence[int], most: int) -> Node | None:
     # The better of two drawn has the child.
     mother, father = (alive[int(rng.integers(len(alive), size=2).min())].root for _ in range(2))
     try:

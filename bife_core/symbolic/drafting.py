@@ -13,7 +13,7 @@ import numpy as np
 
 from bife_core.decisions.recorded import Decisions, numbers_in
 from bife_core.generators.base import Draft
-from bife_core.generators.offline.expression import Node
+from bife_core.generators.offline.expression import Node, leaves
 from bife_core.generators.offline.reader import read
 from bife_core.generators.offline.writer import describe, write
 from bife_core.sandbox import Workers, submit_repeated
@@ -99,12 +99,14 @@ def fit_rules(
     Parameters
     ----------
     parents, known : sequence of str
-        Sources of rules to breed from, and of those there are already; what is outside the grammar is passed over.
+        Sources of rules to breed from, and of those there are already; what is outside the grammar is passed over, and
+        no rule is bred from one that reads what its line does without.
     """
-    path = fitter.select(fit.terms)
+    path = fitter.select(fit.terms, fit.line)
     if not path or not fit.children:
         return path[-1:]
-    shown, had = _trees(parents), _trees(known)
+    offered = set(fitter.offered(fit.line))
+    shown, had = [tree for tree in _trees(parents) if offered.issuperset(leaves(tree))], _trees(known)
     founders = [*path, *(fitted for tree in shown if (fitted := fitter.fit(tree)) is not None)]
     old = {form_of(root) for root in (*(fitted.root for fitted in founders), *shown, *had)}
     bred = breed(fitter, founders, fit, _POPULATION, rng)

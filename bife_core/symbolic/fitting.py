@@ -17,7 +17,9 @@ from bife_core.generators.offline.expression import (
     Operation,
     components,
     join_of,
+    leaves,
     product,
+    role_of_feature,
     settled,
     tidy,
     walk,
@@ -65,7 +67,7 @@ class Fitter:
         self._logit = ConditionalLogit(columns, RIDGE)
         self._logarithms: dict[Node, tuple[Floats, float]] = {}
         self._kept = min(1024, held_by_cache(len(columns.best)))
-        self._path: list[Fitted] = []
+        self._paths: dict[tuple[int, ...], list[Fitted]] = {}
 
     def fit(self, root: Node) -> Fitted | None:
         """Return the formula with the likeliest exponents; None if it tells no candidates apart.
@@ -81,17 +83,33 @@ class Fitter:
         weights, _ = self._logit.fit(known[telling], np.zeros(len(telling)))
         return self._fitted([parts[i] for i in telling], weights / spreads[telling])
 
-    def select(self, terms: int) -> list[Fitted]:
+    def offered(self, line: int) -> tuple[int, ...]:
+        """Return the features of a line: those of other roles than the lines before it begin with.
+
+        Where so many lines would leave nothing that tells candidates apart, they are counted from 0 again.
+        """
+        lines: list[tuple[int, ...]] = []
+        offered = tuple(self.columns.offered)
+        while len(lines) <= line and (path := self._path(offered, 1)):
+            lines.append(offered)
+            first = role_of_feature(leaves(path[0].root)[0])
+            offered = tuple(feature for feature in offered if role_of_feature(feature) != first)
+        return lines[line % len(lines)] if lines else offered
+
+    def select(self, terms: int, line: int = 0) -> list[Fitted]:
         """Return products of one, two, ... factors: each time the factor is added that is worth most.
 
-        Every feature is offered as it is, and in shapes with scales of its own values.
+        Every feature of the line is offered as it is, and in shapes with scales of its own values.
         """
-        if len(self._path) < terms:
-            self._path = self._selected(terms)
-        return self._path[:terms]
+        return self._path(self.offered(line), terms)
 
-    def _selected(self, terms: int) -> list[Fitted]:
-        offered = [part for feature in self.columns.offered for part in self._shapes(feature)]
+    def _path(self, offered: tuple[int, ...], terms: int) -> list[Fitted]:
+        if len(self._paths.get(offered, ())) < terms:
+            self._paths[offered] = self._selected(offered, terms)
+        return self._paths[offered][:terms]
+
+    def _selected(self, features: Sequence[int], terms: int) -> list[Fitted]:
+        offered = [part for feature in features for part in self._shapes(feature)]
         telling, roughly = self._roughly(offered)
         chosen: list[int] = []
         weights, utility = np.zeros(0), np.zeros(roughly.shape[1])

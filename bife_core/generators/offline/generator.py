@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -84,7 +84,7 @@ class OfflineGenerator:
     def _draft(self, request: WrittenRequest, **written: str) -> Draft:
         return Draft(key=request.id, generator=self.name, model=self.model, **written)
 
-    def _propose(self, rng: np.random.Generator, request: WrittenRequest, offered: range) -> Proposal:
+    def _propose(self, rng: np.random.Generator, request: WrittenRequest, offered: Sequence[int]) -> Proposal:
         if request.operator == "reflective_crossover" and len(request.parents) == 2:
             worse, better = (_tree(rng, parent.written, offered) for parent in request.parents)
             return guided.cross(rng, worse, better, read_hints(request.hints), offered)
@@ -111,7 +111,7 @@ class OfflineGenerator:
             case _:
                 return operators.tune(rng, parents[0], offered)
 
-    def _initial(self, rng: np.random.Generator, offered: range) -> Proposal:
+    def _initial(self, rng: np.random.Generator, offered: Sequence[int]) -> Proposal:
         if not self._references or rng.random() >= _REFERENCE_SHARE:
             return operators.initialise(rng, offered)
         names = rng.permutation(sorted(self._references))[: pick(rng, _JOINED)]
@@ -132,7 +132,7 @@ def configured(config: GeneratorConfig, account: Account) -> OfflineGenerator:
     )
 
 
-def _tree(rng: np.random.Generator, source: str, offered: range) -> Node:
+def _tree(rng: np.random.Generator, source: str, offered: Sequence[int]) -> Node:
     """Return the tree of a source, else a tree over its features, else a fresh one."""
     with suppress(RuleError):
         source = parse_skeleton(source).bound() if BOUNDS_NAME in source else source

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -29,7 +30,7 @@ _TAKEN: Final = 0.4
 
 
 def cross(
-    rng: np.random.Generator, worse: Node, better: Node, hints: Hints, offered: range = PLAIN
+    rng: np.random.Generator, worse: Node, better: Node, hints: Hints, offered: Sequence[int] = PLAIN
 ) -> Proposal:
     """Join two rules: the better one's parts, above all those the hint speaks for, and some of the worse one's.
 
@@ -59,7 +60,7 @@ def cross(
     return Proposal(changed.root, f"The better rule changed{_because(hints)}")
 
 
-def mutate(rng: np.random.Generator, elite: Node, hints: Hints, offered: range = PLAIN) -> Proposal:
+def mutate(rng: np.random.Generator, elite: Node, hints: Hints, offered: Sequence[int] = PLAIN) -> Proposal:
     """Change the best rule: add a part for a feature the lesson speaks for, drop one it speaks against, or vary."""
     wanted = [index for index in hints.favoured if index not in leaves(elite)]
     parts, join = components(elite), join_of(elite)

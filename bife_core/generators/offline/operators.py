@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -73,12 +73,12 @@ class Proposal:
         return f"{self.origin}: {describe(self.root)}."
 
 
-def initialise(rng: np.random.Generator, offered: range = PLAIN) -> Proposal:
+def initialise(rng: np.random.Generator, offered: Sequence[int] = PLAIN) -> Proposal:
     """Operator i1: a rule from the prior."""
     return Proposal(sample_rule(rng, offered), "Drawn from the grammar")
 
 
-def explore(rng: np.random.Generator, parents: tuple[Node, ...], offered: range = PLAIN) -> Proposal:
+def explore(rng: np.random.Generator, parents: tuple[Node, ...], offered: Sequence[int] = PLAIN) -> Proposal:
     """Operator e1: of several fresh rules the one least like all parents in features and in form."""
     drawn = [sample_rule(rng, offered) for _ in range(_FRESH)]
     chosen = max(drawn, key=lambda rule: min(distance(rule, parent) for parent in parents))
@@ -97,7 +97,7 @@ def distance(one: Node, other: Node) -> float:
 def recombine(
     rng: np.random.Generator,
     parents: tuple[Node, ...],
-    offered: range = PLAIN,
+    offered: Sequence[int] = PLAIN,
     most: int = MOST_COMPONENTS,
 ) -> Proposal:
     """Operator e2: keeps what the parents share and takes the rest from one or the other.
@@ -174,7 +174,7 @@ def _bare(node: Node, kinds: tuple[Kind, ...] = _SHAPES) -> Node:
 
 
 def vary(
-    rng: np.random.Generator, parent: Node, offered: range = PLAIN, most: int = MOST_COMPONENTS
+    rng: np.random.Generator, parent: Node, offered: Sequence[int] = PLAIN, most: int = MOST_COMPONENTS
 ) -> Proposal:
     """Operator m1: one change of form, drawn from those that apply."""
     moves: tuple[_Move, ...] = (
@@ -193,10 +193,10 @@ def vary(
     return Proposal(sample_rule(rng, offered), "Drawn afresh, as the parent cannot be varied")
 
 
-_Move = Callable[[np.random.Generator, Node, range], Proposal | None]
+_Move = Callable[[np.random.Generator, Node, Sequence[int]], Proposal | None]
 
 
-def _add(rng: np.random.Generator, root: Node, offered: range, most: int) -> Proposal | None:
+def _add(rng: np.random.Generator, root: Node, offered: Sequence[int], most: int) -> Proposal | None:
     if len(components(root)) >= most:
         return None
     part = part_of(rng, pick(rng, roles_of(offered)), frozenset(leaves(root)), offered)
@@ -205,7 +205,7 @@ def _add(rng: np.random.Generator, root: Node, offered: range, most: int) -> Pro
     return Proposal(settled(new), f"The parent with {describe(part)} added")
 
 
-def _drop(rng: np.random.Generator, root: Node, offered: range) -> Proposal | None:
+def _drop(rng: np.random.Generator, root: Node, offered: Sequence[int]) -> Proposal | None:
     parts = components(root)
     if len(parts) < 2:
         return None
@@ -214,7 +214,7 @@ def _drop(rng: np.random.Generator, root: Node, offered: range) -> Proposal | No
     return Proposal(settled(joined(join_of(root), *kept)), f"The parent without {describe(parts[lost][0])}")
 
 
-def _exchange_feature(rng: np.random.Generator, root: Node, offered: range) -> Proposal | None:
+def _exchange_feature(rng: np.random.Generator, root: Node, offered: Sequence[int]) -> Proposal | None:
     old = pick(rng, leaves(root))
     new = feature_of(rng, role_of_feature(old), frozenset(leaves(root)), offered)
     if new in leaves(root):
@@ -223,7 +223,7 @@ def _exchange_feature(rng: np.random.Generator, root: Node, offered: range) -> P
     return Proposal(settled(replaced(root, Leaf(old), Leaf(new))), origin)
 
 
-def _exchange_pair(rng: np.random.Generator, root: Node, offered: range) -> Proposal | None:
+def _exchange_pair(rng: np.random.Generator, root: Node, offered: Sequence[int]) -> Proposal | None:
     """Join two features otherwise, or join a feature with another of its role."""
     pairs = [part for part in walk(root) if isinstance(part, Operation) and part.kind in (*PAIRS, "blend")]
     old: Node
@@ -242,7 +242,7 @@ def _exchange_pair(rng: np.random.Generator, root: Node, offered: range) -> Prop
     return Proposal(settled(replaced(root, old, new)), origin)
 
 
-def _reshape(rng: np.random.Generator, root: Node, offered: range) -> Proposal | None:
+def _reshape(rng: np.random.Generator, root: Node, offered: Sequence[int]) -> Proposal | None:
     parts, join = list(components(root)), join_of(root)
     at = int(rng.integers(len(parts)))
     node, number = parts[at]
@@ -261,7 +261,7 @@ def _reshape(rng: np.random.Generator, root: Node, offered: range) -> Proposal |
     return Proposal(settled(joined(join, *parts)), f"The parent with {describe(new)} for {describe(node)}")
 
 
-def _turn_over(rng: np.random.Generator, root: Node, offered: range) -> Proposal | None:
+def _turn_over(rng: np.random.Generator, root: Node, offered: Sequence[int]) -> Proposal | None:
     """Make a sum of a product or a product of a sum."""
     if join_of(root) == "sum":
         factors = components_for(rng, root, "product")
@@ -273,7 +273,7 @@ def _turn_over(rng: np.random.Generator, root: Node, offered: range) -> Proposal
 
 
 def tune(
-    rng: np.random.Generator, parent: Node, offered: range = PLAIN, most: int = MOST_COMPONENTS
+    rng: np.random.Generator, parent: Node, offered: Sequence[int] = PLAIN, most: int = MOST_COMPONENTS
 ) -> Proposal:
     """Operator m2: other numbers in the same form."""
     spread = float(rng.choice([0.12, 0.3, 0.6]))

@@ -48,13 +48,16 @@ def near(rng: np.random.Generator, value: float, spread: float = 0.25) -> float:
     return tidy(value * float(np.exp(rng.normal(0.0, spread))))
 
 
-def roles_of(offered: range) -> tuple[Role, ...]:
+def roles_of(offered: Sequence[int]) -> tuple[Role, ...]:
     """Return the roles that the offered features have."""
     return tuple(dict.fromkeys(FEATURES[index].group.role for index in offered))
 
 
 def feature_of(
-    rng: np.random.Generator, role: Role, without: frozenset[int] = frozenset(), offered: range = PLAIN
+    rng: np.random.Generator,
+    role: Role,
+    without: frozenset[int] = frozenset(),
+    offered: Sequence[int] = PLAIN,
 ) -> int:
     """Return an offered feature of `role`, one in `without` only if there is no other."""
     indices = [index for index in offered if role_of_feature(index) == role]
@@ -62,7 +65,10 @@ def feature_of(
 
 
 def part_of(
-    rng: np.random.Generator, role: Role, without: frozenset[int] = frozenset(), offered: range = PLAIN
+    rng: np.random.Generator,
+    role: Role,
+    without: frozenset[int] = frozenset(),
+    offered: Sequence[int] = PLAIN,
 ) -> Node:
     """Return an unshaped part of `role`: one feature, or two joined."""
     first = feature_of(rng, role, without, offered)
@@ -98,7 +104,7 @@ def as_component(rng: np.random.Generator, join: Join, part: Node) -> Component:
     return as_term(rng, part) if join == "sum" else as_factor(rng, part)
 
 
-def sample_rule(rng: np.random.Generator, offered: range = PLAIN) -> Node:
+def sample_rule(rng: np.random.Generator, offered: Sequence[int] = PLAIN) -> Node:
     """Return a rule from the prior: two to four parts of different roles, multiplied or added."""
     roles = roles_of(offered)
     drawn = rng.permutation(len(roles))[: pick(rng, _PARTS)]

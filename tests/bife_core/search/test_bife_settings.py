@@ -47,14 +47,25 @@ def test_failed_samples_may_be_free() -> None:
     assert (sum(c.valid for c in free.samples), free.samples_used) == (6, 6)
 
 
-def test_a_share_of_the_first_rules_is_fitted_each_selected_size_once() -> None:
-    config = SearchConfig(samples=16, initial=16, fitted=0.75, symbolic=SymbolicConfig(terms=4))
-    asked = BifeSearch(config).ask()
+def test_a_share_of_the_first_rules_is_fitted() -> None:
+    asked = BifeSearch(SearchConfig(samples=16, initial=16, fitted=0.75)).ask()
     assert [request.operator for request in asked] == ["fit"] * 12 + ["i1"] * 4
+
+
+@pytest.mark.parametrize(("lines", "terms"), [(4, 6), (1, 4), (2, 3), (3, 4)])
+def test_fitted_rules_are_of_all_lines_and_sizes_and_none_is_asked_for_twice(lines: int, terms: int) -> None:
+    symbolic = SymbolicConfig(terms=terms, lines=lines)
+    asked = BifeSearch(SearchConfig(samples=40, initial=40, fitted=1.0, symbolic=symbolic)).ask()
     fits = [request.fit for request in asked if isinstance(request, SampleRequest) and request.fit]
-    selected = [fit.terms for fit in fits if fit.children == 0]
-    assert selected == [2, 3, 4], "nothing is drawn for these, so a second one would be the same rule"
-    assert sorted(fit.terms for fit in fits if fit.children) == [2, 2, 2, 3, 3, 3, 4, 4, 4]
+    selected = [(fit.line, fit.terms) for fit in fits if fit.children == 0]
+    assert len(selected) == len(set(selected)), "nothing is drawn for these: a second would be the same rule"
+    bred = [(fit.line, fit.rank) for fit in fits if fit.children]
+    assert len(bred) == len(set(bred)) == 40 - len(selected), (
+        "bred from the same decisions, they differ in rank"
+    )
+    for made in (selected, bred):
+        assert {line for line, _ in made} == set(range(lines))
+    assert {fit.terms for fit in fits} == set(range(2, terms + 1))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from bife_core.search.population import (
     by_high_fidelity,
     by_low_fidelity,
     founders,
+    line_by_line,
     reaches,
     threshold,
 )
@@ -37,6 +38,13 @@ def test_orders_leave_out_the_invalid_and_break_ties_by_age() -> None:
     assert ids(by_low_fidelity(rules)) == ["g00-c01", *ties, "g01-c00"]
     assert ids(by_high_fidelity(rules)) == ["g01-c00", *ties]
     assert by_high_fidelity([]) == by_low_fidelity([]) == ()
+
+
+def test_the_best_of_each_line_comes_before_the_second_of_any() -> None:
+    lines = (0, 0, None, 1, 0, None, 1, 2)
+    ranked = [rule(f"g00-c0{place}", line=line) for place, line in enumerate(lines)]
+    assert [one.id[-1] for one in line_by_line(ranked)] == ["0", "2", "3", "5", "7", "1", "6", "4"]
+    assert line_by_line([]) == ()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,16 @@ from scipy.optimize import minimize
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.fidelity.low import low_fidelity
-from bife_core.generators.offline.expression import Leaf, Node, Operation, components, leaves, product, walk
+from bife_core.generators.offline.expression import (
+    Leaf,
+    Node,
+    Operation,
+    components,
+    leaves,
+    product,
+    role_of_feature,
+    walk,
+)
 from bife_core.generators.offline.writer import write
 from bife_core.rules import CompiledRule, compile_rule
 from bife_core.search.types import Fit
@@ -68,6 +77,38 @@ def test_a_longer_path_begins_like_a_shorter_one() -> None:
     fitter = Fitter(Columns(DOUBTING))
     short = fitter.select(2)
     assert fitter.select(4)[:2] == short == fitter.select(2)
+
+
+def test_each_line_does_without_the_kind_of_feature_that_those_before_it_begin_with() -> None:
+    fitter = Fitter(Columns(DOUBTING))
+    begins = []
+    for line in range(3):
+        path = fitter.select(2, line)
+        begins.append(role_of_feature(leaves(path[0].root)[0]))
+        bred = fit_rules(fitter, Fit(terms=3, children=60, line=line), np.random.default_rng(0))
+        for fitted in (*path, *bred):
+            assert {role_of_feature(feature) for feature in leaves(fitted.root)}.isdisjoint(begins[:line])
+    assert begins[0] in map(role_of_feature, (18, 24, 48))
+    assert len(set(begins)) == 3
+    assert fitter.select(2, 0) == fitter.select(2)
+
+
+def test_lines_are_counted_anew_where_no_feature_is_left_that_tells_candidates_apart() -> None:
+    columns = np.ones_like(DOUBTING.columns)
+    columns[[18, 24]] = DOUBTING.columns[[18, 24]]
+    fitter = Fitter(Columns(Decisions(**{**vars(DOUBTING), "columns": columns})))
+    reads = [set(leaves(fitter.select(2, line)[-1].root)) for line in range(4)]
+    assert reads == [{18, 24}, {24}, {18, 24}, {24}]
+
+
+def test_a_line_has_no_parent_that_reads_what_it_does_without() -> None:
+    fitter = Fitter(Columns(DOUBTING))
+    first = leaves(fitter.select(1)[0].root)[0]
+    other = next(feature for feature in fitter.offered(1) if feature != first)
+    shown = [write(product((Leaf(first), 1.0), (Leaf(other), 1.0)))]
+    bred = fit_rules(fitter, Fit(terms=4, children=40, line=1), np.random.default_rng(0), shown)
+    assert bred
+    assert all(first not in leaves(fitted.root) for fitted in bred)
 
 
 def test_a_factor_whose_exponent_no_number_holds_does_not_end_the_path() -> None:

@@ -1,0 +1,81 @@
+"""Lines of descent: who founds the elite, what a rule must reach, whose children it has."""
+
+from __future__ import annotations
+
+from bife_core.config import SearchConfig
+from bife_core.search import SampleRequest, SolveRequest
+from bife_core.search.config import SymbolicConfig
+from bife_core.search.symbolic import SymbolicSearch
+from tests.support.searching import sample, solve, told
+
+
+def founded() -> SymbolicSearch:
+    """Return a search of two lines that has its elite: the first agrees, the second solves."""
+    config = SearchConfig(
+        method="symbolic",
+        samples=20,
+        initial=8,
+        population=4,
+        elite_fraction=0.5,
+        symbolic=SymbolicConfig(lines=2),
+    )
+    search = SymbolicSearch(config)
+    asked = [request for request in search.ask() if isinstance(request, SampleRequest)]
+    agrees = {0: 0.5, 1: 0.3}
+    lines = [request.fit.line for request in asked if request.fit is not None]
+    assert sorted(lines) == [0] * 4 + [1] * 4
+    told(
+        search,
+        *(
+            sample(request.id, agrees[line] + place / 1000)
+            for place, (request, line) in enumerate(zip(asked, lines, strict=True))
+        ),
+    )
+    solves = [request for request in search.ask() if isinstance(request, SolveRequest)]
+    assert [request.sample.line for request in solves] == [0, 1], (
+        "the best of each, not the two that agree most"
+    )
+    told(search, solve(solves[0].id, -2.0), solve(solves[1].id, -1.0))
+    return search
+
+
+def test_a_rule_is_solved_with_where_it_reaches_the_tau_of_its_line() -> None:
+    search = founded()
+    best, worst = search.elites
+    assert (best.line, worst.line) == (1, 0)
+    assert search.tau == best.f_lf
+    asked = [request for request in search.ask() if isinstance(request, SampleRequest)]
+    told(search, *(sample(request.id, 0.4) for request in asked))
+    earned = {request.id for request in search.ask() if isinstance(request, SolveRequest)}
+    assert earned == {request.id for request in asked if request.fit is not None and request.fit.line == 1}
+    assert worst.f_lf is not None
+    assert worst.f_lf > 0.4
+
+
+def test_a_child_is_of_the_line_of_its_better_parent() -> None:
+    search = founded()
+    ranks = {rule.id: rank for rank, rule in enumerate(search.population)}
+    lines = set()
+    for request in search.ask():
+        assert isinstance(request, SampleRequest)
+        assert request.fit is not None
+        better, worse = request.parents
+        assert ranks[better.id] < ranks[worse.id]
+        assert request.fit.line == better.line
+        lines.add(better.line)
+    assert 1 in lines
+
+
+def test_a_rule_that_was_brought_along_is_of_no_line_and_may_breed_with_all_features() -> None:
+    brought = "def candidate_variable_score(f):\n    return f[18]\n"
+    search = SymbolicSearch(
+        SearchConfig(method="symbolic", samples=8, initial=4, population=2, first_rules=(brought,))
+    )
+    told(search, *(sample(request.id, 0.9 if request.id == "g00-c04" else 0.1) for request in search.ask()))
+    told(search, *(solve(request.id, float(request.id == "g00-c04")) for request in search.ask()))
+    assert search.elites[0].line is None
+    for request in search.ask():
+        assert isinstance(request, SampleRequest)
+        assert request.fit is not None
+        if request.parents[0].id == "g00-c04":
+            assert request.fit.line == 0
