@@ -90,6 +90,7 @@ class SampleRuns:
             "operator": sample.operator,
             "llm_model": known.draft.model if known.draft else "",
             "generator": known.draft.generator if known.draft else "",
+            **({} if sample.line is None else {"line": sample.line}),
         }
         # The tags once more: the run may be that of a sample which a stop had left unsettled.
         early = _early_metrics(known) | _size(sample) | {"f_lf": sample.f_lf}
