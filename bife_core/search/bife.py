@@ -4,8 +4,6 @@ What Algorithm 1 leaves open is a field of `SearchConfig`. What it does not spea
 
 - A generation without any elite to draw parents from is another initialisation: `initial` samples of operator
   i1. So no failure ends the search early, and the budget is used up whatever happens.
-- Fitted rules have lines of descent, which rest on unlike features: the best of each by F_LF is among the first that
-  found the elite set.
 - If the solves of all rules chosen to found the elite set fail, the next ceil(alpha N) by F_LF are tried,
   until one succeeds or none is left.
 - A rule whose hash was seen before is a failure, `duplicate of <first id>`, and earns no second F_HF.
@@ -27,7 +25,6 @@ from bife_core.search.population import (
     by_high_fidelity,
     by_low_fidelity,
     founders,
-    line_by_line,
     reaches,
     threshold,
 )
@@ -132,6 +129,11 @@ class BifeSearch(SampledSearch):
         """Share of the initial rules that are fitted, not written."""
         return self.config.fitted
 
+    @property
+    def _lines(self) -> int:
+        """Lines of descent that the initial rules which are fitted begin."""
+        return 1
+
     def _initial(self) -> tuple[Operator, ...]:
         fitted = round(self._fitted_share * self.config.initial)
         return tuple("fit" if number < fitted else "i1" for number in range(self.config.initial))
@@ -143,24 +145,21 @@ class BifeSearch(SampledSearch):
         if operator != "fit":
             return None
         settings = self.config.symbolic
-        lines, sizes = settings.lines, settings.terms - LEAST_TERMS + 1
+        lines, sizes = self._lines, settings.terms - LEAST_TERMS + 1
         if parents:
             terms = LEAST_TERMS + (self.generation + position) % sizes
             line = parents[0].line or 0
             return Fit(terms=terms, children=settings.children, rank=position, line=line)
         # Lines and sizes in turn. At first every second rule has its factors added one by one, once for each line and
         # size, since nothing is drawn for that.
-        once = 0 if self.generation > 0 else math.lcm(lines, sizes)
+        once = 0 if self.generation > 0 else lines * sizes
         selected = min((position + 1) // 2, once)
-        if position % 2 == 0 and position // 2 < once:
-            return Fit(terms=LEAST_TERMS + selected % sizes, children=0, line=selected % lines)
-        number = position - selected
-        return Fit(
-            terms=LEAST_TERMS + number % sizes,
-            children=settings.children,
-            rank=number // lines,
-            line=number % lines,
-        )
+        is_selected = position % 2 == 0 and position // 2 < once
+        number = selected if is_selected else position - selected
+        terms = LEAST_TERMS + (number + number // math.lcm(lines, sizes)) % sizes
+        if is_selected:
+            return Fit(terms=terms, children=0, line=number % lines)
+        return Fit(terms=terms, children=settings.children, rank=number // lines, line=number % lines)
 
     def _solve_request(self, sample: Sample) -> SolveRequest:
         if not self.elites:
@@ -172,7 +171,7 @@ class BifeSearch(SampledSearch):
         """Return which samples of a generation are to be solved with."""
         if self.elites:
             return self._without_twins(rule for rule in newcomers if self._reaches_tau(rule))
-        self._reserve = line_by_line(self._without_twins(by_low_fidelity(newcomers)))
+        self._reserve = self._without_twins(by_low_fidelity(newcomers))
         return self._call_founders()
 
     def _set_tau(self) -> None:

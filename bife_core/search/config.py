@@ -43,8 +43,8 @@ class SymbolicConfig(Value):
     lines: int = Field(
         4,
         ge=1,
-        description="Lines of descent that the initial rules begin, each without the kind of feature (pseudocosts, "
-        "fractionality, ...) that the lines before it begin with.",
+        description="Lines of descent that the initial rules of 'symbolic' begin, each without the kind of feature "
+        "(pseudocosts, fractionality, ...) that those before it begin with; beyond the kinds there are, they repeat.",
     )
 
 

@@ -39,14 +39,13 @@ def by_high_fidelity(samples: Iterable[Sample]) -> tuple[Sample, ...]:
 def line_by_line(ranked: Iterable[Sample]) -> tuple[Sample, ...]:
     """Return the rules with the first of each line of descent before all others, then the second of each, and so on.
 
-    A rule without a line is the first of its own.
+    Rules without a line are a line of their own.
     """
-    had: Counter[int] = Counter()
+    had: Counter[int | None] = Counter()
     placed = []
     for rule in ranked:
-        placed.append((0 if rule.line is None else had[rule.line], rule))
-        if rule.line is not None:
-            had[rule.line] += 1
+        placed.append((had[rule.line], rule))
+        had[rule.line] += 1
     return tuple(rule for _, rule in sorted(placed, key=itemgetter(0)))
 
 
@@ -66,7 +65,9 @@ def _count(share: float, of: int) -> int:
     return max(1, math.ceil(round(share * of, 9)))
 
 
-def threshold(elites: Sequence[Sample], samples: Iterable[Sample], config: SearchConfig) -> float | None:
+def threshold(
+    elites: Sequence[Sample], samples: Iterable[Sample], config: SearchConfig, of: int | None = None
+) -> float | None:
     """Return tau, the F_LF that earns solves; None while there is no elite.
 
     Where all elites are kept, the paper's tau can only rise, for whoever becomes an elite has reached it. One rule
@@ -80,6 +81,8 @@ def threshold(elites: Sequence[Sample], samples: Iterable[Sample], config: Searc
         All samples so far, the elites among them; only valid ones count.
     config : SearchConfig
         Gives `threshold_quantile` and `threshold_share`.
+    of : int, optional
+        Number of samples that the share is of; by default those given.
     """
     of_elites = [elite.f_lf for elite in elites if elite.f_lf is not None]
     if not of_elites:
@@ -89,7 +92,8 @@ def threshold(elites: Sequence[Sample], samples: Iterable[Sample], config: Searc
     if share is None:
         return tau
     reached = [sample.f_lf for sample in by_low_fidelity(samples) if sample.f_lf is not None]
-    return min(tau, reached[_count(share, len(reached)) - 1])
+    best = _count(share, len(reached) if of is None else of)
+    return min(tau, reached[min(best, len(reached)) - 1])
 
 
 def reaches(sample: Sample, tau: float | None, admission: Literal["at_least", "above"]) -> bool:

@@ -1,19 +1,20 @@
 """BiFE with rules that nobody writes: each is fitted to the recorded decisions, the best become parents of the next.
 
-Of the initial rules every second has its factors added one after the other; the others, and all rules of later
-generations, are bred. A rule may have 2, 3, ... factors in turn, so that the population holds small rules and large
-ones, and F_HF says which earn their features.
+Of the initial rules every second has its factors added one after the other, once for each line of descent and size;
+the others, and all rules of later generations, are bred. A rule may have 2, 3, ... factors in turn, so that the
+population holds small rules and large ones, and F_HF says which earn their features.
 
-F_LF is compared within a line of descent alone. Rules that rest on other features agree with strong branching where
-the others do not, and which agreement is worth most only solves can say: so each line founds the elite set, and a rule
-is solved with where it reaches the tau of its line. Everything else is BiFE: solves, elites, parents.
+F_LF is compared within a line alone. Rules that rest on other features agree with strong branching where
+the others do not, and which agreement is worth most only solves can say: so each line founds the elite set, the elites
+are the parents, and a rule is solved with where it reaches the tau of its line. Everything else is BiFE.
 """
 
 from __future__ import annotations
 
 from bife_core.search.bife import BifeSearch
 from bife_core.search.config import SearchConfig
-from bife_core.search.population import reaches, threshold
+from bife_core.search.population import by_low_fidelity, founders, line_by_line, reaches, threshold
+from bife_core.search.selection import draw_parents
 from bife_core.search.types import Operator, Sample
 
 
@@ -46,21 +47,43 @@ class SymbolicSearch(BifeSearch):
     def _fitted_share(self) -> float:
         return 1.0
 
+    @property
+    def _lines(self) -> int:
+        return self.config.symbolic.lines
+
+    def _call_founders(self) -> tuple[Sample, ...]:
+        # However few are to found the elite, one of each line does.
+        lines = line_by_line(by_low_fidelity(self._reserve))
+        count = max(founders(self.config), len({rule.line for rule in lines}))
+        called, self._reserve = lines[:count], lines[count:]
+        return called
+
     def _set_tau(self) -> None:
         super()._set_tau()
         self._tau_of_line.clear()
+        valid = len(by_low_fidelity(self.samples))
         for line in {elite.line for elite in self.elites if elite.line is not None}:
             elites = [elite for elite in self.elites if elite.line == line]
-            tau = threshold(elites, (sample for sample in self.samples if sample.line == line), self.config)
+            own = (sample for sample in self.samples if sample.line == line)
+            tau = threshold(elites, own, self.config, of=valid)
             if tau is not None:
                 self._tau_of_line[line] = tau
 
     def _reaches_tau(self, rule: Sample) -> bool:
+        # A child of a rule that was brought along, of no line, may be of one that has no elite.
         tau = self._tau if rule.line is None else self._tau_of_line.get(rule.line, self._tau)
         return reaches(rule, tau, self.config.admission)
 
     def _parents(self, operator: Operator) -> tuple[Sample, ...]:
         # Breeding joins and varies what it is given: it has two parents as a crossover has, and is of the line of the
-        # better one.
-        ranks = {sample.id: rank for rank, sample in enumerate(self.population)}
-        return tuple(sorted(super()._parents("e2"), key=lambda parent: ranks[parent.id]))
+        # better one. What only agrees with the decisions is no parent, for breeding has them all at hand.
+        if not self.elites:
+            return ()
+        parents = draw_parents(
+            self.elites,
+            self.config.crossover_parents,
+            population=self.config.population,
+            rank_base=self.config.rank_base,
+            rng=self._rng,
+        )
+        return tuple(sorted(parents, key=self.elites.index))

@@ -67,7 +67,7 @@ class Fitter:
         self._logit = ConditionalLogit(columns, RIDGE)
         self._logarithms: dict[Node, tuple[Floats, float]] = {}
         self._kept = min(1024, held_by_cache(len(columns.best)))
-        self._paths: dict[tuple[int, ...], list[Fitted]] = {}
+        self._paths: dict[tuple[int, ...], tuple[int, list[Fitted]]] = {}
 
     def fit(self, root: Node) -> Fitted | None:
         """Return the formula with the likeliest exponents; None if it tells no candidates apart.
@@ -83,14 +83,21 @@ class Fitter:
         weights, _ = self._logit.fit(known[telling], np.zeros(len(telling)))
         return self._fitted([parts[i] for i in telling], weights / spreads[telling])
 
-    def offered(self, line: int) -> tuple[int, ...]:
+    def offered(self, line: int, terms: int = 1) -> tuple[int, ...]:
         """Return the features of a line: those of other roles than the lines before it begin with.
 
         Where so many lines would leave nothing that tells candidates apart, they are counted from 0 again.
+
+        Parameters
+        ----------
+        terms : int
+            How many factors are selected of the line, while it is looked at; they are kept for `select`.
         """
         lines: list[tuple[int, ...]] = []
         offered = tuple(self.columns.offered)
-        while len(lines) <= line and (path := self._path(offered, 1)):
+        while path := self._path(offered, terms if len(lines) == line else 1):
+            if len(lines) == line:
+                return offered
             lines.append(offered)
             first = role_of_feature(leaves(path[0].root)[0])
             offered = tuple(feature for feature in offered if role_of_feature(feature) != first)
@@ -101,12 +108,14 @@ class Fitter:
 
         Every feature of the line is offered as it is, and in shapes with scales of its own values.
         """
-        return self._path(self.offered(line), terms)
+        return self._path(self.offered(line, terms), terms)
 
     def _path(self, offered: tuple[int, ...], terms: int) -> list[Fitted]:
-        if len(self._paths.get(offered, ())) < terms:
-            self._paths[offered] = self._selected(offered, terms)
-        return self._paths[offered][:terms]
+        made, path = self._paths.get(offered, (0, []))
+        if made < terms:
+            path = self._selected(offered, terms)
+            self._paths[offered] = terms, path
+        return path[:terms]
 
     def _selected(self, features: Sequence[int], terms: int) -> list[Fitted]:
         offered = [part for feature in features for part in self._shapes(feature)]

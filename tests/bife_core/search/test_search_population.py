@@ -43,7 +43,7 @@ def test_orders_leave_out_the_invalid_and_break_ties_by_age() -> None:
 def test_the_best_of_each_line_comes_before_the_second_of_any() -> None:
     lines = (0, 0, None, 1, 0, None, 1, 2)
     ranked = [rule(f"g00-c0{place}", line=line) for place, line in enumerate(lines)]
-    assert [one.id[-1] for one in line_by_line(ranked)] == ["0", "2", "3", "5", "7", "1", "6", "4"]
+    assert [one.id[-1] for one in line_by_line(ranked)] == ["0", "2", "3", "7", "1", "5", "6", "4"]
     assert line_by_line([]) == ()
 
 
@@ -141,3 +141,9 @@ def test_an_elite_beyond_the_cap_loses_its_rank() -> None:
 def test_failed_newcomers_never_live() -> None:
     newcomers = [rule("g00-c00", failure="no code"), rule("g00-c01", 0.9, failure="solver died")]
     assert Population().succeeded_by(newcomers, SearchConfig()).ranked == ()
+
+
+@pytest.mark.parametrize(("of", "tau"), [(None, 0.5), (10, 0.5), (11, 0.4), (20, 0.4), (99, 0.2)])
+def test_the_share_may_be_of_more_samples_than_a_line_has(of: int | None, tau: float) -> None:
+    line = [rule(f"g00-c0{place}", f_lf) for place, f_lf in enumerate((0.5, 0.4, 0.3, 0.2))]
+    assert threshold(line[:1], line, SearchConfig(threshold_share=0.1), of) == tau

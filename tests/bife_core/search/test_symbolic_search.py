@@ -79,3 +79,13 @@ def test_a_rule_that_was_brought_along_is_of_no_line_and_may_breed_with_all_feat
         assert request.fit is not None
         if request.parents[0].id == "g00-c04":
             assert request.fit.line == 0
+
+
+def test_one_of_each_line_founds_the_elite_and_so_does_what_was_brought_along() -> None:
+    brought = "def candidate_variable_score(f):\n    return f[18]\n"
+    search = SymbolicSearch(
+        SearchConfig(method="symbolic", samples=8, initial=8, population=2, first_rules=(brought,))
+    )
+    told(search, *(sample(request.id, 0.1 + place / 100) for place, request in enumerate(search.ask())))
+    called = [request.sample.line for request in search.ask() if isinstance(request, SolveRequest)]
+    assert sorted(called, key=str) == [0, 1, 2, 3, None]

@@ -90,7 +90,6 @@ def test_each_line_does_without_the_kind_of_feature_that_those_before_it_begin_w
             assert {role_of_feature(feature) for feature in leaves(fitted.root)}.isdisjoint(begins[:line])
     assert begins[0] in map(role_of_feature, (18, 24, 48))
     assert len(set(begins)) == 3
-    assert fitter.select(2, 0) == fitter.select(2)
 
 
 def test_lines_are_counted_anew_where_no_feature_is_left_that_tells_candidates_apart() -> None:
@@ -104,7 +103,7 @@ def test_lines_are_counted_anew_where_no_feature_is_left_that_tells_candidates_a
 def test_a_line_has_no_parent_that_reads_what_it_does_without() -> None:
     fitter = Fitter(Columns(DOUBTING))
     first = leaves(fitter.select(1)[0].root)[0]
-    other = next(feature for feature in fitter.offered(1) if feature != first)
+    other = leaves(fitter.select(1, 1)[0].root)[0]
     shown = [write(product((Leaf(first), 1.0), (Leaf(other), 1.0)))]
     bred = fit_rules(fitter, Fit(terms=4, children=40, line=1), np.random.default_rng(0), shown)
     assert bred
