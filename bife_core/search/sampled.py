@@ -212,12 +212,17 @@ class SampledSearch(ABC):
         """Return how the rule of a sample is fitted; None where it is written."""
         return None
 
+    @property
+    def _mates(self) -> tuple[Sample, ...]:
+        """Return the rules that parents are drawn from, by rank."""
+        return self.population
+
     def _parents(self, operator: Operator) -> tuple[Sample, ...]:
-        """Draw the parents of one of EoH's operators from the population, by rank."""
+        """Draw the parents of one of EoH's operators, by rank."""
         if operator == "i1":
             return ()
         return draw_parents(
-            self.population,
+            self._mates,
             self.config.crossover_parents if operator in ("e1", "e2") else 1,
             population=self.config.population,
             rank_base=self.config.rank_base,

@@ -14,7 +14,6 @@ from __future__ import annotations
 from bife_core.search.bife import BifeSearch
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_low_fidelity, founders, line_by_line, reaches, threshold
-from bife_core.search.selection import draw_parents
 from bife_core.search.types import Operator, Sample
 
 
@@ -74,16 +73,12 @@ class SymbolicSearch(BifeSearch):
         tau = self._tau if rule.line is None else self._tau_of_line.get(rule.line, self._tau)
         return reaches(rule, tau, self.config.admission)
 
+    @property
+    def _mates(self) -> tuple[Sample, ...]:
+        # What only agrees with the decisions is no parent, for breeding has them all at hand.
+        return self.elites
+
     def _parents(self, operator: Operator) -> tuple[Sample, ...]:
         # Breeding joins and varies what it is given: it has two parents as a crossover has, and is of the line of the
-        # better one. What only agrees with the decisions is no parent, for breeding has them all at hand.
-        if not self.elites:
-            return ()
-        parents = draw_parents(
-            self.elites,
-            self.config.crossover_parents,
-            population=self.config.population,
-            rank_base=self.config.rank_base,
-            rng=self._rng,
-        )
-        return tuple(sorted(parents, key=self.elites.index))
+        # better one.
+        return tuple(sorted(super()._parents("e2"), key=self._mates.index))

@@ -8,6 +8,8 @@ from bife_core.search.config import SymbolicConfig
 from bife_core.search.symbolic import SymbolicSearch
 from tests.support.searching import sample, solve, told
 
+BROUGHT = "def candidate_variable_score(f):\n    return f[18]\n"
+
 
 def founded() -> SymbolicSearch:
     """Return a search of two lines that has its elite: the first agrees, the second solves."""
@@ -67,9 +69,8 @@ def test_a_child_is_of_the_line_of_its_better_parent() -> None:
 
 
 def test_a_rule_that_was_brought_along_is_of_no_line_and_may_breed_with_all_features() -> None:
-    brought = "def candidate_variable_score(f):\n    return f[18]\n"
     search = SymbolicSearch(
-        SearchConfig(method="symbolic", samples=8, initial=4, population=2, first_rules=(brought,))
+        SearchConfig(method="symbolic", samples=8, initial=4, population=2, first_rules=(BROUGHT,))
     )
     told(search, *(sample(request.id, 0.9 if request.id == "g00-c04" else 0.1) for request in search.ask()))
     told(search, *(solve(request.id, float(request.id == "g00-c04")) for request in search.ask()))
@@ -82,9 +83,8 @@ def test_a_rule_that_was_brought_along_is_of_no_line_and_may_breed_with_all_feat
 
 
 def test_one_of_each_line_founds_the_elite_and_so_does_what_was_brought_along() -> None:
-    brought = "def candidate_variable_score(f):\n    return f[18]\n"
     search = SymbolicSearch(
-        SearchConfig(method="symbolic", samples=8, initial=8, population=2, first_rules=(brought,))
+        SearchConfig(method="symbolic", samples=8, initial=8, population=2, first_rules=(BROUGHT,))
     )
     told(search, *(sample(request.id, 0.1 + place / 100) for place, request in enumerate(search.ask())))
     called = [request.sample.line for request in search.ask() if isinstance(request, SolveRequest)]
