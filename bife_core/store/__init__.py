@@ -1,0 +1,19 @@
+"""The store: one database for studies, their events, model calls, solves, uses of test sets, cursors and claims.
+
+SQLite in a file by default, PostgreSQL by URL for several machines. It holds everything that cost time or money; large
+files that never change (instances, expert samples, reports) lie beside it.
+"""
+
+from bife_core.store.claims import ClaimLostError, ClaimTimeoutError
+from bife_core.store.database import StoreError
+from bife_core.store.store import Store, StoredCall, StoredEvent, StudyRow
+
+__all__ = [
+    "ClaimLostError",
+    "ClaimTimeoutError",
+    "Store",
+    "StoreError",
+    "StoredCall",
+    "StoredEvent",
+    "StudyRow",
+]

@@ -1,0 +1,307 @@
+"""The store as the rest of BiFE sees it: rows in, rows out."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from bife_core.store.claims import Claims
+from bife_core.store.database import Database, calls, cursors, events, solves, studies, uses
+from bife_core.values import Value
+
+
+class StudyRow(Value):
+    """One stream of events.
+
+    Attributes
+    ----------
+    kind : str
+        "evolution", "collection" or "evaluation".
+    last : int
+        Sequence number of its last event; 0 for none.
+    last_kind : str
+        Kind of that event; empty for none.
+    """
+
+    key: str
+    kind: str
+    name: str
+    created_unix_s: float
+    last: int = 0
+    last_kind: str = ""
+
+
+class StoredEvent(Value):
+    """One event of a study.
+
+    Attributes
+    ----------
+    seq : int
+        Its place in the study's stream, from 1.
+    at_unix_s : float
+        When it was stored, in seconds since 1970.
+    body : dict
+        What it says, as JSON.
+    """
+
+    study: str
+    seq: int
+    kind: str
+    at_unix_s: float
+    body: dict[str, Any]
+
+
+class StoredCall(Value):
+    """One call to a model API, stored before it went out.
+
+    Attributes
+    ----------
+    key, number : str, int
+        The request's key, and which call for that key it was, from 1.
+    body : dict
+        Prompt, status and, once it came, the answer, as JSON.
+    """
+
+    study: str
+    key: str
+    number: int
+    body: dict[str, Any]
+
+
+class Store:
+    """The database that all runs of one user, or of one team, share.
+
+    Threads and processes may share one. What a method wrote is on the disk when it returns.
+
+    Parameters
+    ----------
+    where : Path or str
+        A folder (then its ``bife.db``), a file ending in ``.db``, or a database URL.
+
+    Raises
+    ------
+    StoreError
+        If the database cannot be opened, or another version of BiFE wrote it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> store = Store(tempfile.mkdtemp())
+    >>> store.open_study("a", "evolution", "a search")
+    >>> store.append("a", "started", {"by": "me"}).seq
+    1
+    >>> [event.kind for event in store.events("a")]
+    ['started']
+    """
+
+    def __init__(self, where: Path | str) -> None:
+        self._database = Database(where)
+        self._claims = Claims(self._database)
+
+    def __repr__(self) -> str:
+        return f"Store({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """File or address, without a password."""
+        return self._database.name
+
+    @property
+    def folder(self) -> Path | None:
+        """Folder of the database; None where it is on a server."""
+        return self._database.file.parent if self._database.file is not None else None
+
+    def close(self) -> None:
+        """Close all connections; the next use opens them again."""
+        self._database.close()
+
+    # Studies and their events
+
+    def open_study(self, key: str, kind: str, name: str) -> None:
+        """Enter a study unless it is there already."""
+        row = {"key": key, "kind": kind, "name": name, "created_unix_s": time.time()}
+        with self._database.writing() as connection:
+            if connection.execute(select(studies.c.key).where(studies.c.key == key)).first() is None:
+                connection.execute(insert(studies).values(row))
+
+    def studies(self, kind: str | None = None) -> list[StudyRow]:
+        """Return all studies, or those of a kind, oldest first."""
+        last = (
+            select(events.c.study, func.max(events.c.seq).label("last")).group_by(events.c.study).subquery()
+        )
+        query = (
+            select(studies, last.c.last, events.c.kind.label("last_kind"))
+            .outerjoin(last, last.c.study == studies.c.key)
+            .outerjoin(events, (events.c.study == studies.c.key) & (events.c.seq == last.c.last))
+            .order_by(studies.c.created_unix_s, studies.c.key)
+        )
+        if kind is not None:
+            query = query.where(studies.c.kind == kind)
+        with self._database.reading() as connection:
+            return [
+                StudyRow(**dict(row._mapping) | {"last": row.last or 0, "last_kind": row.last_kind or ""})
+                for row in connection.execute(query)
+            ]
+
+    def append(self, study: str, kind: str, body: Mapping[str, Any]) -> StoredEvent:
+        """Add an event to the end of a study's stream and return it.
+
+        Parameters
+        ----------
+        body : mapping
+            What serialises to JSON.
+        """
+        text, at = _json(body), time.time()
+        while True:
+            try:
+                with self._database.writing() as connection:
+                    top = connection.execute(
+                        select(func.max(events.c.seq)).where(events.c.study == study)
+                    ).scalar()
+                    seq = (top or 0) + 1
+                    connection.execute(
+                        insert(events).values(study=study, seq=seq, kind=kind, at_unix_s=at, body=text)
+                    )
+                return StoredEvent(study=study, seq=seq, kind=kind, at_unix_s=at, body=dict(body))
+            except (
+                IntegrityError
+            ):  # another process was first with this number, which only a server lets happen
+                continue
+
+    def events(self, study: str, after: int = 0) -> Iterator[StoredEvent]:
+        """Yield the events of a study that come after a sequence number, in order."""
+        query = select(events).where(events.c.study == study, events.c.seq > after).order_by(events.c.seq)
+        with self._database.reading() as connection:
+            rows = connection.execute(query).all()
+        for row in rows:
+            yield StoredEvent(**dict(row._mapping) | {"body": json.loads(row.body)})
+
+    # Calls to a model API
+
+    def begin_call(self, study: str, key: str, body: Mapping[str, Any]) -> StoredCall:
+        """Store a call before it goes out, under the first number that its key has free."""
+        while True:
+            try:
+                with self._database.writing() as connection:
+                    top = connection.execute(
+                        select(func.max(calls.c.number)).where(calls.c.study == study, calls.c.key == key)
+                    ).scalar()
+                    number = (top or 0) + 1
+                    connection.execute(
+                        insert(calls).values(study=study, key=key, number=number, body=_json(body))
+                    )
+                return StoredCall(study=study, key=key, number=number, body=dict(body))
+            except IntegrityError:
+                continue
+
+    def finish_call(self, study: str, key: str, number: int, body: Mapping[str, Any]) -> None:
+        """Store what came of a call, before anything reads it."""
+        of_call = (calls.c.study == study) & (calls.c.key == key) & (calls.c.number == number)
+        with self._database.writing() as connection:
+            connection.execute(update(calls).where(of_call).values(body=_json(body)))
+
+    def calls(self, study: str, key: str | None = None) -> list[StoredCall]:
+        """Return the calls of a study, or those for one key, ordered by key and number."""
+        query = select(calls).where(calls.c.study == study).order_by(calls.c.key, calls.c.number)
+        if key is not None:
+            query = query.where(calls.c.key == key)
+        with self._database.reading() as connection:
+            return [
+                StoredCall(**dict(row._mapping) | {"body": json.loads(row.body)})
+                for row in connection.execute(query)
+            ]
+
+    # Solves
+
+    def get_solve(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return those of the solves that are stored, by their keys."""
+        query = select(solves).where(solves.c.key.in_(list(keys)))
+        with self._database.reading() as connection:
+            return {row.key: json.loads(row.body) for row in connection.execute(query)}
+
+    def put_solve(self, keys: Iterable[str], body: Mapping[str, Any]) -> None:
+        """Store a solve under its keys; what is stored already stays."""
+        text, names = _json(body), list(dict.fromkeys(keys))
+        while True:
+            try:
+                with self._database.writing() as connection:
+                    stored = set(
+                        connection.execute(select(solves.c.key).where(solves.c.key.in_(names))).scalars()
+                    )
+                    for name in names:
+                        if name not in stored:
+                            connection.execute(insert(solves).values(key=name, body=text))
+                return
+            except IntegrityError:
+                continue
+
+    # Uses of test sets
+
+    def count_use(self, test_set: str, evaluation: str) -> int:
+        """Return which use of a test set an evaluation is, 1 for the first; the same evaluation counts once.
+
+        Parameters
+        ----------
+        test_set : str
+            Hash of the held-out instances.
+        evaluation : str
+            Hash of the rule and of how it is measured.
+        """
+        while True:
+            try:
+                with self._database.writing() as connection:
+                    rows = connection.execute(select(uses).where(uses.c.test_set == test_set)).all()
+                    for row in rows:
+                        if row.evaluation == evaluation:
+                            return int(row.number)
+                    number = max((row.number for row in rows), default=0) + 1
+                    connection.execute(
+                        insert(uses).values(test_set=test_set, number=number, evaluation=evaluation)
+                    )
+                return number
+            except IntegrityError:
+                continue
+
+    # Cursors of subscribers
+
+    def cursor(self, subscriber: str, study: str) -> tuple[int, str]:
+        """Return the last event of a study that a subscriber has dealt with, 0 for none, and the subscriber's note."""
+        query = select(cursors).where(cursors.c.subscriber == subscriber, cursors.c.study == study)
+        with self._database.reading() as connection:
+            row = connection.execute(query).one_or_none()
+        return (0, "") if row is None else (int(row.seq), str(row.note))
+
+    def set_cursor(self, subscriber: str, study: str, seq: int, note: str = "") -> None:
+        """Store how far a subscriber is, with a note of its own."""
+        of_cursor = (cursors.c.subscriber == subscriber) & (cursors.c.study == study)
+        with self._database.writing() as connection:
+            changed = connection.execute(update(cursors).where(of_cursor).values(seq=seq, note=note)).rowcount
+            if not changed:
+                connection.execute(
+                    insert(cursors).values(subscriber=subscriber, study=study, seq=seq, note=note)
+                )
+
+    # Claims
+
+    def claim(
+        self, name: str, timeout_s: float | None = None, waiting: Callable[[], object] | None = None
+    ) -> AbstractContextManager[None]:
+        """Return a context in which no other thread or process holds the same claim; see `Claims.claim`."""
+        return self._claims.claim(name, timeout_s, waiting)
+
+    @property
+    def claims(self) -> Claims:
+        """The claims of this process: several at once, without waiting, or whether one is held."""
+        return self._claims
+
+
+def _json(body: Mapping[str, Any]) -> str:
+    # ASCII: a model may answer with half a surrogate pair, which a database's text cannot hold.
+    return json.dumps(body, separators=(",", ":"))

@@ -1,0 +1,242 @@
+"""The store: what is written stays, in order, whoever writes and whatever dies."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import text
+
+from bife_core.store import ClaimLostError, ClaimTimeoutError, Store, StoreError
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Return a store of its own."""
+    opened = Store(tmp_path)
+    yield opened
+    opened.close()
+
+
+def python(code, *arguments):
+    """Start a Python program that says a line when it is ready."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE, text=True
+    )
+    with program.stdout as said:
+        assert said.readline().strip() == "ready"
+    return program
+
+
+def test_events_are_kept_in_order_with_what_json_can_hold(store, tmp_path):
+    store.open_study("a", "evolution", "a search")
+    bodies = [{"n": 1}, {"text": "half a pair: \ud800"}, {"nested": [None, 1.5, "\u00e9"]}]
+    for body in bodies:
+        store.append("a", "step", body)
+    again = Store(tmp_path)
+    assert [event.body for event in again.events("a")] == bodies
+    assert [event.seq for event in again.events("a", after=1)] == [2, 3]
+    (row,) = again.studies()
+    assert (row.key, row.kind, row.last, row.last_kind) == ("a", "evolution", 3, "step")
+
+
+def test_a_study_is_entered_once_and_found_by_its_kind(store):
+    for _ in range(2):
+        store.open_study("a", "evolution", "first")
+    store.open_study("b", "collection", "second")
+    assert [row.key for row in store.studies()] == ["a", "b"]
+    assert [row.key for row in store.studies("collection")] == ["b"]
+    assert store.studies()[1].last == 0
+
+
+def test_threads_and_processes_that_append_at_once_lose_nothing(store, tmp_path):
+    code = """
+import sys
+from bife_core.store import Store
+store = Store(sys.argv[1])
+print("ready", flush=True)
+for number in range(30):
+    store.append("a", "step", {"from": "program", "number": number})
+"""
+    program = python(code, tmp_path)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda n: store.append("a", "step", {"from": "here", "number": n}), range(60)))
+    assert program.wait() == 0
+    found = list(store.events("a"))
+    assert [event.seq for event in found] == list(range(1, 91))
+    assert sorted(e.body["number"] for e in found if e.body["from"] == "here") == list(range(60))
+    assert [e.body["number"] for e in found if e.body["from"] == "program"] == list(range(30))
+
+
+def test_what_was_written_survives_a_kill(tmp_path):
+    code = """
+import sys, time
+from bife_core.store import Store
+store = Store(sys.argv[1])
+store.begin_call("a", "g00-c00", {"status": "sent"})
+store.put_solve(["x", "y"], {"cpu_s": 1.0})
+print("ready", flush=True)
+time.sleep(60)
+"""
+    program = python(code, tmp_path)
+    program.send_signal(signal.SIGKILL)
+    program.wait()
+    store = Store(tmp_path)
+    assert [(call.number, call.body) for call in store.calls("a")] == [(1, {"status": "sent"})]
+    assert store.get_solve(["y", "z"]) == {"y": {"cpu_s": 1.0}}
+
+
+def test_calls_are_numbered_by_key_and_finished_in_their_place(store):
+    first = store.begin_call("a", "one", {"status": "sent"})
+    assert store.begin_call("a", "one", {"status": "sent"}).number == 2
+    assert store.begin_call("a", "two", {"status": "sent"}).number == 1
+    store.finish_call("a", "one", first.number, {"status": "ok", "answer": "42"})
+    assert [call.body["status"] for call in store.calls("a", "one")] == ["ok", "sent"]
+    assert [(call.key, call.number) for call in store.calls("a")] == [("one", 1), ("one", 2), ("two", 1)]
+
+
+def test_a_stored_solve_is_never_replaced(store):
+    store.put_solve(["x"], {"cpu_s": 1.0})
+    store.put_solve(["x", "y"], {"cpu_s": 2.0})
+    assert store.get_solve(["x", "y"]) == {"x": {"cpu_s": 1.0}, "y": {"cpu_s": 2.0}}
+
+
+def test_uses_of_a_test_set_are_counted_once_for_each_evaluation(store):
+    with ThreadPoolExecutor(4) as threads:
+        numbers = list(threads.map(lambda n: store.count_use("set", f"evaluation {n}"), range(8)))
+    assert sorted(numbers) == list(range(1, 9))
+    assert store.count_use("set", "evaluation 3") == numbers[3]
+    assert store.count_use("other", "evaluation 3") == 1
+
+
+def test_a_cursor_says_how_far_a_subscriber_is(store):
+    assert store.cursor("mlflow", "a") == (0, "")
+    store.set_cursor("mlflow", "a", 3, "run 7")
+    store.set_cursor("mlflow", "a", 5)
+    assert store.cursor("mlflow", "a") == (5, "")
+    assert store.cursor("prefect", "a") == (0, "")
+
+
+def test_a_claim_excludes_threads_of_the_same_process(store):
+    inside, most = [], []
+
+    def work(_):
+        with store.claim("work"):
+            inside.append(1)
+            most.append(len(inside))
+            time.sleep(0.01)
+            inside.pop()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(4)))
+    assert max(most) == 1
+
+
+def test_who_waits_for_a_claim_is_told_once_and_may_give_up(store, tmp_path):
+    other, told = Store(tmp_path), []
+    with store.claim("work"), pytest.raises(ClaimTimeoutError, match="in use"):
+        other.claim("work", timeout_s=0.6, waiting=lambda: told.append(1)).__enter__()
+    assert told == [1]
+    with other.claim("work", timeout_s=0):
+        assert store.claims.held("work")
+    assert not store.claims.held("work")
+
+
+def test_of_several_claims_those_that_are_free_are_taken(store, tmp_path):
+    other = Store(tmp_path)
+    assert store.claims.take(["a", "b"]) == {"a", "b"}
+    assert other.claims.take(["b", "c"]) == {"c"}
+    store.claims.release(["a", "b"])
+    assert other.claims.take(["b"]) == {"b"}
+    assert other.claims.take([]) == set()
+    other.claims.release(["b", "c"])
+
+
+def test_the_claim_of_a_killed_process_is_taken_over_at_once(store, tmp_path):
+    code = """
+import sys, time
+from bife_core.store import Store
+store = Store(sys.argv[1])
+with store.claim("work"):
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+    program = python(code, tmp_path)
+    with pytest.raises(ClaimTimeoutError):
+        store.claim("work", timeout_s=0).__enter__()
+    os.kill(program.pid, signal.SIGKILL)
+    program.wait()
+    began = time.monotonic()
+    with store.claim("work"):
+        assert time.monotonic() - began < 2.0
+
+
+def test_a_lease_of_another_machine_runs_out(store):
+    row = {"name": "work", "holder": "h", "machine": "elsewhere", "pid": 1, "began_unix_s": 0.0}
+    for until, free in ((time.time() + 60, set()), (time.time() - 1, {"work"})):
+        with store._database.writing() as connection:
+            connection.execute(text("DELETE FROM claims"))
+            connection.execute(
+                text("INSERT INTO claims VALUES (:name, :holder, :machine, :pid, :began_unix_s, :until)"),
+                row | {"until": until},
+            )
+        assert store.claims.take(["work"]) == free
+
+
+def test_a_claim_is_renewed_and_a_lost_one_is_noticed(store, monkeypatch):
+    monkeypatch.setattr("bife_core.store.claims.LEASE_S", 1.0)
+    monkeypatch.setattr("bife_core.store.claims._RENEW_S", 0.2)
+    with store.claim("work"):
+        time.sleep(1.5)
+        store.claims.check("work")
+        with store._database.writing() as connection:
+            connection.execute(text("DELETE FROM claims"))
+        time.sleep(0.6)
+        with pytest.raises(ClaimLostError, match="ran out"):
+            store.claims.check("work")
+
+
+def test_a_renewing_thread_ends_with_the_last_claim_and_begins_again(store, monkeypatch):
+    monkeypatch.setattr("bife_core.store.claims._RENEW_S", 0.05)
+
+    def renewing():
+        return any(thread.name == "bife-claims" for thread in threading.enumerate())
+
+    for _ in range(2):
+        with store.claim("work"):
+            assert renewing()
+        deadline = time.monotonic() + 5
+        while renewing() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not renewing()
+
+
+def test_a_store_of_another_schema_is_refused_in_one_sentence(store, tmp_path):
+    with store._database.writing() as connection:
+        connection.execute(text("UPDATE meta SET value = '99' WHERE name = 'schema'"))
+    with pytest.raises(StoreError, match=r"has schema 99 and this version of BiFE reads schema"):
+        Store(tmp_path)
+
+
+@pytest.mark.parametrize("left", ["solves/ab/cd.json", "runs/0123/journal.jsonl"])
+def test_a_home_of_an_earlier_version_is_refused_in_one_sentence(tmp_path, left):
+    (tmp_path / left).parent.mkdir(parents=True)
+    (tmp_path / left).write_text(json.dumps({}))
+    with pytest.raises(StoreError, match=r"set BIFE_HOME to a new folder\.$"):
+        Store(tmp_path)
+
+
+def test_a_store_that_cannot_be_opened_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be written to"):
+        Store(tmp_path / "file" / "home")
+    (tmp_path / "bife.db").write_text("this is no database, " * 100)
+    with pytest.raises(StoreError, match="not a database"):
+        Store(tmp_path)
+    with pytest.raises(StoreError, match="expected to be a file or a database URL"):
+        Store("nonsense://")
