@@ -8,7 +8,7 @@ BROWSER := $(VENV)/.browser
 # Tests start many programs: without their byte code each would compile all of BiFE anew.
 test check long: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo check test long browser screenshots lint bench results scale postgres chaos hostile newest clean
+.PHONY: help setup demo check test long browser screenshots lint bench results postgres chaos hostile newest clean
 
 help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
@@ -20,7 +20,6 @@ help:
 	@echo "make lint    check style and types"
 	@echo "make bench   measure features, low fidelity, overhead, and reference rules against SCIP's default"
 	@echo "make results measure what docs/results.md compares, resumable in STORE=DIR; takes days"
-	@echo "make scale   run one pipeline on all four runners, also with a worker killed (adds the extras dask and ray)"
 	@echo "make postgres  run three evolutions at once with both servers on PostgreSQL (adds the extra postgres)"
 	@echo "make chaos   kill pipelines at 25 random moments and count what was lost or paid twice"
 	@echo "make hostile let the corpus of hostile rules loose (CORPUS=DIR: another one)"
@@ -94,13 +93,6 @@ results: $(STAMP)
 	  $(RESULTS) --size transfer --instances 20 --seeds 0 1 --time-limit 1000 --searches symbolic --rules general; \
 	} > $(STORE)/results.jsonl
 	$(BIN)/python -m bench.tables $(STORE)/results.jsonl
-
-scale: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dask,ray]'
-	$(BIN)/python -m bench.scale_out
-	$(BIN)/python -m bench.scale_out --kill
-	$(BIN)/python -m bench.orchestration --preset quick --runners thread process dask ray
-	$(BIN)/python -m bench.efficiency
 
 postgres: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[postgres]'

@@ -41,24 +41,20 @@ __all__ = [
 class RunnerConfig(Value):
     """Where solves and scores run, and how many at once; the rules found do not depend on it."""
 
-    kind: Literal["thread", "process", "dask", "ray"] = Field(
-        "thread",
-        description="'thread' and 'process' use this machine, 'dask' and 'ray' a cluster; 'process' passes "
-        "everything on as a cluster would.",
+    kind: Literal["local", "dask"] = Field(
+        "local", description="This machine, or a Dask cluster whose machines share the home's folder."
     )
     address: str | None = Field(
-        None,
-        description="Address of the cluster, such as tcp://head:8786 or ray://head:10001; None starts one here.",
+        None, description="Address of a Dask scheduler, such as tcp://head:8786; None starts one here."
     )
-
     workers: int | None = Field(
         None, ge=1, description="Solver processes, one pinned per core; None uses all cores."
     )
 
     @model_validator(mode="after")
     def _only_clusters_have_addresses(self) -> RunnerConfig:
-        if self.address is not None and self.kind not in ("dask", "ray"):
-            raise ValueError(f"an address goes with kind='dask' or kind='ray', not with {self.kind!r}")
+        if self.address is not None and self.kind != "dask":
+            raise ValueError(f"an address goes with kind='dask', not with {self.kind!r}")
         return self
 
 

@@ -13,7 +13,6 @@ from flows.reporting.events import present_run
 from flows.reporting.observer import observer
 from tasks.home import project_home
 from tasks.registry import CHAMPION, by_alias, load_registered_rule, registered_name
-from tasks.storage import recall, share
 
 
 def settled(config: PipelineConfig) -> PipelineConfig:
@@ -60,13 +59,11 @@ def _champion_of_run(config: PipelineConfig) -> str | None:
     if run is None:
         return _champion(config)
     kept = project_home().champions / f"{run.id}.py"
-    recall(kept.parent)
     if kept.is_file():
         return kept.read_text(encoding="utf-8")
     champion = _champion(config)
     if champion is not None:
         write_whole(kept, champion)
-        share(kept.parent)
     return champion
 
 

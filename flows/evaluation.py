@@ -35,9 +35,9 @@ from tasks.evaluation import (
 )
 from tasks.evaluation_files import read_validation, search_behind
 from tasks.instances import InstanceSet, prepare_instances
-from tasks.looks import look_at
 from tasks.registry import known_as, origin_of
 from tasks.states import told
+from tasks.stores import home_store
 from tasks.tracking import EVALUATION, TrackingError
 
 RuleReference = Annotated[
@@ -105,7 +105,9 @@ def evaluation(
     seeds = counted(len(settings.seeds), "seed")
     observer().stage("evaluation", f"{count} held-out instances, {seeds}")
     every = tuple(groups.values())
-    look = look_at(every[0].content, evaluation_identity(config, methods[0])) if promoting else 0
+    look = (
+        home_store().count_use(every[0].content, evaluation_identity(config, methods[0])) if promoting else 0
+    )
     summary = evaluate(methods, groups, settings, config.runner, look)
     stated = (settings.solver.sentence,) if settings.solver.sentence else ()
     notes = (*stated, *dict.fromkeys(note for group in every for note in group.notes))

@@ -27,14 +27,13 @@ from tasks.evolution import (
     calls_lock,
     describe_evolution,
     require_generator,
-    share_evolution,
 )
 from tasks.instances import InstanceSet, prepare_instances
 from tasks.model_key import model_key
 from tasks.progress import note_listener
 from tasks.searching import TaskExecutor
-from tasks.solves import solve_store
 from tasks.states import NOTHING_TO_DO, told
+from tasks.stores import home_store
 from tasks.tracking import EVOLUTION, run_url
 from tasks.tracking.projection import Projection
 from tasks.tracking.provenance import provenance
@@ -109,7 +108,6 @@ def _run(
     )
 
     def brought_up_to_date(state: EvolutionState) -> None:
-        share_evolution(journal.folder)
         projection.sync()
         observer().generation(state)
         page.generation(state)
@@ -124,7 +122,7 @@ def _run(
             benchmark=config.instances.label,
             training=training.instances if training is not None else (),
             workers=worker_pool(config.runner),
-            solves=solve_store(),
+            solves=home_store(),
             executor=TaskExecutor(),
             watcher=observer(),
             note=note_listener(),

@@ -19,8 +19,7 @@ from prefect.states import Cancelled
 from prefect.utilities.urls import url_for
 
 from flows.reporting.events import present_run
-from tasks.home import project_home
-from tasks.locks import process_lock
+from tasks.stores import home_store
 
 _ASKS: Final = "bife.asks"
 """Label of a promotion's run: the version it asks a person about."""
@@ -42,7 +41,7 @@ def first_to_ask(name: str, version: int) -> str | None:
     asked = f"{name}/{version}"
     # Two that begin together must not both find nobody.
     with (
-        process_lock(project_home().locks / f"promotion-{name}.lock"),
+        home_store().claim(f"promotion-{name}"),
         get_client(sync_client=True) as client,
     ):
         others = [run for run in _asking(client, name) if run.id != own.id]

@@ -11,10 +11,9 @@ from bife_core.decisions.collecting import CollectionSummary, collect_decisions
 from bife_core.values import digest_of
 from tasks.home import project_home
 from tasks.instances import benchmark
-from tasks.locks import alone_at
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
-from tasks.storage import address_of, recall, share
+from tasks.stores import alone_at
 from tasks.tracking import store
 from tasks.tracking.stages import Stage, flat, track_stage
 from tasks.workers import worker_pool
@@ -36,11 +35,9 @@ def collect(
         If no instance gave a decision.
     """
     home, name = project_home(), f"{instances.label}-{instances.fingerprint()}"
-    lock = home.locks / f"collection-{name}.lock"
     directory = home.decisions / name
-    with alone_at(lock, f"the collection for {instances.label}"):
-        recall(directory)
-        summary = collect_decisions(
+    with alone_at(f"collection {name}", f"the collection for {instances.label}"):
+        return collect_decisions(
             benchmark(instances),
             config,
             directory,
@@ -48,8 +45,6 @@ def collect(
             progress_listener(),
             note_listener(),
         )
-        share(directory)
-    return summary
 
 
 @task(name="track collection", task_run_name="write the collection to MLflow", **TRIED_AGAIN)
@@ -84,7 +79,7 @@ def decisions_dataset(instances: InstancesConfig, summary: CollectionSummary) ->
     return {
         "name": f"{instances.label}-decisions",
         "digest": summary.digest,
-        "source": address_of(summary.path),
+        "source": str(summary.path),
         "profile": {"decisions": summary.decisions, "candidates": summary.candidates},
         "context": "collection",
     }

@@ -21,11 +21,9 @@ from bife_core.values import digest_of
 from tasks import evaluation_files
 from tasks.home import project_home
 from tasks.instances import InstanceSet
-from tasks.locks import alone_at
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
-from tasks.solves import solve_store
-from tasks.storage import recall
+from tasks.stores import alone_at, home_store
 from tasks.tracking import store
 from tasks.tracking.stages import Stage, flat, track_stage
 from tasks.workers import worker_pool
@@ -94,22 +92,19 @@ def evaluate(
     SolverError
         If the baseline has no solve at all.
     """
-    home = project_home()
     content = hashlib.sha256("".join(chosen.content for chosen in settings.values()).encode()).hexdigest()
-    lock = home.locks / f"evaluation-{methods[0].identity}-{content[:16]}.lock"
-    with alone_at(lock, f"the evaluation of {methods[0].name}"):
+    with alone_at(f"evaluation {methods[0].identity} {content[:16]}", f"the evaluation of {methods[0].name}"):
         summary = _evaluate(
             methods,
             [Setting(name, chosen.instances) for name, chosen in settings.items()],
             config,
             worker_pool(runner),
-            solve_store(),
+            home_store(),
             progress_listener(),
             note_listener(),
             look=look,
         )
     directory = evaluation_directory(evaluation_key(methods, list(settings.values()), config, summary))
-    recall(directory)
     return evaluation_files.as_first_measured(directory, summary)
 
 

@@ -33,7 +33,6 @@ from bife_core.report.figures import ReportFigure
 from bife_core.report.tables import comparison_latex
 from tasks.home import project_home
 from tasks.registry import registered, tag_of_run
-from tasks.storage import recall
 from tasks.tracking import store
 
 RECORD: Final = "evaluation.json"
@@ -186,7 +185,6 @@ def _evolution(key: str) -> SearchRecord | None:
     if not key:
         return None
     directory = project_home().runs / key
-    recall(directory)
     return search_record(directory)
 
 

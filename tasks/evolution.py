@@ -13,8 +13,7 @@ from bife_core.generators import Account, open_generator
 from tasks.collection import decisions_dataset
 from tasks.home import project_home
 from tasks.instances import InstanceSet
-from tasks.locks import alone_at, process_lock
-from tasks.storage import recall, share
+from tasks.stores import alone_at, home_store
 from tasks.tracking.stages import flat
 
 
@@ -74,19 +73,10 @@ def alone_in_evolution(key: str) -> Iterator[Path]:
     given to others at the end, whatever end.
     """
     folder = project_home().runs / key
-    with alone_at(project_home().locks / f"evolution-{key}.lock", f"the evolution {key}"):
-        recall(folder)
-        try:
-            yield folder
-        finally:
-            share_evolution(folder)
-
-
-def share_evolution(folder: Path) -> None:
-    """Give others what this machine has of an evolution."""
-    share(folder, changing=True)
+    with alone_at(f"evolution {key}", f"the evolution {key}"):
+        yield folder
 
 
 def calls_lock(key: str) -> AbstractContextManager[None]:
     """Return the lock under which calls to a model API are counted; no other start of the search may count then."""
-    return process_lock(project_home().locks / f"calls-{key}.lock")
+    return home_store().claim(f"calls {key}")

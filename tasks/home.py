@@ -43,29 +43,14 @@ class Home:
         return self._directory("decisions")
 
     @property
-    def solves(self) -> Path:
-        """Results of single solves, stored before they are used."""
-        return self._directory("solves")
-
-    @property
     def runs(self) -> Path:
         """One directory per evolution, named by its key, per collection and per evaluation."""
         return self._directory("runs")
 
     @property
-    def looks(self) -> Path:
-        """Which evaluations looked at which test set."""
-        return self._directory("looks")
-
-    @property
     def champions(self) -> Path:
         """The champion that a run of Prefect's, which may be tried again, began its search with."""
         return self._directory("champions")
-
-    @property
-    def locks(self) -> Path:
-        """Files that keep two processes from doing the same thing at once."""
-        return self._directory("locks")
 
     @property
     def prefect(self) -> Path:

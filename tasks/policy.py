@@ -9,6 +9,7 @@ from prefect.client.schemas.objects import State, TaskRun
 from prefect.tasks import Task
 
 from bife_core.sandbox import WorkerFailure
+from bife_core.store import StoreError
 
 
 def is_infrastructure(task: Task[..., Any], run: TaskRun, state: State[Any]) -> bool:
@@ -16,7 +17,7 @@ def is_infrastructure(task: Task[..., Any], run: TaskRun, state: State[Any]) -> 
     error = state.data
     if isinstance(error, WorkerFailure):
         return error.kind == "died" or error.by_machine
-    return isinstance(error, OSError)
+    return isinstance(error, OSError | StoreError)
 
 
 TRIED_AGAIN: Final[dict[str, Any]] = {

@@ -12,8 +12,8 @@ from bife_core.fidelity.control import measure_reference
 from tasks.instances import benchmark
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener
-from tasks.solves import solve_store
 from tasks.states import told
+from tasks.stores import home_store
 from tasks.workers import worker_pool
 
 MODELS: Final = 3
@@ -32,7 +32,7 @@ def look_ahead(config: PipelineConfig) -> Prospect:
         If the models cannot be used, or the machine cannot solve at all.
     """
     instances = benchmark(config.instances).instances("design", min(MODELS, config.high.instances))
-    pool, solves = worker_pool(config.runner), solve_store()
+    pool, solves = worker_pool(config.runner), home_store()
     reference = measure_reference(instances, config.high, pool, solves, note=note_listener())
     found = prospect(reference.results)
     return told(found, found.sentence)

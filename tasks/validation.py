@@ -15,7 +15,7 @@ from bife_core.search import Sample
 from tasks.instances import InstanceSet
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
-from tasks.solves import solve_store
+from tasks.stores import home_store
 from tasks.workers import worker_pool
 
 
@@ -55,7 +55,7 @@ def validate(
         config,
         high,
         worker_pool(runner),
-        solve_store(),
+        home_store(),
         progress_listener(),
         note_listener(),
     )

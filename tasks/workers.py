@@ -7,7 +7,7 @@ import threading
 
 from bife_core.config import RunnerConfig
 from bife_core.sandbox import WorkerPool, Workers
-from tasks.engines import EnginePool, open_engine
+from tasks.cluster import DaskPool
 
 _lock = threading.Lock()
 _pools: dict[RunnerConfig, Workers] = {}
@@ -28,18 +28,12 @@ def worker_pool(runner: RunnerConfig = _HERE) -> Workers:
     Raises
     ------
     ConfigError
-        If the runner's package is missing, or its cluster cannot be reached.
+        If Dask is missing, or its scheduler cannot be reached.
     """
     with _lock:
         if runner not in _pools:
-            _pools[runner] = _open(runner)
+            _pools[runner] = WorkerPool(runner.workers) if runner.kind == "local" else DaskPool(runner)
         return _pools[runner]
-
-
-def _open(runner: RunnerConfig) -> Workers:
-    if runner.kind == "thread":
-        return WorkerPool(runner.workers)
-    return EnginePool(open_engine(runner))
 
 
 def close_workers() -> None:

@@ -17,7 +17,7 @@ from bife_core.fidelity.high import high_fidelity
 from bife_core.fidelity.solving import misbehaviour
 from bife_core.methods.base import Method
 from bife_core.sandbox import Note, Workers
-from bife_core.solves import SolveStore
+from bife_core.store import Store
 from bife_core.values import Value
 
 
@@ -61,7 +61,7 @@ def choose(
     config: ValidationConfig,
     high: HighFidelityConfig,
     pool: Workers,
-    solves: SolveStore,
+    solves: Store,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
 ) -> Choice:

@@ -20,7 +20,8 @@ from bife_core.methods.base import Method
 from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Solve, Solved, SolveJob, SolveStore, run_solves
+from bife_core.solves import Solve, Solved, SolveJob, run_solves
+from bife_core.store import Store
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def _hash(facts: list[Any]) -> str:
 def measure(
     groups: Sequence[tuple[Cell, ...]],
     pool: Workers,
-    store: SolveStore,
+    store: Store,
     *,
     warm_up_s: float = 0.0,
     progress: Callable[[int, int], None] | None = None,

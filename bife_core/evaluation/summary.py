@@ -24,7 +24,7 @@ from bife_core.methods.loading import load_method
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import Cost
 from bife_core.scip.solving import SolveResult
-from bife_core.solves import SolveStore
+from bife_core.store import Store
 from bife_core.values import Value
 
 MISSING: Final = "missing"
@@ -145,7 +145,7 @@ def evaluate(
     settings: Sequence[Setting],
     config: EvaluationConfig,
     pool: Workers,
-    solves: SolveStore,
+    solves: Store,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
     *,

@@ -23,7 +23,7 @@ from bife_core.evolution.workshop import Executor, Workshop
 from bife_core.generators import Account, Generator, open_generator
 from bife_core.sandbox import Note, WorkerPool, Workers
 from bife_core.search import open_search
-from bife_core.solves import SolveStore
+from bife_core.store import Store
 
 CONCURRENT_WORK: Final = 16
 """Samples a model API is asked for at once; solves wait for a core whatever this is."""
@@ -39,7 +39,7 @@ def evolve(
     training: Sequence[Instance] = (),
     generator: Generator | None = None,
     workers: Workers | int | None = None,
-    solves: SolveStore | None = None,
+    solves: Store | None = None,
     executor: Executor | None = None,
     watcher: Watcher | None = None,
     note: Note | None = None,
@@ -67,7 +67,7 @@ def evolve(
         Who writes the rules; by default the one that `config.generator` names.
     workers : Workers, int or None
         Processes that score and solve, or how many; None takes one per core. `InProcess()` does without.
-    solves : SolveStore, optional
+    solves : Store, optional
         Where finished solves are kept, to be shared by several searches; by default the folder ``solves`` of `folder`.
     executor : Executor, optional
         Who has work done at the same time; by default threads.
@@ -127,7 +127,7 @@ def evolve(
             generator=generator or open_generator(config.generator, account),
             account=account,
             pool=workers,
-            solves=solves or SolveStore(journal.folder / "solves"),
+            solves=solves or Store(journal.folder / "solves"),
             low=config.low,
             high=config.high,
             decisions=path,

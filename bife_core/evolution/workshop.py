@@ -21,7 +21,7 @@ from bife_core.generators import Account, Briefing, BudgetReachedError, Draft, G
 from bife_core.generators.account import out_of_time
 from bife_core.sandbox import Note, Workers
 from bife_core.search import ReflectionRequest, SampleRequest, SolveRequest, TrialRequest, WrittenRequest
-from bife_core.solves import SolveStore
+from bife_core.store import Store
 from bife_core.symbolic.drafting import fit_draft
 
 P = ParamSpec("P")
@@ -59,7 +59,7 @@ class Workshop:
         Where its calls lie, and what they may cost.
     pool : Workers
         Where rules are scored and solved with.
-    solves : SolveStore
+    solves : Store
         Where finished solves are kept.
     low, high : LowFidelityConfig, HighFidelityConfig
         How F_LF and F_HF are measured.
@@ -79,7 +79,7 @@ class Workshop:
     generator: Generator
     account: Account
     pool: Workers
-    solves: SolveStore
+    solves: Store
     low: LowFidelityConfig
     high: HighFidelityConfig
     decisions: Path | None

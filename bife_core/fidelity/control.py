@@ -18,7 +18,7 @@ from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.builtin import RPB
 from bife_core.scip.solving import SolveResult
-from bife_core.solves import SolveStore
+from bife_core.store import Store
 from bife_core.values import Value
 
 _POOLED_S: Final = 0.5
@@ -49,7 +49,7 @@ def measure_reference(
     instances: Sequence[Instance],
     config: HighFidelityConfig,
     pool: Workers,
-    solves: SolveStore,
+    solves: Store,
     *,
     note: Note | None = None,
     until_unix_s: float | None = None,

@@ -19,7 +19,8 @@ from bife_core.fidelity.solving import cost_of, misbehaviour, raised, solve_each
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import SolveResult
-from bife_core.solves import Solved, SolveStore
+from bife_core.solves import Solved
+from bife_core.store import Store
 from bife_core.values import Value
 
 
@@ -209,7 +210,7 @@ def score_high(
     instances: Sequence[Instance],
     config: HighFidelityConfig,
     pool: Workers,
-    solves: SolveStore,
+    solves: Store,
     note: Note | None = None,
     *,
     reference: Reference | None = None,

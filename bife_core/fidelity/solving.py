@@ -11,7 +11,8 @@ from bife_core.methods.base import Method
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import LEAST
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Solve, Solved, SolveJob, SolveStore, run_solves
+from bife_core.solves import Solve, Solved, SolveJob, run_solves
+from bife_core.store import Store
 
 UNFINISHED_FACTOR: Final = 10.0
 """Nodes and LP iterations of a solve cut off at its time limit count this often, or a slow rule would look lean."""
@@ -36,7 +37,7 @@ def solve_each(
     instances: Sequence[Instance],
     config: HighFidelityConfig,
     pool: Workers,
-    solves: SolveStore,
+    solves: Store,
     *,
     limits_s: Sequence[float] | None = None,
     note: Note | None = None,

@@ -14,7 +14,7 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.builtin import RPB
-from bife_core.solves import SolveStore
+from bife_core.store import Store
 from bife_core.values import Value
 
 
@@ -40,7 +40,7 @@ def score_trial(
     instances: Sequence[Instance],
     config: HighFidelityConfig,
     pool: Workers,
-    solves: SolveStore,
+    solves: Store,
     note: Note | None = None,
     until_unix_s: float | None = None,
 ) -> TrialScore:

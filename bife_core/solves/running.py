@@ -1,9 +1,8 @@
-"""The executor of solves: each done once, stored before it is used, and its failure laid at somebody's door.
+"""Run solves: each once, stored before it is used, and with the cause of a failure.
 
-Whose fault a solve without a result is, the rule's, the model's or the machine's, is found out by an experiment. Where
-something other than the rule may have ended its worker, RPB solves the same instance: if the machine fails RPB too,
-nothing is known of the rule, and whoever asked must ask again later; if not, the rule is tried once more, and what
-happens then counts.
+A solve without a result is the fault of the rule, of the instance or of the machine. Where something other than the
+rule may have ended the worker, RPB solves the same instance: if the machine fails RPB too, nothing is known of the rule
+and the caller must try again later; if not, the rule is tried once more, and that outcome counts.
 """
 
 from __future__ import annotations
@@ -22,11 +21,12 @@ from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.scip.builtin import RPB
 from bife_core.solves.jobs import Solve, SolveJob, SolveOutcome
-from bife_core.solves.store import SolveStore
+from bife_core.store import Store
 
 _WORK: Final = "bife_core.solves.jobs:work"
 _CONTROL: Final = ScipMethod(name=RPB)
 _ANSWER_S: Final = 300.0
+_POLL_S: Final = 0.5
 
 _known_machines: WeakKeyDictionary[Workers, str] = WeakKeyDictionary()
 
@@ -72,7 +72,7 @@ class Solved:
 class _Run:
     """What all solves of one call have in common."""
 
-    store: SolveStore
+    store: Store
     pool: Workers
     warm_up_s: float
     note: Note | None
@@ -89,15 +89,26 @@ class _Run:
         )
 
     def find(self, solve: Solve) -> Solved | None:
-        for place, key in enumerate(solve.keys(solve.found_under, self.machine)):
-            if (known := self.store.get(key)) is not None:
-                return Solved(solve, known.called(solve.job), reused=True, borrowed=place > 0)
+        keys = solve.keys(solve.found_under, self.machine)
+        stored = self.store.get_solve(keys)
+        for place, key in enumerate(keys):
+            if key in stored:
+                outcome = SolveOutcome.model_validate(stored[key]).called(solve.job)
+                return Solved(solve, outcome, reused=True, borrowed=place > 0)
         return None
 
     def keep(self, solve: Solve, outcome: SolveOutcome) -> None:
         machine = outcome.result.machine if outcome.result is not None else ""
-        for key in solve.keys(solve.stored_under, machine or self.machine):
-            self.store.put(key, outcome)
+        keys = solve.keys(solve.stored_under, machine or self.machine)
+        self.store.put_solve(keys, outcome.model_dump(mode="json"))
+
+    def claim_of(self, solve: Solve) -> str:
+        return f"solve {solve.keys(solve.stored_under, self.machine)[0]}"
+
+    def patience_s(self, poll: bool) -> float | None:
+        """Return how long to wait for the next result, in seconds; None is without limit."""
+        left_s = None if self.until_unix_s is None else max(self.until_unix_s - time.time(), 0.0)
+        return left_s if not poll else min(_POLL_S, left_s if left_s is not None else _POLL_S)
 
     def over(self) -> bool:
         return self.until_unix_s is not None and time.time() >= self.until_unix_s
@@ -105,7 +116,7 @@ class _Run:
 
 def run_solves(
     groups: Sequence[Sequence[Solve]],
-    store: SolveStore,
+    store: Store,
     pool: Workers,
     *,
     warm_up_s: float = 0.0,
@@ -194,46 +205,69 @@ def _control_of(one: Solved) -> str:
 def _done(
     groups: Sequence[Sequence[Solve]], run: _Run, progress: Callable[[int, int], None] | None = None
 ) -> list[Solved]:
-    """Do solves without asking whose fault a failure is."""
+    """Do solves without asking what caused a failure."""
     solves = list(chain.from_iterable(groups))
     found: dict[int, Solved] = {}
     waiting: dict[Future[Any], int] = {}
-    position = 0
-    for group in groups:
-        missing = []
-        for solve in group:
-            stored = run.find(solve)
-            if stored is not None:
-                found[position] = stored
-            else:
-                missing.append(position)
-            position += 1
-        if missing and not run.over():
-            waiting |= zip(run.submit([solves[place].job for place in missing]), missing, strict=True)
-    if progress is not None:
-        progress(len(found), len(solves))
+    elsewhere: list[int] = []  # another thread or process is at these; its result will be ours
     repeated: set[int] = set()
-    while waiting:
-        left_s = None if run.until_unix_s is None else max(run.until_unix_s - time.time(), 0.0)
-        finished = wait(waiting, timeout=left_s, return_when=FIRST_COMPLETED).done
-        if not finished:
-            for future in waiting:
-                future.cancel()
-            break
-        for future in finished:
-            place = waiting.pop(future)
-            failure = _failure(future)
-            if failure is not None and failure.kind == "closed":
-                raise failure
-            if failure is not None and failure.kind == "died" and place not in repeated:
-                if run.note is not None:
-                    run.note(f"{failure} It is repeated.")
-                repeated.add(place)
-                waiting[run.submit([solves[place].job])[0]] = place
-                continue
-            found[place] = Solved(solves[place], _outcome(future, failure, solves[place], run))
-            if progress is not None:
-                progress(len(found), len(solves))
+    begun: set[str] = set()
+
+    def begin(places: Sequence[int]) -> list[int]:
+        """Submit those of the solves that nobody is at, and return the others."""
+        taken = run.store.claims.take([run.claim_of(solves[place]) for place in places])
+        begun.update(taken)
+        own = [place for place in places if run.claim_of(solves[place]) in taken]
+        # Another process may have stored its result between the look-up and the claim.
+        found.update((place, stored) for place in own if (stored := run.find(solves[place])) is not None)
+        new = [place for place in own if place not in found]
+        if new:
+            waiting.update(zip(run.submit([solves[place].job for place in new]), new, strict=True))
+        return [place for place in places if place not in own]
+
+    try:
+        position = 0
+        for group in groups:
+            missing = []
+            for solve in group:
+                stored = run.find(solve)
+                if stored is not None:
+                    found[position] = stored
+                else:
+                    missing.append(position)
+                position += 1
+            if missing and not run.over():
+                elsewhere += begin(missing)
+        if progress is not None:
+            progress(len(found), len(solves))
+        while (waiting or elsewhere) and not (run.over() and not waiting):
+            finished = wait(
+                waiting, timeout=run.patience_s(bool(elsewhere)), return_when=FIRST_COMPLETED
+            ).done
+            if not finished and run.over():
+                for future in waiting:
+                    future.cancel()
+                break
+            for future in finished:
+                place = waiting.pop(future)
+                failure = _failure(future)
+                if failure is not None and failure.kind == "closed":
+                    raise failure
+                if failure is not None and failure.kind == "died" and place not in repeated:
+                    if run.note is not None:
+                        run.note(f"{failure} It is repeated.")
+                    repeated.add(place)
+                    waiting[run.submit([solves[place].job])[0]] = place
+                    continue
+                found[place] = Solved(solves[place], _outcome(future, failure, solves[place], run))
+                run.store.claims.release([run.claim_of(solves[place])])
+                if progress is not None:
+                    progress(len(found), len(solves))
+            there = {place: one for place in elsewhere if (one := run.find(solves[place])) is not None}
+            found |= there
+            elsewhere = begin([place for place in elsewhere if place not in there]) if elsewhere else []
+    finally:
+        run.store.claims.release(begun)
     if len(found) < len(solves):
         raise OutOfTimeError(f"The time was up before {len(solves) - len(found)} of {len(solves)} solves.")
     return [found[place] for place in range(len(solves))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -202,8 +204,19 @@ def _prepare_sqlite(engine: Engine) -> None:
     @event.listens_for(engine, "connect")
     def _connected(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # transactions begin where `_begun` says so
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={int(_BUSY_S * 1000)}"):
+        for pragma in (f"busy_timeout={int(_BUSY_S * 1000)}", "synchronous=FULL"):
             connection.execute(f"PRAGMA {pragma}").close()
+        deadline = time.monotonic() + _BUSY_S
+        while (
+            True
+        ):  # of several programs that open a new file, SQLite lets one change its mode and refuses the others
+            try:
+                connection.execute("PRAGMA journal_mode=WAL").close()
+                return
+            except sqlite3.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
 
     @event.listens_for(engine, "begin")
     def _begun(connection: Connection) -> None:
@@ -214,8 +227,8 @@ def _prepare_sqlite(engine: Engine) -> None:
 def _refuse_earlier_home(file: Path) -> None:
     """Refuse a home whose results lie in files of BiFE 0.1, which no later version reads."""
     home = file.parent
-    if not file.exists() and ((home / "solves").is_dir() or any(home.glob("runs/*/journal.jsonl"))):
+    if not file.exists() and (home / "solves").is_dir():
         raise StoreError(
-            f"{home} was expected to be empty or to hold the store {file.name}, and holds journals or solves of "
+            f"{home} was expected to be empty or to hold the store {file.name}, and holds results of "
             "BiFE 0.1, which this version cannot read; set BIFE_HOME to a new folder."
         )

@@ -16,13 +16,11 @@ if TYPE_CHECKING:
 @with_configuration("preset", "workers", "settings")
 def demo(*, config: PipelineConfig) -> None:
     """Discover a rule for combinatorial auctions in minutes, without a model API; then see what to do next."""
-    from flows.cli.reuse import Ledger
-
     console = standard_output()
-    began_s, ledger = time.monotonic(), Ledger.now()
+    began_s = time.monotonic()
     result = stages.discover(console, config)
     show_heading(console, "This run")
-    show_facts(console, [("took", duration(time.monotonic() - began_s)), *ledger.spent(result)])
+    show_facts(console, [("took", duration(time.monotonic() - began_s))])
     show_heading(console, "What next")
     alias = "champion" if result.champion else "challenger"
     known = f"models:/{result.registered.name}@{alias}" if result.registered else "pseudocost_product"

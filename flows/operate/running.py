@@ -21,8 +21,7 @@ from flows.operate.abandoned import cancel_own, close_abandoned
 from flows.operate.embedded import start
 from flows.reporting.observer import Observer, observing
 from flows.safeguards.conduct import require_room
-from tasks.home import project_home
-from tasks.locks import process_lock
+from tasks.stores import home_store
 from tasks.tracking import mark_interrupted
 
 P = ParamSpec("P")
@@ -80,7 +79,7 @@ def start_embedded_api() -> None:
 
     Raises
     ------
-    LockTimeoutError
+    ClaimTimeoutError
         If another process has been starting its own for minutes.
     ServerError
         If it does not start.
@@ -88,7 +87,7 @@ def start_embedded_api() -> None:
     start()
     # Two that meet a fresh database would break its migration.
     with (
-        process_lock(project_home().locks / "prefect.lock", _API_START_LIMIT_S),
+        home_store().claim("prefect", _API_START_LIMIT_S),
         get_client(sync_client=True) as client,
     ):
         close_abandoned(client)

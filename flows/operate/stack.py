@@ -15,12 +15,13 @@ import psutil
 from pydantic import Field, ValidationError
 
 from bife_core.files import write_whole
+from bife_core.store import ClaimTimeoutError
 from bife_core.values import Value
 from flows.operate.programs import WORKER, Access, mlflow_server, prefect_server, worker
 from flows.operate.servers import MLFLOW_PORT, PREFECT_PORT, Server, ServerError, answers
 from flows.operate.signals import stop_signals
 from tasks.home import Home, project_home
-from tasks.locks import LockTimeoutError, process_lock
+from tasks.stores import home_store
 
 MARK: Final = "BIFE_UP"
 """Environment variable all processes of one `bife up` carry, whoever started them."""
@@ -121,9 +122,9 @@ def alone(home: Home) -> Iterator[None]:
         If another one holds it.
     """
     try:
-        with process_lock(home.locks / "up.lock", timeout_s=0.0):
+        with home_store().claim("up", timeout_s=0.0):
             yield
-    except LockTimeoutError as error:
+    except ClaimTimeoutError as error:
         state = read_state(home)
         pages = [f"{name} at {address}" for name, address in state.addresses.items()] if state else []
         what = f" with {', '.join(pages)}" if pages else ""

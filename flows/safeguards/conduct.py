@@ -17,7 +17,6 @@ from flows.reporting.observer import observer, observing, watched
 from flows.safeguards.log import RunLog
 from tasks.home import project_home
 from tasks.states import in_plain_words
-from tasks.storage import require_storage
 from tasks.tracking import GONE, bring_home, require_store
 
 P = ParamSpec("P")
@@ -49,11 +48,10 @@ def require_room() -> None:
     Raises
     ------
     BifeError
-        If the home, MLflow's store or the storage root cannot be written to.
+        If the home or MLflow's store cannot be written to.
     """
     project_home().require_room()
     require_store()
-    require_storage()
 
 
 @contextmanager

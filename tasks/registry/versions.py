@@ -20,10 +20,9 @@ from bife_core.errors import RuleError
 from bife_core.methods.loading import method_of
 from bife_core.scip.cost import Cost
 from bife_core.values import Value
-from tasks.home import project_home
-from tasks.locks import process_lock
 from tasks.registry.evidence import Evidence
 from tasks.registry.refusals import Refusal, refusal
+from tasks.stores import home_store
 from tasks.tracking import store
 
 T = TypeVar("T")
@@ -110,7 +109,7 @@ def registry(held: str | None = None) -> Iterator[MlflowClient]:
     try:
         with ExitStack() as locks:
             if held is not None:
-                locks.enter_context(process_lock(project_home().locks / f"registry-{held}.lock"))
+                locks.enter_context(home_store().claim(f"registry-{held}"))
             yield client
     except store.TRACKING_TROUBLE as error:
         raise store.TrackingError(

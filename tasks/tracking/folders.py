@@ -9,9 +9,10 @@ from pathlib import Path
 from bife_core.errors import BifeError
 from bife_core.evolution.closing import close_left, left_open
 from bife_core.evolution.journal import JOURNAL, JournalError, read_journal
+from bife_core.store import ClaimTimeoutError
 from bife_core.values import Value
 from tasks.home import project_home
-from tasks.locks import LockTimeoutError, process_lock
+from tasks.stores import home_store
 from tasks.tracking import stages, store
 from tasks.tracking.marker import read_marker, write_marker
 from tasks.tracking.outage import outage
@@ -122,7 +123,10 @@ def bring_home(reason: str, *, by_person: bool = False, of: str | None = None) -
     # Whoever came by between the end of that run's process and now could only say that it is gone.
     known = GONE if of is not None else ""
     for folder in (folder for folder in run_folders() if left_open(folder, known)):
-        with suppress(LockTimeoutError, BifeError), process_lock(_evolution_lock(folder), timeout_s=0.0):
+        with (
+            suppress(ClaimTimeoutError, BifeError),
+            home_store().claim(_evolution_claim(folder), timeout_s=0.0),
+        ):
             closed = close_left(folder, reason, by_person=by_person, instead_of=known, whose=own)
             if closed and read_marker(folder) is None:  # killed before MLflow had answered for the first time
                 write_marker(folder, "", 0)
@@ -173,11 +177,11 @@ def _lacking(folder: Path, place: int) -> bool:
 def _deliver(folder: Path, *, now: bool = True) -> Delivery:
     """Deliver a folder unless a process is at it, which does so itself."""
     is_stage = (folder / stages.FILE).is_file()
-    lock = stages.stage_lock(folder) if is_stage else _evolution_lock(folder)
+    lock = stages.stage_claim(folder) if is_stage else _evolution_claim(folder)
     try:
-        with process_lock(lock, timeout_s=0.0):
+        with home_store().claim(lock, timeout_s=0.0):
             return _stage(folder, now) if is_stage else _evolution(folder, now)
-    except LockTimeoutError:
+    except ClaimTimeoutError:
         return Delivery(
             folder=folder, name=folder.name, left="A process is at it, and delivers it as it goes on."
         )
@@ -213,8 +217,8 @@ def _evolution(folder: Path, now: bool) -> Delivery:
     )
 
 
-def _evolution_lock(folder: Path) -> Path:
-    return project_home().locks / f"evolution-{folder.name}.lock"
+def _evolution_claim(folder: Path) -> str:
+    return f"evolution {folder.name}"
 
 
 def _unreached() -> str:

@@ -9,8 +9,7 @@ from typing import Final
 from mlflow.entities.model_registry import PromptVersion
 
 from bife_core.generators.prompting import prompt_templates, prompt_version
-from tasks.home import project_home
-from tasks.locks import process_lock
+from tasks.stores import home_store
 from tasks.tracking import store
 
 _PREFIX: Final = "bife_prompt_"
@@ -36,7 +35,7 @@ def link_prompts(run_id: str, operators: Collection[str], used: str | None = Non
     if used not in (None, prompt_version()):
         return
     client = store.client()
-    with process_lock(project_home().locks / "prompts.lock"):
+    with home_store().claim("prompts"):
         for operator, template in prompt_templates().items():
             if operator not in operators:
                 continue

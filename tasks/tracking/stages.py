@@ -13,10 +13,8 @@ from pydantic import Field
 
 from bife_core.files import write_whole
 from bife_core.values import Value
-from tasks.home import project_home
-from tasks.locks import process_lock
 from tasks.progress import note
-from tasks.storage import share
+from tasks.stores import home_store
 from tasks.tracking import store, views
 from tasks.tracking.marker import read_marker, write_marker
 from tasks.tracking.outage import RefusedError, outage, twice
@@ -72,7 +70,7 @@ def track_stage(folder: Path, stage: Stage) -> str:
     str
         Empty if MLflow cannot be reached now, or refuses it; the folder is delivered later, see `deliver_waiting`.
     """
-    with process_lock(stage_lock(folder)):
+    with home_store().claim(stage_claim(folder)):
         known = None
         with suppress(store.TrackingError):  # a damaged record is written anew
             known = read_stage(folder)
@@ -80,7 +78,6 @@ def track_stage(folder: Path, stage: Stage) -> str:
         first = known or stage.model_copy(update={"at_unix_s": time.time(), "provenance": provenance()})
         kept = {"at_unix_s": first.at_unix_s, "provenance": first.provenance}
         write_whole(folder / FILE, stage.model_copy(update=kept).model_dump_json())
-        share(folder, changing=True)
         if read_marker(folder) is None:
             write_marker(folder, "", 0)
         try:
@@ -90,9 +87,9 @@ def track_stage(folder: Path, stage: Stage) -> str:
             return ""
 
 
-def stage_lock(folder: Path) -> Path:
-    """Return the lock that keeps others from delivering the same stage."""
-    return project_home().locks / f"stage-{folder.name}.lock"
+def stage_claim(folder: Path) -> str:
+    """Return the claim that keeps others from delivering the same stage."""
+    return f"stage {folder.name}"
 
 
 def read_stage(folder: Path) -> Stage | None:

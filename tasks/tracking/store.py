@@ -23,7 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from bife_core.errors import BifeError
 from tasks.home import project_home
-from tasks.locks import process_lock
+from tasks.stores import home_store
 
 COLLECTION = "bife-collection"
 EVOLUTION = "bife-evolution"
@@ -67,7 +67,7 @@ def client() -> MlflowClient:
     home.mlflow.mkdir(parents=True, exist_ok=True)
     try:
         # Processes that meet a fresh SQLite file together break its migration, so one goes first.
-        with process_lock(home.locks / "mlflow.lock"):
+        with home_store().claim("mlflow"):
             _make_database(tracking_uri())
             made = MlflowClient()
             for name, description in DESCRIPTIONS.items():
@@ -189,7 +189,7 @@ def open_run(
     complete : bool
         Whether the run had already ended well.
     """
-    with process_lock(project_home().locks / f"run-{key}.lock"):
+    with home_store().claim(f"run-{key}"):
         found = next(find_runs(experiment, f"tags.`bife.key` = '{key}'"), None)
         if found is not None:
             return str(found.info.run_id), found.info.status == "FINISHED"

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from flows.delivery import delivery
-from tasks.home import project_home
-from tasks.locks import process_lock
+from tasks.stores import home_store
 from tasks.tracking import Waiting
 from tests.support import journals
 from tests.support.tracked import parent, synced
@@ -43,7 +42,7 @@ def test_a_search_that_is_alive_is_left_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("BIFE_HOME", str(tmp_path))
     key = uuid.uuid4().hex[:16]
     alive = synced(journals.opened(key, tmp_path / "runs" / key).folder)
-    with process_lock(project_home().locks / f"evolution-{key}.lock"):
+    with home_store().claim(f"evolution {key}"):
         state = delivery(return_state=True)
         assert (state.name, parent(alive).info.status) == ("Completed", "RUNNING")
         assert state.message.endswith("Searches that go on, and were left alone: 1.")

@@ -6,7 +6,7 @@ import asyncio
 import shutil
 from pathlib import Path
 
-from tasks.locks import process_lock
+from bife_core.store import Store
 
 NAMES = ("prefect/prefect.db", "mlflow/mlflow.db")
 """Where they lie in a home."""
@@ -17,7 +17,7 @@ def copy_databases(template: Path, home: Path) -> Path:
 
     A home that has a database keeps it.
     """
-    with process_lock(template / "made.lock", 300.0):
+    with Store(template).claim("made", timeout_s=300.0):
         if not (template / "made").exists():
             _make_prefects(template / NAMES[0])
             _make_mlflows(template / NAMES[1])

@@ -114,7 +114,7 @@ def test_preparing_twice_changes_nothing(environment):
 def test_a_home_that_cannot_be_written_gives_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="set BIFE_HOME to a directory of yours"):
-        _ = Home(tmp_path / "file").solves
+        _ = Home(tmp_path / "file").decisions
 
 
 def test_the_tilde_of_a_home_is_expanded(environment, monkeypatch):

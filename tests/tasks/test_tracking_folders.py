@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from tasks.locks import process_lock
+from tasks.stores import home_store
 from tasks.tracking.stages import Stage
 from tests.support import journals
 
@@ -168,7 +168,7 @@ def test_a_folder_somebody_is_at_is_left_to_them_and_one_that_cannot_be_read_is_
 ):
     database = databases(tmp_path) / "mlflow" / "mlflow.db"
     (full_home / "runs" / "ended" / "journal.jsonl").write_text("{}\n")
-    with process_lock(full_home / "locks" / "evolution-again.lock"):
+    with home_store().claim("evolution again"):
         done = program("track", home=full_home, database=database)
     assert done.returncode == 1
     lines = {line.split()[0]: line for line in done.stdout.splitlines()}

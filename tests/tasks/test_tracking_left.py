@@ -5,8 +5,7 @@ import pytest
 from bife_core.evolution.closing import left_open
 from bife_core.evolution.journal import Settled
 from bife_core.generators.calls import CallStore
-from tasks.home import project_home
-from tasks.locks import process_lock
+from tasks.stores import home_store
 from tasks.tracking import GONE, bring_home, store
 from tasks.tracking.marker import read_marker
 from tasks.tracking.provenance import WHOLE_RUN
@@ -89,7 +88,7 @@ def test_a_run_says_why_it_stopped_although_another_one_found_it_gone(killed, fo
 
 
 def test_a_search_that_a_process_is_at_is_left_alone(killed, folder):
-    with process_lock(project_home().locks / f"evolution-{folder.name}.lock"):
+    with home_store().claim(f"evolution {folder.name}"):
         assert bring_home("Gone.") is None
     assert parent(killed).info.status == "RUNNING"
 

@@ -15,7 +15,7 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.rules import load_rule
 from bife_core.sandbox import WorkerPool
 from bife_core.search import Sample
-from bife_core.solves import SolveStore
+from bife_core.store import Store
 from tasks.validation import finalists
 
 NODES = HighFidelityConfig(cost="nodes", time_limit_s=60)
@@ -37,9 +37,7 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
         named("first", load_rule("most_fractional").source),
         named("second", load_rule("pseudocost_product").source),
     )
-    choice = choose(
-        [worse, better], setting, ValidationConfig(instances=2), NODES, pool, SolveStore(tmp_path)
-    )
+    choice = choose([worse, better], setting, ValidationConfig(instances=2), NODES, pool, Store(tmp_path))
     assert choice.chosen == max(choice.scores, key=lambda name: choice.scores[name] or -1e9)
     assert choice.sentence == (
         "second was chosen on 2 validation instances among 2 rules, instead of first, which had the best F_HF."
@@ -48,7 +46,7 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
     assert rows == {("first", "optimal", None), ("second", "optimal", None)}
     nodes = [row["nodes"] for row in choice.solves if row["rule"] == "second"]
     assert -sum(nodes) / 2 == choice.scores["second"]
-    alone = choose([better], setting, ValidationConfig(instances=2), NODES, pool, SolveStore(tmp_path))
+    alone = choose([better], setting, ValidationConfig(instances=2), NODES, pool, Store(tmp_path))
     assert alone.scores["second"] == choice.scores["second"]
 
 
@@ -61,7 +59,7 @@ def test_without_a_rule_that_solves_them_all_there_is_an_error(pool: WorkerPool,
             ValidationConfig(),
             NODES,
             pool,
-            SolveStore(tmp_path),
+            Store(tmp_path),
         )
 
 
@@ -77,7 +75,7 @@ def test_an_instance_rpb_fails_on_is_set_aside_and_a_rule_that_leaves_all_to_sci
         ValidationConfig(instances=3),
         NODES,
         pool,
-        SolveStore(tmp_path),
+        Store(tmp_path),
         note=notes.append,
     )
     assert (choice.chosen, choice.scores["idle"], choice.instances) == ("sound", None, 2)

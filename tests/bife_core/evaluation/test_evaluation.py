@@ -19,7 +19,8 @@ from bife_core.methods.scip import ScipMethod
 from bife_core.report import Report
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import SolveJob, SolveStore, jobs
+from bife_core.solves import SolveJob, jobs
+from bife_core.store import Store
 
 CONFIG = EvaluationConfig(instances=2, seeds=(0, 1), time_limit_s=60, warm_up_s=0)
 
@@ -45,7 +46,7 @@ def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
         tiny(tiny_auctions),
         CONFIG,
         pool,
-        SolveStore(tmp_path),
+        Store(tmp_path),
         progress=lambda *step: steps.append(step),
     )
     assert (summary.rule, summary.lead.instances, list(summary.methods)) == (
@@ -70,9 +71,7 @@ def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
     before = len(lost)
     own = [path for path in lost if '"pseudocost_product"' in path.read_text()]
     own[0].unlink()
-    again = evaluate(
-        [rule, ScipMethod(name="pscost")], tiny(tiny_auctions), CONFIG, pool, SolveStore(tmp_path)
-    )
+    again = evaluate([rule, ScipMethod(name="pscost")], tiny(tiny_auctions), CONFIG, pool, Store(tmp_path))
     assert again.reused == 11
     assert len(list(tmp_path.glob("*/*.json"))) == before
     unchanged = [row for row in again.rows if row in summary.rows]
@@ -83,17 +82,17 @@ def test_only_when_asked_are_solves_of_scips_branchers_taken_from_another_evalua
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     config = CONFIG.model_copy(update={"seeds": (0,)})
-    first = evaluate([ScipMethod(name="pscost")], tiny(tiny_auctions), config, pool, SolveStore(tmp_path))
+    first = evaluate([ScipMethod(name="pscost")], tiny(tiny_auctions), config, pool, Store(tmp_path))
     other = load_method("most_fractional")
-    fresh = evaluate([other], tiny(tiny_auctions, 1), config, pool, SolveStore(tmp_path))
+    fresh = evaluate([other], tiny(tiny_auctions, 1), config, pool, Store(tmp_path))
     assert fresh.reused == 0
     asked = config.model_copy(update={"reuse_baseline": True})
-    reusing = evaluate([other], tiny(tiny_auctions, 2), asked, pool, SolveStore(tmp_path))
+    reusing = evaluate([other], tiny(tiny_auctions, 2), asked, pool, Store(tmp_path))
     assert (reusing.reused, reusing.borrowed) == (2, 2)
     assert any(told.startswith("2 solves are reused") for told in Report(evaluations=(reusing,)).cautions)
-    again = evaluate([other], tiny(tiny_auctions, 2), asked, pool, SolveStore(tmp_path))
+    again = evaluate([other], tiny(tiny_auctions, 2), asked, pool, Store(tmp_path))
     assert (again.reused, again.borrowed) == (4, 2)
-    alone = SolveStore(tmp_path / "alone")
+    alone = Store(tmp_path / "alone")
     evaluate([other], tiny(tiny_auctions, 1), asked, pool, alone)
     repeated = evaluate([other], tiny(tiny_auctions, 1), asked, pool, alone)
     assert (repeated.reused, repeated.borrowed) == (2, 0)
@@ -151,9 +150,9 @@ def test_the_baseline_against_itself_is_even_in_nodes(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     config = EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60, baseline="pscost", warm_up_s=0)
-    summary = evaluate([ScipMethod(name="mostinf")], tiny(tiny_auctions), config, pool, SolveStore(tmp_path))
+    summary = evaluate([ScipMethod(name="mostinf")], tiny(tiny_auctions), config, pool, Store(tmp_path))
     swapped = config.model_copy(update={"baseline": "mostinf"})
-    other = evaluate([ScipMethod(name="pscost")], tiny(tiny_auctions), swapped, pool, SolveStore(tmp_path))
+    other = evaluate([ScipMethod(name="pscost")], tiny(tiny_auctions), swapped, pool, Store(tmp_path))
     assert summary.lead.node_ratio == pytest.approx(1 / other.lead.node_ratio)
 
 
@@ -162,7 +161,7 @@ def test_without_any_solve_of_the_baseline_there_is_an_error_with_the_reason(
 ) -> None:
     missing = Setting("gone", (Instance("gone", tmp_path / "gone.mps", "0" * 16),))
     with pytest.raises(SolverError, match=r"No solve of relpscost could be finished.*gone"):
-        evaluate([ScipMethod(name="pscost")], [missing], CONFIG, pool, SolveStore(tmp_path))
+        evaluate([ScipMethod(name="pscost")], [missing], CONFIG, pool, Store(tmp_path))
 
 
 @pytest.mark.parametrize(

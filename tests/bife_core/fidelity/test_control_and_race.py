@@ -18,7 +18,7 @@ from bife_core.scip.builtin import put_in_charge
 from bife_core.scip.reading import read_model
 from bife_core.scip.root import RootClock
 from bife_core.scip.solving import SolveResult, solve
-from bife_core.solves import SolveStore
+from bife_core.store import Store
 
 SOURCE = REFERENCE_RULES["pseudocost_product"].source
 NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30, heat=1)
@@ -35,7 +35,7 @@ def rooted(root_s: float | None, cpu_s: float = 1.0) -> SolveResult:
 def scored(
     instances: list[Instance], config: HighFidelityConfig, pool: WorkerPool, store: Path, **more: object
 ) -> HighScore:
-    return score_high(SOURCE, "rule", instances, config, pool, SolveStore(store), **more)  # type: ignore[arg-type]
+    return score_high(SOURCE, "rule", instances, config, pool, Store(store), **more)  # type: ignore[arg-type]
 
 
 def test_the_root_takes_part_of_a_solve_and_the_same_work_under_every_rule(
@@ -60,7 +60,7 @@ def test_a_slow_machine_is_told_by_the_roots() -> None:
 def test_seconds_are_counted_as_on_the_machine_of_the_reference(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    reference = measure_reference(tiny_auctions, TIME, pool, SolveStore(tmp_path))
+    reference = measure_reference(tiny_auctions, TIME, pool, Store(tmp_path))
     usual = scored(tiny_auctions, TIME, pool, tmp_path, reference=reference)
     assert usual.raw_f_hf == scored(tiny_auctions, TIME, pool, tmp_path).f_hf
     assert usual.slowdown is not None
@@ -129,7 +129,7 @@ def test_what_rpb_fails_on_is_set_aside_for_every_rule(
     broken = tmp_path / "broken.mps"
     broken.write_text("NAME broken\nROWS\n N obj\n")
     instances = [Instance("broken", broken, "f" * 16), *tiny_auctions[:2]]
-    reference = measure_reference(instances, NODES, pool, SolveStore(tmp_path / "solves"))
+    reference = measure_reference(instances, NODES, pool, Store(tmp_path / "solves"))
     assert [result is None for result in reference.results] == [True, False, False]
     score = scored(instances, NODES, pool, tmp_path / "solves", reference=reference)
     assert score.f_hf == scored(tiny_auctions[:2], NODES, pool, tmp_path / "solves").f_hf

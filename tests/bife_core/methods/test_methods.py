@@ -30,7 +30,8 @@ from bife_core.methods.scorer import Scorer
 from bife_core.report import Report, render_page
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings, solve
-from bife_core.solves import Solve, SolveJob, SolveStore, run_solves
+from bife_core.solves import Solve, SolveJob, run_solves
+from bife_core.store import Store
 
 SETTINGS = SolveSettings(node_limit=200)
 SOURCE = "def candidate_variable_score(variable_features):\n    return variable_features[24]\n"
@@ -166,14 +167,14 @@ def test_a_job_of_a_kind_that_is_not_installed_is_refused(tiny_auctions: list[In
 def test_workers_solve_with_any_method_and_solves_are_kept(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    store = SolveStore(tmp_path)
+    store = Store(tmp_path)
     job = SolveJob.of(tiny_auctions[0], network(8), SETTINGS)
     (solved,) = run_solves([[Solve.of(job, portable=True)]], store, pool)
     outcome = solved.outcome
     assert outcome.failure is None
     assert outcome.result.calls > 0
     assert tree(outcome.result) == tree(solve(tiny_auctions[0].path, network(8), settings=SETTINGS))
-    assert store.get(job.key) == outcome
+    assert store.get_solve([job.key])[job.key] == outcome.model_dump(mode="json")
 
 
 def test_a_scorer_is_evaluated_beside_a_rule_and_stands_in_the_report(
@@ -181,7 +182,7 @@ def test_a_scorer_is_evaluated_beside_a_rule_and_stands_in_the_report(
 ) -> None:
     config = EvaluationConfig(seeds=(0,), time_limit_s=60, baseline="pseudocost_product", warm_up_s=0)
     setting = Setting("tiny", tuple(tiny_auctions[:2]))
-    summary = evaluate([network(4), ScipMethod(name="pscost")], [setting], config, pool, SolveStore(tmp_path))
+    summary = evaluate([network(4), ScipMethod(name="pscost")], [setting], config, pool, Store(tmp_path))
     assert (summary.rule, summary.baseline) == ("net", "pseudocost_product")
     again = EvaluationSummary.model_validate_json(summary.model_dump_json())
     assert again.methods == summary.methods

@@ -16,7 +16,7 @@ from bife_core.methods.loading import load_method
 from bife_core.report import Report, SearchRecord, Story, paper_tables, render_page, report_figures
 from bife_core.sandbox import WorkerPool
 from bife_core.search import CostPoint, Sample, SearchCost
-from bife_core.solves import SolveStore
+from bife_core.store import Store
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -59,7 +59,7 @@ def summary(
         [Setting("CA tiny", tuple(tiny_auctions[:2]))],
         EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60, warm_up_s=0),
         pool,
-        SolveStore(tmp_path_factory.mktemp("solves")),
+        Store(tmp_path_factory.mktemp("solves")),
     )
 
 

@@ -24,7 +24,7 @@ SECRETS = [
     "SSH_AUTH_SOCK",
     "XDG_TOKEN",
     "BIFE_SOME_token",
-    "BIFE_STORAGE",
+    "BIFE_STORE",
     "BIFE_MLFLOW_UI",
     "BIFE_ENV_FILE",
     "HTTPS_PROXY",

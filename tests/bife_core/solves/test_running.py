@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.solving import SolveSettings
-from bife_core.solves import Solve, SolveJob, SolveStore, run_solves, running
+from bife_core.solves import Solve, SolveJob, run_solves, running
+from bife_core.store import Store, StoreError
 
 SETTINGS = SolveSettings(time_limit_s=60)
 ROUND_ROBIN = """
@@ -47,7 +49,7 @@ def key_of(solve: Solve) -> str:
 def test_seconds_of_another_machine_are_not_used_but_nodes_may_be(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = SolveStore(tmp_path)
+    store = Store(tmp_path)
     timed = jobs(tiny_auctions[:1], ScipMethod(name="pscost"))
     counted = [[Solve.of(timed[0][0].job, portable=True)]]
     first = run_solves([*timed, *counted], store, pool)
@@ -60,7 +62,7 @@ def test_seconds_of_another_machine_are_not_used_but_nodes_may_be(
 def test_a_solve_that_is_found_goes_by_the_names_it_is_asked_for_under(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    store = SolveStore(tmp_path)
+    store = Store(tmp_path)
     run_solves(jobs(tiny_auctions[:1], ScipMethod(name="pscost")), store, pool)
     renamed = replace(tiny_auctions[0], name="today")
     (again,) = run_solves(jobs([renamed], ScipMethod(name="pscost")), store, pool)
@@ -83,7 +85,7 @@ def test_a_key_tells_apart_what_a_result_depends_on(
 def test_a_solve_is_stored_although_an_earlier_one_still_runs(
     tiny_auctions: list[Instance], tmp_path: Path
 ) -> None:
-    store = SolveStore(tmp_path)
+    store = Store(tmp_path)
     queue = [*jobs(tiny_auctions[:1], slow(40)), *jobs(tiny_auctions[:1], ScipMethod(name="relpscost"))]
     ended: list[BaseException] = []
 
@@ -98,10 +100,10 @@ def test_a_solve_is_stored_although_an_earlier_one_still_runs(
         running.start()
         deadline = time.monotonic() + 60
         first, second = (key_of(group[0]) for group in queue)
-        while store.get(second) is None and time.monotonic() < deadline:
+        while not store.get_solve([second]) and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert store.get(second) is not None
-        assert store.get(first) is None
+        assert store.get_solve([second])
+        assert not store.get_solve([first])
     running.join(60)
     assert [failure.kind for failure in ended if isinstance(failure, WorkerFailure)] == ["closed"]
 
@@ -111,7 +113,7 @@ def test_a_killed_solver_is_replaced_and_its_solve_repeated(
 ) -> None:
     notes: list[str] = []
     with WorkerPool(1) as pool:
-        run_solves(jobs(tiny_auctions[:1], ScipMethod(name="relpscost")), SolveStore(tmp_path), pool)  # warm
+        run_solves(jobs(tiny_auctions[:1], ScipMethod(name="relpscost")), Store(tmp_path), pool)  # warm
         solver = psutil.Process(
             pool.submit("bife_core.sandbox.selftest:describe", {}, limit_s=60).result()["pid"]
         )
@@ -124,7 +126,7 @@ def test_a_killed_solver_is_replaced_and_its_solve_repeated(
 
         killer = threading.Thread(target=kill_in_the_middle)
         killer.start()
-        outcome = run_solves(jobs(tiny_auctions[:1], slow(5)), SolveStore(tmp_path), pool, note=notes.append)[
+        outcome = run_solves(jobs(tiny_auctions[:1], slow(5)), Store(tmp_path), pool, note=notes.append)[
             0
         ].outcome
         killer.join()
@@ -139,7 +141,13 @@ def test_a_store_that_cannot_be_written_to_is_an_error_that_names_the_file(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     (tmp_path / "solves").touch()
-    with pytest.raises(OSError, match="solves"):
-        run_solves(
-            jobs(tiny_auctions[:1], ScipMethod(name="relpscost")), SolveStore(tmp_path / "solves"), pool
-        )
+    with pytest.raises(StoreError, match="solves"):
+        run_solves(jobs(tiny_auctions[:1], ScipMethod(name="relpscost")), Store(tmp_path / "solves"), pool)
+
+
+def test_two_at_once_do_a_solve_once(tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path) -> None:
+    wanted = jobs(tiny_auctions[:2], ScipMethod(name="relpscost"))
+    with ThreadPoolExecutor(2) as both:
+        done = list(both.map(lambda _: run_solves(wanted, Store(tmp_path), pool), range(2)))
+    assert [[one.outcome for one in solved] for solved in done] == [[one.outcome for one in done[0]]] * 2
+    assert sorted(one.reused for solved in done for one in solved) == [False, False, True, True]

@@ -19,7 +19,7 @@ from bife_core.fidelity.trial import score_trial
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool, Workers
-from bife_core.solves import SolveStore
+from bife_core.store import Store
 from tests.support.misbehaving import RUN, die, text_of
 
 RULE = "def candidate_variable_score(variable_features):\n    return variable_features[20]\n"
@@ -59,17 +59,17 @@ def test_a_rule_whose_worker_was_killed_twice_gets_its_score_once_rpb_has_shown_
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     one = tiny_auctions[:1]
-    undisturbed = score_high(RULE, "rule", one, NODES, pool, SolveStore(tmp_path / "a"))
-    score = score_high(RULE, "rule", one, NODES, Struck(pool, 2), SolveStore(tmp_path / "b"))
+    undisturbed = score_high(RULE, "rule", one, NODES, pool, Store(tmp_path / "a"))
+    score = score_high(RULE, "rule", one, NODES, Struck(pool, 2), Store(tmp_path / "b"))
     assert (score.f_hf, score.failure, score.notes) == (undisturbed.f_hf, None, ())
-    trial = score_trial(RULE, "rule", one, NODES, Struck(pool, 2), SolveStore(tmp_path / "c"))
+    trial = score_trial(RULE, "rule", one, NODES, Struck(pool, 2), Store(tmp_path / "c"))
     assert trial.costs == (-(undisturbed.f_hf or 0.0),)
 
 
 def test_a_rule_whose_worker_is_killed_whenever_rpbs_is_not_is_out(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    score = score_high(RULE, "rule", tiny_auctions[:1], NODES, Struck(pool, 4), SolveStore(tmp_path))
+    score = score_high(RULE, "rule", tiny_auctions[:1], NODES, Struck(pool, 4), Store(tmp_path))
     assert score.f_hf is None
     assert "SIGKILL" in (score.failure or "")
     assert (score.failure or "").endswith("RPB does not fail there.")
@@ -80,8 +80,8 @@ def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(
 ) -> None:
     one, hopeless = tiny_auctions[:1], Struck(pool, 1000, source=None)
     for score in (
-        lambda: score_high(RULE, "rule", one, NODES, hopeless, SolveStore(tmp_path)),
-        lambda: score_trial(None, "rpb", one, NODES, hopeless, SolveStore(tmp_path)),
+        lambda: score_high(RULE, "rule", one, NODES, hopeless, Store(tmp_path)),
+        lambda: score_trial(None, "rpb", one, NODES, hopeless, Store(tmp_path)),
         lambda: score_low(RULE, None, LowFidelityConfig(), hopeless),
     ):
         with pytest.raises(WorkerFailure, match="SIGKILL") as failure:
@@ -98,9 +98,9 @@ def test_a_machine_that_fails_a_finalist_or_everybody_decides_nothing(
     setting = Setting("validation", tuple(tiny_auctions[:1]))
     config = ValidationConfig(instances=1)
     with pytest.raises(WorkerFailure, match="SIGKILL"):
-        choose(finalists, setting, config, NODES, Struck(pool, 1000, source=None), SolveStore(tmp_path / "a"))
-    struck = choose(finalists, setting, config, NODES, Struck(pool, 2), SolveStore(tmp_path / "b"))
-    calm = choose(finalists, setting, config, NODES, pool, SolveStore(tmp_path / "c"))
+        choose(finalists, setting, config, NODES, Struck(pool, 1000, source=None), Store(tmp_path / "a"))
+    struck = choose(finalists, setting, config, NODES, Struck(pool, 2), Store(tmp_path / "b"))
+    calm = choose(finalists, setting, config, NODES, pool, Store(tmp_path / "c"))
     untimed = {"solves": ()}  # whose seconds differ from one time to the next
     assert struck.model_copy(update=untimed) == calm.model_copy(update=untimed)
     assert None not in calm.scores.values()

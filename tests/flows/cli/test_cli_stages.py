@@ -6,10 +6,8 @@ from rich.console import Console
 
 from bife_core.config import InstancesConfig
 from bife_core.methods.loading import load_method
-from bife_core.presets import preset
 from flows.cli.demo import next_steps
 from flows.cli.outcome import CommandEnd, ExitCode
-from flows.cli.reuse import Ledger
 from flows.cli.stages import finish, raised_in, required
 from flows.cli.summary import show_comparison, show_tracked
 from flows.evaluation import own_test_instances
@@ -245,20 +243,6 @@ def test_runs_on_a_server_are_linked_as_they_are(console):
 def test_next_steps_name_the_rule():
     steps = dict(next_steps("models:/bife-x@champion"))
     assert 'load_rule("models:/bife-x@champion")' in steps["in PySCIPOpt"]
-
-
-def test_a_ledger_counts_what_is_new(smoke, home):
-    before = Ledger.now()
-    extra = home / "solves" / "zz" / "extra.json"
-    extra.parent.mkdir(parents=True)
-    extra.write_text("{}")
-    try:
-        rows = dict(before.spent(smoke.result))
-    finally:
-        shutil.rmtree(extra.parent)
-    assert rows["solves stored"] == "1 new"
-    assert rows["rules sampled"] == "0 new, 8 reused"
-    assert preset("smoke") == smoke.config
 
 
 def test_only_errors_of_prefect_itself_are_laid_to_it():
