@@ -44,7 +44,7 @@ from bife_core.fidelity.scoring import scores_of
 from bife_core.files import write_whole
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.sandbox import WorkerPool
-from bife_core.solves import SolveStore
+from bife_core.store import Store
 
 Values: TypeAlias = npt.NDArray[np.float64]
 
@@ -85,7 +85,7 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[di
         )
         found: list[float] = []
         costs: list[Sequence[float | None]] = []
-        store = SolveStore(home / "solves")
+        store = Store(home)
         reference = measure_reference(instances, high, pool, store)
         for number, source in enumerate(rules):
             print(f"{family}, seed {seed}: rule {number + 1} of {len(rules)}", file=sys.stderr, flush=True)

@@ -26,7 +26,7 @@ from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
 from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool, Workers
-from bife_core.solves import SolveStore
+from bife_core.store import Store
 
 COUNTING = "while True: pass"
 MEMORY_LOOP = """
@@ -61,7 +61,7 @@ def score(
 ) -> HighScore:
     """Measure F_HF anew."""
     with tempfile.TemporaryDirectory() as fresh:
-        store = SolveStore(Path(fresh))
+        store = Store(Path(fresh))
         return score_high(rule.text, rule.name, instances, config, pool, store, reference=reference)
 
 
@@ -75,7 +75,7 @@ def main() -> None:
 
             score(rule, instances, config, pool, None)  # warms the worker up
             with tempfile.TemporaryDirectory() as fresh:
-                reference = measure_reference(instances, config, pool, SolveStore(Path(fresh)))
+                reference = measure_reference(instances, config, pool, Store(Path(fresh)))
             for number in range(options.rounds):
                 quiet = score(rule, instances, config, pool, reference)
                 with busy(options.loops, options.memory_mb):

@@ -8,12 +8,9 @@ API. What flow and server cost before the first flow begins, imports and new dat
 Then, on the paths alone: the milliseconds of a call to a worker, by runner.
 
 One JSON object: {preset, samples, solves, work_s, models_s, figures_s, flow_s, server_s, start_s, share,
-ms_a_sample, ms_a_solve, flow_s_by_stage}, one with sizes in bytes, see `bench.sizes`, and one {runner, ms_a_call,
+ms_a_sample, ms_a_solve, flow_s_by_stage} and one {runner, ms_a_call,
 flow_ms_a_call, workers} a runner: wall time, and CPU time of the flow's process. `share` is flow_s and server_s
 together over the work; `ms_a_sample` is the flow's CPU time in the evolution over its samples, figures included.
-
-The embedded API keeps no events, a Prefect server does: set PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED=true to
-see how its database grows.
 """
 
 from __future__ import annotations
@@ -37,7 +34,7 @@ CALLS = 100
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--preset", choices=("smoke", "quick"), default="smoke")
-    parser.add_argument("--runners", nargs="*", default=["thread", "process"])
+    parser.add_argument("--runners", nargs="*", default=["local"])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bife-orchestration-") as home:
         os.environ["BIFE_HOME"] = home
@@ -48,7 +45,6 @@ def main() -> None:
 
 def pipeline_cost(preset_name: str) -> None:
     """Print what a run costs beside its work, and what it leaves."""
-    from bench.sizes import Databases, sizes  # imports what counts as start-up
     from bife_core.benchmarks.generated import GeneratedBenchmark
     from bife_core.evolution import files as evolution_files
     from bife_core.presets import preset
@@ -56,7 +52,6 @@ def pipeline_cost(preset_name: str) -> None:
     from flows.pipeline import pipeline
     from flows.reporting.observer import Observer
     from tasks import evaluation_files
-    from tasks.home import project_home
     from tasks.tracking import require_store
     from tasks.workers import close_workers
 
@@ -76,7 +71,6 @@ def pipeline_cost(preset_name: str) -> None:
     require_store()
     start_embedded_api()
     draw_models(config)
-    databases = Databases(project_home().root)
     drawing, modelling = Meter(), Meter()
     GeneratedBenchmark.instances = modelling.timed(GeneratedBenchmark.instances)  # type: ignore[method-assign]
     evolution_files.write_best = drawing.timed(evolution_files.write_best)
@@ -110,7 +104,6 @@ def pipeline_cost(preset_name: str) -> None:
         "flow_s_by_stage": {name: round(spent, 2) for name, spent in by_stage.items()},
     }
     tell(measured)
-    tell({"bytes": sizes(project_home().root, databases.added(), result)})
 
 
 def draw_models(config: PipelineConfig) -> None:

@@ -40,8 +40,8 @@ from bife_core.presets import preset, with_overrides
 from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.builtin import RPB
-from bife_core.solves import SolveStore
 from bife_core.stats import ratio_interval
+from bife_core.store import Store
 
 if TYPE_CHECKING:
     from flows.reporting.observer import Observer
@@ -144,7 +144,7 @@ def compared(methods: list[Method], config: PipelineConfig, home: Path) -> Itera
             [Setting(config.instances.benchmark, instances)],
             config.evaluation,
             pool,
-            SolveStore(home / "solves"),
+            Store(home),
         )
     shares = oracle_shares(summary)
     table = method_table(summary.frame(), config.evaluation.metric).to_dict("index")

@@ -19,7 +19,7 @@ from bife_core.evaluation.summary import evaluate
 from bife_core.methods.loading import load_method
 from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool
-from bife_core.solves import SolveStore
+from bife_core.store import Store
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
                     instances=options.instances, seeds=tuple(options.seeds), time_limit_s=options.time_limit
                 ),
                 pool,
-                SolveStore(Path(fresh)),
+                Store(Path(fresh)),
             )
             tell(
                 {
