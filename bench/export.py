@@ -29,7 +29,7 @@ import pyscipopt
 from bench import tell
 from bench.options import instances_of, parse
 from bife_core.export import INCLUDE_FUNCTION, build, export_c
-from bife_core.features import N_COLUMNS, N_FEATURES
+from bife_core.features import N_FEATURES
 from bife_core.rules import load_rule, rule_source
 from bife_core.scip.branching import attach
 from bife_core.scip.libscip import check, library, scip_address
@@ -49,11 +49,9 @@ def candidate_variable_score(f):
 """
 
 
-def show_features(take: str) -> str:
-    """Return what an exported file lacks to show the features of all candidates; `take` fills `out` with them."""
-    return f"""
+SHOW_FEATURES = """
 int show_features(SCIP* scip, double* out)
-{{
+{
    SCIP_BRANCHRULEDATA* data = SCIPbranchruleGetData(SCIPfindBranchrule(scip, BIFE_NAME));
    SCIP_VAR** candidates;
    SCIP_Real* solution;
@@ -62,24 +60,13 @@ int show_features(SCIP* scip, double* out)
       return -1;
    if( !begin_branching(scip, data, n) )
       return -1;
-{take}   return n;
-}}
-"""
-
-
-ONE_BY_ONE = """\
    for( int c = 0; c < n; ++c )
       if( !features_of(scip, data, candidates[c], solution[c], out + N_FEATURES * c) )
          return -1;
+   return n;
+}
 """
-"""Takes the features of a rule that compares no candidates."""
-
-COMPARED = """\
-   if( !features_of_all(scip, data, candidates, solution, n) )
-      return -1;
-   memcpy(out, data->matrix.items, (size_t)n * N_FEATURES * sizeof(double));
-"""
-"""Takes those of a rule that does."""
+"""What an exported file lacks to show the features of all candidates."""
 
 
 def exported(rule: str, folder: Path) -> Callable[[pyscipopt.Model], None]:
@@ -112,7 +99,7 @@ def elsewhere(python: str, rule: str, models: list[tuple[str, Path]], folder: Pa
     """Have another Python's SCIP branch by an exported rule, and print what was seen of it."""
     name, text = rule_source(rule)
     source = folder / "shown.c"
-    source.write_text(export_c(rule) + show_features(ONE_BY_ONE), encoding="utf-8")
+    source.write_text(export_c(rule) + SHOW_FEATURES, encoding="utf-8")
     build(source, source.with_suffix(".so"))
     for k, (_, path) in enumerate(models):
         # As SCIP writes it: up to 9.2.1 SCIP refuses free MPS with lines as short as those of some families.
@@ -137,7 +124,7 @@ def main() -> None:
     models += [("own", Path(path)) for path in options.models]
     with tempfile.TemporaryDirectory() as folder:
         every = Path(folder) / "all.py"
-        every.write_text(rule_of_all(N_FEATURES if options.python else N_COLUMNS), encoding="utf-8")
+        every.write_text(rule_of_all(N_FEATURES), encoding="utf-8")
         for name in (str(every) if name == "all" else name for name in options.rules):
             if options.python:
                 elsewhere(options.python, name, models, Path(folder), options.node_limit)

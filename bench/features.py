@@ -19,7 +19,7 @@ import pyscipopt
 
 from bench import tell
 from bench.options import instances_of, parse
-from bife_core.features import N_COLUMNS, N_FEATURES
+from bife_core.features import N_FEATURES
 from bife_core.rules import load_rule
 from bife_core.scip.compiled import kernel, layout
 from bife_core.scip.compiled.needs import mask_of
@@ -84,7 +84,7 @@ def measure(path: Path, mask: int, seed: int, nodes: int, repeats: int = 1) -> _
 def main() -> None:
     options = parse(__doc__, instances=3, nodes=60)
     everything = mask_of(None)
-    extended = mask_of(frozenset(range(N_FEATURES, N_COLUMNS)))
+    extended = mask_of(frozenset(range(N_FEATURES, N_FEATURES)))
     measure(_GOLDEN_DIRECTORY / GOLDEN["combinatorial_auction"], everything, 0, 2)  # compiles
     for family in options.families:
         subset = mask_of(load_rule(PUBLISHED[family]).features)

@@ -6,8 +6,7 @@ from the rest. Each is solved with on the design instances once for each of `--s
 One JSON object a line, first what the family's decisions are, then one for each measure with Kendall's tau between F_LF
 and F_HF, its 95 % bootstrap interval over rules, and `top5`, the share of the five best rules by F_HF that are among
 the five best by F_LF; all are means over the measurements. The variant `ceiling` is the same between two measurements:
-how well F_HF foretells itself. With `--recollect` the measures are also taken on decisions recorded in the trees of the
-rule of best F_HF (`collection.under`), which is then left out of them.
+how well F_HF foretells itself.
 
 Decisions and solves are kept in the directory of `--store`, and all costs in its folder `costs`, a row for each rule
 and a column for each instance, for `bench.racing`; the same command goes on where it was stopped. F_HF by
@@ -17,7 +16,6 @@ a limit: read what `--rules` holds.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -33,12 +31,11 @@ from bench import tell
 from bench.acceptance import offline, recorded
 from bench.options import benchmark_of, decisions_of, parse
 from bench.search_cost import home_of
-from bife_core.benchmarks.base import Benchmark
 from bife_core.config import CollectionConfig, HighFidelityConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
-from bife_core.fidelity.control import measure_reference
 from bife_core.fidelity.high import score_high
+from bife_core.fidelity.load_correction import measure_reference
 from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows
 from bife_core.fidelity.scoring import scores_of
 from bife_core.files import write_whole
@@ -62,7 +59,6 @@ def main() -> None:
         decisions=1000,
         time_limit=60.0,
         cost="time",
-        recollect=False,
         store=None,
         workers=1,
     )
@@ -107,8 +103,6 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[di
     ]
     every = list(rules.values())
     lines += foretold_by_measures(decisions, [every[number] for number in sound], f_hf)
-    if options.recollect:
-        lines += recollected(benchmark, [list(rules)[number] for number in sound], f_hf, options, home, pool)
     if len(f_hf) > 1:
         lines.append({"variant": "ceiling"} | foretold(list(combinations(f_hf, 2))))
     return lines
@@ -125,30 +119,9 @@ def foretold_by_measures(
         except DecisionsError as error:
             lines.append({"variant": measure, "reason": str(error)})
             continue
-        f_lf = np.array([yardstick.f_lf(each, chosen_rows(each, decisions.offsets)) for each in scores])
+        f_lf = np.array([yardstick.f_lf(chosen_rows(each, decisions.offsets)) for each in scores])
         lines.append({"variant": measure} | foretold([(f_lf, one) for one in f_hf]))
     return lines
-
-
-def recollected(
-    benchmark: Benchmark,
-    sources: Sequence[str],
-    f_hf: Sequence[Values],
-    options: Any,
-    home: Path,
-    pool: WorkerPool,
-) -> list[dict[str, Any]]:
-    """Return the lines of the measures on decisions that are recorded where the best rule branches."""
-    best = int(np.argmax(f_hf[0]))
-    rule = home / f"{hashlib.sha256(sources[best].encode()).hexdigest()[:12]}.py"
-    rule.write_text(sources[best], encoding="utf-8")
-    collection = CollectionConfig(decisions=options.decisions, under=str(rule))
-    decisions = decisions_of(benchmark, collection, home, pool)
-    kept = [number for number in range(len(sources)) if number != best]
-    compiled = [compile_rule(sources[number]) for number in kept]
-    scores = [scores_of(one, decisions) for one in compiled if not isinstance(one, Rejection)]
-    lines = foretold_by_measures(decisions, scores, [values[kept] for values in f_hf])
-    return [line | {"variant": f"{line['variant']}, under the best rule"} for line in lines]
 
 
 def different_rules(decisions: Decisions, count: int, answers: str | None) -> dict[str, Values]:

@@ -82,7 +82,6 @@ def collected(family: str, options: Any, home: Path, pool: WorkerPool) -> tuple[
     collection = CollectionConfig(
         decisions=options.fit + options.held_out,
         decisions_per_instance=options.decisions_per_instance,
-        expert_probability=options.expert_probability,
     )
     return cut(decisions_of(benchmark_of(family, sized), collection, home, pool), options.fit)
 

@@ -20,8 +20,8 @@ from bench import tell
 from bench.options import benchmark_of, parse
 from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.fidelity.control import Reference, measure_reference
 from bife_core.fidelity.high import HighScore, score_high
+from bife_core.fidelity.load_correction import Reference, measure_reference
 from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
 from bife_core.rules import BENCHMARK_RULES

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench import parser_of, tell
-from bife_core.fidelity.racing import heats, lost
+from bife_core.fidelity.racing import blocks, lost
 
 TO_BEAT = 8
 
@@ -45,7 +45,7 @@ def costs_of(folder: Path, family: str) -> npt.NDArray[np.float64]:
     return np.asarray(matrix[np.isfinite(matrix).all(axis=1)])
 
 
-def replayed(costs: npt.NDArray[np.float64], heat: int, alpha: float, orders: int) -> dict[str, float]:
+def replayed(costs: npt.NDArray[np.float64], block: int, alpha: float, orders: int) -> dict[str, float]:
     """Return what races against each of the best rules come to."""
     shares: list[float] = []
     wrongly: list[tuple[float, bool]] = []
@@ -53,7 +53,7 @@ def replayed(costs: npt.NDArray[np.float64], heat: int, alpha: float, orders: in
     for elite, rule, order in itertools.product(ranking[:TO_BEAT], range(len(costs)), range(orders)):
         if rule == elite:
             continue
-        solved = race(costs[rule], costs[elite], heat, alpha, order)
+        solved = race(costs[rule], costs[elite], block, alpha, order)
         times = costs[rule].mean() / costs[elite].mean()
         if times > 1:
             shares.append(solved / costs.shape[1])
@@ -68,13 +68,13 @@ def replayed(costs: npt.NDArray[np.float64], heat: int, alpha: float, orders: in
 
 
 def race(
-    own: npt.NDArray[np.float64], other: npt.NDArray[np.float64], heat: int, alpha: float, seed: int
+    own: npt.NDArray[np.float64], other: npt.NDArray[np.float64], block: int, alpha: float, seed: int
 ) -> int:
     """Return on how many instances a rule is solved with before it is given up, all of them if it is not."""
     done: list[int] = []
-    for some in heats(range(len(own)), heat, seed):
+    for some in blocks(range(len(own)), block, seed):
         done += some
-        if lost(own[done].tolist(), other[done].tolist(), float(other.sum()), "arithmetic", alpha):
+        if lost(own[done].tolist(), other[done].tolist(), float(other.sum()), alpha):
             break
     return len(done)
 

@@ -65,7 +65,9 @@ def main() -> None:
         for family in options.families:
             configs = {method: configured(family, method, options) for method in SEARCHES}
             configs[DEFAULT] = with_overrides(configs[PAPER], defaults())
-            configs[UNRACED] = with_overrides(configs[DEFAULT], {"high.race": False, "high.control": False})
+            configs[UNRACED] = with_overrides(
+                configs[DEFAULT], {"high.race": False, "high.load_correction": False}
+            )
             configs = {method: configs[method] for method in wanted}
             spent: dict[str, dict[str, Any]] = {}
             for method, config in configs.items():

@@ -60,7 +60,7 @@ def _budget(name: PresetName) -> PipelineConfig:
         return PipelineConfig(
             generator=GeneratorConfig(prompts="paper", repair=False),
             search=SearchConfig(elite_cap=None, threshold_share=None, twins="solve"),
-            high=HighFidelityConfig(control=False, race=False),
+            high=HighFidelityConfig(load_correction=False, race=False),
         )
     if name == "quick":
         return PipelineConfig(

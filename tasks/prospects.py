@@ -8,7 +8,7 @@ from prefect import task
 
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.prospect import Prospect, prospect
-from bife_core.fidelity.control import measure_reference
+from bife_core.fidelity.load_correction import measure_reference
 from tasks.instances import benchmark
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener

@@ -8,8 +8,8 @@ from typing import Any, Final, ParamSpec, TypeVar, cast
 from prefect import Task, task
 
 from bife_core.evolution import Pending, Workshop
-from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import HighScore
+from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.trial import TrialScore
 from bife_core.generators import Draft
@@ -64,8 +64,8 @@ def score_high(
     """Solve the design instances with a rule."""
     score = work(request, reference)
     solves = f"{len(score.results)} solves, {score.cpu_s:.1f} CPU seconds"
-    if score.outraced is not None:
-        return _judged(score, f"Given up in its race: {score.outraced}; {solves}")
+    if score.eliminated is not None:
+        return _judged(score, f"Given up in its race: {score.eliminated}; {solves}")
     return _judged(score, f"F_HF {score.f_hf:.4g}: {solves}" if score.f_hf is not None else "")
 
 

@@ -17,13 +17,10 @@ from bife_core.decisions.config import CollectionConfig
 from bife_core.decisions.expert import record_decisions
 from bife_core.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.errors import DecisionsError
-from bife_core.features import FEATURE_SETS
+from bife_core.features import N_FEATURES
 from bife_core.files import write_whole
-from bife_core.methods.rule import RuleMethod
 from bife_core.places import compiled_code
-from bife_core.rules import CompiledRule, load_rule
 from bife_core.sandbox import Note, WorkerFailure, Workers, submit_repeated
-from bife_core.scip.ecole import import_ecole
 from bife_core.scip.solving import SolveSettings, versions
 from bife_core.values import Value, digest_of
 
@@ -71,21 +68,17 @@ class CollectionSummary(Value):
     notes: tuple[str, ...] = ()
 
 
-def _part_path(
-    directory: Path, instance: Instance, config: CollectionConfig, under: CompiledRule | None
-) -> Path:
+def _part_path(directory: Path, instance: Instance, config: CollectionConfig) -> Path:
     facts = {
         "digest": instance.digest,
         "quota": config.decisions_per_instance,
-        "probability": config.expert_probability,
         "time_limit_s": config.time_limit_s,
         "seed": config.seed,
         "solver": config.solver.model_dump(mode="json", exclude={"name"}),
-        "features": config.features,
-        "columns": len(FEATURE_SETS[config.offered]),
+        "columns": N_FEATURES,
         "schema": SCHEMA_VERSION,
         "scip": versions()["scip"],
-    } | ({"under": under.sha} if under is not None else {})
+    }
     key = digest_of(facts)[:24]
     return directory / "parts" / f"{key}.parquet"
 
@@ -139,19 +132,12 @@ def collect_decisions(
 
     Raises
     ------
-    RuleError
-        If the rule of `config.under` cannot be loaded.
-    ConfigError
-        If Ecole is to extract the features and cannot be imported.
     DecisionsError
         If no instance gave a decision, with the reasons.
     WorkerFailure
         If the pool is closed meanwhile.
     """
     directory = Path(directory)
-    if config.features == "ecole":
-        import_ecole()
-    under = None if config.under == "expert" else load_rule(config.under)
     waiting = _instances(benchmark, config.max_instances, pool.workers)
     running: deque[tuple[Instance, Path, _Part | Future[Any]]] = deque()
     names: list[str] = []
@@ -165,8 +151,8 @@ def collect_decisions(
         usual = total / len(names) if names else config.decisions_per_instance
         likely = ceil((config.decisions - total) / usual) if usual else pool.workers
         for instance in islice(waiting, max(min(pool.workers, likely) - len(running), 0)):
-            path = _part_path(directory, instance, config, under)
-            known = _known(path, note) or _start(pool, instance, path, config, under, note)
+            path = _part_path(directory, instance, config)
+            known = _known(path, note) or _start(pool, instance, path, config, note)
             running.append((instance, path, known))
         if not running:
             break
@@ -261,7 +247,6 @@ def _start(
     instance: Instance,
     part: Path,
     config: CollectionConfig,
-    under: CompiledRule | None,
     note: Note | None,
 ) -> Future[Any]:
     arguments = {
@@ -269,11 +254,9 @@ def _start(
         "instance": instance.name,
         "part": str(part),
         "config": config.model_dump(mode="json"),
-        "under": under.source if under is not None else None,
     }
     limit_s = 2.0 * config.time_limit_s + _GRACE_S
-    # Where no rule runs the call may add to the code compiled for all processes.
-    written = [part.parent, compiled_code()] if under is None else [part.parent]
+    written = [part.parent, compiled_code()]
     for directory in written:
         directory.mkdir(parents=True, exist_ok=True)
     return submit_repeated(
@@ -287,21 +270,15 @@ def _start(
     )
 
 
-def work(
-    path: str, instance: str, part: str, config: dict[str, Any], under: str | None = None
-) -> dict[str, Any]:
+def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[str, Any]:
     """Collect from one instance in this process; what `collect_decisions` calls in a worker."""
     options = CollectionConfig.model_validate(config)
-    rule = RuleMethod(name="under", source=under).compiled if under is not None else None
     began = time.process_time()
     recording = record_decisions(
         Path(path),
         instance,
         settings=SolveSettings.by(options.solver, time_limit_s=options.time_limit_s, seed=options.seed),
         quota=options.decisions_per_instance,
-        expert_probability=options.expert_probability,
-        features=options.features,
-        under=rule,
     )
     end = {
         "status": recording.status,

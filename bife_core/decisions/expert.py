@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -12,20 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pyscipopt
 
-from bife_core.decisions.config import RecordedFeatures
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import SolverError
-from bife_core.features import FEATURE_SETS, FeatureSet
-from bife_core.rules import CompiledRule
-from bife_core.scip.branching import attach
-from bife_core.scip.ecole import EcoleExtractor
 from bife_core.scip.extractor import FeatureExtractor
 from bife_core.scip.lp_branchrule import LpBranchrule
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import INTERRUPTED, SolveSettings, apply, optimize
 
-_PRIORITY: Final = 20_000_000
-"""Above that of a rule, which branches where the expert only looks on."""
+_PRIORITY: Final = 10_000_000
 _PSCOST_PRIORITY: Final = 9_999_999
 _NO_LIMIT: Final = 2**31 - 1
 _INFEASIBLE_GAIN: Final = 1e20
@@ -114,29 +106,17 @@ class _Expert(LpBranchrule):
         self,
         instance: str,
         quota: int | None,
-        probability: float,
-        rng: np.random.Generator,
-        extractor: Callable[[pyscipopt.Model], FeatureExtractor | EcoleExtractor],
-        *,
-        looks_on: bool,
     ) -> None:
-        self.looks_on = looks_on
         self.instance = instance
-        self.extractor_of = extractor
         self.quota = quota
-        self.probability = probability
-        self.rng = rng
         self.decisions: list[Decisions] = []
         self.unscored = 0
 
     def branchinitsol(self) -> None:
-        self.extractor = self.extractor_of(self.model)
+        self.extractor = FeatureExtractor(self.model)
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
         model = self.model
-        # The root always goes to the expert, so that every instance that branches gives a decision.
-        if self.decisions and self.rng.random() >= self.probability:
-            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         found = None
         if model.getLPSolstat() == pyscipopt.SCIP_LPSOLSTAT.OPTIMAL:  # an unbounded LP has candidates as well
             probindex, features = self.extractor.extract()
@@ -162,8 +142,6 @@ class _Expert(LpBranchrule):
             )
         if self.quota is not None and len(self.decisions) >= self.quota:
             model.interruptSolve()
-        if self.looks_on:
-            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
         model.branchVar(variables[int(np.argmax(found.scores))])
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
 
@@ -174,11 +152,8 @@ def record_decisions(
     *,
     settings: SolveSettings,
     quota: int | None,
-    expert_probability: float,
-    features: RecordedFeatures = "khalil72",
-    under: CompiledRule | None = None,
 ) -> Recording:
-    """Solve one model under the expert, or a rule, and return the expert's decisions and how the solve ended.
+    """Solve one instance under the expert, and return the expert's decisions and how the solve ended.
 
     Parameters
     ----------
@@ -187,16 +162,9 @@ def record_decisions(
     instance : str
         Name that goes into the record.
     settings : SolveSettings
-        Its seed also draws which nodes the expert is asked at.
+        Limits, seed and emphasis of the solve.
     quota : int or None
         Decisions after which the solve is stopped.
-    expert_probability : float
-        Chance that the expert is asked at a node; the other nodes follow pseudocosts. The root is always asked.
-    features : {"khalil72", "extended", "ecole"}
-        Which features are recorded; those of Ecole are the 72 as Ecole computes them.
-    under : CompiledRule, optional
-        Who branches, instead of the expert and of pseudocosts: then decisions come from nodes such a rule meets
-        (DAgger; Ross, Gordon and Bagnell, 2011).
 
     Notes
     -----
@@ -211,20 +179,11 @@ def record_decisions(
     """
     model = read_model(path)
     apply(settings, model)
-    rng = np.random.default_rng(settings.seed)
-    extractor: Callable[[pyscipopt.Model], FeatureExtractor | EcoleExtractor]
-    if features == "ecole":
-        extractor = EcoleExtractor
-    else:
-        extractor = partial(FeatureExtractor, features=frozenset(FEATURE_SETS[features]))
-    expert = _Expert(instance, quota, expert_probability, rng, extractor, looks_on=under is not None)
+    expert = _Expert(instance, quota)
     model.includeBranchrule(expert, "expert", "strong branching, recorded", _PRIORITY, -1, 1.0)
     model.setParam("branching/pscost/priority", _PSCOST_PRIORITY)
-    if under is not None:
-        attach(model, under)
     optimize(model, f"collecting decisions from {path.name}")
     status = model.getStatus()
     if status in INTERRUPTED and (quota is None or len(expert.decisions) < quota):
         raise SolverError(f"Collecting decisions from {path.name} was interrupted.")
-    kept: FeatureSet = "extended" if features == "extended" else "khalil72"
-    return Recording(concatenate(expert.decisions, kept), status, expert.unscored)
+    return Recording(concatenate(expert.decisions), status, expert.unscored)

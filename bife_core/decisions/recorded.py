@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bife_core.errors import DecisionsError
-from bife_core.features import FEATURE_SETS, FEATURES, FeatureSet
+from bife_core.features import FEATURES, N_FEATURES
 from bife_core.files import write_whole
 
 SCHEMA_VERSION: Final = "2"
@@ -39,8 +39,8 @@ class Decisions:
 
     Attributes
     ----------
-    columns : (N_FEATURES, n_rows) or (N_COLUMNS, n_rows) float64, C-contiguous
-        Features of a set, one row per feature: scoring a rule then reads only what the rule reads.
+    columns : (N_FEATURES, n_rows) float64, C-contiguous
+        One row per feature: scoring a rule then reads only what the rule reads.
     scores : (n_rows,) float64
         Strong-branching score of every candidate.
     gains : (2, n_rows) float64
@@ -76,13 +76,8 @@ class Decisions:
         return len(self.scores)
 
     @property
-    def features(self) -> FeatureSet:
-        """Which features were recorded."""
-        return next(name for name, indices in FEATURE_SETS.items() if len(indices) == len(self.columns))
-
-    @property
     def matrix(self) -> npt.NDArray[np.float64]:
-        """Features as (n_rows, N_FEATURES) or (n_rows, N_COLUMNS), C-contiguous; a copy."""
+        """Features as (n_rows, N_FEATURES), C-contiguous; a copy."""
         return np.ascontiguousarray(self.columns.T)
 
     @property
@@ -188,9 +183,7 @@ class Decisions:
                 f"{path} has decisions schema {found or 'none'}, this version reads {SCHEMA_VERSION}; "
                 "collect the decisions again."
             )
-        recorded = _features_of(table.column_names)
-        features = [FEATURES[index] for index in FEATURE_SETS[recorded]]
-        unknown = [feature.name for feature in features if feature.name not in table.column_names]
+        unknown = [feature.name for feature in FEATURES if feature.name not in table.column_names]
         if unknown:
             raise DecisionsError(
                 f"{path} was recorded without the features {', '.join(unknown)}; collect the decisions again."
@@ -198,8 +191,8 @@ class Decisions:
         decision = table["decision"].to_numpy()
         starts = np.flatnonzero(np.diff(decision, prepend=-1))
         offsets = np.append(starts, len(decision)).astype(np.int64)
-        columns = np.empty((len(features), len(decision)))
-        for feature in features:
+        columns = np.empty((N_FEATURES, len(decision)))
+        for feature in FEATURES:
             columns[feature.index] = table[feature.name].to_numpy()
         decisions = cls(
             columns=columns,
@@ -232,22 +225,12 @@ def numbers_in(path: Path) -> int:
     return int(table.num_rows) * int(table.num_columns)
 
 
-def recorded_features(path: Path) -> FeatureSet:
-    """Return which features a file of decisions holds, without reading them."""
-    return _features_of(pq.read_schema(path).names)
-
-
-def _features_of(names: Sequence[str]) -> FeatureSet:
-    khalil72 = FEATURE_SETS["khalil72"]
-    return "extended" if any(feature.name in names for feature in FEATURES[len(khalil72) :]) else "khalil72"
-
-
-def concatenate(parts: Sequence[Decisions], features: FeatureSet = "khalil72") -> Decisions:
-    """Join decisions in the given order; no part at all gives no decisions, of the given features."""
+def concatenate(parts: Sequence[Decisions]) -> Decisions:
+    """Join decisions in the given order; no part at all gives no decisions."""
     if not parts:
         nothing, none = np.zeros(0), np.zeros(0, dtype=np.int64)
         return Decisions(
-            columns=np.zeros((len(FEATURE_SETS[features]), 0)),
+            columns=np.zeros((N_FEATURES, 0)),
             scores=nothing,
             gains=np.zeros((2, 0)),
             offsets=np.zeros(1, dtype=np.int64),

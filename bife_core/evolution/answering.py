@@ -24,8 +24,8 @@ from bife_core.evolution.journal import (
 )
 from bife_core.evolution.watching import Watcher
 from bife_core.evolution.workshop import Executor, Pending, Workshop
-from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import HighScore
+from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import BudgetReachedError, Draft, DraftingStoppedError
 from bife_core.generators.account import out_of_time
@@ -374,7 +374,7 @@ class Answering:
             yield SolveAnswer(
                 id=request.id,
                 f_hf=score.f_hf,
-                outraced=score.outraced,
+                eliminated=score.eliminated,
                 failure=score.failure,
                 costs=score.costs,
             )

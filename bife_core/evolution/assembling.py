@@ -12,7 +12,6 @@ from typing import Final
 from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
-from bife_core.decisions.recorded import recorded_features
 from bife_core.errors import ConfigError
 from bife_core.evolution.briefing import Briefer
 from bife_core.evolution.driver import Driver, Evolution
@@ -107,7 +106,6 @@ def evolve(
     if len(training) < count:
         raise ConfigError(f"The search makes trials on {count} training instances, found {len(training)}.")
     path, digest, collection_s = _read(decisions)
-    offered = config.collection.offered if path is None else recorded_features(path)
     if isinstance(folder, Journal):
         journal = folder
     else:
@@ -123,7 +121,7 @@ def evolve(
             workers = WorkerPool(workers)
             opened.callback(workers.close)
         workshop = Workshop(
-            briefer=Briefer(benchmark, instances, path, config.low, config.high, workers, offered=offered),
+            briefer=Briefer(benchmark, instances, path, config.low, config.high, workers),
             generator=generator or open_generator(config.generator, account),
             account=account,
             pool=workers,

@@ -14,11 +14,11 @@ import numpy as np
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.formulation import formulation
 from bife_core.decisions.recorded import Decisions, numbers_in
-from bife_core.features import FeatureSet, feature_index
+from bife_core.features import feature_index
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig, LowMeasure
-from bife_core.fidelity.control import Reference
 from bife_core.fidelity.failings import failings
 from bife_core.fidelity.high import mean_cost
+from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import choices_of
 from bife_core.fidelity.measures import Floats, Ties, Yardstick, chosen_rows
 from bife_core.fidelity.solving import cost_of
@@ -45,13 +45,9 @@ _QUANTILES: Final = (0.0, 0.1, 0.5, 0.9, 1.0)
 _CEIL_DIST: Final = feature_index("ceil_dist")
 
 _LOW: Final[Mapping[LowMeasure, str]] = {
-    "agreement": "the share of recorded decisions in which the rule chooses as strong branching did",
-    "genuine": "the share of recorded decisions, those left out where a child was cut off, in which the rule chooses "
-    "as strong branching did",
-    "regret": "the strong-branching score of the rule's choice over the best one, on average over recorded decisions",
+    "accuracy": "the share of recorded decisions in which the rule chooses as strong branching did",
     "depth_regret": "the strong-branching score of the rule's choice over the best one, on average over recorded "
     "decisions, those near the root counting more",
-    "rank": "the rank correlation of the rule's scores with those of strong branching",
 }
 _HIGH: Final[Mapping[Cost, str]] = {
     "time": "CPU seconds",
@@ -100,8 +96,6 @@ class Briefer:
         Recorded decisions; without, nothing is said of features.
     pool : Workers
         Where models and decisions are read, at the first briefing.
-    offered : {"khalil72", "extended"}
-        Features a rule may be written with.
     """
 
     def __init__(
@@ -112,10 +106,8 @@ class Briefer:
         low: LowFidelityConfig,
         high: HighFidelityConfig,
         pool: Workers,
-        offered: FeatureSet = "khalil72",
     ) -> None:
         self.benchmark = benchmark
-        self.offered = offered
         self._models = [instance.path for instance in design[:_MODELS]]
         self._decisions = decisions
         self._low = low
@@ -163,14 +155,12 @@ class Briefer:
                     },
                     self._models,
                 )
-                mean = "mean" if self._high.mean == "arithmetic" else "geometric mean"
                 goal = f" to {self._high.solver.goal}" if self._high.solver.gap else ""
                 self._facts = Briefing(
                     benchmark=self.benchmark,
-                    offered=self.offered,
                     fitting=self._low.tune > 0 and self._decisions is not None,
                     low=_LOW[self._low.measure],
-                    high=f"minus the {mean} of the {_HIGH[self._high.cost]} of solving whole instances{goal} with the "
+                    high=f"minus the mean of the {_HIGH[self._high.cost]} of solving whole instances{goal} with the "
                     "rule",
                     **found,
                 )
@@ -192,9 +182,7 @@ class Briefer:
 
     def _rpb(self, reference: Reference | None) -> float | None:
         results = [] if reference is None else [result for result in reference.results if result is not None]
-        return (
-            -mean_cost([cost_of(result, self._high) for result in results], self._high) if results else None
-        )
+        return -mean_cost([cost_of(result, self._high) for result in results]) if results else None
 
 
 def work(models: list[str], decisions: str | None, measure: LowMeasure, ties: Ties) -> dict[str, Any]:
@@ -249,7 +237,7 @@ def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureR
 
 
 def _alone(yardstick: Yardstick, decisions: Decisions, scores: Floats) -> float:
-    return yardstick.f_lf(scores, chosen_rows(scores, decisions.offsets))
+    return yardstick.f_lf(chosen_rows(scores, decisions.offsets))
 
 
 def _same(one: Floats, other: Floats) -> bool:
@@ -265,7 +253,7 @@ def low_noise(decisions: Decisions, yardstick: Yardstick, ranges: tuple[FeatureR
     """Return sentences on what F_LF chance has, and its standard error, as that of the best feature alone."""
     best = max(ranges, key=lambda found: found.alone or 0.0)
     scores = decisions.columns[best.index] * (-1.0 if best.smallest else 1.0)
-    error = yardstick.error(scores, chosen_rows(scores, decisions.offsets))
+    error = yardstick.error(chosen_rows(scores, decisions.offsets))
     chance = round(yardstick.by_chance(), 3) + 0.0  # no minus before a zero
     return (
         f"Candidates drawn at random have F_LF {chance:g}. On {len(decisions)} decisions the standard "

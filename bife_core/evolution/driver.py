@@ -194,8 +194,8 @@ class Driver:
         return EvolutionState(
             **dict(summary),
             budget=self._budget,
-            outraced=sum(sample.outraced is not None for sample in samples),
-            slowdown=self._slowdown(summary.generation),
+            eliminated=sum(sample.eliminated is not None for sample in samples),
+            load_factor=self._load_factor(summary.generation),
             last_failure=next((sample.failure for sample in reversed(samples) if sample.failure), None),
             spending=self._workshop.account.spending(),
             elapsed_s=elapsed_s,
@@ -204,9 +204,9 @@ class Driver:
             curve=self._ledger.total(other_s=0.0, wall_s=0.0).curve,
         )
 
-    def _slowdown(self, generation: int) -> float | None:
+    def _load_factor(self, generation: int) -> float | None:
         own = {sample.id for sample in self._search.samples if sample.generation == generation}
-        measured = [score.slowdown for name, score in self._answering.solves.items() if name in own]
+        measured = [score.load_factor for name, score in self._answering.solves.items() if name in own]
         known = [slow for slow in measured if slow is not None]
         return geometric_mean(known) if known else None
 

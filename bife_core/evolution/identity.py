@@ -77,8 +77,6 @@ def evolution_facts(
     }
     if decisions is not None:
         facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
-    elif config.collection.offered != "khalil72":
-        facts |= {"features": config.collection.offered}
     if config.search.fits:
         facts |= {"fitting": FITTING}
     return facts | ({"training": content_of(training)} if training else {})

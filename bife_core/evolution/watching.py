@@ -13,9 +13,9 @@ class EvolutionState(GenerationSummary):
     ----------
     budget : int
         Rules to be sampled in all.
-    outraced : int
+    eliminated : int
         Rules given up in their races so far.
-    slowdown : float or None
+    load_factor : float or None
         How many times slower the machine was during this generation's solves than during RPB's, in the geometric mean;
         None where nothing was solved or seconds are not controlled.
     last_failure : str or None
@@ -29,8 +29,8 @@ class EvolutionState(GenerationSummary):
     """
 
     budget: int
-    outraced: int = 0
-    slowdown: float | None = None
+    eliminated: int = 0
+    load_factor: float | None = None
     last_failure: str | None = None
     spending: Spending
     elapsed_s: float

@@ -13,8 +13,8 @@ from bife_core.errors import ConfigError
 from bife_core.evolution.briefing import Briefer, Past
 from bife_core.evolution.drafting import write_draft
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
-from bife_core.fidelity.control import Reference, measure_reference
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
+from bife_core.fidelity.load_correction import Reference, measure_reference
 from bife_core.fidelity.low import LowScore, score_low
 from bife_core.fidelity.trial import TrialScore, score_trial
 from bife_core.generators import Account, Briefing, BudgetReachedError, Draft, Generator
@@ -111,7 +111,7 @@ class Workshop:
         """Have a rule or a reflection written, or fitted; see `write_draft` for what is raised."""
         if isinstance(request, SampleRequest) and request.fit is not None:
             return self._fit(request)
-        briefing = Briefing(benchmark=self.briefer.benchmark, offered=self.briefer.offered)
+        briefing = Briefing(benchmark=self.briefer.benchmark)
         if getattr(self.generator, "briefed", False):
             briefing = self.briefer.brief(request, self.past)
 

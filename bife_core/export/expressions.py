@@ -33,7 +33,7 @@ from bife_core.export.clang import (
     truth,
     words,
 )
-from bife_core.features import FEATURES, N_COLUMNS
+from bife_core.features import FEATURES, N_FEATURES
 from bife_core.rules.expressions import FEATURES as VECTOR
 from bife_core.rules.language import RESERVED_PREFIX
 from bife_core.rules.nodes import callee_name
@@ -268,13 +268,13 @@ class Expressions:
     def _element(self, node: ast.Subscript) -> Code:
         match node.value:
             case ast.Name(id=name) if name == VECTOR:
-                return self._feature(range(N_COLUMNS), node.slice)
+                return self._feature(range(N_FEATURES), node.slice)
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Slice() as part) if name == VECTOR:
                 ends = (
                     None if end is None else ast.literal_eval(end)
                     for end in (part.lower, part.upper, part.step)
                 )
-                return self._feature(range(N_COLUMNS)[slice(*ends)], node.slice)
+                return self._feature(range(N_FEATURES)[slice(*ends)], node.slice)
             case ast.Tuple(elts=parts):
                 return self._looked_up([self.code(part) for part in parts], node.slice)
         raise RuleError(

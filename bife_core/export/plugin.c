@@ -75,29 +75,6 @@ SCIP_Real SCIPepsilon(SCIP*);
 SCIP_Real SCIPfeasFrac(SCIP*, SCIP_Real);
 SCIP_Real SCIPgetVarPseudocost(SCIP*, SCIP_VAR*, SCIP_BRANCHDIR);
 SCIP_Real SCIPgetRowActivity(SCIP*, SCIP_ROW*);
-SCIP_Real SCIPgetRowObjParallelism(SCIP*, SCIP_ROW*);
-int SCIPgetDepth(SCIP*);
-SCIP_Real SCIPgetLowerbound(SCIP*);
-SCIP_Real SCIPgetUpperbound(SCIP*);
-SCIP_Real SCIPgetCutoffbound(SCIP*);
-SCIP_Real SCIPgetLPObjval(SCIP*);
-SCIP_Real SCIPgetLocalTransEstimate(SCIP*);
-SCIP_SOL* SCIPgetBestSol(SCIP*);
-SCIP_Real SCIPgetSolVal(SCIP*, SCIP_SOL*, SCIP_VAR*);
-SCIP_Real SCIPgetBranchScore(SCIP*, SCIP_VAR*, SCIP_Real, SCIP_Real);
-SCIP_Real SCIPgetVarAvgInferences(SCIP*, SCIP_VAR*, SCIP_BRANCHDIR);
-SCIP_Real SCIPgetVarConflictlengthScore(SCIP*, SCIP_VAR*);
-SCIP_Real SCIPgetVarVSIDS(SCIP*, SCIP_VAR*, SCIP_BRANCHDIR);
-SCIP_Real SCIPgetVarAvgCutoffs(SCIP*, SCIP_VAR*, SCIP_BRANCHDIR);
-SCIP_Real SCIPgetVarAvgGMIScore(SCIP*, SCIP_VAR*);
-SCIP_Real SCIPgetVarLastGMIScore(SCIP*, SCIP_VAR*);
-SCIP_Real SCIPgetVarPseudocostCount(SCIP*, SCIP_VAR*, SCIP_BRANCHDIR);
-SCIP_Real SCIPgetVarPseudocostVariance(SCIP*, SCIP_VAR*, SCIP_BRANCHDIR, SCIP_Bool);
-int SCIPvarGetNLocksUp(SCIP_VAR*);
-int SCIPvarGetNLocksDown(SCIP_VAR*);
-SCIP_Real SCIPvarGetBestRootRedcost(SCIP_VAR*);
-SCIP_Real SCIPvarGetRootSol(SCIP_VAR*);
-SCIP_Real SCIPvarGetAvgSol(SCIP_VAR*);
 SCIP_COL* SCIPvarGetCol(SCIP_VAR*);
 int SCIPvarGetProbindex(SCIP_VAR*);
 SCIP_Real SCIPvarGetCutoffSum(SCIP_VAR*, SCIP_BRANCHDIR);
@@ -130,12 +107,6 @@ SCIP_RETCODE SCIPprocessShellArguments(SCIP*, int, char**, const char*);
 #endif
 #endif
 
-//? GMI
-#if defined(SCIP_VERSION) && SCIP_VERSION < 900
-#error "The rule reads gmi_average or gmi_last, which SCIP has from version 9 on."
-#endif
-
-//.
 /* Names of the plugin and of what includes it: whoever links two rules into one program gives one of them others. */
 #ifndef BIFE_NAME
 #define BIFE_NAME "bife"
@@ -196,7 +167,6 @@ typedef struct
    double weight_2;       /* weights 2 to 4 of active rows */
    double weight_3;
    double weight_4;
-   double parallelism;    /* to the objective */
 } PresentRow;
 
 /* The rows a candidate stands in, which stay the same as long as the LP has the same rows. */
@@ -219,7 +189,7 @@ typedef struct
 } Identity;
 
 //.
-//? STATIC|BY_ROW|SIBLINGS
+//? STATIC|BY_ROW
 typedef struct
 {
    void* items;
@@ -259,22 +229,9 @@ struct SCIP_BranchruleData
 //? KEPT
    Buffer kept;           /* by LP position: KeptRow */
 //.
-//? NODE
-   double node[@N_NODE@];        /* features of the present node */
-//.
-//? ROOM
-   double left;           /* what the node's LP value lacks to the cutoff */
-//.
-//? INCUMBENT
-   SCIP_SOL* incumbent;
-//.
-//? SIBLINGS
-   Buffer matrix;         /* N_FEATURES doubles a candidate */
-   Buffer sorted;         /* scratch: one feature of all candidates */
-//.
 };
 
-//? STATIC|BY_ROW|SIBLINGS
+//? STATIC|BY_ROW
 /* Makes room for so many items; new ones are zero. Returns 0 if there is no memory. */
 static int make_room(Buffer* buffer, int wanted, size_t size)
 {
@@ -333,10 +290,6 @@ static void forget(SCIP_BRANCHRULEDATA* data)
    free_buffer(&data->values);
    free_buffer(&data->lengths);
    data->static_taken = 0;
-//.
-//? SIBLINGS
-   free_buffer(&data->matrix);
-   free_buffer(&data->sorted);
 //.
 }
 
@@ -511,9 +464,6 @@ static int take_row(SCIP* scip, SCIP_BRANCHRULEDATA* data, int position)
       return 1;
 //? ACTIVE_DUAL
    present->weight_4 = fabs(SCIProwGetDualsol(row));
-//.
-//? ACTIVE_PARALLELISM
-   present->parallelism = SCIPgetRowObjParallelism(scip, row);
 //.
 //? ACTIVE_ROW_SUM
    present->weight_2 = weight_from_sum(kept->magnitude);
@@ -711,16 +661,6 @@ static int features_by_row(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR* vari
    active(data, n_active, 4, values);
 @WRITE:ACTIVE_DUAL:values@
 //.
-//? ACTIVE_PARALLELISM
-   double parallelisms[] = @NO_VALUES@;
-   for( int k = 0; k < n_active; ++k )
-   {
-      const int position = ((const int*)data->active_rows.items)[k];
-      add_value(parallelisms, ((const PresentRow*)data->present.items)[position].parallelism, parallelisms);
-   }
-   spread(parallelisms, values);
-@WRITE:ACTIVE_PARALLELISM:values@
-//.
    (void)values;
    return 1;
 }
@@ -766,25 +706,6 @@ static int begin_branching(SCIP* scip, SCIP_BRANCHRULEDATA* data, int n)
    }
    data->visits = 0;
 //.
-//? NODE|ROOM
-   const double infinity = SCIPinfinity(scip);
-   const double cutoff_bound = SCIPgetCutoffbound(scip);
-   const double lp_value = SCIPgetLPObjval(scip);
-//.
-//? ROOM
-   data->left = room_of(lp_value, cutoff_bound, infinity);
-//.
-//? NODE
-   const double lower = SCIPgetLowerbound(scip);
-   data->node[0] = SCIPgetDepth(scip);
-   data->node[1] = n;
-   data->node[2] = gap(lower, SCIPgetUpperbound(scip), infinity);
-   data->node[3] = between(lp_value, lower, cutoff_bound, infinity);
-   data->node[4] = between(SCIPgetLocalTransEstimate(scip), lower, cutoff_bound, infinity);
-//.
-//? INCUMBENT
-   data->incumbent = SCIPgetBestSol(scip);
-//.
    (void)n;
    return 1;
 }
@@ -825,55 +746,6 @@ static int features_of(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR* variable
       values);
 @WRITE:CUTOFF:values@
 //.
-//? NODE
-@WRITE:NODE:data->node@
-//.
-//? ROOM
-   room(fraction, SCIPgetVarPseudocost(scip, variable, SCIP_BRANCHDIR_UPWARDS),
-      SCIPgetVarPseudocost(scip, variable, SCIP_BRANCHDIR_DOWNWARDS), data->left, values);
-@WRITE:ROOM:values@
-//.
-//? INFERENCE
-   up = SCIPgetVarAvgInferences(scip, variable, SCIP_BRANCHDIR_UPWARDS);
-   down = SCIPgetVarAvgInferences(scip, variable, SCIP_BRANCHDIR_DOWNWARDS);
-   inference(up, down, SCIPgetBranchScore(scip, variable, down, up), values);
-@WRITE:INFERENCE:values@
-//.
-//? CONFLICT
-   up = SCIPgetVarVSIDS(scip, variable, SCIP_BRANCHDIR_UPWARDS);
-   down = SCIPgetVarVSIDS(scip, variable, SCIP_BRANCHDIR_DOWNWARDS);
-   conflict(SCIPgetBranchScore(scip, variable, down, up), SCIPgetVarConflictlengthScore(scip, variable), up, down, values);
-@WRITE:CONFLICT:values@
-//.
-//? AVERAGE_CUTOFF
-   up = SCIPgetVarAvgCutoffs(scip, variable, SCIP_BRANCHDIR_UPWARDS);
-   down = SCIPgetVarAvgCutoffs(scip, variable, SCIP_BRANCHDIR_DOWNWARDS);
-   average_cutoff(up, down, SCIPgetBranchScore(scip, variable, down, up), values);
-@WRITE:AVERAGE_CUTOFF:values@
-//.
-//? GMI
-   gmi(SCIPgetVarAvgGMIScore(scip, variable), SCIPgetVarLastGMIScore(scip, variable), values);
-@WRITE:GMI:values@
-//.
-//? RELIABILITY
-   reliability(SCIPgetVarPseudocostCount(scip, variable, SCIP_BRANCHDIR_UPWARDS),
-      SCIPgetVarPseudocostCount(scip, variable, SCIP_BRANCHDIR_DOWNWARDS),
-      SCIPgetVarPseudocostVariance(scip, variable, SCIP_BRANCHDIR_UPWARDS, FALSE),
-      SCIPgetVarPseudocostVariance(scip, variable, SCIP_BRANCHDIR_DOWNWARDS, FALSE), values);
-@WRITE:RELIABILITY:values@
-//.
-//? LOCKS
-   locks(SCIPvarGetNLocksUp(variable), SCIPvarGetNLocksDown(variable), values);
-@WRITE:LOCKS:values@
-//.
-//? ROOT
-   root(value, SCIPvarGetBestRootRedcost(variable), SCIPvarGetRootSol(variable), SCIPvarGetAvgSol(variable), values);
-@WRITE:ROOT:values@
-//.
-//? INCUMBENT
-   incumbent(value, data->incumbent == NULL ? value : SCIPgetSolVal(scip, data->incumbent, variable), values);
-@WRITE:INCUMBENT:values@
-//.
 //? BY_ROW
    return features_by_row(scip, data, variable, column, record, f);
 //.
@@ -882,57 +754,6 @@ static int features_of(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR* variable
 //.
 }
 
-//? SIBLINGS
-static int by_size(const void* one, const void* other)
-{
-   const double a = *(const double*)one;
-   const double b = *(const double*)other;
-   return (a > b) - (a < b);
-}
-
-/* Compares the n candidates by one feature, once all are known: over its largest value, and its rank. */
-static void compare(SCIP_BRANCHRULEDATA* data, int n, int feature, int of_max, int rank)
-{
-   double* matrix = (double*)data->matrix.items;
-   double* sorted = (double*)data->sorted.items;
-   for( int c = 0; c < n; ++c )
-      sorted[c] = matrix[(size_t)c * N_FEATURES + (size_t)feature];
-   qsort(sorted, (size_t)n, sizeof(double), by_size);
-   for( int c = 0; c < n; ++c )
-   {
-      double* f = matrix + (size_t)c * N_FEATURES;
-      double values[@ROOM@];
-      int smaller = 0;
-      int end = n;
-      while( smaller < end )
-      {
-         const int middle = smaller + (end - smaller) / 2;
-         if( sorted[middle] < f[feature] )
-            smaller = middle + 1;
-         else
-            end = middle;
-      }
-      relative(f[feature], sorted[n - 1], smaller, n - 1, values);
-      f[of_max] = values[0];
-      f[rank] = values[1];
-   }
-}
-
-/* Computes the features of all candidates. Returns 0 without memory. */
-static int features_of_all(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR** candidates, const SCIP_Real* solution, int n)
-{
-   if( !make_room(&data->matrix, n * N_FEATURES, sizeof(double)) || !make_room(&data->sorted, n, sizeof(double)) )
-      return 0;
-   for( int c = 0; c < n; ++c )
-   {
-      if( !features_of(scip, data, candidates[c], solution[c], (double*)data->matrix.items + (size_t)c * N_FEATURES) )
-         return 0;
-   }
-@COMPARE@
-   return 1;
-}
-
-//.
 /* --- What SCIP calls. --- */
 
 static double cpu_seconds(void)
@@ -954,21 +775,12 @@ static int best_candidate(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR** cand
    int finite = 0;
    if( !begin_branching(scip, data, n) )
       return -1;
-//? SIBLINGS
-   if( !features_of_all(scip, data, candidates, solution, n) )
-      return -1;
-//.
    for( int c = 0; c < n; ++c )
    {
       double own;
-//? SIBLINGS
-      const double* f = (const double*)data->matrix.items + (size_t)c * N_FEATURES;
-//.
-//? !SIBLINGS
       double f[N_FEATURES];
       if( !features_of(scip, data, candidates[c], solution[c], f) )
          return -1;
-//.
 @SCORE@
       finite = finite || isfinite(own);
       if( own > highest )  /* never for NaN */

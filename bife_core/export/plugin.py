@@ -14,7 +14,6 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any, Final
 
-from bife_core.errors import RuleError
 from bife_core.export.clang import library, number
 from bife_core.export.expressions import feature_constant
 from bife_core.export.formulas import formula_in_c
@@ -28,12 +27,8 @@ from bife_core.features import (
     candidates,
     columns,
     groups_of,
-    history,
     members_of,
-    nodes,
     rows,
-    siblings,
-    width_of,
 )
 from bife_core.rules import Rejection, rule_source
 from bife_core.rules.checked import CheckedRule, check_source
@@ -52,26 +47,13 @@ _FORMULAS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("FRACTIONALITY", candidates.fractionality),
     ("PSEUDOCOST", candidates.pseudocost),
     ("CUTOFF", candidates.cutoff),
-    ("DEGREE|SPREAD|ACTIVE_PARALLELISM", rows.add_value),
-    ("DEGREE|SPREAD|ACTIVE_PARALLELISM", rows.spread),
+    ("DEGREE|SPREAD", rows.add_value),
+    ("DEGREE|SPREAD", rows.spread),
     ("DEGREE", rows.degree),
     ("RHS_RATIO", rows.add_side),
     ("ONE_TO_ALL", rows.add_share),
     ("WEIGHTED", active_rows.add_active),
     ("ACTIVE_ROW_SUM|ACTIVE_CANDIDATE_SUM", active_rows.weight_from_sum),
-    ("INFERENCE", history.inference),
-    ("CONFLICT", history.conflict),
-    ("AVERAGE_CUTOFF", history.average_cutoff),
-    ("GMI", history.gmi),
-    ("RELIABILITY", history.reliability),
-    ("LOCKS", history.locks),
-    ("ROOT", history.root),
-    ("INCUMBENT", history.incumbent),
-    ("NODE", nodes.gap),
-    ("NODE", nodes.between),
-    ("ROOM", nodes.room_of),
-    ("ROOM", nodes.room),
-    ("SIBLINGS", siblings.relative),
 )
 """Formulas by the groups that need them."""
 
@@ -108,23 +90,10 @@ def export_c(ref: str) -> str:
 
 def _filled(name: str, source: str, rule: CheckedRule) -> str:
     features = frozenset(range(N_FEATURES)) if rule.features is None else rule.features
-    width = width_of(rule.features)
     groups = groups_of(features)
-    comparisons = [group for group in GROUPS if group in groups and group.of is not None]
-    features |= {
-        feature.index for group in comparisons for feature in (group.of, *members_of(group)) if feature
-    }
     known = _conditions(groups, features)
     template = files("bife_core.export").joinpath("plugin.c").read_text(encoding="utf-8")
     program = rule_in_c(rule.functions)
-    unknown = [
-        group.name for group in groups if not (group.of or f"@WRITE:{group.name.upper()}:" in template)
-    ]
-    if unknown:
-        raise RuleError(
-            f"{name} reads features of the group {unknown[0]!r}, which exported C does not compute; attach the rule "
-            "from Python, or write it without them."
-        )
     formulas = [formula_in_c(formula) for needed, formula in _FORMULAS if _holds(needed, known)]
     uses = program.uses.union(*(used for _, used in formulas))
     read = sorted(features)
@@ -133,14 +102,12 @@ def _filled(name: str, source: str, rule: CheckedRule) -> str:
     text = {
         "HEADER": _header(name, source, rule),
         "FEATURES": "\n".join(f"   {feature_constant(i)} = {i},  /* {FEATURES[i].meaning} */" for i in read),
-        "N_FEATURES": str(width),
+        "N_FEATURES": str(N_FEATURES),
         "LIBRARY": library(uses),
         "RULE": program.text,
         "FORMULAS": "\n\n".join(formula for formula, _ in formulas),
         "N_OBJECTIVE": str(len(_members(columns.OBJECTIVE))),
         "N_STRUCTURE": str(len(structure)),
-        "N_NODE": str(len(_members(nodes.NODE))),
-        "COMPARE": "\n".join(map(_compared, comparisons)),
         "ROOM": str(max(len(_members(group)) for group in GROUPS)),
         "NO_VALUES": _initial(rows.NO_VALUES),
         "NO_RATIOS": _initial(rows.NO_RATIOS),
@@ -182,12 +149,8 @@ def _conditions(groups: Iterable[Group], features: frozenset[int]) -> frozenset[
         found.add("BY_ROW")
     if any(group.cost == "entry" for group in read):
         found.add("KEPT")
-    if any(group.cost == "siblings" for group in read):
-        found.add("SIBLINGS")
     if read & {active_rows.UNIT, active_rows.ROW_SUM, active_rows.CANDIDATE_SUM, active_rows.DUAL}:
         found |= {"ACTIVE", "WEIGHTED"}
-    if active_rows.PARALLELISM in read:
-        found.add("ACTIVE")
     if any(feature.index in features for feature in active_rows.COSTLY):
         found.add("SPREAD")
     return frozenset(found)
@@ -226,12 +189,6 @@ def _writes(group: str, values: str, features: frozenset[int]) -> str:
         for place, name in enumerate(_members(found))
         if name in read
     )
-
-
-def _compared(group: Group) -> str:
-    assert group.of is not None
-    names = [group.of.name, *_members(group)]
-    return f"   compare(data, n, {', '.join(name.upper() for name in names)});"
 
 
 def _initial(values: tuple[float, ...]) -> str:

@@ -11,7 +11,6 @@ UNIT: Final = Group("active_unit", cost="row", role="activity")
 ROW_SUM: Final = Group("active_row_sum", cost="entry", role="activity")
 CANDIDATE_SUM: Final = Group("active_candidate_sum", cost="entry", role="activity")
 DUAL: Final = Group("active_dual", cost="row", role="activity")
-PARALLELISM: Final = Group("active_parallelism", cost="row", role="activity")
 
 
 def _weighting(first: int, group: Group, number: int, weight: str) -> Iterator[Feature]:
@@ -27,14 +26,9 @@ FEATURES: Final = (
     *_weighting(54, ROW_SUM, 2, "1 / sum of the row's |coefficients|"),
     *_weighting(60, CANDIDATE_SUM, 3, "1 / sum of the row's |coefficients| over unfixed integer variables"),
     *_weighting(66, DUAL, 4, "|dual value of the row|"),
-    *statistics(101, PARALLELISM, "active_parallelism", "the objective parallelism of its active rows"),
 )
 
-COSTLY: Final = tuple(
-    feature
-    for feature in FEATURES
-    if feature.group != PARALLELISM and not feature.name.endswith(("_count", "_sum"))
-)
+COSTLY: Final = tuple(feature for feature in FEATURES if not feature.name.endswith(("_count", "_sum")))
 """What is no sum of a weighting, and costs more."""
 
 Sums = tuple[float, float]

@@ -7,14 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Cost = Literal["solve", "node", "candidate", "row", "entry", "siblings"]
-"""What a group is computed for: every column once per solve; or, at every branching, the node, every candidate, every
-row of a candidate, every row of a candidate with what is summed up over all entries of the row, or all candidates
-together once the other groups are known."""
+Cost = Literal["solve", "candidate", "row", "entry"]
+"""What a group is computed for: every column once per solve; or, at every branching, every candidate, every row of a
+candidate, or every row of a candidate with sums over all entries of the row."""
 
-Role = Literal[
-    "gain", "fraction", "activity", "objective", "cutoff", "size", "share", "history", "reliability", "node"
-]
+Role = Literal["gain", "fraction", "activity", "objective", "cutoff", "size", "share"]
 """What features are good for in a rule: parts of a hand-made rule have different roles."""
 
 SIGNED: Final = -math.inf
@@ -31,16 +28,13 @@ class Group:
     ----------
     name : str
         Heading of the group in the prompt.
-    cost : {"solve", "node", "candidate", "row", "entry", "siblings"}
+    cost : {"solve", "candidate", "row", "entry"}
     role : str
-    of : Feature or None
-        What a group of cost "siblings" compares among the candidates of a node.
     """
 
     name: str
     cost: Cost
     role: Role
-    of: Feature | None = None
 
     def features(self, *rows: tuple[int, str, str], low: float = 0.0) -> tuple[Feature, ...]:
         """Return members of this group from their index, name and meaning; none takes a value below `low`."""

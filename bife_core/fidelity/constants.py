@@ -48,7 +48,7 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
     free = [index for index in range(len(decisions.columns)) if index not in rule.features][: len(places)]
     places = places[: len(free)]
     argument = next(
-        node.args.args[0].arg
+        [*node.args.posonlyargs, *node.args.args][0].arg
         for node in syntax_tree(source).body
         if isinstance(node, ast.FunctionDef) and node.name == FUNCTION_NAME
     )
@@ -64,7 +64,7 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
         columns[free] = numbers[:, np.newaxis]
         if not score_columns(lifted.address, columns, used, scores):
             return -np.inf
-        return yardstick.f_lf(scores, chosen_rows(scores, decisions.offsets))
+        return yardstick.f_lf(chosen_rows(scores, decisions.offsets))
 
     import cmaes  # here, for it brings scipy's statistics, which take most of a second of whoever only starts
 

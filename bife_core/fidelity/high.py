@@ -1,7 +1,7 @@
 """F_HF: minus the mean cost of solving the design instances with the rule (paper, Bi-Fidelity Formulation).
 
-Seconds are controlled (see `bife_core.fidelity.control`), and a rule that has one to beat is raced against it (see
-`bife_core.fidelity.racing`); both are settings, which the published protocol does without.
+Seconds are corrected for the machine's load (see `bife_core.fidelity.load_correction`), and a rule that has one to beat
+is raced against it (see `bife_core.fidelity.racing`); the published protocol does without both.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
 from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.fidelity.control import Reference, slowdowns
-from bife_core.fidelity.racing import heats, lost
+from bife_core.fidelity.load_correction import Reference, load_factors
+from bife_core.fidelity.racing import CAP, LEAST_CAP_S, RACING_BLOCK, blocks, lost
 from bife_core.fidelity.solving import cost_of, misbehaviour, raised, solve_each
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Note, Workers
@@ -35,11 +35,11 @@ class HighScore(Value):
         The same of seconds as the clock showed them.
     failure : str or None
         What the rule did wrong; a fault of the solver is none of the rule's.
-    outraced : str or None
+    eliminated : str or None
         Why it was given up: it could not be expected to beat the rule it had to. Nothing is wrong with it.
     costs : tuple of (float or None)
         Cost of each design instance, in order; None where it was set aside or not solved to the end any more.
-    slowdown : float or None
+    load_factor : float or None
         How many times slower the machine was than in the reference, in the geometric mean; None without a control.
     results : tuple of SolveResult
         One per design instance that was solved to its end or to the limit, in order.
@@ -52,9 +52,9 @@ class HighScore(Value):
     f_hf: float | None = None
     raw_f_hf: float | None = None
     failure: str | None = None
-    outraced: str | None = None
+    eliminated: str | None = None
     costs: tuple[float | None, ...] = ()
-    slowdown: float | None = None
+    load_factor: float | None = None
     results: tuple[SolveResult, ...] = ()
     cpu_s: float = 0.0
     notes: tuple[str, ...] = ()
@@ -68,10 +68,10 @@ def high_fidelity(results: Sequence[SolveResult], config: HighFidelityConfig) ->
     ValueError
         If there is no solve.
     """
-    return -mean_cost([cost_of(result, config) for result in results], config)
+    return -mean_cost([cost_of(result, config) for result in results])
 
 
-def mean_cost(costs: Sequence[float], config: HighFidelityConfig) -> float:
+def mean_cost(costs: Sequence[float]) -> float:
     """Return the mean of costs, which are positive, that F_HF is the negative of.
 
     Raises
@@ -81,9 +81,7 @@ def mean_cost(costs: Sequence[float], config: HighFidelityConfig) -> float:
     """
     if not costs:
         raise ValueError("F_HF needs at least one solve.")
-    if config.mean == "arithmetic":
-        return math.fsum(costs) / len(costs)
-    return math.exp(math.fsum(map(math.log, costs)) / len(costs))
+    return math.fsum(costs) / len(costs)
 
 
 @dataclass(frozen=True)
@@ -147,12 +145,12 @@ class _Measurement:
         """Return how long a solve is worth its while in a race, in CPU seconds."""
         config = self.config
         best = self.rival.best[place] if self.rival is not None and self.rival.best else None
-        if best is None or config.cap is None or config.cost != "time":
+        if best is None or config.cost != "time":
             return config.time_limit_s
-        return min(config.time_limit_s, config.cap * max(best, config.least_cap_s))
+        return min(config.time_limit_s, CAP * max(best, LEAST_CAP_S))
 
     def costs(self, slow: Mapping[int, float]) -> dict[int, float]:
-        """Return the costs by position over `slowdowns`; of a solve cut short what it had cost by then.
+        """Return the costs by position over `load_factors`; of a solve cut short what it had cost by then.
 
         A solve that ran into the limit costs the limit, however slow the machine was.
         """
@@ -164,40 +162,40 @@ class _Measurement:
 
         return {place: cost(place, result) for place, result in self.results.items()}
 
-    def slowdowns(self) -> dict[int, float]:
+    def load_factors(self) -> dict[int, float]:
         """Return how much slower the machine was by position; empty where seconds are not controlled."""
-        if self.reference is None or not self.config.control or self.config.cost != "time":
+        if self.reference is None or not self.config.load_correction or self.config.cost != "time":
             return {}
         pairs = {place: (result, self.reference.results[place]) for place, result in self.results.items()}
         known = {place: (own, other) for place, (own, other) in pairs.items() if other is not None}
-        slow = slowdowns([own for own, _ in known.values()], [other for _, other in known.values()])
+        slow = load_factors([own for own, _ in known.values()], [other for _, other in known.values()])
         return dict(zip(known, slow, strict=True))
 
-    def outraced(self) -> str | None:
+    def eliminated(self) -> str | None:
         """Return why the rule cannot be expected to beat its rival any more, or None."""
         if self.rival is None:
             return None
-        costs = self.costs(self.slowdowns())
+        costs = self.costs(self.load_factors())
         against = {place: cost for place in self.places() if (cost := self.rival.costs[place]) is not None}
         shared = [place for place in costs if place in against]
         if not shared:
             return None
         own, other = [costs[place] for place in shared], [against[place] for place in shared]
-        return lost(own, other, math.fsum(against.values()), self.config.mean)
+        return lost(own, other, math.fsum(against.values()))
 
-    def score(self, *, failure: str | None = None, outraced: str | None = None) -> HighScore:
-        """Return what is known; unless it failed or was outraced, all solves have to be done."""
+    def score(self, *, failure: str | None = None, eliminated: str | None = None) -> HighScore:
+        """Return what is known; unless it failed or was eliminated, all solves have to be done."""
         whole = {place: self.results[place] for place in sorted(self.results) if place not in self.censored}
-        slow = self.slowdowns()
+        slow = self.load_factors()
         costs = self.costs(slow)
-        out = failure is not None or outraced is not None
+        out = failure is not None or eliminated is not None
         return HighScore(
-            f_hf=None if out else -mean_cost([costs[place] for place in whole], self.config),
+            f_hf=None if out else -mean_cost([costs[place] for place in whole]),
             raw_f_hf=None if out else high_fidelity(list(whole.values()), self.config),
             failure=failure,
-            outraced=outraced,
+            eliminated=eliminated,
             costs=tuple(costs[place] if place in whole else None for place in range(len(self.instances))),
-            slowdown=math.exp(math.fsum(map(math.log, slow.values())) / len(slow)) if slow else None,
+            load_factor=math.exp(math.fsum(map(math.log, slow.values())) / len(slow)) if slow else None,
             results=tuple(whole.values()),
             cpu_s=self.cpu_s,
             notes=tuple(self.notes),
@@ -220,7 +218,7 @@ def score_high(
     """Solve the design instances with a rule and return F_HF; solves done before are reused.
 
     A rule that raises while branching, leaves most branchings without a usable score, or ends a worker that RPB does
-    not end, has no F_HF. Nor has one that is outraced. An instance on which RPB fails is set aside with a note.
+    not end, has no F_HF. Nor has one that is eliminated. An instance on which RPB fails is set aside with a note.
 
     Parameters
     ----------
@@ -250,12 +248,12 @@ def score_high(
     done.notes += reference.failures if reference is not None else ()
     places = done.places()
     try:
-        for heat in heats(places, config.heat, config.seed) if rival is not None else [places]:
-            fault = done.solve(heat, [done.limit_s(place) for place in heat])
+        for block in blocks(places, RACING_BLOCK, config.seed) if rival is not None else [places]:
+            fault = done.solve(block, [done.limit_s(place) for place in block])
             if fault is not None:
                 return done.score(failure=fault)
-            if reason := done.outraced():
-                return done.score(outraced=reason)
+            if reason := done.eliminated():
+                return done.score(eliminated=reason)
         cut_short = sorted(done.censored)
         fault = done.solve(cut_short, [config.time_limit_s] * len(cut_short))
     except RuleError as error:

@@ -7,6 +7,7 @@ that is not a number never wins.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -14,18 +15,23 @@ from typing import Any, Final
 import numpy as np
 
 from bife_core.decisions.recorded import Decisions, numbers_in
-from bife_core.errors import RuleError
+from bife_core.errors import DecisionsError, RuleError
 from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.constants import tuned
 from bife_core.fidelity.measures import Rows, Ties, Yardstick, behaviour_of, chosen_rows
 from bife_core.fidelity.scoring import scores_of
+from bife_core.methods.loading import as_scoring
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.types import CompiledRule, RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers, submit_repeated
+from bife_core.scip.python_branching import Scoring
 from bife_core.values import Value
 
 MEMORY_MB: Final = 2048.0
 """Address space a rule may take while it is compiled and scored, beside what the recorded decisions take."""
+
+TIME_LIMIT_S: Final = 30.0
+"""Wall seconds before a rule that is scored is stopped and rejected (the paper's limit)."""
 
 _SOUND_RULE: Final = "pseudocost_product"
 
@@ -37,34 +43,43 @@ _TUNING_ROOM: Final = 3.0
 
 
 def low_fidelity(
-    rule: CompiledRule, decisions: Decisions, ties: Ties = "any", measure: LowMeasure = "agreement"
+    method: Scoring | Callable[..., float] | str | Path,
+    decisions: Decisions,
+    ties: Ties = "any",
+    measure: LowMeasure = "accuracy",
 ) -> float:
-    """Return F_LF, by default the share of decisions in which the rule chose as the expert did.
+    """Return F_LF, by default the share of decisions in which a method chooses as the expert did.
 
     Parameters
     ----------
-    rule : CompiledRule
+    method : CompiledRule, Scorer, function, str or Path
+        A rule or another method that scores candidates, or what names one (see `load_method`).
     decisions : Decisions
         At least one.
     ties : {"any", "first"}
         Whether every best-scored candidate is right or only the first.
-    measure : str
+    measure : {"accuracy", "depth_regret"}
         What F_LF is, see `LowFidelityConfig`.
 
     Raises
     ------
     DecisionsError
-        If there is no decision, or none that the measure goes by.
+        If there is no decision.
     RuleError
-        If the rule raises on a candidate.
+        If there is no such method, it scores no candidates, or it fails on one.
 
     Notes
     -----
-    Runs in this process and without a time limit; use `score_low` for a rule nobody has read.
+    Runs in this process and without a time limit; use `score_low` for a rule of unknown origin.
     """
+    if not isinstance(decisions, Decisions):
+        raise DecisionsError(
+            f"low_fidelity was expected to get Decisions and got {type(decisions).__name__}; load a file of them with "
+            "bife_core.Decisions.load(path)."
+        )
     yardstick = Yardstick(decisions, measure, ties)
-    scores = scores_of(rule, decisions)
-    return yardstick.f_lf(scores, chosen_rows(scores, decisions.offsets))
+    scores = scores_of(as_scoring(method), decisions)
+    return yardstick.f_lf(chosen_rows(scores, decisions.offsets))
 
 
 def choices_of(rule: CompiledRule, decisions: Decisions) -> Rows:
@@ -73,7 +88,7 @@ def choices_of(rule: CompiledRule, decisions: Decisions) -> Rows:
     Raises
     ------
     RuleError
-        If the rule raises on a candidate, or reads features that were not recorded.
+        If the rule raises on a candidate.
     """
     chosen: Rows = chosen_rows(scores_of(rule, decisions), decisions.offsets)
     return chosen
@@ -125,7 +140,7 @@ def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, po
     numbers = 0 if decisions is None else numbers_in(decisions)
     reads = [] if decisions is None else [decisions]
 
-    def ask(text: str, tune: int = 0, limit_s: float = config.time_limit_s) -> LowScore:
+    def ask(text: str, tune: int = 0, limit_s: float = TIME_LIMIT_S) -> LowScore:
         answer = submit_repeated(
             pool,
             "bife_core.fidelity.low:work",
@@ -140,16 +155,16 @@ def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, po
         score = ask(source)
     except WorkerFailure as failure:
         if not failure.by_machine:
-            return _out(failure, config)
+            return _out(failure)
         # The machine may have failed, not the rule. A sound rule tells: if its worker is lost too, that is raised.
         ask(REFERENCE_RULES[_SOUND_RULE].source)
         try:
             score = ask(source)
         except WorkerFailure as again:
-            return _out(again, config)
+            return _out(again)
     if not config.tune or score.f_lf is None or decisions is None:
         return score
-    limit_s = max(config.time_limit_s, _TUNING_ROOM * config.tune * score.seconds)
+    limit_s = max(TIME_LIMIT_S, _TUNING_ROOM * config.tune * score.seconds)
     try:
         better = ask(source, config.tune, limit_s)
     except WorkerFailure as failure:
@@ -161,11 +176,11 @@ def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, po
     return better.model_copy(update={"seconds": score.seconds + better.seconds})
 
 
-def _out(failure: WorkerFailure, config: LowFidelityConfig) -> LowScore:
+def _out(failure: WorkerFailure) -> LowScore:
     """Return the score of a rule that failed its worker; what is not the rule's fault is raised again."""
     if failure.kind == "timeout":
-        why = f"The rule was stopped at its limit of {config.time_limit_s:g} s."
-        return LowScore(failure=why, kind="timeout", seconds=config.time_limit_s)
+        why = f"The rule was stopped at its limit of {TIME_LIMIT_S:g} s."
+        return LowScore(failure=why, kind="timeout", seconds=TIME_LIMIT_S)
     if failure.kind == "died":
         return LowScore(failure=f"The rule ended its worker process twice: {failure}", kind="runtime")
     raise failure
@@ -200,7 +215,7 @@ def _scored(source: str, recorded: tuple[Decisions, Yardstick] | None) -> LowSco
         why = "The rule chooses no candidate in any decision: every score is NaN or minus infinity."
         return LowScore(failure=why, kind="runtime", sha=rule.sha)
     return LowScore(
-        f_lf=yardstick.f_lf(scores, chosen),
+        f_lf=yardstick.f_lf(chosen),
         sha=rule.sha,
         behaviour=behaviour_of(chosen),
     )

@@ -1,8 +1,6 @@
 """What F_LF may measure, one line each in `MEASURES`; all are higher for a better rule.
 
-F_LF is a weighted mean over decisions. Each gets a value from what the rule chose, or from how it ordered the
-candidates, and counts by a weight: 1 and 0 choose decisions, anything else says how much hangs on them. What does not
-depend on the rule is computed once, in a `Yardstick`.
+F_LF is a weighted mean over decisions. What does not depend on the rule is computed once, in a `Yardstick`.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
@@ -18,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from bife_core.decisions.recorded import SCORE_TOLERANCE, Decisions
+from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError
 from bife_core.fidelity.config import LowMeasure
 from bife_core.jit import jit_for
@@ -41,30 +39,6 @@ def chosen_rows(scores, offsets):
         best = best_candidate(scores[start : offsets[decision + 1]])
         chosen[decision] = start + best if best >= 0 else -1
     return chosen
-
-
-@jit_for(types.float64[::1](_SCORES, _OFFSETS, types.float64))
-def _unit_ranks(values, offsets, tolerance):
-    """Return the mean ranks of finite values in each decision, centred and of length 1, or 0 if all are equal.
-
-    Counted, not sorted: one plain loop, fast for the hundreds of candidates there are.
-    """
-    ranks = np.empty(len(values))
-    for decision in range(len(offsets) - 1):
-        own = values[offsets[decision] : offsets[decision + 1]]
-        found = ranks[offsets[decision] : offsets[decision + 1]]
-        squares = 0.0
-        for row in range(len(own)):
-            margin = tolerance * abs(own[row])
-            low, high = own[row] - margin, own[row] + margin
-            above = 0
-            for other in range(len(own)):
-                above += (own[other] < low) - (own[other] > high)
-            found[row] = above
-            squares += found[row] * found[row]
-        if squares > 0.0:
-            found /= np.sqrt(squares)
-    return ranks
 
 
 def behaviour_of(chosen: Rows) -> str:
@@ -92,17 +66,8 @@ def _share_of_best(decisions: Decisions, ties: Ties) -> Floats:
     return share
 
 
-def _expert_ranks(decisions: Decisions, ties: Ties) -> Floats:
-    ranks: Floats = _unit_ranks(decisions.scores, decisions.offsets, SCORE_TOLERANCE)
-    return ranks
-
-
 def _all(decisions: Decisions) -> Floats:
     return np.ones(len(decisions))
-
-
-def _genuine(decisions: Decisions) -> Floats:
-    return decisions.genuine.astype(np.float64)
 
 
 def _by_depth(decisions: Decisions) -> Floats:
@@ -111,49 +76,25 @@ def _by_depth(decisions: Decisions) -> Floats:
     return weight
 
 
-def _ordered(decisions: Decisions) -> Floats:
-    """1 where the expert's scores differ, so that there is an order to agree with."""
-    ranks = _expert_ranks(decisions, "any")
-    return np.maximum.reduceat(ranks, decisions.offsets[:-1]).astype(bool).astype(np.float64)
-
-
-def _of_chosen(worth: Floats, scores: Floats, chosen: Rows, offsets: Rows) -> Floats:
-    return np.where(chosen >= 0, worth[chosen], 0.0)
-
-
-def _correlation(worth: Floats, scores: Floats, chosen: Rows, offsets: Rows) -> Floats:
-    ranks = _unit_ranks(np.nan_to_num(scores, nan=-np.finfo(np.float64).max), offsets, 0.0)
-    return np.asarray(np.add.reduceat(worth * ranks, offsets[:-1])).clip(-1.0, 1.0)
-
-
 @dataclass(frozen=True)
 class Measure:
-    """How F_LF is measured.
+    """How F_LF is measured: a weighted mean over decisions of what the rule's choice is worth.
 
     Attributes
     ----------
     worth : callable
-        What the decisions say of each candidate: what choosing it is worth, or the expert's rank.
+        What choosing each candidate is worth, from 0 to 1.
     weight : callable
         How much each decision counts.
-    value : callable
-        The value of each decision, from the worth, the rule's scores, its choices and the decisions' offsets.
-    without : str
-        What can be said of decisions that all have no weight.
     """
 
     worth: Callable[[Decisions, Ties], Floats]
     weight: Callable[[Decisions], Floats] = _all
-    value: Callable[[Floats, Floats, Rows, Rows], Floats] = _of_chosen
-    without: str = ""
 
 
 MEASURES: Final[Mapping[LowMeasure, Measure]] = {
-    "agreement": Measure(_best),
-    "genuine": Measure(_best, _genuine, without="in each a child of some candidate was cut off"),
-    "regret": Measure(_share_of_best),
+    "accuracy": Measure(_best),
     "depth_regret": Measure(_share_of_best, _by_depth),
-    "rank": Measure(_expert_ranks, _ordered, _correlation, without="in each all candidates score alike"),
 }
 
 
@@ -167,40 +108,38 @@ class Yardstick:
     measure : str
         A key of `MEASURES`.
     ties : {"any", "first"}
-        For agreement, whether every best-scored candidate is right or only the first.
+        For accuracy, whether every best-scored candidate is right or only the first.
 
     Raises
     ------
     DecisionsError
-        If there is no decision, or none that the measure gives a weight.
+        If there is no decision.
     """
 
-    def __init__(self, decisions: Decisions, measure: LowMeasure = "agreement", ties: Ties = "any") -> None:
+    def __init__(self, decisions: Decisions, measure: LowMeasure = "accuracy", ties: Ties = "any") -> None:
         if len(decisions) == 0:
             raise DecisionsError("F_LF needs at least one recorded decision; the file holds none.")
         self._measure = MEASURES[measure]
         self._offsets = decisions.offsets
         self._worth = self._measure.worth(decisions, ties)
         self._weight = self._measure.weight(decisions)
-        if not self._weight.any():
-            raise DecisionsError(
-                f"F_LF by {measure!r} has no decision to go by: {self._measure.without}, {len(decisions)} in all. "
-                "Record more decisions, or choose another low.measure."
-            )
 
-    def f_lf(self, scores: Floats, chosen: Rows) -> float:
-        """Return F_LF of a rule from its scores of all candidates and `chosen_rows` of them."""
-        return self._mean(self._measure.value(self._worth, scores, chosen, self._offsets))
+    def f_lf(self, chosen: Rows) -> float:
+        """Return F_LF of a rule from the rows it chooses, see `chosen_rows`."""
+        return self._mean(self._of(chosen))
 
-    def error(self, scores: Floats, chosen: Rows) -> float:
+    def error(self, chosen: Rows) -> float:
         """Return the standard error of that F_LF, decisions taken as independent."""
-        values = self._measure.value(self._worth, scores, chosen, self._offsets)
+        values = self._of(chosen)
         apart = (values - self._mean(values)) * self._weight
         return math.sqrt(math.fsum(apart**2)) / math.fsum(self._weight)
 
     def by_chance(self) -> float:
         """Return F_LF of candidates drawn at random."""
         return self._mean(np.add.reduceat(self._worth, self._offsets[:-1]) / np.diff(self._offsets))
+
+    def _of(self, chosen: Rows) -> Floats:
+        return np.where(chosen >= 0, self._worth[chosen], 0.0)
 
     def _mean(self, values: Floats) -> float:
         return math.fsum(values * self._weight) / math.fsum(self._weight)

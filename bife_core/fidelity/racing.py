@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from scipy.special import stdtr
@@ -14,6 +14,15 @@ from bife_core.wording import counted
 ALPHA: Final = 0.05
 """One-sided level at which a rule that is worse so far is given up."""
 
+RACING_BLOCK: Final = 2
+"""Instances that are solved before the race is judged again."""
+
+CAP: Final = 4.0
+"""In a race a solve is cut short at this many times what the best rule took; it is completed if the rule may win."""
+
+LEAST_CAP_S: Final = 1.0
+"""CPU seconds that the best rule counts as at least for `CAP`."""
+
 _LEAST_INSTANCES: Final = 2
 
 _SPREAD: Final = 0.15
@@ -22,12 +31,12 @@ _SPREAD_WEIGHT: Final = 2
 """Ratios that this expectation counts as."""
 
 
-def heats(positions: Sequence[int], size: int, seed: int) -> Iterator[tuple[int, ...]]:
-    """Yield the instances of a race, so many at a time, in an order that depends on the seed alone.
+def blocks(positions: Sequence[int], size: int, seed: int) -> Iterator[tuple[int, ...]]:
+    """Yield the instances of a race block by block, in an order that depends on the seed alone.
 
     Examples
     --------
-    >>> sorted(sum(heats(range(5), 2, seed=0), ()))
+    >>> sorted(sum(blocks(range(5), 2, seed=0), ()))
     [0, 1, 2, 3, 4]
     """
     order = np.random.Generator(np.random.PCG64(seed)).permutation(len(positions))
@@ -39,7 +48,6 @@ def lost(
     costs: Sequence[float],
     to_beat: Sequence[float],
     total_to_beat: float,
-    mean: Literal["arithmetic", "geometric"],
     alpha: float = ALPHA,
 ) -> str | None:
     """Return why a rule cannot be expected to beat another any more, as half a sentence, or None.
@@ -61,21 +69,21 @@ def lost(
 
     Examples
     --------
-    >>> lost([9.0], [2.0], 8.0, "arithmetic")
+    >>> lost([9.0], [2.0], 8.0)
     'it took 4.5 times as much as the worst rule kept on 1 instance, more than that one took on all instances'
-    >>> lost([1.0, 3.0], [2.0, 2.0], 8.0, "arithmetic")
-    >>> lost([3.0] * 6, [2.0] * 6, 80.0, "arithmetic")
+    >>> lost([1.0, 3.0], [2.0, 2.0], 8.0)
+    >>> lost([3.0] * 6, [2.0] * 6, 80.0)
     'it took 1.5 times as much as the worst rule kept on 6 instances, p = 2.6e-06'
-    >>> lost([3.0, 1.02], [2.0, 2.0], 4.0, "arithmetic")
+    >>> lost([3.0, 1.02], [2.0, 2.0], 4.0)
     'it took 0.5% more than the worst rule kept on 2 instances'
     """
     own, other = np.asarray(costs), np.asarray(to_beat)
     logarithms = np.log(own / other)
-    mean_ratio = float(own.sum() / other.sum() if mean == "arithmetic" else np.exp(logarithms.mean()))
+    mean_ratio = float(own.sum() / other.sum())
     percent = f"{mean_ratio - 1:.1%}" if mean_ratio > 1.0005 else "a little"
     more = f"{mean_ratio:.3g} times as much as" if mean_ratio > 1.1 else f"{percent} more than"
     said = f"it took {more} the worst rule kept on {counted(len(own), 'instance')}"
-    if mean == "arithmetic" and own.sum() > max(total_to_beat, other.sum()):
+    if own.sum() > max(total_to_beat, other.sum()):
         return f"{said}, more than that one took on all instances" if total_to_beat > other.sum() else said
     if mean_ratio <= 1 or len(own) < _LEAST_INSTANCES:
         return None

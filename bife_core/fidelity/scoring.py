@@ -11,10 +11,10 @@ from numba import types
 
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import RuleError
-from bife_core.features import FEATURES, N_COLUMNS, N_FEATURES
+from bife_core.features import N_FEATURES
 from bife_core.jit import jit_for
-from bife_core.rules.types import CompiledRule
 from bife_core.scip.compiled.memory import call_scorer
+from bife_core.scip.python_branching import Scoring
 
 _READ_ONLY_ROWS: Final = types.Array(types.float64, 2, "C", readonly=True)
 
@@ -25,7 +25,7 @@ _BLOCK: Final = 256
 @jit_for(types.boolean(types.int64, _READ_ONLY_ROWS, types.int64[::1], types.float64[::1]))
 def score_columns(scorer, columns, used, scores):
     """Score all rows, copying only the columns the rule reads into a block of full rows."""
-    block = np.zeros((_BLOCK, N_COLUMNS))
+    block = np.zeros((_BLOCK, N_FEATURES))
     n_rows = columns.shape[1]
     start = 0
     while start < n_rows:
@@ -39,19 +39,16 @@ def score_columns(scorer, columns, used, scores):
     return True
 
 
-def scores_of(rule: CompiledRule, decisions: Decisions) -> npt.NDArray[np.float64]:
+def scores_of(rule: Scoring, decisions: Decisions) -> npt.NDArray[np.float64]:
     """Return the rule's score of every recorded candidate.
 
     Raises
     ------
     RuleError
-        If the rule raises on a candidate, or reads a feature that was not recorded.
+        If the rule raises on a candidate.
     """
-    if rule.features is not None and max(rule.features, default=0) >= len(decisions.columns):
-        raise RuleError(
-            f"The rule {rule.name!r} reads {FEATURES[max(rule.features)].name}, which these decisions were recorded "
-            "without; collect them with collection.features=extended."
-        )
+    if not rule.address:  # a scorer in Python
+        return np.ascontiguousarray(rule.score(decisions.matrix), dtype=np.float64)
     used = np.array(sorted(range(N_FEATURES) if rule.features is None else rule.features), dtype=np.int64)
     scores = np.empty(decisions.n_candidates)
     if not score_columns(rule.address, decisions.columns, used, scores):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from bife_core.features import FeatureSet
 from bife_core.search.types import Sample
 from bife_core.values import Value
 
@@ -52,12 +51,10 @@ class Briefing(Value):
     ----------
     benchmark : str
         What is solved.
-    offered : {"khalil72", "extended"}
-        Features a rule may be written with.
     models : tuple of str
         Sentences on the models and the recorded decisions, numbers taken from them.
     features : tuple of FeatureRange
-        One per feature offered, in the order of the table; empty without recorded decisions.
+        One per feature, in the order of the table; empty without recorded decisions.
     low, high : str
         What F_LF and F_HF are.
     noise : tuple of str
@@ -77,7 +74,6 @@ class Briefing(Value):
     """
 
     benchmark: str
-    offered: FeatureSet = "khalil72"
     models: tuple[str, ...] = ()
     features: tuple[FeatureRange, ...] = ()
     low: str = ""

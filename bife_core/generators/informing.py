@@ -94,8 +94,8 @@ def _fidelities(sample: Sample, briefing: Briefing) -> str:
         rpb = briefing.rpb
         relative = f" ({sample.f_hf / rpb:.2f} times the cost of SCIP's own rule)" if rpb else ""
         parts.append(f"F_HF {sample.f_hf:.4g}{relative}")
-    elif sample.outraced is not None:
-        parts.append(f"lost its race and was given up: {_short(sample.outraced)}")
+    elif sample.eliminated is not None:
+        parts.append(f"lost its race and was given up: {_short(sample.eliminated)}")
     return ", ".join(parts) or "not scored"
 
 

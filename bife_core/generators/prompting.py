@@ -14,7 +14,7 @@ from importlib import resources
 from string import Template
 from typing import Final, get_args
 
-from bife_core.features import FEATURE_SETS, FEATURES, GROUPS, FeatureSet
+from bife_core.features import FEATURES, GROUPS, N_FEATURES
 from bife_core.generators.base import Message
 from bife_core.generators.briefing import Briefing
 from bife_core.generators.config import Prompts
@@ -63,23 +63,18 @@ def prompt_templates() -> dict[WritingOperator, str]:
 
 
 @cache
-def feature_description(offered: FeatureSet = "khalil72") -> str:
+def feature_description() -> str:
     """Return the part of the prompt that explains the features, one line each under their group's heading."""
     lines: list[str] = []
-    features = [FEATURES[index] for index in FEATURE_SETS[offered]]
     for group in GROUPS:
-        members = [feature_line(feature) for feature in features if feature.group == group]
+        members = [feature_line(feature) for feature in FEATURES if feature.group == group]
         if members:
             lines += ["", f"## {heading(group)}", *members]
     return "\n".join(lines).strip()
 
 
-def _table(offered: FeatureSet = "khalil72") -> dict[str, str | int]:
-    return {
-        "features": feature_description(offered),
-        "n_features": len(FEATURE_SETS[offered]),
-        "sentence": "",
-    }
+def _table() -> dict[str, str | int]:
+    return {"features": feature_description(), "n_features": N_FEATURES, "sentence": ""}
 
 
 @cache
@@ -88,7 +83,7 @@ def prompt_version() -> str:
     digest = hashlib.sha256()
     for name in _FILES:
         digest.update(f"{name}\0{_template(name).template}\0".encode())
-    digest.update(feature_description("extended").encode())
+    digest.update(feature_description().encode())
     return digest.hexdigest()[:16]
 
 
@@ -132,7 +127,7 @@ def assemble(
     hints = "\n".join(f"- {' '.join(hint.split())}" for hint in request.hints) or "- (none yet)"
     if told is not None and told.likeness is not None:
         parents += f"\n\nRule 1 and rule 2 choose the same candidate in {told.likeness:.0%} of the decisions."
-    table = _table(briefing.offered)
+    table = _table()
     if told is not None and told.features:
         table["features"] = measured_features(told)
     fitting = told is not None and told.fitting

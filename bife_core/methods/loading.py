@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Final
+from types import FunctionType
+from typing import Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -12,8 +13,11 @@ from bife_core.errors import RuleError
 from bife_core.methods.base import METHODS, AnyMethod, Method
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
+from bife_core.methods.scorer import Scorer
+from bife_core.rules import CompiledRule, Rejection, compile_rule
 from bife_core.rules.loading import rule_source
 from bife_core.scip.builtin import BUILTIN_METHODS
+from bife_core.scip.python_branching import Scoring
 from bife_core.values import describe
 
 
@@ -52,6 +56,32 @@ def load_method(reference: str | Path) -> Method:
         except RuleError as error:
             raise RuleError(f"{reference} is not a usable rule: {error}") from error
     return method
+
+
+def as_scoring(given: object) -> Scoring:
+    """Return what scores candidates: the rule of a function or a reference, a compiled rule or a `Scorer` as it is.
+
+    Raises
+    ------
+    RuleError
+        If it scores no candidates, or cannot be used.
+    """
+    if isinstance(given, FunctionType):
+        given = compile_rule(given)
+    if isinstance(given, str | Path):
+        given = load_method(given)
+    if isinstance(given, Rejection):
+        raise RuleError(f"This is no usable rule: {given.reason}")
+    if isinstance(given, RuleMethod):
+        return given.compiled
+    if isinstance(given, CompiledRule | Scorer) or all(
+        hasattr(given, name) for name in ("name", "features", "address", "score")
+    ):
+        return cast(Scoring, given)
+    what = getattr(given, "name", None) or repr(given)
+    raise RuleError(
+        f"{what} scores no candidates; expected a rule, a function, a scorer, or a file or name of one."
+    )
 
 
 def method_of(text: str, name: str = "rule") -> Method:

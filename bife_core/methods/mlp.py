@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numba import int64
 from pydantic import Field, FiniteFloat, model_validator
 
-from bife_core.features import FEATURES, N_COLUMNS, N_FEATURES
+from bife_core.features import FEATURES, N_FEATURES
 from bife_core.jit import jit_for
 from bife_core.methods.scorer import Scorer
 from bife_core.rules.types import full_rows
@@ -93,7 +93,7 @@ class MlpMethod(Scorer):
 
     def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Score candidates; see `Scorer`."""
-        matrix = full_rows(X, self.features)
+        matrix = full_rows(X)
         scores = np.empty(len(matrix))
         self._native[1].ctypes(matrix.ctypes.data, len(matrix), scores.ctypes.data)
         return scores
@@ -123,13 +123,13 @@ class MlpMethod(Scorer):
 def _forward(where, matrix, rows, scores):  # type: ignore[no-untyped-def]
     """Score `rows` candidates of the matrix at an address with the network whose numbers lie at `where`."""
     numbers = float64_view(where, int64(float64_view(where, 1)[0]))
-    features = float64_view(matrix, rows * N_COLUMNS)
+    features = float64_view(matrix, rows * N_FEATURES)
     out = float64_view(scores, rows)
     n_layers, n_in = int64(numbers[1]), int64(numbers[3])
     values, following = np.empty(len(numbers)), np.empty(len(numbers))
     for row in range(rows):
         for i in range(n_in):
-            value = features[row * N_COLUMNS + int64(numbers[4 + i])]
+            value = features[row * N_FEATURES + int64(numbers[4 + i])]
             values[i] = (value - numbers[4 + n_in + i]) / numbers[4 + 2 * n_in + i]
         width, at = n_in, 4 + 3 * n_in
         for number in range(n_layers):

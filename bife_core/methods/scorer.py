@@ -37,7 +37,7 @@ class Scorer(Method):
     def address(self) -> int:
         """Address of the C function ``int64_t score(const double *X, int64_t n, double *out)``, or 0 for none.
 
-        `X` is row-major, n x `N_COLUMNS`. The function returns 0, or 1 if it failed, must need no Python lock,
+        `X` is row-major, n x `N_FEATURES`. The function returns 0, or 1 if it failed, must need no Python lock,
         and must be valid for as long as the scorer is referred to.
         """
         return 0
@@ -48,7 +48,7 @@ class Scorer(Method):
 
         Parameters
         ----------
-        X : (n, N_FEATURES) or (n, N_COLUMNS) float64
+        X : (n, N_FEATURES) float64
             One row per candidate, in the order of `bife_core.features.FEATURES`; columns that `features` leaves out
             are 0.
 

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import copyreg
+import inspect
 import re
-from typing import Final
+import textwrap
+from collections.abc import Callable
+from typing import Any, Final
 
 from bife_core.errors import RuleError
 from bife_core.rules.checked import check_source
+from bife_core.rules.language import FUNCTION_NAME
 from bife_core.rules.types import CompiledRule, Rejection
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def compile_rule(source: str | bytes, *, name: str | None = None) -> CompiledRule | Rejection:
+def compile_rule(
+    source: str | bytes | Callable[..., Any], *, name: str | None = None
+) -> CompiledRule | Rejection:
     """Check a rule and compile it to machine code; no code of the rule runs.
 
     Parameters
     ----------
-    source : str or bytes
-        Python text of one rule (`docs/rules.md` says what it may contain).
+    source : str, bytes or function
+        Python text of one rule (`docs/rules.md` says what it may contain), or a function of one argument.
     name : str or None
         Name of the rule; None derives one from its hash.
 
@@ -35,6 +42,15 @@ def compile_rule(source: str | bytes, *, name: str | None = None) -> CompiledRul
     >>> compile_rule("def candidate_variable_score(f): return open('x')").reason
     'Line 1: open is not among the functions a rule may use.'
     """
+    if callable(source):
+        given = _source_of(source)
+        if isinstance(given, Rejection):
+            return given
+        return compile_rule(given, name=name or getattr(source, "__name__", None))
+    if not isinstance(source, str | bytes):
+        raise RuleError(
+            f"A rule was expected as Python text or a function, found {type(source).__name__}; load_rule takes files."
+        )
     checked = check_source(source)
     if isinstance(checked, Rejection):
         return checked
@@ -48,6 +64,40 @@ def compile_rule(source: str | bytes, *, name: str | None = None) -> CompiledRul
     text = source if isinstance(source, str) else source.decode("utf-8-sig")
     named = name if name is not None else f"rule_{checked.sha[:8]}"
     return CompiledRule(named, text, checked.sha, checked.features, code)
+
+
+def _source_of(function: Callable[..., Any]) -> str | Rejection:
+    """Return the text of a function as that of a rule."""
+    try:
+        text = textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        return Rejection(
+            "no_code", f"The source of {function!r} cannot be read; give the rule as text or in a file."
+        )
+    found = re.match(r"def\s+\w+", text)
+    if found is None:
+        return Rejection(
+            "no_code", "A rule is a plain function (def, without decorators), not a lambda or a class."
+        )
+    return f"def {FUNCTION_NAME}{text[found.end() :]}"
+
+
+def recompiled(source: str, name: str) -> CompiledRule:
+    """Return the rule of a source; what unpickling a rule calls.
+
+    Raises
+    ------
+    RuleError
+        If the source is no allowed rule.
+    """
+    rule = compile_rule(source, name=name)
+    if isinstance(rule, Rejection):
+        raise RuleError(rule.reason)
+    return rule
+
+
+# Machine code stays in its process: a copy is compiled anew from the source, which is checked again.
+copyreg.pickle(CompiledRule, lambda rule: (recompiled, (rule.source, rule.name)))
 
 
 def rule_sha(source: str | bytes) -> str:

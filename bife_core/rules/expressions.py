@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from bife_core.features import N_COLUMNS, N_FEATURES
+from bife_core.features import N_FEATURES
 from bife_core.rules.language import BUILTINS, MAX_SEQUENCE, MAX_WRITTEN_OUT, RESERVED_PREFIX
 from bife_core.rules.nodes import as_float, call, callee_name, element, literal, name
 from bife_core.rules.parsing import count_nodes
@@ -28,7 +28,7 @@ FEATURES: Final = RESERVED_PREFIX + "features"
 VECTOR: Final = Features(range(N_FEATURES))
 """The features as a whole. Those behind them are read one by one, by indices the text tells."""
 
-_ALL: Final = Features(range(N_COLUMNS))
+_ALL: Final = Features(range(N_FEATURES))
 
 _MAX_INTEGERS: Final = 500
 _LARGEST: Final = 2**31
@@ -328,12 +328,12 @@ class Expressions(ABC):
         if isinstance(index, ast.Constant) and isinstance(index.value, float):
             raise forbidden(f"an index must be an integer, not {index.value!r}", node)
         place, length = self.constant(index), self.length(whole, node)
-        if whole == VECTOR and place is not None and 0 <= place < N_COLUMNS:
+        if whole == VECTOR and place is not None and 0 <= place < N_FEATURES:
             return self._feature(_ALL, index, place, node)
         if length == 0:
             raise no_number("an empty sequence has no elements", node)
         if place is not None and whole == VECTOR and not 0 <= place < length:
-            raise forbidden(f"feature index {place} is outside 0 to {N_COLUMNS - 1}", node)
+            raise forbidden(f"feature index {place} is outside 0 to {N_FEATURES - 1}", node)
         if place is not None and not -length <= place < length:
             raise forbidden(f"the index {place} is outside a sequence of {length}", node)
         if isinstance(whole, Features):

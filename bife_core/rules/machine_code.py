@@ -21,7 +21,7 @@ from numba.core import cgutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.np import arrayobj
 
-from bife_core.features import N_COLUMNS
+from bife_core.features import N_FEATURES
 from bife_core.rules import primitives
 from bife_core.rules.language import RESERVED_PREFIX
 
@@ -115,8 +115,8 @@ def _link(compiled: Any, sha: str) -> Any:
         vector = context.make_array(_VECTOR)(context, builder)
         arrayobj.populate_array(  # type: ignore[no-untyped-call, unused-ignore]
             vector,
-            data=builder.gep(matrix, [builder.mul(row.index, integer(N_COLUMNS))]),
-            shape=[context.get_constant(types.intp, N_COLUMNS)],
+            data=builder.gep(matrix, [builder.mul(row.index, integer(N_FEATURES))]),
+            shape=[context.get_constant(types.intp, N_FEATURES)],
             strides=[context.get_constant(types.intp, 8)],
             itemsize=context.get_constant(types.intp, 8),
             meminfo=None,

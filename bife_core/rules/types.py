@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bife_core.errors import RuleError
-from bife_core.features import FEATURES, N_COLUMNS, N_FEATURES, width_of
+from bife_core.features import N_FEATURES
 
 if TYPE_CHECKING:
     from bife_core.rules.machine_code import MachineCode
@@ -57,29 +57,20 @@ class Complexity:
         return asdict(self)
 
 
-def full_rows(X: FloatArray, features: frozenset[int] | None) -> FloatArray:
-    """Return a matrix of features as machine code reads it, with as many columns as there are features.
+def full_rows(X: FloatArray) -> FloatArray:
+    """Return a matrix of features as machine code reads it.
 
     Raises
     ------
     RuleError
-        If it lacks columns that are read.
+        If it does not have one column per feature.
     """
     matrix = np.asarray(X, dtype=np.float64)
-    width = matrix.shape[1] if matrix.ndim == 2 else 0
-    if width == N_COLUMNS:
-        return np.ascontiguousarray(matrix)
-    if width != N_FEATURES or width_of(features) > width:
-        needed = width_of(features)
-        beyond = (
-            "" if features is None or needed == N_FEATURES else f" (it reads {FEATURES[max(features)].name})"
-        )
+    if matrix.ndim != 2 or matrix.shape[1] != N_FEATURES:
         raise RuleError(
-            f"A rule scores a matrix of n x {needed} features{beyond}, not one of shape {np.shape(X)}."
+            f"A rule scores a matrix of n x {N_FEATURES} features, not one of shape {np.shape(X)}."
         )
-    full = np.zeros((len(matrix), N_COLUMNS))
-    full[:, :width] = matrix
-    return full
+    return np.ascontiguousarray(matrix)
 
 
 class CompiledRule:
@@ -97,10 +88,10 @@ class CompiledRule:
     sha : str
         Hash of the normalised syntax tree: equal for sources that differ in names, comments or layout only.
     features : frozenset of int or None
-        Columns the rule reads, or None when some index is computed and the first `N_FEATURES` are all needed.
+        Columns the rule reads, or None when some index is computed and all are needed.
     address : int
         Of the C function ``int64_t score(const double *X, int64_t n, double *out)``. `X` is row-major,
-        n x `N_COLUMNS`; the function returns 0, or 1 if the rule raised (`out` is then incomplete). It stays valid for
+        n x `N_FEATURES`; the function returns 0, or 1 if the rule raised (`out` is then incomplete). It stays valid for
         the life of the process and takes no Python lock.
     """
 
@@ -122,9 +113,8 @@ class CompiledRule:
 
         Parameters
         ----------
-        X : (n, N_FEATURES) or (n, N_COLUMNS) float64
-            One row per candidate, in the order of `bife_core.features.FEATURES`. It is not changed. A rule that reads
-            a feature beyond the first `N_FEATURES` needs all columns.
+        X : (n, N_FEATURES) float64
+            One row per candidate, in the order of `bife_core.features.FEATURES`. It is not changed.
 
         Returns
         -------
@@ -136,7 +126,7 @@ class CompiledRule:
         RuleError
             If the shape is wrong or the rule raised on a candidate.
         """
-        matrix = full_rows(X, self.features)
+        matrix = full_rows(X)
         scores = np.empty(len(matrix))
         if self._code.run(matrix, scores):
             return scores

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyscipopt
 
 from bife_core.errors import SolverError
-from bife_core.features import N_COLUMNS, N_FEATURES, width_of
+from bife_core.features import N_FEATURES
 from bife_core.scip.compiled import kernel, layout
 from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.libscip import library, scip_address
@@ -25,7 +25,7 @@ class FeatureExtractor:
         The model that is being solved.
     features : frozenset of int or None
         Columns wanted; passes that no wanted column needs are skipped and the other columns are 0. None
-        computes those of Khalil et al., the first `N_FEATURES`.
+        computes all.
 
     Notes
     -----
@@ -48,9 +48,8 @@ class FeatureExtractor:
         library()
         self._model = model
         self._mask = mask_of(features)
-        self._width = width_of(features)
         wanted = range(N_FEATURES) if features is None else features
-        self._unwanted = sorted(set(range(self._width)).difference(wanted))
+        self._unwanted = sorted(set(range(N_FEATURES)).difference(wanted))
         self._state = layout.new_state()
         weakref.finalize(self, layout.free_state, self._state)
 
@@ -67,8 +66,7 @@ class FeatureExtractor:
             Position of each candidate among the variables of the transformed problem, in the order of
             `Model.getLPBranchCands`.
         X : (n, N_FEATURES) float64
-            Row i belongs to candidate i; column j is described by `FEATURES[j]`. It has `N_COLUMNS` columns if one
-            beyond the first `N_FEATURES` is wanted.
+            Row i belongs to candidate i; column j is described by `FEATURES[j]`.
 
         Raises
         ------
@@ -86,10 +84,10 @@ class FeatureExtractor:
         if n == layout.NO_LP:
             raise SolverError("The node has no LP solved to optimality, so there is nothing to branch on.")
         if n == 0:
-            return np.zeros(0, dtype=np.int32), np.zeros((0, self._width))
+            return np.zeros(0, dtype=np.int32), np.zeros((0, N_FEATURES))
         probindex = np.empty(n, dtype=np.int32)
         kernel.probindices(candidates, probindex)
         buffer = ctypes.cast(int(self._state[layout.MATRIX]), ctypes.POINTER(ctypes.c_double))
-        features = np.ctypeslib.as_array(buffer, (n, N_COLUMNS))[:, : self._width].copy()
+        features = np.ctypeslib.as_array(buffer, (n, N_FEATURES)).copy()
         features[:, self._unwanted] = 0.0
         return probindex, features

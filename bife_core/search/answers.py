@@ -93,8 +93,8 @@ def answered_sample(request: SampleRequest, answer: SampleAnswer, duplicate_of: 
 def solved_sample(sample: Sample, answer: SolveAnswer) -> Sample:
     """Return the sample with its F_HF, or with the reason why its solves gave none."""
     answer = settle(answer)
-    if answer.failure is None and answer.outraced is not None:
-        return sample.model_copy(update={"f_hf": None, "outraced": answer.outraced, "failure": None})
+    if answer.failure is None and answer.eliminated is not None:
+        return sample.model_copy(update={"f_hf": None, "eliminated": answer.eliminated, "failure": None})
     if answer.failure is None and answer.f_hf is not None:
         return sample.model_copy(update={"f_hf": answer.f_hf, "failure": None})
     return sample.model_copy(update={"f_hf": None, "failure": answer.failure or "no F_HF was reported"})

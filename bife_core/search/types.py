@@ -42,7 +42,7 @@ class Sample(Value):
         Low and high fidelity, higher is better; None while unknown.
     line : int or None
         Line of descent of a fitted rule, see `Fit`; None for all others.
-    outraced : str or None
+    eliminated : str or None
         Why a valid rule was given up while it was being solved with and has no F_HF, as half a sentence.
     failure : str or None
         Why the sample is out, as one sentence; None for a valid rule.
@@ -60,7 +60,7 @@ class Sample(Value):
     f_lf: float | None = None
     f_hf: float | None = None
     line: int | None = None
-    outraced: str | None = None
+    eliminated: str | None = None
     failure: str | None = None
 
     @property
@@ -225,7 +225,7 @@ class SolveAnswer(Value):
 
     Attributes
     ----------
-    outraced : str or None
+    eliminated : str or None
         Why the rule was given up, if it is known to be worse than the one it had to beat.
     costs : tuple of (float or None)
         Cost of each design instance, in order; None where there is none. Empty if nobody says.
@@ -234,7 +234,7 @@ class SolveAnswer(Value):
     kind: Literal["solve"] = "solve"
     id: str
     f_hf: float | None = None
-    outraced: str | None = None
+    eliminated: str | None = None
     failure: str | None = None
     costs: tuple[float | None, ...] = ()
 

@@ -83,14 +83,6 @@ OPTIONS: Final = {
         "drawn by Ecole.",
         metavar="DIR",
     ),
-    "features": _option(
-        _Text,
-        _HOW,
-        "Features that decisions are recorded with and rules are written with: the 72 of Khalil et al., extended by "
-        "what SCIP knows beyond them, or the 72 as the optional package Ecole extracts them.",
-        "khalil72",
-        metavar="khalil72|extended|ecole",
-    ),
     "search": _option(
         _Text,
         _HOW,
@@ -131,7 +123,6 @@ OPTIONS: Final = {
 
 _SETTING_OF: Final = {
     "size": "instances.size",
-    "features": "collection.features",
     "search": "search.method",
     "generator": "generator.kind",
     "model": "generator.model",

@@ -66,7 +66,7 @@ def show_rule(
     if best.f_hf is not None:
         what = METRICS[config.high.cost].words + (" in seconds" if config.high.cost == "time" else "")
         what += f" to {config.high.solver.goal}" if config.high.solver.gap else ""
-        mean = f"minus the {config.high.mean} mean of {what} over the design instances"
+        mean = f"minus the mean of {what} over the design instances"
         known.append(("F_HF", f"{number(best.f_hf)}: {mean}"))
     show_facts(console, known)
 

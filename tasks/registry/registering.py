@@ -19,11 +19,10 @@ from prefect import task
 from bife_core.config import InstancesConfig
 from bife_core.evaluation.metrics import METRICS
 from bife_core.evaluation.verdict import p_text
-from bife_core.features import width_of
+from bife_core.features import N_FEATURES
 from bife_core.methods.base import Method
 from bife_core.methods.loading import method_of
 from bife_core.methods.rule import RuleMethod
-from bife_core.methods.scorer import Scorer
 from bife_core.rules import complexity
 from bife_core.scip.solving import versions
 from bife_core.wording import counted, interval_text
@@ -191,7 +190,6 @@ def _create(client: MlflowClient, name: str, method: Method, evidence: Evidence,
         with store.made_by_another():
             client.create_registered_model(name, description=about)
     number = np.dtype(np.float64)
-    width = width_of(method.features if isinstance(method, Scorer) else None)
     own = versions()["bife"]
     with TemporaryDirectory() as directory:
         path = Path(directory) / method.file_name
@@ -203,10 +201,10 @@ def _create(client: MlflowClient, name: str, method: Method, evidence: Evidence,
                 artifacts={"rule": str(path)},
                 model_config={"sha": evidence.sha},
                 signature=ModelSignature(
-                    inputs=Schema([TensorSpec(number, (-1, width))]),
+                    inputs=Schema([TensorSpec(number, (-1, N_FEATURES))]),
                     outputs=Schema([TensorSpec(number, (-1,))]),
                 ),
-                input_example=np.random.default_rng(0).uniform(0.0, 1.0, size=(3, width)),
+                input_example=np.random.default_rng(0).uniform(0.0, 1.0, size=(3, N_FEATURES)),
                 pip_requirements=[
                     "bife" if own == "source" else f"bife=={own}",
                     f"mlflow=={mlflow.__version__}",

@@ -20,7 +20,7 @@ from bife_core.methods.scorer import Scorer
 
 
 class BranchingRule(PythonModel):
-    """Scores candidates: (n, N_FEATURES) or (n, N_COLUMNS) float64 in, (n,) float64 out, higher is better.
+    """Scores candidates: (n, N_FEATURES) or (n, N_FEATURES) float64 in, (n,) float64 out, higher is better.
 
     Attributes
     ----------

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import HighScore
+from bife_core.fidelity.load_correction import Reference
 from bife_core.scip.builtin import RPB
 from bife_core.scip.solving import SolveResult
 

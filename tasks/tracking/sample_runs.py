@@ -169,8 +169,8 @@ def outcome(sample: Sample) -> str:
     """Return in one word what became of a sample, for filters."""
     if not sample.source:
         return "no_rule"
-    if sample.outraced is not None:
-        return "outraced"
+    if sample.eliminated is not None:
+        return "eliminated"
     if sample.failure is None:
         return "solved" if sample.f_hf is not None else "scored"
     known = {"duplicate": "duplicate", "screened": "screened_out"}
@@ -198,7 +198,7 @@ def _late_metrics(sample: Sample, high: HighScore | None) -> dict[str, float | N
         "f_hf": sample.f_hf,
         "solve_cpu_s": high.cpu_s,
         "raw_f_hf": high.raw_f_hf,
-        "slowdown": high.slowdown,
+        "load_factor": high.load_factor,
         "instances_solved": float(len(high.results)),
     }
 

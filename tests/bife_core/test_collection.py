@@ -12,15 +12,10 @@ from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.expert import record_decisions
-from bife_core.decisions.recorded import Decisions, recorded_features
-from bife_core.errors import DecisionsError, RuleError
-from bife_core.features import N_COLUMNS, N_FEATURES
-from bife_core.fidelity.scoring import scores_of
-from bife_core.rules import CompiledRule, compile_rule
+from bife_core.decisions.recorded import Decisions
+from bife_core.errors import DecisionsError
 from bife_core.sandbox import InProcess, WorkerPool
 from bife_core.scip.solving import SolveSettings
-from bife_core.symbolic.columns import Columns
-from bife_core.symbolic.fitting import Fitter
 from tests.support import awkward
 
 CONFIG = CollectionConfig(decisions=3, decisions_per_instance=2, time_limit_s=60)
@@ -82,13 +77,11 @@ def test_what_is_damaged_is_made_anew(auctions: Benchmark, here: InProcess, tmp_
     assert end.is_file()
 
 
-def test_the_expert_takes_the_largest_score_and_may_share_nodes_with_pseudocosts(
+def test_the_expert_takes_the_largest_score(
     tiny_auctions: list[Instance],
 ) -> None:
     path = tiny_auctions[2].path
-    recording = record_decisions(
-        path, "x", settings=SolveSettings(seed=1), quota=None, expert_probability=1.0
-    )
+    recording = record_decisions(path, "x", settings=SolveSettings(seed=1), quota=None)
     assert (recording.status, recording.unscored) == ("optimal", 0)
     followed = recording.decisions
     assert len(followed) > 3
@@ -102,66 +95,10 @@ def test_the_expert_takes_the_largest_score_and_may_share_nodes_with_pseudocosts
     assert followed.pruned.any()
     assert followed.tightenable.any()
     assert followed.genuine.any()
-    settings = SolveSettings(seed=1)
-    mixed = record_decisions(path, "x", settings=settings, quota=None, expert_probability=0.3).decisions
-    # Same root, then other nodes, because pseudocosts branched at some of them.
-    np.testing.assert_array_equal(mixed.scores[: mixed.offsets[1]], followed.scores[: followed.offsets[1]])
-    assert mixed.node.tolist() != followed.node.tolist()
-    again = record_decisions(path, "x", settings=settings, quota=None, expert_probability=0.3).decisions
-    assert again.digest == mixed.digest
-
-
-def test_decisions_can_be_recorded_where_a_rule_branches(
-    auctions: Benchmark, here: InProcess, tmp_path: Path
-) -> None:
-    rule = tmp_path / "rule.py"
-    rule.write_text("def candidate_variable_score(f): return -f[20] * f[21]\n")
-    config = CollectionConfig(decisions=2, decisions_per_instance=2, time_limit_s=60)
-    expert = Decisions.load(collect_decisions(auctions, config, tmp_path, here).path)
-    under = config.model_copy(update={"under": str(rule)})
-    summary = collect_decisions(auctions, under, tmp_path, here)
-    followed = Decisions.load(summary.path)
-    # The same roots, scored alike; below them the tree of the worst pseudocosts.
-    roots = [decisions[:1].scores for decisions in (expert, followed)]
-    np.testing.assert_array_equal(*roots)
-    assert followed.digest != expert.digest
-
-    rule.write_text("def candidate_variable_score(f): return f[20] * f[21]\n")
-    assert collect_decisions(auctions, under, tmp_path, here).digest != summary.digest
-    rule.write_text("def candidate_variable_score(f): return open('x')\n")
-    with pytest.raises(RuleError, match="open"):
-        collect_decisions(auctions, under, tmp_path, here)
-
-
-def test_extended_features_are_recorded_and_fitted_where_they_are_asked_for(
-    auctions: Benchmark, pool: WorkerPool, tmp_path: Path
-) -> None:
-    config = CollectionConfig(decisions=10, decisions_per_instance=5, time_limit_s=60)
-    paths = {
-        features: collect_decisions(
-            auctions, config.model_copy(update={"features": features}), tmp_path, pool
-        ).path
-        for features in ("khalil72", "extended")
-    }
-    plain, extended = (Decisions.load(path) for path in paths.values())
-    assert (plain.features, extended.features) == ("khalil72", "extended")
-    assert [recorded_features(path) for path in paths.values()] == ["khalil72", "extended"]
-    np.testing.assert_array_equal(plain.scores, extended.scores)
-    np.testing.assert_array_equal(plain.columns, extended.columns[:N_FEATURES])
-
-    rule = compile_rule("def candidate_variable_score(f): return f[106] + f[107]\n")
-    assert isinstance(rule, CompiledRule)
-    np.testing.assert_array_equal(scores_of(rule, extended), extended.columns[106] + extended.columns[107])
-    with pytest.raises(RuleError, match=r"slack_of_max, which .* without; .*features=extended"):
-        scores_of(rule, plain)
-    known = {Fitter(Columns(decisions)).columns.offered for decisions in (plain, extended)}
-    assert known == {range(N_FEATURES), range(N_COLUMNS)}
 
 
 def test_a_quota_stops_the_solve(tiny_auctions: list[Instance]) -> None:
-    recording = record_decisions(
-        tiny_auctions[0].path, "x", settings=SolveSettings(), quota=2, expert_probability=1.0
-    )
+    recording = record_decisions(tiny_auctions[0].path, "x", settings=SolveSettings(), quota=2)
     assert len(recording.decisions) == 2
     assert recording.status == "userinterrupt"
 
@@ -232,9 +169,7 @@ def test_the_expert_meets_awkward_models(name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.cip"
     awkward.FEASIBLE[name]().writeProblem(str(path), verbose=False)
     params = {"presolving/maxrounds": 0, "heuristics/rounding/freq": -1}
-    recording = record_decisions(
-        path, "x", settings=SolveSettings(params=params), quota=5, expert_probability=1.0
-    )
+    recording = record_decisions(path, "x", settings=SolveSettings(params=params), quota=5)
     assert recording.unscored == 0
     assert np.all(np.isfinite(recording.decisions.columns))
     assert np.all(recording.decisions.scores >= 0)
@@ -244,5 +179,5 @@ def test_no_lp_means_no_decision(tmp_path: Path) -> None:
     path = tmp_path / "model.cip"
     awkward.knapsacks().writeProblem(str(path), verbose=False)
     settings = SolveSettings(params={"lp/solvefreq": -1})
-    recording = record_decisions(path, "x", settings=settings, quota=None, expert_probability=1.0)
+    recording = record_decisions(path, "x", settings=settings, quota=None)
     assert (len(recording.decisions), recording.status, recording.unscored) == (0, "optimal", 0)

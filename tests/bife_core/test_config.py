@@ -58,7 +58,6 @@ def leaves(model: BaseModel, prefix: str = "") -> list[tuple[str, Any]]:
         ("high.seed", 0),
         ("high.time_limit_s", 60.0),
         ("high.cost", "time"),
-        ("high.mean", "arithmetic"),
         ("collection.decisions", 1000),
         ("evaluation.instances", 20),
         ("evaluation.time_limit_s", 1000.0),
@@ -82,7 +81,7 @@ def test_the_defaults_of_what_the_paper_leaves_open() -> None:
     assert (search.elite_fraction, search.elite_cap, search.admission) == (0.5, 8, "at_least")
     assert (search.survivors, search.rank_base, search.count_failures) == ("new", 0, True)
     assert (search.threshold_quantile, search.threshold_share) == (None, 0.1)
-    assert (config.low.measure, config.low.ties) == ("agreement", "any")
+    assert (config.low.measure, config.low.ties) == ("accuracy", "any")
 
 
 def test_the_preset_paper_keeps_what_was_published() -> None:
@@ -94,7 +93,7 @@ def test_the_preset_paper_keeps_what_was_published() -> None:
         "search.elite_cap": None,
         "generator.prompts": "paper",
         "generator.repair": False,
-        "high.control": False,
+        "high.load_correction": False,
         "high.race": False,
     }
     assert preset("paper") == with_overrides(PipelineConfig(), published)
@@ -297,7 +296,7 @@ def test_fingerprints_are_equal_for_equal_values_only() -> None:
 
 
 def test_a_fingerprint_is_the_same_in_every_process() -> None:
-    assert LowFidelityConfig(ties="first", time_limit_s=5.0).fingerprint() == "3898158e11681de9"
+    assert LowFidelityConfig(ties="first", tune=5).fingerprint() == "993d295068fd22d2"
 
 
 @pytest.mark.parametrize("folder", ["models/knapsack", "models/knapsack/"])

@@ -15,7 +15,6 @@ from bife_core import features
 from bife_core.features import (
     FEATURES,
     GROUPS,
-    N_COLUMNS,
     N_FEATURES,
     Feature,
     Group,
@@ -23,13 +22,8 @@ from bife_core.features import (
     candidates,
     columns,
     feature_index,
-    feature_set,
     groups_of,
-    history,
-    nodes,
     rows,
-    siblings,
-    width_of,
 )
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "features.md"
@@ -56,23 +50,6 @@ active_coef_weight3_count active_coef_weight3_sum active_coef_weight3_mean
 active_coef_weight3_stddev active_coef_weight3_min active_coef_weight3_max
 active_coef_weight4_count active_coef_weight4_sum active_coef_weight4_mean
 active_coef_weight4_stddev active_coef_weight4_min active_coef_weight4_max
-inference_up inference_down inference_score
-conflict_score conflict_length_score vsids_up vsids_down
-cutoff_average_up cutoff_average_down cutoff_score
-gmi_average gmi_last
-pseudocost_count_up pseudocost_count_down pseudocost_variance_up pseudocost_variance_down
-locks_up locks_down
-root_reduced_cost root_distance solutions_distance
-incumbent_distance
-node_depth node_candidates node_gap node_bound node_estimate
-pseudocost_up_share pseudocost_down_share
-active_parallelism_mean active_parallelism_stddev active_parallelism_min active_parallelism_max
-pseudocost_product_of_max pseudocost_product_rank
-slack_of_max slack_rank
-inference_score_of_max inference_score_rank
-conflict_score_of_max conflict_score_rank
-active_coef_weight4_sum_of_max active_coef_weight4_sum_rank
-n_rows_of_max n_rows_rank
 """
 ORDER = TABLE.split()
 
@@ -89,37 +66,24 @@ MEMBERS = {
     active_rows.ROW_SUM: range(54, 60),
     active_rows.CANDIDATE_SUM: range(60, 66),
     active_rows.DUAL: range(66, 72),
-    history.INFERENCE: range(72, 75),
-    history.CONFLICT: range(75, 79),
-    history.AVERAGE_CUTOFF: range(79, 82),
-    history.GMI: range(82, 84),
-    history.RELIABILITY: range(84, 88),
-    history.LOCKS: range(88, 90),
-    history.ROOT: range(90, 93),
-    history.INCUMBENT: range(93, 94),
-    nodes.NODE: range(94, 99),
-    nodes.ROOM: range(99, 101),
-    active_rows.PARALLELISM: range(101, 105),
-    **{feature.group: range(feature.index, feature.index + 2) for feature in siblings.FEATURES[::2]},
 }
 
 
 def test_the_order_is_the_published_one() -> None:
     names = [feature.name for feature in FEATURES]
     assert names == ORDER, "indices are public: the table changes at its end only, and ORDER here with it"
-    assert [feature.index for feature in FEATURES] == list(range(N_COLUMNS))
-    assert N_FEATURES == 72
+    assert [feature.index for feature in FEATURES] == list(range(N_FEATURES))
 
 
 def test_names_are_unique_and_usable_in_code() -> None:
-    assert len(set(ORDER)) == N_COLUMNS
+    assert len(set(ORDER)) == N_FEATURES
     assert all(name.isidentifier() and not keyword.iskeyword(name) for name in ORDER)
 
 
 def test_every_feature_says_what_it_means_in_one_clause() -> None:
     meanings = [feature.meaning for feature in FEATURES]
     assert all(10 < len(meaning) < 200 and "\n" not in meaning for meaning in meanings)
-    assert len(set(meanings)) == N_COLUMNS, "no two features mean the same"
+    assert len(set(meanings)) == N_FEATURES, "no two features mean the same"
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
@@ -132,8 +96,8 @@ def test_the_static_features_are_those_of_the_column() -> None:
 
 
 def test_the_table_refuses_a_gap_and_a_second_owner_of_an_index() -> None:
-    extra = Feature(N_COLUMNS + 1, "extra", rows.DEGREE, "something more")
-    for index in (N_COLUMNS + 1, 0):
+    extra = Feature(N_FEATURES + 1, "extra", rows.DEGREE, "something more")
+    for index in (N_FEATURES + 1, 0):
         with pytest.raises(ValueError, match=r"has index \d+, where \d+ is due"):
             features._table(FEATURES, (replace(extra, index=index),))
 
@@ -152,9 +116,8 @@ def test_an_unknown_name_is_no_feature(name: str) -> None:
 @pytest.mark.parametrize(
     ("indices", "groups"),
     [
-        (None, {feature.group for feature in FEATURES[:72]}),
-        (frozenset(range(N_COLUMNS)), set(GROUPS)),
-        (frozenset({106}), {siblings.FEATURES[0].group, candidates.PSEUDOCOST}),
+        (None, set(GROUPS)),
+        (frozenset(range(N_FEATURES)), set(GROUPS)),
         (frozenset(), set()),
         (frozenset({24}), {candidates.PSEUDOCOST}),
         (
@@ -167,25 +130,10 @@ def test_groups_of_indices(indices: frozenset[int] | None, groups: set[Group]) -
     assert groups_of(indices) == groups
 
 
-@pytest.mark.parametrize("index", [-N_COLUMNS - 1, N_COLUMNS])
+@pytest.mark.parametrize("index", [-N_FEATURES - 1, N_FEATURES])
 def test_there_is_no_group_beyond_the_table(index: int) -> None:
     with pytest.raises(IndexError):
         groups_of(frozenset({index}))
-
-
-@pytest.mark.parametrize(
-    ("indices", "name", "width"),
-    [
-        (None, "khalil72", 72),
-        (frozenset(), "khalil72", 72),
-        (frozenset({71}), "khalil72", 72),
-        (frozenset({3, 72}), "extended", N_COLUMNS),
-    ],
-)
-def test_a_rule_needs_the_smallest_set_that_has_what_it_reads(
-    indices: frozenset[int] | None, name: str, width: int
-) -> None:
-    assert (feature_set(indices), width_of(indices)) == (name, width)
 
 
 def test_formulas_are_plain_functions_that_follow_the_definitions() -> None:
@@ -209,14 +157,6 @@ def test_formulas_are_plain_functions_that_follow_the_definitions() -> None:
     assert candidates.pseudocost(0.75, 4.0, 2.0) == (1.0, 1.5, 1.0 / 1.5, 2.5, 1.5)
     assert candidates.cutoff(2.0, 3.0, 0, 6) == (2.0, 3.0, 0.0, 0.5)
     assert rows.add_side(rows.NO_RATIOS, -1.0, 3.0) == (-0.25, -0.25, 1.0, -1.0)
-    assert nodes.gap(8.0, 10.0, 1e20) == 0.2
-    assert nodes.gap(8.0, 1e20, 1e20) == 1.0
-    assert nodes.between(9.0, 8.0, 12.0, 1e20) == 0.25
-    assert nodes.between(9.0, 8.0, 1e20, 1e20) == 0.0
-    assert nodes.room(0.75, 4.0, 2.0, nodes.room_of(8.0, 10.0, 1e20)) == (0.5, 0.75)
-    assert nodes.room(0.75, 4.0, 2.0, nodes.room_of(8.0, 1e20, 1e20)) == (0.0, 0.0)
-    assert siblings.relative(2.0, 8.0, 1, 4) == (0.25, 0.25)
-    assert siblings.relative(0.0, 0.0, 0, 0) == (0.0, 0.0)
     assert rows.add_share(rows.NO_SHARES, 1.0, 4.0, -3.0)[:4] == (0.25, 0.25, 0.25, 0.25)
 
 
@@ -247,6 +187,4 @@ def test_documents_count_the_features_right() -> None:
             r"\b(\d+) (?:raw )?features\b|vector of (\d+)|n x (\d+),|all (\d+) columns", text
         ):
             (number,) = filter(None, found.groups())
-            assert int(number) in (N_FEATURES, N_COLUMNS, N_COLUMNS - N_FEATURES), (
-                f"{page.name} says {found.group()!r}"
-            )
+            assert int(number) in (N_FEATURES,), f"{page.name} says {found.group()!r}"

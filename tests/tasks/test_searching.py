@@ -7,8 +7,8 @@ import pytest
 
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import InstancesConfig, RunnerConfig
-from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import HighScore
+from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
 from bife_core.search import Sample, SampleRequest, SolveRequest

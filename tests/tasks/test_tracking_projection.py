@@ -7,8 +7,8 @@ import pytest
 
 from bife_core.evolution import files as reports
 from bife_core.evolution.journal import Drafted, HighScored, Referred, Scored, Stopped
-from bife_core.fidelity.control import Reference
 from bife_core.fidelity.high import HighScore
+from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
 from bife_core.search import Sample, SampleRequest
 from tasks.tracking import Projection, mark_interrupted, store

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
 import numpy as np
 
 from bife_core.errors import RuleError
-from bife_core.features import FEATURE_SETS
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft
 from bife_core.generators.briefing import Briefing
@@ -73,7 +72,7 @@ class OfflineGenerator:
             source = tune_source(rng, request.parents[0].written)
             if source is not None:
                 return self._draft(request, source=source, thought="The parent with other numbers.")
-        proposal = self._propose(rng, request, FEATURE_SETS[briefing.offered])
+        proposal = self._propose(rng, request)
         if request.operator == "skeleton":
             written = parse_skeleton(write_skeleton(proposal.root))
             return self._draft(
@@ -84,43 +83,41 @@ class OfflineGenerator:
     def _draft(self, request: WrittenRequest, **written: str) -> Draft:
         return Draft(key=request.id, generator=self.name, model=self.model, **written)
 
-    def _propose(self, rng: np.random.Generator, request: WrittenRequest, offered: Sequence[int]) -> Proposal:
+    def _propose(self, rng: np.random.Generator, request: WrittenRequest) -> Proposal:
         if request.operator == "reflective_crossover" and len(request.parents) == 2:
-            worse, better = (_tree(rng, parent.written, offered) for parent in request.parents)
-            return guided.cross(rng, worse, better, read_hints(request.hints), offered)
-        parents = tuple(dict.fromkeys(_tree(rng, parent.written, offered) for parent in request.parents))
+            worse, better = (_tree(rng, parent.written) for parent in request.parents)
+            return guided.cross(rng, worse, better, read_hints(request.hints))
+        parents = tuple(dict.fromkeys(_tree(rng, parent.written) for parent in request.parents))
         if request.operator == "i1" or not parents:
-            return self._initial(rng, offered)
+            return self._initial(rng)
         match request.operator:
             case "e1":
-                return operators.explore(rng, parents, offered)
+                return operators.explore(rng, parents)
             case "e2":
-                return operators.recombine(rng, parents, offered)
+                return operators.recombine(rng, parents)
             case "m1":
-                return operators.vary(rng, parents[0], offered)
+                return operators.vary(rng, parents[0])
             case "improve_seed":
-                return operators.recombine(
-                    rng, (parents[0], operators.initialise(rng, offered).root), offered
-                )
+                return operators.recombine(rng, (parents[0], operators.initialise(rng).root))
             case "elitist_mutation":
-                return guided.mutate(rng, parents[0], read_hints(request.hints), offered)
+                return guided.mutate(rng, parents[0], read_hints(request.hints))
             case "skeleton" if len(parents) > 1 and rng.random() < _INSPIRED_SHARE:
-                return operators.recombine(rng, parents[:2], offered)
+                return operators.recombine(rng, parents[:2])
             case "skeleton":
-                return operators.vary(rng, parents[0], offered)
+                return operators.vary(rng, parents[0])
             case _:
-                return operators.tune(rng, parents[0], offered)
+                return operators.tune(rng, parents[0])
 
-    def _initial(self, rng: np.random.Generator, offered: Sequence[int]) -> Proposal:
+    def _initial(self, rng: np.random.Generator) -> Proposal:
         if not self._references or rng.random() >= _REFERENCE_SHARE:
-            return operators.initialise(rng, offered)
+            return operators.initialise(rng)
         names = rng.permutation(sorted(self._references))[: pick(rng, _JOINED)]
-        drawn = {str(name): _tree(rng, self._references[name], offered) for name in names}
+        drawn = {str(name): _tree(rng, self._references[name]) for name in names}
         if len(drawn) == 1:
             (only,) = drawn.values()
-            tuned = operators.tune(rng, only, offered)
+            tuned = operators.tune(rng, only)
             return Proposal(tuned.root, f"After the reference rule {', '.join(drawn)}, with other numbers")
-        joined = operators.recombine(rng, tuple(drawn.values()), offered)
+        joined = operators.recombine(rng, tuple(drawn.values()))
         return Proposal(joined.root, f"Parts of the reference rules {', '.join(drawn)} joined")
 
 
@@ -132,9 +129,9 @@ def configured(config: GeneratorConfig, account: Account) -> OfflineGenerator:
     )
 
 
-def _tree(rng: np.random.Generator, source: str, offered: Sequence[int]) -> Node:
+def _tree(rng: np.random.Generator, source: str) -> Node:
     """Return the tree of a source, else a tree over its features, else a fresh one."""
     with suppress(RuleError):
         source = parse_skeleton(source).bound() if BOUNDS_NAME in source else source
     tree = read(source) or rule_from_features(rng, features_read(source))
-    return tree if tree is not None else sample_rule(rng, offered)
+    return tree if tree is not None else sample_rule(rng)

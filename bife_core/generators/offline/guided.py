@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -21,7 +20,7 @@ from bife_core.generators.offline.expression import (
     settled,
 )
 from bife_core.generators.offline.operators import MOST_COMPONENTS, Proposal, components_for, tune, vary
-from bife_core.generators.offline.priors import PLAIN, Component, as_component, near
+from bife_core.generators.offline.priors import Component, as_component, near
 from bife_core.generators.offline.reflection import Hints
 
 _TRIES: Final = 12
@@ -29,9 +28,7 @@ _KEPT: Final = 0.85
 _TAKEN: Final = 0.4
 
 
-def cross(
-    rng: np.random.Generator, worse: Node, better: Node, hints: Hints, offered: Sequence[int] = PLAIN
-) -> Proposal:
+def cross(rng: np.random.Generator, worse: Node, better: Node, hints: Hints) -> Proposal:
     """Join two rules: the better one's parts, above all those the hint speaks for, and some of the worse one's.
 
     Parts with a feature the hint speaks for are always kept or taken, those with one it speaks against are not taken
@@ -56,11 +53,11 @@ def cross(
             child = settled(joined(join, *chosen[:MOST_COMPONENTS]))
             if child not in (worse, better):
                 return Proposal(child, f"The better rule joined with the worse one{_because(hints)}")
-    changed = vary(rng, better, offered)
+    changed = vary(rng, better)
     return Proposal(changed.root, f"The better rule changed{_because(hints)}")
 
 
-def mutate(rng: np.random.Generator, elite: Node, hints: Hints, offered: Sequence[int] = PLAIN) -> Proposal:
+def mutate(rng: np.random.Generator, elite: Node, hints: Hints) -> Proposal:
     """Change the best rule: add a part for a feature the lesson speaks for, drop one it speaks against, or vary."""
     wanted = [index for index in hints.favoured if index not in leaves(elite)]
     parts, join = components(elite), join_of(elite)
@@ -79,7 +76,7 @@ def mutate(rng: np.random.Generator, elite: Node, hints: Hints, offered: Sequenc
             return Proposal(
                 settled(joined(join, *kept)), "The best rule without what the lesson speaks against"
             )
-    return (tune if draw < 0.85 else vary)(rng, elite, offered)
+    return (tune if draw < 0.85 else vary)(rng, elite)
 
 
 def _favoured(node: Node, hints: Hints) -> bool:

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from bife_core.features import FEATURE_SETS, FEATURES, Role
+from bife_core.features import FEATURES, N_FEATURES, Role
 from bife_core.generators.offline.expression import (
     PAIRS,
     SQUASHES,
@@ -28,8 +28,8 @@ T = TypeVar("T")
 Component = tuple[Node, float]
 """A part of a rule with its exponent (in a product) or weight (in a sum)."""
 
-PLAIN: Final = FEATURE_SETS["khalil72"]
-"""What may be drawn where nothing else is offered."""
+PLAIN: Final = range(N_FEATURES)
+"""Features that may be drawn where a caller does not restrict them."""
 
 _PARTS: Final = (2, 3, 4)
 """How many parts a fresh rule may have."""

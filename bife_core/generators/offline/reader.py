@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from bife_core.features import N_COLUMNS
+from bife_core.features import N_FEATURES
 from bife_core.generators.offline.expression import (
     Leaf,
     Node,
@@ -144,7 +144,7 @@ class _Reader:
         """Recognise a feature, bare or within abs(.), 1 + . or max(., floor)."""
         match expression:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(index))):
-                return Leaf(index) if name in self._arguments and 0 <= index < N_COLUMNS else None
+                return Leaf(index) if name in self._arguments and 0 <= index < N_FEATURES else None
             case ast.BinOp(left=ast.Constant(value=1.0), op=ast.Add(), right=ast.Subscript() as read):
                 leaf = self._leaf(read)
                 return leaf if leaf is not None and centred(leaf.feature) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from bife_core.features import N_COLUMNS
+from bife_core.features import N_FEATURES
 from bife_core.rules.language import FUNCTION_NAME
 from bife_core.syntax import NOT_PYTHON, syntax_tree
 
@@ -78,7 +78,7 @@ def features_read(source: str) -> tuple[int, ...]:
     found: dict[int, None] = {}
     for node in sorted(subscripts, key=lambda item: (item.lineno, item.col_offset)):
         index = number(node.slice)
-        if index is not None and index.is_integer() and 0 <= index < N_COLUMNS:
+        if index is not None and index.is_integer() and 0 <= index < N_FEATURES:
             found[int(index)] = None
     return tuple(found)
 

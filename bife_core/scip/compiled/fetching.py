@@ -26,9 +26,6 @@ _ROW_ENTRIES: Final = 0xC0
 _HISTORY: Final = 0x150 // 8
 """Word of a variable that is the address of its history: pseudocosts first, sums of cutoffs further down."""
 _HISTORY_LINES: Final = (0, 64)
-_VARIABLE_BEYOND: Final = (0x00, 0x40, 0x80, 0x100)
-_HISTORY_BEYOND: Final = (128, 192)
-"""What only features beyond the 72 of Khalil et al. read: values at the root and locks; inferences, conflicts, cuts."""
 _KNOWS_HISTORY: Final = library().version.startswith("10.")
 """A word that is read, not just fetched, must be known to lie within the struct."""
 
@@ -90,14 +87,10 @@ def fetch_ahead(state, candidates, c, n, mask):
     """Fetch what the candidates after the one at `c` need, step by step from a variable to its rows."""
     if c + _FAR < n:
         _fetch(load_int64(candidates, c + _FAR), _VARIABLE)
-        if mask & needs.BEYOND_KHALIL:
-            _fetch(load_int64(candidates, c + _FAR), _VARIABLE_BEYOND)
     if c + _MIDDLE < n:
         variable = load_int64(candidates, c + _MIDDLE)
         if _KNOWS_HISTORY:
             _fetch(load_int64(variable, _HISTORY), _HISTORY_LINES)
-            if mask & needs.BEYOND_KHALIL:
-                _fetch(load_int64(variable, _HISTORY), _HISTORY_BEYOND)
         if mask & needs.BY_ROW:
             prefetch(_record(state, variable))
         if mask & (needs.STATIC | needs.DEGREE):

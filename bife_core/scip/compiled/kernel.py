@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from numba import float64, int64
 
-from bife_core.features import N_COLUMNS, candidates, columns
+from bife_core.features import N_FEATURES, candidates, columns
 from bife_core.jit import inlined, jit
 from bife_core.scip.compiled import api, layout, needs
-from bife_core.scip.compiled.beyond import about_node, beyond_khalil, compare
 from bife_core.scip.compiled.entries import forget_entries, rows_may_differ, same_row
 from bife_core.scip.compiled.fetching import fetch_ahead, fetch_row
 from bife_core.scip.compiled.memory import (
@@ -135,7 +134,7 @@ def _mark_unfixed_integers(scip, state):
 
 
 @jit
-def _by_variable(scip, variable, value, mask, node, row):
+def _by_variable(scip, variable, value, mask, row):
     """Write the features of one candidate that need no row; `value` is its value in the LP solution."""
     fraction = api.feas_frac(scip, value)
     if mask & needs.FRACTIONALITY:
@@ -150,8 +149,6 @@ def _by_variable(scip, variable, value, mask, node, row):
         n_up = api.var_n_branchings(variable, api.UP)
         n_down = api.var_n_branchings(variable, api.DOWN)
         _write_cutoff(row, _cutoff(up, down, n_up, n_down))
-    if mask & needs.BEYOND_KHALIL:
-        beyond_khalil(scip, variable, value, fraction, mask, node, row)
 
 
 @jit
@@ -213,7 +210,7 @@ def extract(scip, state, mask, only_priority):
         return layout.NO_LP, int64(0)
     candidates = state[layout.SCRATCH]
     n = state[layout.SCRATCH + 2] if only_priority else state[layout.SCRATCH + 1]
-    if not (ensure_room(state, layout.MATRIX, n * N_COLUMNS) and ensure_room(state, layout.SCORES, n)):
+    if not (ensure_room(state, layout.MATRIX, n * N_FEATURES) and ensure_room(state, layout.SCORES, n)):
         return layout.NO_MEMORY, int64(0)
     state[layout.SCRATCH] = 0
     api.lp_rows(scip, state.ctypes.data + 8 * layout.LP_ROWS, scratch)
@@ -236,23 +233,20 @@ def extract(scip, state, mask, only_priority):
         return layout.NO_MEMORY, int64(0)
     state[layout.ROW_VISITS] = 0
     solution = state[layout.SCRATCH + 4]
-    node = about_node(scip, n, mask)
     for c in range(n):
         fetch_ahead(state, candidates, c, n, mask)
         variable = load_int64(candidates, c)
         col = api.var_col(variable)
-        row = state[layout.MATRIX] + 8 * c * N_COLUMNS
+        row = state[layout.MATRIX] + 8 * c * N_FEATURES
         if needs_static:
             index = int64(api.col_index(col))
             unseen = index >= state[layout.COL_STAMP + 1] or load_int64(state[layout.COL_STAMP], index) == 0
             if unseen and not _take_static(state, col):
                 return layout.NO_MEMORY, int64(0)
             needs.copy_static(state[layout.COL_STATIC] + 8 * index * needs.N_STATIC, row)
-        _by_variable(scip, variable, load_float64(solution, c), mask, node, row)
+        _by_variable(scip, variable, load_float64(solution, c), mask, row)
         if by_rows and not by_row(scip, state, variable, col, mask, infinity, epsilon, row):
             return layout.NO_MEMORY, int64(0)
-    if mask & needs.SIBLINGS and not compare(state, n, mask):
-        return layout.NO_MEMORY, int64(0)
     return n, candidates
 
 

@@ -96,11 +96,7 @@ ROW_IDENTITY: Final = 76
 """Two words at an LP position, address and index with length: which row was seen there last."""
 N_KNOWN_ROWS: Final = 78
 """Rows in `ROW_IDENTITY`; -1 if they are not those of the last call."""
-ROW_PARALLELISM: Final = 80
-"""Objective parallelism of the LP row at a position."""
-COMPARED: Final = 82
-"""Scratch of the comparison of all candidates by one feature."""
-STATE_WORDS: Final = 84
+STATE_WORDS: Final = 80
 
 BUFFERS: Final = (
     *range(COL_STATIC, ARENA_DEAD, 2),
@@ -108,12 +104,10 @@ BUFFERS: Final = (
     COEFS,
     ENTRIES,
     ROW_IDENTITY,
-    ROW_PARALLELISM,
-    COMPARED,
 )
 """Slots that hold the address of a buffer: all from `COL_STATIC` to `ROW_W4`, and the later ones."""
 
-BY_POSITION: Final = (ROW_TAG, ROW_LENGTH, ROW_LHS, ROW_RHS, ROW_W2, ROW_W3, ROW_W4, ROW_PARALLELISM)
+BY_POSITION: Final = (ROW_TAG, ROW_LENGTH, ROW_LHS, ROW_RHS, ROW_W2, ROW_W3, ROW_W4)
 """Buffers with one item per LP row: apart from one another, so that a pass touches only what it reads."""
 
 N_ROW_KEPT: Final = 5

@@ -17,9 +17,7 @@ from bife_core.features import (
     active_rows,
     candidates,
     groups_of,
-    history,
     members_of,
-    nodes,
     rows,
 )
 
@@ -42,23 +40,7 @@ ACTIVE_UNIT: Final = _bits([active_rows.UNIT])
 ACTIVE_ROW_SUM: Final = _bits([active_rows.ROW_SUM])
 ACTIVE_CANDIDATE_SUM: Final = _bits([active_rows.CANDIDATE_SUM])
 ACTIVE_DUAL: Final = _bits([active_rows.DUAL])
-PARALLELISM: Final = _bits([active_rows.PARALLELISM])
-ACTIVE: Final = ACTIVE_UNIT | ACTIVE_ROW_SUM | ACTIVE_CANDIDATE_SUM | ACTIVE_DUAL | PARALLELISM
-INFERENCE: Final = _bits([history.INFERENCE])
-CONFLICT: Final = _bits([history.CONFLICT])
-AVERAGE_CUTOFF: Final = _bits([history.AVERAGE_CUTOFF])
-GMI: Final = _bits([history.GMI])
-RELIABILITY: Final = _bits([history.RELIABILITY])
-LOCKS: Final = _bits([history.LOCKS])
-ROOT: Final = _bits([history.ROOT])
-INCUMBENT: Final = _bits([history.INCUMBENT])
-NODE: Final = _bits([nodes.NODE])
-ROOM: Final = _bits([nodes.ROOM])
-SIBLINGS: Final = _bits(group for group in GROUPS if group.cost == "siblings")
-BEYOND_KHALIL: Final = (
-    INFERENCE | CONFLICT | AVERAGE_CUTOFF | GMI | RELIABILITY | LOCKS | ROOT | INCUMBENT | NODE | ROOM
-)
-"""What is asked for candidate by candidate and not among the first 72 features."""
+ACTIVE: Final = ACTIVE_UNIT | ACTIVE_ROW_SUM | ACTIVE_CANDIDATE_SUM | ACTIVE_DUAL
 
 SPREAD: Final = 1 << len(GROUPS)
 """Set if more of a weighting over active rows is read than its sums."""
@@ -70,7 +52,7 @@ N_STATIC: Final = len(STATIC_COLUMNS)
 
 
 def mask_of(features: frozenset[int] | None) -> int:
-    """Return the bits that tell `extract` what to compute for the given features (the first 72 for None)."""
+    """Return the bits that tell `extract` what to compute for the given features (all for None)."""
     spread = features is None or any(feature.index in features for feature in active_rows.COSTLY)
     return _bits(groups_of(features)) | (SPREAD if spread else 0)
 

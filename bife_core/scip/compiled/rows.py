@@ -34,7 +34,6 @@ _write_unit = needs.writer(active_rows.UNIT)
 _write_row_sum = needs.writer(active_rows.ROW_SUM)
 _write_candidate_sum = needs.writer(active_rows.CANDIDATE_SUM)
 _write_dual = needs.writer(active_rows.DUAL)
-_write_parallelism = needs.writer(active_rows.PARALLELISM)
 
 _ROOT_MEAN: Final = feature_index("rows_deg_mean")
 _ROOT_MIN: Final = feature_index("rows_deg_min")
@@ -115,8 +114,6 @@ def take_row(scip, state, row, position, mask, epsilon):
         return True
     if mask & needs.ACTIVE_DUAL:
         store_float64(state[layout.ROW_W4], position, abs(api.row_dualsol(row)))
-    if mask & needs.PARALLELISM:
-        store_float64(state[layout.ROW_PARALLELISM], position, api.row_parallelism(scip, row))
     if mask & needs.ACTIVE_ROW_SUM:
         total = sums[layout.SUM_MAGNITUDE]
         store_float64(state[layout.ROW_W2], position, _weight_from_sum(total))
@@ -223,10 +220,4 @@ def by_row(scip, state, variable, col, mask, infinity, epsilon, out):
         _write_candidate_sum(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W3], spread))
     if mask & needs.ACTIVE_DUAL:
         _write_dual(out, _active(positions, magnitudes, n_tight, state[layout.ROW_W4], spread))
-    if mask & needs.PARALLELISM:
-        parallelisms = rows.NO_VALUES
-        for k in range(n_tight):
-            place = load_int64(positions, k)
-            parallelisms = _add_value(parallelisms, load_float64(state[layout.ROW_PARALLELISM], place))
-        _write_parallelism(out, _spread(parallelisms))
     return True

@@ -57,7 +57,7 @@ def kinds(folder: Path) -> list[str]:
 
 
 def told(evolution: bife_core.Evolution) -> list[Any]:
-    fields = ("id", "sha", "f_lf", "f_hf", "outraced", "failure")
+    fields = ("id", "sha", "f_lf", "f_hf", "eliminated", "failure")
     return [tuple(getattr(sample, field) for field in fields) for sample in evolution.samples]
 
 
@@ -102,7 +102,7 @@ def test_a_file_that_a_search_which_ended_has_lost_is_written_again(
 def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
     share: float, whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
 ) -> None:
-    assert any(sample.outraced for sample in whole.samples)
+    assert any(sample.eliminated for sample in whole.samples)
     journal = (whole.folder / JOURNAL).read_bytes()
     shutil.copytree(whole.folder / "solves", tmp_path / "solves")
     (tmp_path / JOURNAL).write_bytes(journal[: int(share * len(journal))])

@@ -12,13 +12,13 @@ import numpy as np
 import pyscipopt
 import pytest
 
-from bench.export import COMPARED, rule_of_all, show_features
+from bench.export import SHOW_FEATURES, rule_of_all
 from bife_core import FeatureExtractor
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
 from bife_core.export import ExportError, build, export_c
 from bife_core.export.building import compiler
-from bife_core.features import FEATURES, N_COLUMNS
+from bife_core.features import FEATURES, N_FEATURES
 from bife_core.rules import REFERENCE_RULES
 from bife_core.scip.branching import attach
 from bife_core.scip.libscip import scip_address
@@ -33,7 +33,7 @@ needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C co
 @pytest.fixture
 def all_features(tmp_path: Path) -> str:
     path = tmp_path / "all_features.py"
-    path.write_text(rule_of_all(N_COLUMNS), encoding="utf-8")
+    path.write_text(rule_of_all(N_FEATURES), encoding="utf-8")
     return str(path)
 
 
@@ -51,16 +51,16 @@ def test_every_feature_is_that_of_the_kernel(
     family: str, all_features: str, golden_dir: Path, tmp_path: Path
 ) -> None:
     source = tmp_path / "shown.c"
-    source.write_text(export_c(all_features) + show_features(COMPARED), encoding="utf-8")
+    source.write_text(export_c(all_features) + SHOW_FEATURES, encoding="utf-8")
     code = load(source)
     code.show_features.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     extractor: list[FeatureExtractor] = []
 
     def compare(model: pyscipopt.Model) -> None:
         if not extractor:
-            extractor.append(FeatureExtractor(model, frozenset(range(N_COLUMNS))))
+            extractor.append(FeatureExtractor(model, frozenset(range(N_FEATURES))))
         _, expected = extractor[0].extract()
-        found = np.full((len(expected), N_COLUMNS), np.nan)
+        found = np.full((len(expected), N_FEATURES), np.nan)
         assert code.show_features(scip_address(model), found.ctypes.data) == len(expected)
         for feature in FEATURES:
             np.testing.assert_array_equal(
@@ -88,34 +88,6 @@ FEW = """
 def candidate_variable_score(f):
     return (f[24] + 1e-9) * (1.0 + f[84] + f[85]) ** -0.5 * (0.1 + f[106]) * (0.1 + f[110]) + 1e-6 * f[104]
 """
-
-
-@needs_compiler
-def test_what_few_extended_features_need_is_asked_for_and_nothing_else(
-    tiny_auctions: list[Instance], tmp_path: Path
-) -> None:
-    path = tmp_path / "few.py"
-    path.write_text(FEW, encoding="utf-8")
-    assert_same_tree(tiny_auctions[0].path, str(path), tmp_path)
-    text = export_c(str(path))
-    assert text.count("   compare(data") == 2
-    assert "SCIPgetRowObjParallelism(scip, row)" in text
-    for name in ("add_active", "SCIPgetVarVSIDS(scip, variable", "SCIPgetBestSol(scip)"):
-        assert name not in text
-
-
-@needs_compiler
-def test_what_scip_8_does_not_know_is_named_when_it_is_compiled_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CC", "cc -DSCIP_VERSION=810")
-    for name, index in (("gmi", 82), ("inference", 74)):
-        path = tmp_path / f"{name}.py"
-        path.write_text(f"def candidate_variable_score(f):\n    return f[{index}]\n", encoding="utf-8")
-        path.with_suffix(".c").write_text(export_c(str(path)), encoding="utf-8")
-    build(tmp_path / "inference.c", tmp_path / "inference.so")
-    with pytest.raises(ExportError, match="gmi_average or gmi_last, which SCIP has from version 9 on"):
-        build(tmp_path / "gmi.c", tmp_path / "gmi.so")
 
 
 @needs_compiler

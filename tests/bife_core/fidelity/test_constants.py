@@ -100,7 +100,7 @@ def test_a_rule_whose_tuning_takes_too_long_keeps_its_numbers_and_its_score(tmp_
     EXPERT.save(path)
     plain = score_low(ONE, path, LowFidelityConfig(), InProcess())
     pool = Stopped()
-    score = score_low(ONE, path, LowFidelityConfig(tune=10**6, time_limit_s=1.0), pool)
+    score = score_low(ONE, path, LowFidelityConfig(tune=10**6), pool)
     assert score.model_copy(update={"seconds": plain.seconds}) == plain
     assert pool.limit_s > 1000.0, "as long as so many settings may need, not as long as one score"
 
@@ -124,3 +124,10 @@ def test_a_number_that_f_lf_does_not_need_stays_as_it_was_written() -> None:
     assert better is not None
     assert "rest = 1.00 - f[19] * 0.20" in better
     assert f_lf(better) > 0.9
+
+
+def test_a_rule_with_a_positional_only_argument_is_tuned_too() -> None:
+    plain = HEAD + "    return f[18] * f[24] ** 3.5\n"
+    better = tuned(plain.replace("(f)", "(f, /)"), EXPERT, Yardstick(EXPERT), 300)
+    assert better is not None
+    assert f_lf(better) == f_lf(tuned(plain, EXPERT, Yardstick(EXPERT), 300) or "")

@@ -9,9 +9,9 @@ import pytest
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import HighFidelityConfig, InstancesConfig
-from bife_core.fidelity.control import Reference, measure_reference, slowdowns
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
-from bife_core.fidelity.racing import heats, lost
+from bife_core.fidelity.load_correction import Reference, load_factors, measure_reference
+from bife_core.fidelity.racing import blocks, lost
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.builtin import put_in_charge
@@ -21,8 +21,8 @@ from bife_core.scip.solving import SolveResult, solve
 from bife_core.store import Store
 
 SOURCE = REFERENCE_RULES["pseudocost_product"].source
-NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30, heat=1)
-TIME = HighFidelityConfig(instances=3, cost="time", time_limit_s=30, heat=1)
+NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30)
+TIME = HighFidelityConfig(instances=3, cost="time", time_limit_s=30)
 
 
 def rooted(root_s: float | None, cpu_s: float = 1.0) -> SolveResult:
@@ -49,12 +49,12 @@ def test_the_root_takes_part_of_a_solve_and_the_same_work_under_every_rule(
 
 def test_a_slow_machine_is_told_by_the_roots() -> None:
     reference = [rooted(2.0), rooted(4.0)]
-    assert slowdowns([rooted(3.0), rooted(6.0)], reference) == pytest.approx([1.5, 1.5])
-    assert slowdowns(reference, reference) == pytest.approx([1.0, 1.0])
-    noisy, other = slowdowns([rooted(0.02), rooted(6.0)], [rooted(0.01), rooted(4.0)])
+    assert load_factors([rooted(3.0), rooted(6.0)], reference) == pytest.approx([1.5, 1.5])
+    assert load_factors(reference, reference) == pytest.approx([1.0, 1.0])
+    noisy, other = load_factors([rooted(0.02), rooted(6.0)], [rooted(0.01), rooted(4.0)])
     assert 1.45 < noisy < 1.55, "a short root says little; the others say more"
     assert 1.45 < other < 1.55
-    assert slowdowns([rooted(None)], [rooted(2.0)]) == pytest.approx([1.0])
+    assert load_factors([rooted(None)], [rooted(2.0)]) == pytest.approx([1.0])
 
 
 def test_seconds_are_counted_as_on_the_machine_of_the_reference(
@@ -63,7 +63,7 @@ def test_seconds_are_counted_as_on_the_machine_of_the_reference(
     reference = measure_reference(tiny_auctions, TIME, pool, Store(tmp_path))
     usual = scored(tiny_auctions, TIME, pool, tmp_path, reference=reference)
     assert usual.raw_f_hf == scored(tiny_auctions, TIME, pool, tmp_path).f_hf
-    assert usual.slowdown is not None
+    assert usual.load_factor is not None
     # As if RPB had been measured on a machine twice as fast: all solves are the same, and count half.
     halved = Reference(
         results=tuple(
@@ -72,12 +72,12 @@ def test_seconds_are_counted_as_on_the_machine_of_the_reference(
     )
     slow = scored(tiny_auctions, TIME, pool, tmp_path, reference=halved)
     assert slow.raw_f_hf == usual.raw_f_hf
-    assert slow.slowdown is not None
-    assert slow.slowdown > usual.slowdown
+    assert slow.load_factor is not None
+    assert slow.load_factor > usual.load_factor
     assert slow.f_hf is not None
     assert usual.f_hf is not None
     assert slow.f_hf > usual.f_hf
-    without = TIME.model_copy(update={"control": False})
+    without = TIME.model_copy(update={"load_correction": False})
     assert scored(tiny_auctions, without, pool, tmp_path, reference=halved).f_hf == usual.raw_f_hf
 
 
@@ -143,9 +143,9 @@ def test_a_rule_that_cannot_win_is_given_up_and_has_no_score(
     whole = scored(tiny_auctions, NODES, pool, tmp_path / "whole")
     beaten = ToBeat(costs=[0.01] * 3, best=[0.01] * 3)
     score = scored(tiny_auctions, NODES, pool, tmp_path / "raced", to_beat=beaten)
-    assert (score.f_hf, score.failure, len(score.results)) == (None, None, 1)
-    assert (score.outraced or "").startswith("it took")
-    assert sum(cost is not None for cost in score.costs) == 1
+    assert (score.f_hf, score.failure, len(score.results)) == (None, None, 2)
+    assert (score.eliminated or "").startswith("it took")
+    assert sum(cost is not None for cost in score.costs) == 2
     winner = scored(tiny_auctions, NODES, pool, tmp_path / "won", to_beat=ToBeat(costs=[1e9] * 3))
     assert (winner.f_hf, winner.costs) == (whole.f_hf, whole.costs)
     off = NODES.model_copy(update={"race": False})
@@ -153,30 +153,30 @@ def test_a_rule_that_cannot_win_is_given_up_and_has_no_score(
 
 
 def test_a_solve_cut_short_is_solved_to_its_end_if_the_rule_may_still_win(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
+    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tight = TIME.model_copy(update={"cap": 1.01, "least_cap_s": 0.001})
-    score = scored(tiny_auctions, tight, pool, tmp_path, to_beat=ToBeat(costs=[1e6] * 3, best=[0.001] * 3))
+    monkeypatch.setattr("bife_core.fidelity.high.CAP", 1.01)
+    monkeypatch.setattr("bife_core.fidelity.high.LEAST_CAP_S", 0.001)
+    score = scored(tiny_auctions, TIME, pool, tmp_path, to_beat=ToBeat(costs=[1e6] * 3, best=[0.001] * 3))
     assert score.f_hf is not None
     assert all(result.finished for result in score.results)
     assert score.cpu_s >= sum(result.cpu_s for result in score.results)
 
 
-def test_heats_hold_every_instance_once_in_an_order_of_the_seed() -> None:
-    first = list(heats(range(10), 4, seed=3))
-    assert [len(heat) for heat in first] == [4, 4, 2]
+def test_blocks_hold_every_instance_once_in_an_order_of_the_seed() -> None:
+    first = list(blocks(range(10), 4, seed=3))
+    assert [len(block) for block in first] == [4, 4, 2]
     assert sorted(sum(first, ())) == list(range(10))
-    assert first == list(heats(range(10), 4, seed=3)) != list(heats(range(10), 4, seed=4))
+    assert first == list(blocks(range(10), 4, seed=3)) != list(blocks(range(10), 4, seed=4))
 
 
 def test_a_race_is_lost_by_certainty_or_by_the_paired_test() -> None:
-    assert lost([5.0], [1.0], 4.0, "arithmetic")
-    assert lost([5.0], [1.0], 4.0, "geometric") is None, "a geometric mean may still come right"
-    assert lost([9.0], [1.0], 100.0, "arithmetic") is None, "one instance tells nothing"
-    assert lost([1.5] * 2, [1.0] * 2, 100.0, "arithmetic") is not None
-    assert lost([1.1] * 2, [1.0] * 2, 100.0, "arithmetic") is None, "two rules differ by that on any instance"
-    assert lost([1.1] * 9, [1.0] * 9, 100.0, "arithmetic") is not None
-    assert lost([3.0, 1.0, 3.0, 1.0], [1.0, 2.5, 1.0, 2.5], 100.0, "arithmetic") is None, "they take turns"
-    assert lost([0.5] * 8, [1.0] * 8, 100.0, "arithmetic") is None
-    assert lost([1e-4] * 2, [1e-4] * 2, 2e-4, "arithmetic") is None
-    assert "a little more" in (lost([1.0, 1.0001], [1.0, 1.0], 2.0, "arithmetic") or "")
+    assert lost([5.0], [1.0], 4.0)
+    assert lost([9.0], [1.0], 100.0) is None, "one instance tells nothing"
+    assert lost([1.5] * 2, [1.0] * 2, 100.0) is not None
+    assert lost([1.1] * 2, [1.0] * 2, 100.0) is None, "two rules differ by that on any instance"
+    assert lost([1.1] * 9, [1.0] * 9, 100.0) is not None
+    assert lost([3.0, 1.0, 3.0, 1.0], [1.0, 2.5, 1.0, 2.5], 100.0) is None, "they take turns"
+    assert lost([0.5] * 8, [1.0] * 8, 100.0) is None
+    assert lost([1e-4] * 2, [1e-4] * 2, 2e-4) is None
+    assert "a little more" in (lost([1.0, 1.0001], [1.0, 1.0], 2.0) or "")

@@ -30,7 +30,6 @@ def test_means_and_costs() -> None:
     results = [result(10, 1.0), result(1000, 4.0)]
     assert high_fidelity(results, HighFidelityConfig(cost="nodes")) == -505.0
     assert high_fidelity(results, HighFidelityConfig(cost="time")) == -2.5
-    assert high_fidelity(results, HighFidelityConfig(cost="time", mean="geometric")) == pytest.approx(-2.0)
     with pytest.raises(ValueError, match="at least one"):
         high_fidelity([], NODES)
 

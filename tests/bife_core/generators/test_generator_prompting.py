@@ -8,7 +8,7 @@ from string import Template
 import pytest
 from pydantic import TypeAdapter
 
-from bife_core.features import FEATURE_SETS, FEATURES, N_FEATURES
+from bife_core.features import FEATURES
 from bife_core.generators.base import Message
 from bife_core.generators.briefing import Briefing, FeatureRange
 from bife_core.generators.parsing import parse_answer
@@ -79,7 +79,7 @@ def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
             alone=0.25,
             repeats=0 if feature.index == 2 else None,
         )
-        for feature in FEATURES[:N_FEATURES]
+        for feature in FEATURES
     )
     failed = PARENTS[0].model_copy(update={"id": "g00-c03", "failure": "The name 'foo' is not defined."})
     briefing = Briefing(
@@ -120,11 +120,10 @@ def test_a_description_is_to_be_short_where_others_will_read_it(operator: str) -
 
 
 def test_every_feature_is_explained_once_with_its_index_and_meaning() -> None:
-    plain, extended = (feature_description(name).split("\n") for name in FEATURE_SETS)
+    lines = feature_description().split("\n")
     for feature in FEATURES:
         line = f"- variable_features[{feature.index}] {feature.name}: {feature.meaning}"
-        assert extended.count(line) == 1
-        assert plain.count(line) == (feature.index < N_FEATURES)
+        assert lines.count(line) == 1
 
 
 @pytest.mark.parametrize("operator", [*OPERATORS, *REFLECTIONS])

@@ -20,7 +20,7 @@ from bife_core.errors import RuleError
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
-from bife_core.features import FEATURES, N_COLUMNS, N_FEATURES
+from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.base import METHODS, Method
 from bife_core.methods.loading import load_method, method_of
 from bife_core.methods.mlp import Layer, MlpMethod
@@ -86,7 +86,7 @@ def in_numpy(method: MlpMethod, X: npt.NDArray[np.float64]) -> npt.NDArray[np.fl
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_a_network_scores_the_same_as_machine_code_and_in_numpy(method: MlpMethod, activation: str) -> None:
     method = method.model_copy(update={"activation": activation})
-    X = np.random.default_rng(0).normal(size=(9, N_COLUMNS))
+    X = np.random.default_rng(0).normal(size=(9, N_FEATURES))
     out = np.zeros(len(X))
     scorer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(
         method.address

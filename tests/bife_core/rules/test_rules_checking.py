@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bife_core.features import N_COLUMNS
+from bife_core.features import N_FEATURES
 from bife_core.rules.checked import CheckedRule, check_source
 from bife_core.rules.types import Rejection
 
@@ -312,17 +312,17 @@ def test_a_refusal_names_the_line():
 
 
 @pytest.mark.parametrize(
-    "index", ["-1", f"{N_COLUMNS}", "1000", f"-{N_COLUMNS}", "BAD", f"{N_COLUMNS - 1} + 1", "18.0"]
+    "index", ["-1", f"{N_FEATURES}", "1000", f"-{N_FEATURES}", "BAD", f"{N_FEATURES - 1} + 1", "18.0"]
 )
 def test_an_index_outside_the_table_is_refused(index):
-    found = rejection(f"BAD = {N_COLUMNS}\n{HEAD}    return variable_features[{index}]")
+    found = rejection(f"BAD = {N_FEATURES}\n{HEAD}    return variable_features[{index}]")
     assert "Line 3: " in found.reason
     assert "index" in found.reason
 
 
 def test_such_an_index_is_refused_in_a_helper_too():
     found = rejection(f"def g(v):\n    return v[999]\n{HEAD}    return g(variable_features)")
-    assert found.reason == f"Line 2: feature index 999 is outside 0 to {N_COLUMNS - 1}."
+    assert found.reason == f"Line 2: feature index 999 is outside 0 to {N_FEATURES - 1}."
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
+import pickle
 import re
 import threading
 import time
@@ -11,8 +13,9 @@ import numpy as np
 import pytest
 
 from bife_core.errors import RuleError
-from bife_core.features import N_COLUMNS, N_FEATURES
-from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
+from bife_core.features import N_FEATURES
+from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule, rule_sha
+from bife_core.rules.compiling import recompiled
 from bife_core.sandbox import WorkerPool
 
 HEAD = "def candidate_variable_score(f):\n    "
@@ -82,7 +85,7 @@ def test_the_c_function_reports_what_happened():
     prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
     rule = compile_rule(HEAD + "return f[int(f[0])] + f[1]")
     score = prototype(rule.address)
-    X, out = np.zeros((3, N_COLUMNS)), np.full(3, -1.0)
+    X, out = np.zeros((3, N_FEATURES)), np.full(3, -1.0)
     X[:, 1] = [1.0, 2.0, 3.0]
     assert score(X.ctypes.data, 3, out.ctypes.data) == 0
     assert out.tolist() == [1.0, 2.0, 3.0]
@@ -169,7 +172,7 @@ def test_equal_rules_share_their_machine_code():
 
 
 def test_scoring_is_fast_enough_for_a_thousand_decisions():
-    X = np.random.default_rng(0).random((100_000, N_COLUMNS))
+    X = np.random.default_rng(0).random((100_000, N_FEATURES))
     for name in ("paper_ca", "paper_sc", "paper_mis", "paper_cfl"):
         rule = compile_rule(REFERENCE_RULES[name].source)
         times = []
@@ -178,3 +181,34 @@ def test_scoring_is_fast_enough_for_a_thousand_decisions():
             rule.score(X)
             times.append(time.thread_time() - start)
         assert min(times) < 0.1  # measured: 0.002 to 0.007 s
+
+
+def pseudocosts(variable_features):
+    """Multiply the gains."""
+    return variable_features[20] * variable_features[21]
+
+
+def test_a_function_is_compiled_as_its_source_is() -> None:
+    rule = compile_rule(pseudocosts)
+    assert isinstance(rule, CompiledRule)
+    assert rule.name == "pseudocosts"
+    assert rule.sha == rule_sha("def candidate_variable_score(f): return f[20] * f[21]")
+
+
+@pytest.mark.parametrize(("given", "reason"), [(lambda f: f[0], "lambda"), (eval("len"), "cannot be read")])
+def test_a_function_without_a_source_is_rejected_in_a_sentence(given: object, reason: str) -> None:
+    found = compile_rule(given)  # type: ignore[arg-type]
+    assert isinstance(found, Rejection)
+    assert reason in found.reason
+    with pytest.raises(RuleError, match="expected as Python text or a function, found int"):
+        compile_rule(3)  # type: ignore[arg-type]
+
+
+def test_a_rule_can_be_pickled_and_copied_and_is_checked_when_it_is_read() -> None:
+    rule = compile_rule("def candidate_variable_score(f): return f[20] * f[21]", name="mine")
+    X = np.random.default_rng(0).random((5, N_FEATURES))
+    for copied in (pickle.loads(pickle.dumps(rule)), copy.deepcopy(rule), copy.copy(rule)):
+        assert (copied.name, copied.sha, copied.features) == (rule.name, rule.sha, rule.features)
+        np.testing.assert_array_equal(copied.score(X), rule.score(X))
+    with pytest.raises(RuleError, match="open"):
+        recompiled("def candidate_variable_score(f): return open('x')", "evil")

@@ -16,13 +16,12 @@ import pytest
 import bife_core
 from bife_core import FeatureExtractor
 from bife_core.errors import SolverError
-from bife_core.features import FEATURES, N_COLUMNS, feature_index
+from bife_core.features import FEATURES, N_FEATURES
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
 GOLDEN_BRANCHINGS = 8
 GOLDEN_FAMILIES = ["cauctions", "setcover", "indset", "facilities"]
-BY_STATIC = [feature_index(f"n_rows_{how}") for how in ("of_max", "rank")]
 DEAR_HEURISTICS = (
     "alns",
     "crossover",
@@ -109,9 +108,9 @@ def test_features_equal_the_goldens_at_the_first_branchings(family: str, golden_
 def test_wanted_columns_are_the_same_as_in_the_full_matrix_and_others_are_zero(golden_dir: Path) -> None:
     rng = np.random.default_rng(0)
     subsets = [
-        frozenset(rng.choice(N_COLUMNS, size, replace=False).tolist()) for size in (1, 2, 3, 6, 12)
+        frozenset(rng.choice(N_FEATURES, size, replace=False).tolist()) for size in (1, 2, 3, 6, 12)
     ] + [frozenset({feature.index}) for feature in FEATURES]
-    everything = frozenset(range(N_COLUMNS))
+    everything = frozenset(range(N_FEATURES))
 
     def compare(model: pyscipopt.Model) -> None:
         _, full = FeatureExtractor(model, everything).extract()
@@ -159,11 +158,9 @@ def test_what_is_kept_between_branchings_is_what_would_be_taken_anew(family: str
     rng = np.random.default_rng(0)
     extractor: list[FeatureExtractor] = []
     changing = [
-        feature.index
-        for feature in FEATURES
-        if not feature.static and feature.index not in (33, 34, 35, *BY_STATIC)
+        feature.index for feature in FEATURES if not feature.static and feature.index not in (33, 34, 35)
     ]
-    everything = frozenset(range(N_COLUMNS))
+    everything = frozenset(range(N_FEATURES))
     rows: list[set[str]] = []
 
     def compare(model: pyscipopt.Model) -> None:

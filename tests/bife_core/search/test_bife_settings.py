@@ -199,9 +199,13 @@ def test_a_rule_that_was_outraced_is_no_failure_and_no_elite() -> None:
     told(search, *(sample(f"g00-c0{k}", 0.5 - 0.1 * k) for k in range(4)))
     told(search, solve("g00-c00", -2.0, costs=(2.0,)), solve("g00-c01", -5.0, costs=(5.0,)))
     told(search, sample("g01-c00", 0.9))
-    told(search, solve("g01-c00", None, outraced="it took 2 times as much"))
-    (outraced,) = (rule for rule in search.samples if rule.id == "g01-c00")
-    assert (outraced.valid, outraced.f_hf, outraced.outraced) == (True, None, "it took 2 times as much")
+    told(search, solve("g01-c00", None, eliminated="it took 2 times as much"))
+    (eliminated,) = (rule for rule in search.samples if rule.id == "g01-c00")
+    assert (eliminated.valid, eliminated.f_hf, eliminated.eliminated) == (
+        True,
+        None,
+        "it took 2 times as much",
+    )
     assert (search.summaries[-1].failures, search.summaries[-1].solved) == (0, 0)
     assert ids(search.elites) == ["g00-c00", "g00-c01"]
     assert "g01-c00" in ids(search.population)

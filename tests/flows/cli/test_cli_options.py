@@ -124,7 +124,6 @@ def test_the_table_shows_every_setting_with_its_meaning(bife):
         (("--set", "search.samples=many"), "search.samples"),
         (("--set", "search.samples=0"), "search.samples"),
         (("--set", "search=3"), "search"),
-        (("--features", "theirs"), "collection.features"),
         (("--preset", "large"), "There is no preset 'large'; choose one of smoke, quick, paper."),
         (("--generator", "oracle"), "generator.kind"),
         (("--config", "no-such.json"), "no-such.json cannot be read: No such file or directory."),
@@ -194,9 +193,8 @@ def test_values_are_json_or_else_text(text, value):
     assert assignment(text) == ("a", value)
 
 
-def test_ecole_can_stand_in_for_generators_and_features(bife):
-    given = ("--instances", "ecole", "--benchmark", "set_covering", "--features", "ecole", "--json")
+def test_ecole_can_draw_the_instances(bife):
+    given = ("--instances", "ecole", "--benchmark", "set_covering", "--json")
     settings = json.loads(bife("config", *given).stdout)
     assert settings["instances"]["drawn_by"] == "ecole"
     assert settings["instances"]["benchmark"] == "set_covering"
-    assert settings["collection"]["features"] == "ecole"

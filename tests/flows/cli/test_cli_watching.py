@@ -25,8 +25,8 @@ def state(generation=0, **changes):
         "n_elites": 4,
         "tau": 0.2871,
         "failures_total": 2,
-        "outraced": 5,
-        "slowdown": 1.037,
+        "eliminated": 5,
+        "load_factor": 1.037,
         "last_failure": "Line 3: a rule may\nimport numpy and math only, not os.",
         "spending": Spending(
             calls=16, prompt_tokens=12000, completion_tokens=3456, cost_usd=Decimal("0.0123")
@@ -71,8 +71,8 @@ def test_what_is_unknown_is_a_dash():
             best_f_lf=None,
             best_f_hf=None,
             tau=None,
-            outraced=0,
-            slowdown=None,
+            eliminated=0,
+            load_factor=None,
             spending=Spending(),
             remaining_s=0.0,
         )

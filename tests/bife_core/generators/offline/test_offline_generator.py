@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bife_core.features import FEATURES, N_FEATURES, FeatureSet
+from bife_core.features import N_FEATURES
 from bife_core.generators import Account, Briefing, Draft, GeneratorConfig, open_generator
 from bife_core.generators.offline import OfflineGenerator
-from bife_core.generators.offline.expression import Leaf, centred, signed, walk
+from bife_core.generators.offline.expression import centred, signed
 from bife_core.generators.offline.reader import read
 from bife_core.generators.prompting import OPERATORS
 from bife_core.rules import REFERENCE_RULES, CompiledRule, compile_rule, rule_sha
@@ -172,23 +172,3 @@ def test_initial_rules_start_from_the_reference_library_where_that_is_chosen(tmp
     named = {name for name in REFERENCE_RULES for generation in started if name in str(generation.thought)}
     assert len(named) > len(REFERENCE_RULES) / 2
     assert len({rule_sha(str(generation.source)) for generation in started}) > 0.9 * len(started)
-
-
-def test_extended_features_are_drawn_where_they_are_offered_and_nowhere_else() -> None:
-    def read_by(offered: FeatureSet) -> set[int]:
-        found: set[int] = set()
-        parents: tuple[str, ...] = ()
-        for seed in range(60):
-            operator = ("i1", "e1", "e2", "m1", "m2")[seed % 5]
-            briefing = Briefing(benchmark="any", offered=offered)
-            draft = PLAIN.generate(request(operator, seed, parents), briefing)
-            assert draft.source is not None
-            tree = read(draft.source)
-            assert tree is not None
-            found |= {part.feature for part in walk(tree) if isinstance(part, Leaf)}
-            parents = (*parents, draft.source)[-2:]
-        return found
-
-    assert max(read_by("khalil72")) < N_FEATURES
-    beyond = {FEATURES[index].group.role for index in read_by("extended") if index >= N_FEATURES}
-    assert {"history", "reliability", "node"} <= beyond

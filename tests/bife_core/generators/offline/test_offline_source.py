@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from bife_core.features import FEATURES, N_COLUMNS, N_FEATURES
+from bife_core.features import FEATURES, N_FEATURES
 from bife_core.generators.offline.expression import (
     Leaf,
     Node,
@@ -128,7 +128,7 @@ def test_simple_rules_of_others_are_read_too(lines: str, tree: Node) -> None:
         body("return f[18] - f[19]"),
         body("return min(f[20], 5.0)"),
         body("return f[i]"),
-        body(f"return f[{N_COLUMNS}]"),
+        body(f"return f[{N_FEATURES}]"),
         body("return f[18] ** f[19]"),
         body("return -1.0 * f[18]"),
         body("return f[18] / 0.0"),

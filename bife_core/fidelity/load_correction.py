@@ -22,7 +22,7 @@ from bife_core.store import Store
 from bife_core.values import Value
 
 _POOLED_S: Final = 0.5
-"""Seconds of root as which the slowdown over all instances counts beside that of one: short roots are noisy."""
+"""Seconds of root as which the load_factor over all instances counts beside that of one: short roots are noisy."""
 
 
 class Reference(Value):
@@ -75,12 +75,12 @@ def measure_reference(
     )
 
 
-def slowdowns(results: Sequence[SolveResult], reference: Sequence[SolveResult]) -> list[float]:
+def load_factors(results: Sequence[SolveResult], reference: Sequence[SolveResult]) -> list[float]:
     """Return how many times slower the machine was during each solve than in the reference of the same instance.
 
     Examples
     --------
-    >>> slowdowns([], [])
+    >>> load_factors([], [])
     []
     """
     roots = [
