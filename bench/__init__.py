@@ -1,11 +1,27 @@
-"""Measurements: each module prints one JSON object a line and is no test."""
+"""Measurements: each module prints one JSON object a line and is no test; this one holds what they share."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import platformdirs
+
+from bife_core.benchmarks.base import Benchmark
+from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.opening import open_benchmark
+from bife_core.config import CollectionConfig, InstancesConfig
+from bife_core.decisions.collecting import collect_decisions
+from bife_core.decisions.recorded import Decisions
+from bife_core.sandbox import WorkerPool
+
+SYNTHETIC = ["set_covering", "combinatorial_auction", "independent_set", "facility_location"]
+"""The families every published rule is about."""
 
 
 def parser_of(about: str | None) -> argparse.ArgumentParser:
@@ -16,3 +32,64 @@ def parser_of(about: str | None) -> argparse.ArgumentParser:
 def tell(row: Mapping[str, Any]) -> None:
     """Print one line of the result, a JSON object."""
     print(json.dumps(row), flush=True)
+
+
+def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
+    """Read --families, --instances and --seeds, and one option for each further default."""
+    parser = parser_of(description)
+    parser.add_argument(
+        "--families",
+        nargs="+",
+        choices=sorted(FAMILIES),
+        default=SYNTHETIC,
+        help="instance families; by default the four synthetic ones",
+    )
+    parser.add_argument("--instances", type=int, default=defaults.pop("instances", 5), help="per family")
+    parser.add_argument("--seeds", type=int, nargs="+", default=defaults.pop("seeds", [0]), help="SCIP seeds")
+    parser.add_argument(
+        "--size", default=defaults.pop("size", "test"), help="instance size: tiny, test or transfer"
+    )
+    for name, value in defaults.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is False:
+            parser.add_argument(option, action="store_true")
+        elif isinstance(value, list):
+            parser.add_argument(option, nargs="*", default=value)
+        else:
+            parser.add_argument(option, type=str if value is None else type(value), default=value)
+    return parser.parse_args()
+
+
+def instances_of(family: str, options: argparse.Namespace) -> list[Path]:
+    """Return the test models of a family, generated on first use."""
+    return [instance.path for instance in benchmark_of(family, options).instances("test", options.instances)]
+
+
+def benchmark_of(family: str, options: argparse.Namespace) -> Benchmark:
+    """Open a family at the chosen size, cached in the user's cache directory."""
+    config = InstancesConfig(benchmark=family, size=options.size)
+    return open_benchmark(config, platformdirs.user_cache_path("bife") / "instances")
+
+
+def decisions_of(benchmark: Benchmark, config: CollectionConfig, home: Path, pool: WorkerPool) -> Decisions:
+    """Return decisions of a benchmark, recorded on first use and kept in `home`."""
+    return Decisions.load(
+        collect_decisions(benchmark, config, home / "decisions" / benchmark.name, pool).path
+    )
+
+
+def cut(decisions: Decisions, least: int) -> tuple[Decisions, Decisions]:
+    """Return at least so many decisions to fit to, and those of the other models to judge by."""
+    names = decisions.instance
+    count = next(at for at in range(least, len(names)) if names[at] != names[at - 1])
+    return decisions[:count], decisions[count:]
+
+
+@contextmanager
+def home_of(directory: str | None) -> Iterator[Path]:
+    """Give a directory to work in, which stays only if it was named."""
+    if directory is not None:
+        yield Path(directory).resolve()
+        return
+    with TemporaryDirectory(prefix="bife-bench-", ignore_cleanup_errors=True) as made:
+        yield Path(made)

@@ -15,10 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from bench import tell
+from bench import benchmark_of, cut, decisions_of, home_of, parse, tell
 from bench.fidelity import different_rules
-from bench.options import benchmark_of, cut, decisions_of, parse
-from bench.search_cost import home_of
 from bife_core.config import CollectionConfig
 from bife_core.fidelity.constants import tuned
 from bife_core.fidelity.low import low_fidelity

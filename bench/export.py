@@ -26,8 +26,7 @@ from typing import Any
 
 import pyscipopt
 
-from bench import tell
-from bench.options import instances_of, parse
+from bench import instances_of, parse, tell
 from bife_core.export import INCLUDE_FUNCTION, build, export_c
 from bife_core.features import N_FEATURES
 from bife_core.rules import load_rule, rule_source

@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 import pyscipopt
 
-from bench import tell
-from bench.options import instances_of, parse
+from bench import instances_of, parse, tell
 from bife_core.features import N_FEATURES
 from bife_core.rules import load_rule
 from bife_core.scip.compiled import kernel, layout

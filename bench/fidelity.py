@@ -27,10 +27,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import kendalltau
 
-from bench import tell
+from bench import benchmark_of, decisions_of, home_of, parse, tell
 from bench.acceptance import offline, recorded
-from bench.options import benchmark_of, decisions_of, parse
-from bench.search_cost import home_of
 from bife_core.config import CollectionConfig, HighFidelityConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError

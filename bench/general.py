@@ -20,10 +20,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench import tell
-from bench.formulas import best_formula
-from bench.options import benchmark_of, cut, decisions_of, parse
-from bench.search_cost import home_of
+from bench import benchmark_of, cut, decisions_of, home_of, parse, tell
 from bife_core.config import CollectionConfig
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.fidelity.low import low_fidelity
@@ -74,6 +71,13 @@ def main() -> None:
         tell({"without": family, "formula": describe(root), "source": write(root), "held_out": share})
     root = general(fitted, limit, rng)
     tell({"formula": describe(root), "source": write(root), "shares": shares(root, held_out, known)})
+
+
+def best_formula(decisions: Decisions, fit: Fit, rng: np.random.Generator) -> Node:
+    """Return the likeliest formula for its size, of those selected and those bred."""
+    fitter = Fitter(Columns(decisions))
+    made = [*fitter.select(fit.terms), *fit_rules(fitter, fit, rng)]
+    return min(made, key=lambda fitted: fitted.information).root
 
 
 def collected(family: str, options: Any, home: Path, pool: WorkerPool) -> tuple[Decisions, Decisions]:

@@ -16,8 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench import tell
-from bench.options import benchmark_of, parse
+from bench import benchmark_of, parse, tell
 from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import HighScore, score_high

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import tell
-from bench.options import parse
+from bench import parse, tell
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.measures import MEASURES, Yardstick, chosen_rows

@@ -9,8 +9,7 @@ solves, nodes their sum. `us_features` and `us_rule` are CPU microseconds per br
 
 from __future__ import annotations
 
-from bench import tell
-from bench.options import instances_of, parse
+from bench import instances_of, parse, tell
 from bife_core.features import FEATURES, N_FEATURES, feature_index
 from bife_core.methods.rule import RuleMethod
 from bife_core.rules import BENCHMARK_RULES, CompiledRule, load_rule

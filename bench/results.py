@@ -24,9 +24,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from bench import tell
-from bench.options import parse
-from bench.search_cost import Progress, home_of, row_of, searched_once
+from bench import home_of, parse, tell
+from bench.search_cost import Progress, row_of, searched_once
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.comparing import Comparison

@@ -11,8 +11,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from bench import tell
-from bench.options import benchmark_of, parse
+from bench import benchmark_of, parse, tell
 from bife_core.config import EvaluationConfig
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import evaluate

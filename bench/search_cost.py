@@ -19,15 +19,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from bench import tell
-from bench.options import parse
+from bench import home_of, parse, tell
 from bife_core.config import PipelineConfig
 from bife_core.evolution.identity import FITTING, VERSION
 from bife_core.files import write_whole
@@ -79,16 +76,6 @@ def main() -> None:
             rules = {method: row["rule"] for method, row in spent.items() if row["rule"] is not None}
             for row in compared(configured(family, PAPER, options), rules) if rules else ():
                 tell({"family": family} | row)
-
-
-@contextmanager
-def home_of(directory: str | None) -> Iterator[Path]:
-    """Give a directory to work in, which stays only if it was named."""
-    if directory is not None:
-        yield Path(directory).resolve()
-        return
-    with tempfile.TemporaryDirectory(prefix="bife-bench-", ignore_cleanup_errors=True) as made:
-        yield Path(made)
 
 
 def configured(family: str, method: str, options: Any) -> PipelineConfig:

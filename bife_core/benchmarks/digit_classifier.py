@@ -116,7 +116,7 @@ def classifier(name: str) -> Classifier:
 
 
 def read_classifier(path: Path) -> Classifier:
-    """Return the network of a file that `bench/train_digits.py` wrote."""
+    """Return the network of a file."""
     with np.load(path) as file:
         arrays = {name: file[name].astype(np.int64) for name in file.files}
     side, channels = arrays["images"].shape[1], 1

@@ -1,7 +1,7 @@
 """Neural network verification (NNV): whether an image can be changed a little so that the network errs.
 
 Formulation and architecture are those of the published set (Nair et al. 2020; the small network of Gowal et al. 2018,
-trained by interval bound propagation on MNIST); the weights are BiFE's own, trained by ``bench/train_digits.py``.
+trained by interval bound propagation on MNIST); the weights are BiFE's own, trained once (``data/DATA.md``).
 """
 
 from __future__ import annotations
