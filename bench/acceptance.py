@@ -20,7 +20,7 @@ import numpy.typing as npt
 from bench import parser_of, tell
 from bife_core.features import N_FEATURES
 from bife_core.generators.briefing import Briefing
-from bife_core.generators.calls import CallStore
+from bife_core.generators.calls import recorded_calls
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.parsing import parse_answer
 from bife_core.generators.prompting import OPERATORS
@@ -44,8 +44,8 @@ def features(rows: int = 200) -> npt.NDArray[np.float64]:
 
 
 def recorded(directory: Path) -> Iterator[str]:
-    """Yield the rules in the recorded answers of a `CallStore`; an answer without one is left out."""
-    for call in CallStore(directory).calls():
+    """Yield the rules in the recorded answers in a directory of calls; an answer without one is left out."""
+    for call in recorded_calls(directory):
         source = parse_answer(call.answer).source
         if source is not None:
             yield source
@@ -99,7 +99,7 @@ def acceptance(sources: Iterable[str], X: npt.NDArray[np.float64]) -> dict[str, 
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--recorded", type=Path, help="directory of recorded answers (a CallStore)")
+    parser.add_argument("--recorded", type=Path, help="directory of recorded answers (JSON files)")
     parser.add_argument(
         "--offline", type=int, default=200, help="rules of the offline grammar (default: 200)"
     )

@@ -142,14 +142,17 @@ def in_mlflow(homes: Sequence[Path]) -> tuple[dict[str, int], list[str]]:
     """Compare MLflow's runs, points and rules with the files of each home, and return their numbers."""
     from mlflow import MlflowClient
 
+    from bife_core.store import Store
+
     client = MlflowClient()
     ids = {experiment.name: experiment.experiment_id for experiment in client.search_experiments()}
     counted: Counter[str] = Counter()
     missing = [
-        f"{home.name}: MLflow was not told of {record.parent.relative_to(home)}."
+        f"{home.name}: MLflow was not told of {row.key}."
         for home in homes
-        for record in (*home.glob("runs/*/journal.jsonl"), *home.glob("runs/*/stage.json"))
-        if not record.with_name(".tracked.json").is_file()
+        for store in [Store(home)]
+        for row in store.studies()
+        if (store.cursor(f"mlflow {os.environ['MLFLOW_TRACKING_URI']}", row.key) or (0, ""))[0] < row.last
     ]
     for home in homes:
         for file in home.glob("runs/*/samples.json"):

@@ -100,6 +100,7 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
     from bife_core.presets import preset, with_overrides
     from flows.evolution import evolution
     from flows.operate.running import run
+    from tasks.stores import home_store
 
     settings = {
         "generator.kind": "openai",
@@ -110,7 +111,7 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
     began = time.monotonic()
     result = run(None, evolution, with_overrides(preset(options.preset), settings))
     seconds = time.monotonic() - began
-    calls = CallStore(result.folder / "calls").calls()
+    calls = CallStore(home_store(), result.folder.name).calls()
     samples = json.loads((result.folder / "samples.json").read_text(encoding="utf-8"))
     return {
         "model": MODEL,

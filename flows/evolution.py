@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from prefect import flow
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic.json_schema import SkipJsonSchema
@@ -24,7 +22,6 @@ from flows.safeguards.endings import HOOKS
 from flows.verdicts import evolution_verdict, links
 from tasks.evolution import (
     alone_in_evolution,
-    calls_lock,
     describe_evolution,
     require_generator,
 )
@@ -82,7 +79,9 @@ def evolution(
     training = _training(config, design, search.training_instances) if search.training_instances else None
     opened = describe_evolution(config, decisions, design, training)
     with model_key(config.generator), alone_in_evolution(opened.key) as folder:
-        result = _run(config, Journal(folder, opened, provenance()), decisions, design, training)
+        result = _run(
+            config, Journal(folder, opened, provenance(), home_store()), decisions, design, training
+        )
     show_verdict(config.instances.label, "evolution", evolution_verdict(result))
     # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
     news = result.new or tried_again()
@@ -126,7 +125,6 @@ def _run(
             executor=TaskExecutor(),
             watcher=observer(),
             note=note_listener(),
-            lock=partial(calls_lock, journal.folder.name),
             on_generation=brought_up_to_date,
         )
     finally:

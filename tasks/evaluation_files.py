@@ -16,7 +16,7 @@ from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evolution import JournalError, Opened
 from bife_core.evolution import files as search_files
-from bife_core.evolution.journal import JOURNAL, read_journal
+from bife_core.evolution.journal import read_journal
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.report import (
@@ -31,8 +31,10 @@ from bife_core.report import (
 )
 from bife_core.report.figures import ReportFigure
 from bife_core.report.tables import comparison_latex
+from bife_core.store import DATABASE, Store, StoreError
 from tasks.home import project_home
 from tasks.registry import registered, tag_of_run
+from tasks.stores import home_store
 from tasks.tracking import store
 
 RECORD: Final = "evaluation.json"
@@ -141,8 +143,8 @@ def abstract(summary: EvaluationSummary) -> str:
 def search_record(directory: Path) -> SearchRecord | None:
     """Return the search whose files lie in a directory, or None if there is none that can be read."""
     samples, cost = search_files.read_samples(directory), search_files.read_cost(directory)
-    # Without a journal, a file of that name is somebody else's.
-    if samples is None or not (directory / JOURNAL).is_file():
+    # Without the files that are written together, a file of that name is not a search's.
+    if samples is None or not (directory / search_files.LINEAGE).is_file():
         return None
     best = next((c.id for c in search_files.ranked(samples) if c.failure is None), "")
     return SearchRecord(
@@ -156,8 +158,11 @@ def search_record(directory: Path) -> SearchRecord | None:
 
 def _origin(directory: Path) -> str:
     try:
-        opened = next((entry for entry, _ in read_journal(directory)), None)
-    except JournalError:  # a damaged journal takes no report away
+        store = Store(directory) if (directory / DATABASE).exists() else home_store()
+        rows = store.studies("evolution")
+        row = next((row for row in rows if row.key == directory.name or store is not home_store()), None)
+        opened = next((entry for entry, _ in read_journal(store, row.key)), None) if row is not None else None
+    except (JournalError, StoreError):  # no report is lost for it
         return ""
     return opened.origin if isinstance(opened, Opened) else ""
 

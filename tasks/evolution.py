@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evolution import Opened, evolution_facts, evolution_key, generator_identity
 from bife_core.generators import Account, open_generator
+from bife_core.generators.calls import CallStore
 from tasks.collection import decisions_dataset
 from tasks.home import project_home
 from tasks.instances import InstanceSet
@@ -27,7 +28,7 @@ def require_generator(config: PipelineConfig) -> None:
     ConfigError
         If the budget limits money and the model's prices are not known.
     """
-    open_generator(config.generator, Account(project_home().runs, config.budget))
+    open_generator(config.generator, Account(CallStore(home_store(), ""), config.budget))
 
 
 def describe_evolution(
@@ -75,8 +76,3 @@ def alone_in_evolution(key: str) -> Iterator[Path]:
     folder = project_home().runs / key
     with alone_at(f"evolution {key}", f"the evolution {key}"):
         yield folder
-
-
-def calls_lock(key: str) -> AbstractContextManager[None]:
-    """Return the lock under which calls to a model API are counted; no other start of the search may count then."""
-    return home_store().claim(f"calls {key}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,7 @@ from bife_core.evolution.journal import Journal, Opened
 from bife_core.evolution.watching import EvolutionState, Watcher
 from bife_core.evolution.workshop import Executor, Workshop
 from bife_core.generators import Account, Generator, open_generator
+from bife_core.generators.calls import CallStore
 from bife_core.sandbox import Note, WorkerPool, Workers
 from bife_core.search import open_search
 from bife_core.store import Store
@@ -42,7 +43,6 @@ def evolve(
     executor: Executor | None = None,
     watcher: Watcher | None = None,
     note: Note | None = None,
-    lock: Callable[[], AbstractContextManager[object]] = nullcontext,
     on_generation: Callable[[EvolutionState], None] | None = None,
 ) -> Evolution:
     """Run a search for a branching rule; call it again with the same arguments to go on where it stopped.
@@ -67,13 +67,11 @@ def evolve(
     workers : Workers, int or None
         Processes that score and solve, or how many; None takes one per core. `InProcess()` does without.
     solves : Store, optional
-        Where finished solves are kept, to be shared by several searches; by default the folder ``solves`` of `folder`.
+        Where finished solves are kept, to be shared by several searches; by default the store of the search.
     executor : Executor, optional
         Who has work done at the same time; by default threads.
     note : callable, optional
         Told, in a sentence, what a person should know.
-    lock : callable, optional
-        Gives the lock that keeps other processes from counting calls to a model API at the same time.
     on_generation : callable, optional
         Called with an `EvolutionState` after each generation.
 
@@ -115,7 +113,7 @@ def evolve(
         name = f"{benchmark} {config.search.method}"
         journal = Journal(Path(folder), Opened(key=key, name=name, origin=origin))
     until_unix_s = journal.until_unix_s(config.budget.hours)
-    account = Account(journal.folder / "calls", config.budget, until_unix_s, lock)
+    account = Account(CallStore(journal.store, journal.key), config.budget, until_unix_s)
     with ExitStack() as opened:
         if workers is None or isinstance(workers, int):
             workers = WorkerPool(workers)
@@ -125,7 +123,7 @@ def evolve(
             generator=generator or open_generator(config.generator, account),
             account=account,
             pool=workers,
-            solves=solves or Store(journal.folder / "solves"),
+            solves=solves or journal.store,
             low=config.low,
             high=config.high,
             decisions=path,

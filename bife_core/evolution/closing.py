@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, get_args
 
-from bife_core.errors import GeneratorError
 from bife_core.evolution.journal import (
-    JOURNAL,
     Drafted,
     Ended,
-    Entry,
     Journal,
     Opened,
     Settled,
@@ -28,45 +23,27 @@ from bife_core.generators import Draft
 from bife_core.generators.calls import Call, CallStore
 from bife_core.search import ReflectionRequest, Sample, SampleRequest, WrittenRequest
 from bife_core.search.types import Reflection
+from bife_core.store import Store, StudyRow
 
 _REFLECTIONS: Final = frozenset(get_args(Reflection))
-_CLOSED: Final = tuple(
-    f'"kind":"{entry.model_fields["kind"].default}"'.encode() for entry in (Ended, Stopped)
-)
+_CLOSED: Final = frozenset(str(entry.model_fields["kind"].default) for entry in (Ended, Stopped))
 _NOT_READ: Final = "The process ended before it read the answer; the next start of the search does."
-_TAIL: Final = 1 << 12
 
 
-def left_open(folder: Path, instead_of: str = "") -> bool:
-    """Whether the journal in a folder ends without saying that its search ended or stopped.
+def left_open(store: Store, row: StudyRow, instead_of: str = "") -> bool:
+    """Whether the events of an evolution end without saying that its search ended or stopped.
 
-    Of a journal only the last line is read: a home may hold thousands. One that stopped for the reason `instead_of`,
-    which somebody wrote who knew of no better, counts as open.
+    One that stopped for the reason `instead_of`, which was given without knowledge of the real one, counts as open.
     """
-    path = folder / JOURNAL
-    if not path.is_file():
+    if row.kind != "evolution" or not row.last:
         return False
-    last = _last_line(path)
-    if instead_of and json.dumps(instead_of, ensure_ascii=False).encode() in last:
-        return True
-    return not any(kind in last for kind in _CLOSED)
-
-
-def _last_line(path: Path) -> bytes:
-    """Return the last line of a file that is whole, or nothing."""
-    with path.open("rb") as file:
-        size, tail = file.seek(0, os.SEEK_END), _TAIL
-        while True:
-            file.seek(max(0, size - tail))
-            # After the last line break is nothing, or half a line that a kill has left.
-            lines = file.read().rpartition(b"\n")[0].rstrip(b"\n")
-            _, line_break, last = lines.rpartition(b"\n")
-            if line_break or tail >= size:
-                return last
-            tail *= 2
+    if row.last_kind == Stopped.model_fields["kind"].default and instead_of:
+        return any(event.body.get("reason") == instead_of for event in store.events(row.key, row.last - 1))
+    return row.last_kind not in _CLOSED
 
 
 def close_left(
+    store: Store,
     folder: Path,
     reason: str,
     *,
@@ -80,8 +57,10 @@ def close_left(
 
     Parameters
     ----------
+    store : Store
+        Where its events are.
     folder : Path
-        The run's, with its journal.
+        The run's, named by its key.
     reason : str
         Why it stopped, as a sentence.
     by_person : bool
@@ -101,7 +80,7 @@ def close_left(
     JournalError
         If the journal cannot be read.
     """
-    entries = [entry for entry, _ in read_journal(folder)]
+    entries = [entry for entry, _ in read_journal(store, folder.name)]
     if not entries or not isinstance(entries[0], Opened):
         return False
     last = entries[-1]
@@ -110,7 +89,7 @@ def close_left(
     began = next((entry.provenance for entry in reversed(entries) if isinstance(entry, Started)), {})
     if not whose(began):
         return False
-    _stop(Journal(folder, entries[0]), reason, by_person)
+    _stop(Journal(folder, entries[0], store=store), reason, by_person)
     return True
 
 
@@ -121,29 +100,27 @@ def stop_journals(reason: str) -> None:
 
 
 def _stop(journal: Journal, reason: str, by_person: bool) -> None:
-    for entry in _untold(journal.folder, journal.entries):
+    for entry in _unreported(journal):
         journal.add(entry)
     journal.add(Stopped(reason=reason, by_person=by_person))
 
 
-def _untold(folder: Path, entries: Sequence[Entry]) -> list[Unanswered]:
-    """Return an entry for each request with calls on disk that the journal does not tell of."""
-    told: defaultdict[str, int] = defaultdict(int)
+def _unreported(journal: Journal) -> list[Unanswered]:
+    """Return an event for each request with calls in the store that the events do not report."""
+    entries = journal.entries
+    reported: defaultdict[str, int] = defaultdict(int)
     for entry in entries:
         if isinstance(entry, Drafted | Unanswered) and entry.draft is not None:
-            told[entry.request.id] = max(told[entry.request.id], len(entry.draft.attempts))
+            reported[entry.request.id] = max(reported[entry.request.id], len(entry.draft.attempts))
     samples = {entry.sample.id: entry.sample for entry in entries if isinstance(entry, Settled)}
-    try:
-        calls = CallStore(folder / "calls").calls()
-    except GeneratorError:
-        return []  # the next start of the search says which file is no call
+    calls = CallStore(journal.store, journal.key).calls()
     by_key: defaultdict[str, list[Call]] = defaultdict(list)
     for call in calls:
         by_key[call.key].append(call)
     return [
         Unanswered(request=_request(known[-1], samples), draft=_draft(known), reason=_NOT_READ)
         for key, known in by_key.items()
-        if len(known) > told[key] and known[-1].operator
+        if len(known) > reported[key] and known[-1].operator
     ]
 
 

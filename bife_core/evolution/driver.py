@@ -27,6 +27,7 @@ from bife_core.search import (
     TrialRequest,
 )
 from bife_core.search.config import SearchConfig
+from bife_core.store import StoreError
 from bife_core.values import Value
 
 
@@ -131,7 +132,7 @@ class Driver:
         try:
             self._go_on()
         except Exception as error:
-            with suppress(OSError):  # a full disk may be the reason
+            with suppress(OSError, StoreError):  # a full disk may be the reason
                 self._journal.add(Stopped(reason=str(error) or type(error).__name__))
             raise
         return self._outcome()

@@ -1,18 +1,13 @@
-"""The journal of an evolution: everything it found out, a line each, in the order it was found.
+"""The events of an evolution: everything it found out, in the order it was found.
 
-A search draws nothing but from its seed and its answers, so the journal is enough to go on where a process ended, and
-to tell anybody else, MLflow for one, what happened. It lies in the run's folder beside the calls to a model API, which
-are paid for and so have files of their own. Lines are only ever added; half a line at the end is what a killed process
-leaves, and counts for nothing.
+A search draws nothing but from its seed and its answers, so the events are enough to go on where a process ended, and
+to tell a subscriber, MLflow for one, what happened. They are rows of the store, only ever added.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -33,10 +28,8 @@ from bife_core.search import (
     TrialRequest,
     WrittenRequest,
 )
+from bife_core.store import Store
 from bife_core.values import Value, describe
-
-JOURNAL: Final = "journal.jsonl"
-"""Name of the journal in a run's folder."""
 
 _HOUR_S: Final = 3600.0
 
@@ -234,99 +227,89 @@ EntryType = TypeVar("EntryType", bound=Entry)
 _ADAPTER: TypeAdapter[AnyEntry] = TypeAdapter(Annotated[AnyEntry, Field(discriminator="kind")])
 
 
-def read_journal(folder: Path, start: int = 0) -> Iterator[tuple[AnyEntry, int]]:
-    """Yield the entries of a run's journal from a place on, each with the place after it.
-
-    Parameters
-    ----------
-    folder : Path
-        The run's; one without a journal yields nothing.
-    start : int
-        Place in the file, in bytes, as it was yielded before.
+def read_journal(store: Store, study: str, after: int = 0) -> Iterator[tuple[AnyEntry, int]]:
+    """Yield the events of an evolution that come after a sequence number, each with its own.
 
     Raises
     ------
     JournalError
-        If a line other than a broken last one is no entry.
+        If an event cannot be read.
     """
-    path = folder / JOURNAL
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
-        file.seek(start)
-        place = start
-        for line in file:
-            if not line.endswith(b"\n"):
-                return  # a process that was killed, or one that is writing it now
-            place += len(line)
-            try:
-                # By way of Python's own reader: a model may answer with half a surrogate pair.
-                yield _ADAPTER.validate_python(json.loads(line)), place
-            except ValueError as error:
-                raise JournalError(
-                    f"{path} has a line that is no entry of a journal, {place - len(line)} bytes from its start "
-                    f"({describe(error).rstrip('.')}); move the folder away to have the search made anew."
-                ) from error
+    for event in store.events(study, after):
+        try:
+            yield _ADAPTER.validate_python(event.body), event.seq
+        except ValueError as error:
+            raise JournalError(
+                f"Event {event.seq} of the search {study} in {store.name} cannot be read "
+                f"({describe(error).rstrip('.')}); it was written by another version of BiFE."
+            ) from error
 
 
 _open: WeakSet[Journal] = WeakSet()
 
 
 class Journal:
-    """The journal of one run, open for writing: by one process at a time.
+    """The events of one evolution, open for writing: by one process at a time.
 
     Parameters
     ----------
     folder : Path
-        The run's; made where it is missing.
+        The run's, for its files; made where it is missing.
     opened : Opened
         Which search it is.
     provenance : mapping, optional
         What `Started` says of this process.
+    store : Store, optional
+        Where the events are kept; by default a store in `folder`, which then holds this search alone.
 
     Attributes
     ----------
     folder : Path
         The run's.
+    store : Store
+    key : str
+        Key of the study.
 
     Raises
     ------
     JournalError
-        If the folder holds the journal of another search, or one that cannot be read.
+        If the folder's own store holds another search, or an event cannot be read.
 
     Examples
     --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> journal = Journal(folder, Opened(key="a"))
-    >>> journal.add(Stopped(reason="Tea.")).kind
+    >>> journal.add(Stopped(reason="Interrupted.")).kind
     'stopped'
     >>> [entry.kind for entry in Journal(folder, Opened(key="a")).entries]
     ['opened', 'stopped']
     """
 
-    def __init__(self, folder: Path, opened: Opened, provenance: Mapping[str, str] | None = None) -> None:
-        self.folder = folder
-        self._provenance = dict(provenance or {})
-        self._path = folder / JOURNAL
-        self._lock = Lock()
-        self._entries: list[Entry] = []
-        whole = 0
-        for entry, place in read_journal(folder):
-            self._entries.append(entry)
-            whole = place
-        if self._path.is_file() and self._path.stat().st_size > whole:
-            os.truncate(self._path, whole)
-        self._before_s = self._entries[-1].elapsed_s if self._entries else 0.0
-        self._began_s = time.monotonic()
-        first = self._entries[0] if self._entries else self.add(opened)
-        if not isinstance(first, Opened) or first.key != opened.key:
-            found = first.key if isinstance(first, Opened) else "none"
+    def __init__(
+        self,
+        folder: Path,
+        opened: Opened,
+        provenance: Mapping[str, str] | None = None,
+        store: Store | None = None,
+    ) -> None:
+        self.folder, self.key = folder, opened.key
+        self.store = store if store is not None else Store(folder)
+        others = [] if store is not None else [row.key for row in self.store.studies() if row.key != self.key]
+        if others:
             raise JournalError(
-                f"{folder} holds another search (its key is {found}, this one's {opened.key}): the settings or the "
+                f"{folder} holds another search (its key is {others[0]}, this one's {self.key}): the settings or the "
                 "data differ. Give it a folder of its own, or the settings it was begun with."
             )
-
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._provenance = dict(provenance or {})
+        self._lock = Lock()
+        self.store.open_study(self.key, "evolution", opened.name)
+        self._entries: list[Entry] = [entry for entry, _ in read_journal(self.store, self.key)]
+        self._before_s = self._entries[-1].elapsed_s if self._entries else 0.0
+        self._began_s = time.monotonic()
+        if not self._entries:
+            self.add(opened)
         _open.add(self)
 
     @property
@@ -355,26 +338,16 @@ class Journal:
         return None if hours is None else time.time() + _HOUR_S * hours - self.elapsed_s
 
     def add(self, entry: EntryType) -> EntryType:
-        """Write an entry and return it with its time.
+        """Store an event and return it with its time.
 
         Raises
         ------
-        OSError
-            If the disk does not take it.
+        StoreError
+            If it cannot be stored.
         """
         with self._lock:
             timed = entry.model_copy(update={"at_unix_s": time.time(), "elapsed_s": self.elapsed_s})
-            text = json.dumps(timed.model_dump(mode="json"), separators=(",", ":"))
-            self.folder.mkdir(parents=True, exist_ok=True)
-            whole = self._path.stat().st_size if self._path.is_file() else 0
-            try:
-                with self._path.open("ab") as file:
-                    file.write(text.encode("ascii") + b"\n")
-            except OSError:
-                # Half a line must not become part of the next one; closing the file has tried to write the rest.
-                with suppress(OSError):
-                    os.truncate(self._path, whole)
-                raise
+            self.store.append(self.key, str(timed.model_dump()["kind"]), timed.model_dump(mode="json"))
             self._entries.append(timed)
         return timed
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal
-from pathlib import Path
 from threading import Lock
 
 from bife_core.generators.base import NoDraftError
-from bife_core.generators.calls import Call, CallStore, read_call
+from bife_core.generators.calls import Call, CallStore
 from bife_core.generators.config import BudgetConfig
 from bife_core.values import Value
 
@@ -92,32 +90,27 @@ def out_of_time(budget: BudgetConfig) -> str:
 
 @dataclass
 class Account:
-    """Lets calls out while the budget lasts; threads share it, and processes share what is on disk.
+    """Lets calls out while the budget lasts; threads share it.
 
     A call is counted before it goes out, so `budget.calls` is never exceeded. What a call costs is known when it is
     answered: tokens and money exceed their limits by the calls under way at that moment at most.
 
     Parameters
     ----------
-    directory : Path
-        Where the calls lie.
+    store : CallStore
+        The calls of the study; one process at a time adds to them.
     budget : BudgetConfig
         Its limits on samples and hours are the caller's to keep, the latter by `until_unix_s`.
     until_unix_s : float or None
         No call goes out after that time, and no try waits for it.
-    lock : callable
-        Gives the lock that keeps other processes from counting at the same time.
     """
 
-    directory: Path
+    store: CallStore
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     until_unix_s: float | None = None
-    lock: Callable[[], AbstractContextManager[object]] = nullcontext
 
     def __post_init__(self) -> None:
-        self.store = CallStore(self.directory)
         self._threads = Lock()
-        self._settled: dict[str, Call] = {}
 
     def begin(self, call: Call, price: Price | None = None) -> Call:
         """Count `call` and write it to disk as one that goes out now; it is returned with its number.
@@ -129,7 +122,7 @@ class Account:
         """
         if self.until_unix_s is not None and time.time() >= self.until_unix_s:
             raise BudgetReachedError(out_of_time(self.budget))
-        with self._threads, self.lock():
+        with self._threads:
             if self._limited:
                 reason = reached(self.budget, self._spending(price))
                 if reason is not None:
@@ -148,10 +141,6 @@ class Account:
 
     def _spending(self, price: Price | None = None) -> Spending:
         spent = Spending()
-        for path in sorted(self.directory.glob("*.json")):
-            call = self._settled.get(path.name) or read_call(path)
-            if call.status != "sent":
-                # Nothing changes any more; the texts are not needed to add up.
-                self._settled[path.name] = call.model_copy(update={"messages": (), "response": None})
+        for call in self.store.calls():
             spent = spent.plus(call, price)
         return spent

@@ -1,23 +1,19 @@
-"""Calls to a model API on disk: each is a file before it goes out, and its answer is there before it is read.
+"""Calls to a model API in the store: each is a row before it goes out, and its answer is there before it is parsed.
 
-The files are the ledger. Whatever kills a process, a call that went out is one file, with its tokens and its price
-once its answer arrived, and nothing has to be reconciled with them.
+The rows are the ledger. Whatever kills a process, a call that went out is one row, with its tokens and its price once
+its answer arrived. Recorded answers of an earlier run may also be read from a directory of JSON files.
 """
 
 from __future__ import annotations
 
-import json
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote
 
 from pydantic import Field, ValidationError
 
 from bife_core.errors import GeneratorError
-from bife_core.files import write_new, write_whole
 from bife_core.generators.base import Attempt, Message, Outcome
+from bife_core.store import DATABASE, Store, StoredCall, StoreError
 from bife_core.values import describe
 
 INTERRUPTED = "The process ended before the answer came; whether it was billed is not known."
@@ -80,45 +76,53 @@ class Call(Outcome):
 
 
 class CallStore:
-    """A directory with the file ``<key>.<number>.json`` for every call; keys are percent-encoded.
+    """The calls of one study.
 
-    Failed calls are kept for the record and are never taken for answers. Threads and processes may share a
-    directory: a number is given once.
+    Failed calls are kept for the record and are never taken for answers. Threads may share it.
 
     Parameters
     ----------
-    directory : Path
-        Where the files lie; made when the first call is written.
+    store : Store
+        Where they are kept.
+    study : str
+        Key of the study.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    def __init__(self, store: Store, study: str) -> None:
+        self.store = store
+        self.study = study
 
     def calls(self, key: str | None = None) -> list[Call]:
-        """Return the calls for `key`, or for all keys, ordered by key and number.
+        """Return the calls for `key`, or for all keys, ordered by key and number."""
+        return [_stored_call(row) for row in self.store.calls(self.study, key)]
+
+    def begin(self, call: Call) -> Call:
+        """Store `call` before it goes out, under the first number its key has free, and return it with that.
 
         Raises
         ------
         GeneratorError
-            If a file is not a recorded call.
+            If it cannot be stored.
         """
-        prefix = "*" if key is None else _file_stem(key)
-        found = [read_call(path) for path in sorted(self.directory.glob(f"{prefix}.*.json"))]
-        return sorted(found, key=lambda call: (call.key, call.number))
+        sent = call.model_copy(update={"status": "sent"})
+        try:
+            row = self.store.begin_call(self.study, call.key, sent.model_dump(mode="json"))
+        except StoreError as error:
+            raise self._lost(error) from error
+        return sent.model_copy(update={"number": row.number})
 
-    def begin(self, call: Call) -> Call:
-        """Write `call` before it goes out, under the first number its key has free, and return it with that."""
-        taken = max((known.number for known in self.calls(call.key)), default=0)
-        while True:
-            taken += 1
-            numbered = call.model_copy(update={"number": taken, "status": "sent"})
-            if self._write(numbered, new=True):
-                return numbered
+    def finish(self, call: Call) -> None:
+        """Store what came of a call that `begin` returned.
 
-    def write(self, call: Call) -> Path:
-        """Write `call` so that its file is either complete or as it was, whatever happens meanwhile."""
-        self._write(call)
-        return self._path(call)
+        Raises
+        ------
+        GeneratorError
+            If it cannot be stored.
+        """
+        try:
+            self.store.finish_call(self.study, call.key, call.number, call.model_dump(mode="json"))
+        except StoreError as error:
+            raise self._lost(error) from error
 
     def answer(self, key: str, prompt_digest: str, *, model: str, temperature: float | None) -> Call | None:
         """Return the latest answer to exactly this request, or None if it was never answered."""
@@ -128,55 +132,34 @@ class CallStore:
                 return call
         return None
 
-    def _path(self, call: Call) -> Path:
-        return self.directory / f"{_file_stem(call.key)}.{call.number:03d}.json"
-
-    def _write(self, call: Call, *, new: bool = False) -> bool:
-        """Write the file of a call, unless it is to be `new` and is there; return whether it was written."""
-        text = json.dumps(call.model_dump(mode="json"), indent=1, ensure_ascii=False)
-        # A model may answer with half a surrogate pair, which UTF-8 cannot hold.
-        content = text.encode("utf-8", "replace")
-        try:
-            if not new:
-                write_whole(self._path(call), content)
-            elif not write_new(self._path(call), content):
-                return False
-        except OSError as error:
-            # Not left to those who try again on disk trouble: another try would be another paid call.
-            raise GeneratorError(
-                f"Calls to the model API cannot be written to {self.directory} ({error.strerror or error}); "
-                "no call is made that cannot be kept. Make room or set BIFE_HOME, and run again."
-            ) from error
-        self._sync()
-        return True
-
-    def _sync(self) -> None:
-        """Have the names on disk too, so that a power cut does not lose a call; Windows knows no such thing."""
-        with suppress(OSError):
-            descriptor = os.open(self.directory, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+    def _lost(self, error: StoreError) -> GeneratorError:
+        # Not left to retries for disk trouble: another try would be another billed call.
+        return GeneratorError(f"No call is made to the model API that cannot be kept. {error}")
 
 
-def read_call(path: Path) -> Call:
-    """Read the file of a call.
+def recorded_calls(directory: Path) -> list[Call]:
+    """Return the calls in the store of a folder, or in its JSON files, one each, ordered by key and number.
 
     Raises
     ------
     GeneratorError
-        If it is none.
+        If a file is not a recorded call.
     """
+    if (directory / DATABASE).is_file():
+        return [_stored_call(row) for row in Store(directory).calls()]
+    found = [_read_call(path) for path in sorted(directory.glob("*.json"))]
+    return sorted(found, key=lambda call: (call.key, call.number))
+
+
+def _stored_call(row: StoredCall) -> Call:
+    return Call.model_validate(row.body | {"number": row.number})
+
+
+def _read_call(path: Path) -> Call:
     try:
         return Call.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError) as error:
         why = describe(error).rstrip(".")
         raise GeneratorError(
-            f"{path} was expected to be a recorded model call and cannot be read as one ({why}); "
-            "move it away to have the call made again."
+            f"{path} was expected to be a recorded model call and cannot be read as one ({why}); move it away."
         ) from error
-
-
-def _file_stem(key: str) -> str:
-    return quote(key, safe="").replace(".", "%2E")

@@ -248,7 +248,7 @@ class OpenAIGenerator:
                 "response": reply.response,
             }
         )
-        self.account.store.write(call)
+        self.account.store.finish(call)
         if reply.outcome == "stop":
             self._stopped = reply.problem
         return call, reply

@@ -8,7 +8,7 @@ from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft
 from bife_core.generators.briefing import Briefing
-from bife_core.generators.calls import CallStore
+from bife_core.generators.calls import recorded_calls
 from bife_core.generators.config import GeneratorConfig, Prompts
 from bife_core.generators.openai_compatible import answered_with, read_answer
 from bife_core.generators.prompting import assemble, prompt_digest
@@ -24,7 +24,7 @@ class ReplayGenerator:
     Parameters
     ----------
     directory : Path
-        The directory of a `CallStore`, read once.
+        Directory of recorded calls, one JSON file each; read once.
     prompts : {"informed", "paper"}
         How much the prompt tells that answers are looked up by.
 
@@ -44,7 +44,7 @@ class ReplayGenerator:
                 f"{directory} was expected to be a directory of recorded answers; it does not exist."
             )
         self.directory = directory
-        self._answers = [call for call in CallStore(directory).calls() if call.status == "ok"]
+        self._answers = [call for call in recorded_calls(directory) if call.status == "ok"]
         if not self._answers:
             raise GeneratorError(f"{directory} holds no recorded answers (files named <key>.<number>.json).")
 

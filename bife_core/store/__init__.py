@@ -5,10 +5,11 @@ files that never change (instances, expert samples, reports) lie beside it.
 """
 
 from bife_core.store.claims import ClaimLostError, ClaimTimeoutError
-from bife_core.store.database import StoreError
+from bife_core.store.database import DATABASE, StoreError
 from bife_core.store.store import Store, StoredCall, StoredEvent, StudyRow
 
 __all__ = [
+    "DATABASE",
     "ClaimLostError",
     "ClaimTimeoutError",
     "Store",

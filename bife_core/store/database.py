@@ -34,6 +34,9 @@ from bife_core.errors import BifeError
 SCHEMA: Final = "1"
 """Raise this when tables change: a store of another schema is refused."""
 
+DATABASE: Final = "bife.db"
+"""Name of the database in a folder."""
+
 _BUSY_S: Final = 60.0
 _tables = MetaData()
 
@@ -66,7 +69,11 @@ calls = Table(
     Column("body", Text, nullable=False),
 )
 solves = Table(
-    "solves", _tables, Column("key", String(128), primary_key=True), Column("body", Text, nullable=False)
+    "solves",
+    _tables,
+    Column("key", String(128), primary_key=True),
+    Column("body", Text, nullable=False),
+    Column("repeats", Integer, nullable=False),
 )
 uses = Table(
     "uses",
@@ -119,7 +126,7 @@ class Database:
         self.file: Path | None = None
         if "://" not in text:
             path = Path(text).expanduser().absolute()
-            self.file = path if path.suffix == ".db" else path / "bife.db"
+            self.file = path if path.suffix == ".db" else path / DATABASE
             text = f"sqlite:///{self.file}"
         self.engine = self._open(text)
 
@@ -227,7 +234,7 @@ def _prepare_sqlite(engine: Engine) -> None:
 def _refuse_earlier_home(file: Path) -> None:
     """Refuse a home whose results lie in files of BiFE 0.1, which no later version reads."""
     home = file.parent
-    if not file.exists() and (home / "solves").is_dir():
+    if not file.exists() and ((home / "solves").is_dir() or any(home.glob("runs/*/journal.jsonl"))):
         raise StoreError(
             f"{home} was expected to be empty or to hold the store {file.name}, and holds results of "
             "BiFE 0.1, which this version cannot read; set BIFE_HOME to a new folder."

@@ -207,9 +207,11 @@ class Store:
         with self._database.writing() as connection:
             connection.execute(update(calls).where(of_call).values(body=_json(body)))
 
-    def calls(self, study: str, key: str | None = None) -> list[StoredCall]:
-        """Return the calls of a study, or those for one key, ordered by key and number."""
-        query = select(calls).where(calls.c.study == study).order_by(calls.c.key, calls.c.number)
+    def calls(self, study: str | None = None, key: str | None = None) -> list[StoredCall]:
+        """Return the calls of a study, or of all, and of these those for one key, ordered by key and number."""
+        query = select(calls).order_by(calls.c.key, calls.c.number, calls.c.study)
+        if study is not None:
+            query = query.where(calls.c.study == study)
         if key is not None:
             query = query.where(calls.c.key == key)
         with self._database.reading() as connection:
@@ -227,7 +229,7 @@ class Store:
             return {row.key: json.loads(row.body) for row in connection.execute(query)}
 
     def put_solve(self, keys: Iterable[str], body: Mapping[str, Any]) -> None:
-        """Store a solve under its keys; what is stored already stays."""
+        """Store a solve under its keys; what is stored already stays, and the repeat is counted."""
         text, names = _json(body), list(dict.fromkeys(keys))
         while True:
             try:
@@ -237,7 +239,9 @@ class Store:
                     )
                     for name in names:
                         if name not in stored:
-                            connection.execute(insert(solves).values(key=name, body=text))
+                            connection.execute(insert(solves).values(key=name, body=text, repeats=0))
+                    repeated = update(solves).where(solves.c.key.in_(stored))
+                    connection.execute(repeated.values(repeats=solves.c.repeats + 1))
                 return
             except IntegrityError:
                 continue
@@ -271,12 +275,12 @@ class Store:
 
     # Cursors of subscribers
 
-    def cursor(self, subscriber: str, study: str) -> tuple[int, str]:
-        """Return the last event of a study that a subscriber has dealt with, 0 for none, and the subscriber's note."""
+    def cursor(self, subscriber: str, study: str) -> tuple[int, str] | None:
+        """Return the last event of a study that a subscriber has dealt with and its note; None if it has no cursor."""
         query = select(cursors).where(cursors.c.subscriber == subscriber, cursors.c.study == study)
         with self._database.reading() as connection:
             row = connection.execute(query).one_or_none()
-        return (0, "") if row is None else (int(row.seq), str(row.note))
+        return None if row is None else (int(row.seq), str(row.note))
 
     def set_cursor(self, subscriber: str, study: str, seq: int, note: str = "") -> None:
         """Store how far a subscriber is, with a note of its own."""

@@ -17,6 +17,7 @@ from prefect.settings import get_current_settings
 
 from bife_core.errors import BifeError
 from bife_core.evolution.closing import stop_journals
+from bife_core.store import StoreError
 from flows.operate.abandoned import cancel_own, close_abandoned
 from flows.operate.embedded import start
 from flows.reporting.observer import Observer, observing
@@ -98,7 +99,7 @@ def report_interruption(reason: str) -> None:
 
     A later run with the same settings takes both up again.
     """
-    with suppress(OSError):
+    with suppress(OSError, StoreError):
         stop_journals(reason)
     with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
         cancel_own(client, reason)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from bife_core.errors import BifeError
 from bife_core.evolution.closing import close_left, left_open
-from bife_core.evolution.journal import JOURNAL, JournalError, read_journal
-from bife_core.store import ClaimTimeoutError
+from bife_core.store import ClaimTimeoutError, StudyRow
 from bife_core.values import Value
 from tasks.home import project_home
 from tasks.stores import home_store
@@ -77,29 +76,18 @@ class Waiting(Value):
         )
 
 
-def run_folders() -> list[Path]:
-    """Return the folders of the home that MLflow is told of, oldest first."""
-    records = [
-        record
-        for folder in project_home().runs.iterdir()
-        for record in (folder / JOURNAL, folder / stages.FILE)
-        if record.is_file()
-    ]
-    return [record.parent for record in sorted(records, key=lambda record: record.stat().st_mtime_ns)]
-
-
 def deliver(*, again: bool = False) -> Iterator[Delivery]:
-    """Deliver what our MLflow lacks of all runs in the home, run by run.
+    """Deliver what our MLflow lacks of all studies of the home, one by one.
 
     Parameters
     ----------
     again : bool
         Whether to look at those too of which this MLflow once had everything: it may have lost it.
     """
-    for folder in run_folders():
-        marker = read_marker(folder)
-        if again or marker is None or marker.uri != store.tracking_uri() or _lacking(folder, marker.place):
-            yield _deliver(folder)
+    for row in home_store().studies():
+        marker = read_marker(row.key)
+        if again or marker is None or row.last > marker.place:
+            yield _deliver(row)
 
 
 def bring_home(reason: str, *, by_person: bool = False, of: str | None = None) -> Waiting | None:
@@ -122,20 +110,24 @@ def bring_home(reason: str, *, by_person: bool = False, of: str | None = None) -
 
     # Whoever came by between the end of that run's process and now could only say that it is gone.
     known = GONE if of is not None else ""
-    for folder in (folder for folder in run_folders() if left_open(folder, known)):
+    events = home_store()
+    for row in (row for row in events.studies("evolution") if left_open(events, row, known)):
+        folder = _folder(row)
         with (
             suppress(ClaimTimeoutError, BifeError),
             home_store().claim(_evolution_claim(folder), timeout_s=0.0),
         ):
-            closed = close_left(folder, reason, by_person=by_person, instead_of=known, whose=own)
-            if closed and read_marker(folder) is None:  # killed before MLflow had answered for the first time
-                write_marker(folder, "", 0)
+            closed = close_left(events, folder, reason, by_person=by_person, instead_of=known, whose=own)
+            if (
+                closed and read_marker(row.key) is None
+            ):  # killed before MLflow had answered for the first time
+                write_marker(row.key, "", 0)
     return deliver_waiting()
 
 
 def under_way() -> int:
     """Return how many searches of this home a process is at; right after `bring_home`, which closes all others."""
-    return sum(map(left_open, run_folders()))
+    return sum(left_open(home_store(), row) for row in home_store().studies())
 
 
 def deliver_waiting() -> Waiting | None:
@@ -144,42 +136,31 @@ def deliver_waiting() -> Waiting | None:
     It looks after what this home has told or tried to tell. What was made elsewhere, and what another MLflow has all
     of, is not brought here; that is what ``bife track`` is for.
     """
-    left = [count for count in map(_waiting, run_folders()) if count]
+    left = [count for count in map(_waiting, home_store().studies()) if count]
     return Waiting(records=sum(left), runs=len(left)) if left else None
 
 
-def _waiting(folder: Path) -> int:
-    """Deliver a folder, and return how many of its records wait for an MLflow that does not answer."""
-    marker = read_marker(folder)
-    if marker is None or not _lacking(folder, marker.place):
+def _waiting(row: StudyRow) -> int:
+    """Deliver a study, and return how many of its records wait for an MLflow that does not answer."""
+    marker = read_marker(row.key)
+    if marker is None or row.last <= marker.place:
         return 0
-    if not _deliver(folder, now=False).left or not outage.reason:
+    if not _deliver(row, now=False).left or not outage.reason:
         return 0
-    known = read_marker(folder) or marker
-    if (folder / stages.FILE).is_file():
-        return 1
-    with suppress(JournalError):
-        return sum(1 for _ in read_journal(folder, known.place))
-    return 1
+    known = read_marker(row.key) or marker
+    return 1 if row.kind != "evolution" else row.last - known.place
 
 
-def _lacking(folder: Path, place: int) -> bool:
-    """Whether there is more of a folder than MLflow has."""
-    stage = folder / stages.FILE
-    if stage.is_file():
-        return stage.stat().st_size > place
+def _folder(row: StudyRow) -> Path:
+    return project_home().runs / row.key
+
+
+def _deliver(row: StudyRow, *, now: bool = True) -> Delivery:
+    """Deliver a study unless a process is at it, which does so itself."""
+    folder, is_stage = _folder(row), row.kind != "evolution"
+    claim = stages.stage_claim(folder) if is_stage else _evolution_claim(folder)
     try:
-        return next(read_journal(folder, place), None) is not None
-    except JournalError:
-        return True
-
-
-def _deliver(folder: Path, *, now: bool = True) -> Delivery:
-    """Deliver a folder unless a process is at it, which does so itself."""
-    is_stage = (folder / stages.FILE).is_file()
-    lock = stages.stage_claim(folder) if is_stage else _evolution_claim(folder)
-    try:
-        with home_store().claim(lock, timeout_s=0.0):
+        with home_store().claim(claim, timeout_s=0.0):
             return _stage(folder, now) if is_stage else _evolution(folder, now)
     except ClaimTimeoutError:
         return Delivery(

@@ -19,7 +19,6 @@ from weakref import WeakSet
 
 from bife_core.evolution import files as reports
 from bife_core.evolution.journal import (
-    JOURNAL,
     AnyEntry,
     Completed,
     Drafted,
@@ -37,6 +36,7 @@ from bife_core.evolution.journal import (
 from bife_core.scip.builtin import RPB
 from bife_core.search import ReflectionRequest, SampleRequest
 from bife_core.wording import counted
+from tasks.stores import home_store
 from tasks.tracking import prompts, store, views
 from tasks.tracking.design_solves import reference_rows, rule_rows
 from tasks.tracking.marker import write_marker
@@ -137,7 +137,7 @@ class Projection:
             return tuple(self._refusals)
         names = ", ".join(sorted(self._untraced)[:_MOST_NAMED])
         calls = counted(len(self._untraced), "call")
-        untraced = f"MLflow takes no trace of {calls} ({names}); {self.folder / JOURNAL} has all of it."
+        untraced = f"MLflow takes no trace of {calls} ({names}); {home_store().name} has all of it."
         return (*self._refusals, untraced)
 
     def sync(self, *, now: bool = False) -> bool:
@@ -154,7 +154,7 @@ class Projection:
             If the journal cannot be read.
         """
         with self._lock:
-            new = list(read_journal(self.folder, self._place))
+            new = list(read_journal(home_store(), self.folder.name, self._place))
             if not new:
                 return True
             whole = False
@@ -164,7 +164,7 @@ class Projection:
                 if not whole:
                     # Away, or we are being stopped: what was written in that moment may have arrived; it is looked up.
                     self._in_mlflow = None
-                write_marker(self.folder, self.run_id, self._place)
+                write_marker(self.folder.name, self.run_id, self._place)
             return whole
 
     def interrupt(self, reason: str) -> None:
@@ -199,7 +199,7 @@ class Projection:
         """Find or make the parent run, and learn what MLflow has of it."""
         opened = self._opened
         if opened is None:
-            raise store.TrackingError(f"{self.folder / JOURNAL} does not begin with the search it is of.")
+            raise store.TrackingError(f"The search {self.folder.name} does not begin with what it is.")
         tags = {"kind": "evolution", "evolution_key": opened.key, **opened.tags}
         run_id, finished = store.open_run(
             store.EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened)
@@ -246,7 +246,7 @@ class Projection:
         except RefusedError as error:
             self._refusals.append(
                 f"MLflow refused a record ({error}): the entry {entry.kind!r} of "
-                f"{_ms(entry) / 1000:.3f} in {self.folder / JOURNAL}. It is left out there."
+                f"{_ms(entry) / 1000:.3f} of {self.folder.name}. It is left out there."
             )
 
     def _project(self, entry: AnyEntry, *, with_files: bool) -> None:

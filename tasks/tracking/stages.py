@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
@@ -11,7 +12,6 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from bife_core.files import write_whole
 from bife_core.values import Value
 from tasks.progress import note
 from tasks.stores import home_store
@@ -20,7 +20,8 @@ from tasks.tracking.marker import read_marker, write_marker
 from tasks.tracking.outage import RefusedError, outage, twice
 from tasks.tracking.provenance import provenance
 
-FILE: Final = "stage.json"
+FILE: Final = "stage"
+"""Kind of the event that holds a stage."""
 
 
 class Stage(Value):
@@ -70,16 +71,19 @@ def track_stage(folder: Path, stage: Stage) -> str:
     str
         Empty if MLflow cannot be reached now, or refuses it; the folder is delivered later, see `deliver_waiting`.
     """
-    with home_store().claim(stage_claim(folder)):
+    study, events = folder.name, home_store()
+    with events.claim(stage_claim(folder)):
         known = None
-        with suppress(store.TrackingError):  # a damaged record is written anew
+        with suppress(store.TrackingError):  # an event of another version is followed by a new one
             known = read_stage(folder)
-        # It is told as it was finished first: a later run that finds it done has not made it.
+        # It is reported as it was finished first: a later run that finds it done has not made it.
         first = known or stage.model_copy(update={"at_unix_s": time.time(), "provenance": provenance()})
-        kept = {"at_unix_s": first.at_unix_s, "provenance": first.provenance}
-        write_whole(folder / FILE, stage.model_copy(update=kept).model_dump_json())
-        if read_marker(folder) is None:
-            write_marker(folder, "", 0)
+        stage = stage.model_copy(update={"at_unix_s": first.at_unix_s, "provenance": first.provenance})
+        if stage != known:
+            events.open_study(study, study.partition("-")[0], stage.name)
+            events.append(study, FILE, stage.model_dump(mode="json"))
+        if read_marker(study) is None:
+            write_marker(study, "", 0)
         try:
             return project_stage(folder)
         except store.TrackingError as error:
@@ -93,19 +97,19 @@ def stage_claim(folder: Path) -> str:
 
 
 def read_stage(folder: Path) -> Stage | None:
-    """Return what a folder says of its stage, or None if it says nothing.
+    """Return what the store says of the stage with that folder, or None if it says nothing.
 
     Raises
     ------
     TrackingError
         If it cannot be read.
     """
-    path = folder / FILE
+    last = deque(home_store().events(folder.name), maxlen=1)
     try:
-        return Stage.model_validate_json(path.read_bytes()) if path.is_file() else None
+        return Stage.model_validate(last[0].body) if last else None
     except ValueError as error:
         raise store.TrackingError(
-            f"{path} is damaged, or of another version; run the command that made it again, which writes it anew."
+            f"The record {folder.name} was written by another version of BiFE; run the command that made it again."
         ) from error
 
 
@@ -128,10 +132,10 @@ def project_stage(folder: Path, *, now: bool = False) -> str:
     try:
         run_id = outage.reach(lambda: twice(partial(_write, folder, stage)), now=now)
     except RefusedError as error:
-        raise store.TrackingError(f"MLflow refused the record {folder / FILE} ({error}).") from error
+        raise store.TrackingError(f"MLflow refused the record {folder.name} ({error}).") from error
     if run_id is None:
         return ""
-    write_marker(folder, run_id, (folder / FILE).stat().st_size)
+    write_marker(folder.name, run_id, sum(1 for _ in home_store().events(folder.name)))
     return run_id
 
 

@@ -107,7 +107,7 @@ def disturbed(
             kills_unix_s.append(time.time())
             tally.kills[program.kill()] += 1
             tally.solves_repeated += _changed(paid, home)
-            paid = remains.paid(home)
+            paid = remains.recorded(home)
         program = Program(command, home, api.environment)
         code = program.wait(LIMIT_S)
         tally.solves_repeated += _changed(paid, home)
@@ -126,15 +126,15 @@ def disturbed(
 
 def _on_disk_after_s(api: PaidApi, home: Path) -> Iterator[float]:
     """Give how long each answer that was given once took from leaving the server until it was recorded."""
-    again = api.again()
+    again, ended = api.again(), remains.answered_unix_s(home)
     for answer in api.answered:
-        for path in home.glob(f"runs/*/calls/{answer.request.removeprefix('bife-')}.json"):
-            if answer.request not in again:
-                yield path.stat().st_mtime - answer.unix_s
+        name = answer.request.removeprefix("bife-")
+        if name in ended and answer.request not in again:
+            yield ended[name] - answer.unix_s
 
 
 def _changed(before: dict[Path, tuple[int, int]], home: Path) -> int:
-    now = remains.paid(home)
+    now = remains.recorded(home)
     return sum(now.get(path) != identity for path, identity in before.items())
 
 
@@ -154,3 +154,4 @@ def compare(left: remains.Remains, wanted: remains.Remains, tally: Tally) -> Non
         tally.reasons.append(f"runs in MLflow: more {dict(more)}, less {dict(less)}")
     tally.versions_doubled += max(left.versions - wanted.versions, 0)
     tally.points_doubled += left.doubled_points
+    tally.solves_repeated += left.repeated_solves - wanted.repeated_solves

@@ -31,6 +31,8 @@ class Remains:
         Registered versions.
     doubled_points : int
         Metric values that were logged more than once for a step.
+    repeated_solves : int
+        Solves whose result was in the store already when they ended.
     """
 
     key: str
@@ -39,6 +41,7 @@ class Remains:
     runs: Counter[tuple[str, str, str]]
     versions: int
     doubled_points: int
+    repeated_solves: int
 
 
 def read(home: Path, key: str = "*") -> Remains:
@@ -56,6 +59,8 @@ def read(home: Path, key: str = "*") -> Remains:
         (doubled,) = database.execute(
             "select count(*) from (select 1 from metrics group by run_uuid, key, step having count(*) > 1)"
         ).fetchone()
+    with closing(sqlite3.connect(f"file:{home / 'bife.db'}?mode=ro", uri=True)) as database:
+        (repeated,) = database.execute("select coalesce(sum(repeats), 0) from solves").fetchone()
     return Remains(
         key=directory.name,
         population=[{name: row[name] for name in _COMPARED} for row in rows],
@@ -63,6 +68,7 @@ def read(home: Path, key: str = "*") -> Remains:
         runs=runs,
         versions=versions,
         doubled_points=doubled,
+        repeated_solves=repeated,
     )
 
 
@@ -77,7 +83,19 @@ def tracked(home: Path, key: str) -> Counter[str]:
         return Counter(str(name) for (name,) in rows)
 
 
-def paid(home: Path) -> dict[Path, tuple[int, int]]:
-    """Return what must never be made twice, by file: solves and recorded decisions, with inode and time."""
-    files = [*home.glob("solves/*/*.json"), *home.glob("decisions/*/parts/*.parquet")]
-    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in files}
+def recorded(home: Path) -> dict[Path, tuple[int, int]]:
+    """Return the files of recorded decisions, which must never be made twice, with inode and time."""
+    return {
+        path: (path.stat().st_ino, path.stat().st_mtime_ns)
+        for path in home.glob("decisions/*/parts/*.parquet")
+    }
+
+
+def answered_unix_s(home: Path) -> dict[str, float]:
+    """Return when the answer of each call had come, by the call's request."""
+    if not (home / "bife.db").exists():
+        return {}
+    with closing(sqlite3.connect(f"file:{home / 'bife.db'}?mode=ro", uri=True)) as database:
+        rows = database.execute("select key, number, body from calls").fetchall()
+    bodies = {f"{key}.{number}": json.loads(body) for key, number, body in rows}
+    return {name: body["started_unix_s"] + body["seconds"] for name, body in bodies.items()}

@@ -24,6 +24,7 @@ from bife_core.fidelity.low import LowScore
 from bife_core.generators import Attempt, Draft, Message, Spending
 from bife_core.generators.calls import Call
 from bife_core.search import GenerationSummary, ReflectionRequest, Sample, SampleRequest, SearchCost
+from bife_core.store import Store
 
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[18]\n"
 BEST = Sample(id="g01-c00", generation=1, operator="m1", sha="abc", source=SOURCE, f_lf=0.5, f_hf=-2.0)
@@ -60,10 +61,18 @@ TRIED_TWICE = (
 )
 
 
-def opened(key: str, folder: Path, provenance: Mapping[str, str] | None = None, **known) -> Journal:
-    """Open the journal of a search, or take it up again."""
+def opened(
+    key: str,
+    folder: Path,
+    provenance: Mapping[str, str] | None = None,
+    store: Store | None = None,
+    **known,
+) -> Journal:
+    """Open the events of a search, or take it up again; in the home's store unless another is given."""
+    from tasks.stores import home_store
+
     known = {"name": "an evolution", "params": {"search.seed": 0}, "tags": {"benchmark": "toys"}} | known
-    journal = Journal(folder, Opened(key=key, **known), provenance)
+    journal = Journal(folder, Opened(key=key, **known), provenance, store or home_store())
     journal.start()
     return journal
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from bife_core.evolution.closing import left_open
 from bife_core.evolution.journal import Settled
 from bife_core.generators.calls import CallStore
 from tasks.stores import home_store
@@ -10,6 +9,7 @@ from tasks.tracking import GONE, bring_home, store
 from tasks.tracking.marker import read_marker
 from tasks.tracking.provenance import WHOLE_RUN
 from tests.support.journals import add_draft, add_end, attempt, call, opened, settled
+from tests.support.stored import is_open
 from tests.support.tracked import children, parent, synced, traces
 
 CALLED = (attempt(answer="a rule", prompt_tokens=10),)
@@ -18,7 +18,7 @@ CALLED = (attempt(answer="a rule", prompt_tokens=10),)
 def answered(folder, key):
     """Write down a call whose answer nobody read."""
     written = call(key, operator="e1", started_unix_s=1_700_000_050.0)
-    CallStore(folder / "calls").begin(written)
+    CallStore(home_store(), folder.name).begin(written)
 
 
 @pytest.fixture
@@ -70,11 +70,11 @@ def test_a_run_closes_its_own_searches_only(killed, folder):
     assert bring_home("Cancelled.", by_person=True, of="another run") is None
     # Somebody else's, of which nobody knows yet why it ended.
     assert parent(killed).data.tags["stopped"] == GONE
-    assert left_open(folder)
+    assert is_open(home_store(), folder.name)
     opened(folder.name, folder, {WHOLE_RUN: "this run"})
     assert bring_home("Cancelled.", by_person=True, of="this run") is None
     assert parent(killed).data.tags["stopped"] == "Cancelled."
-    assert not left_open(folder)
+    assert not is_open(home_store(), folder.name)
 
 
 def test_a_run_says_why_it_stopped_although_another_one_found_it_gone(killed, folder):
@@ -96,8 +96,8 @@ def test_a_search_that_a_process_is_at_is_left_alone(killed, folder):
 def test_another_run_s_search_that_mlflow_never_heard_of_is_left_to_that_run(journal, folder):
     add_draft(journal, "g00-c00", attempts=CALLED, f_lf=0.25)
     bring_home("Cancelled.", by_person=True, of="another run")
-    assert left_open(folder)
-    assert read_marker(folder) is None
+    assert is_open(home_store(), folder.name)
+    assert read_marker(folder.name) is None
 
 
 def test_a_search_killed_before_mlflow_had_answered_once_is_told_of(journal, folder):

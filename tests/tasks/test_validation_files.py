@@ -7,7 +7,6 @@ import pytest
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evolution import files
-from bife_core.evolution.journal import JOURNAL
 from tasks.evaluation_files import (
     RECORD,
     VALIDATION,
@@ -52,7 +51,6 @@ def test_samples_of_somebody_else_beside_a_rule_are_no_search(tmp_path, content)
 
 
 def test_a_search_with_a_damaged_cost_is_told_of_without_it(tmp_path):
-    (tmp_path / JOURNAL).touch()
     files.write_search(tmp_path, [BEST])
     (tmp_path / files.COST).write_text('{"search": "bi')
     found = search_behind(str(tmp_path / f"{BEST.id}.py"))

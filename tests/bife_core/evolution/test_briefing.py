@@ -23,6 +23,7 @@ from bife_core.search import Sample, SampleRequest, WrittenRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
 from tests.support.recorded import decisions_of
+from tests.support.stored import account_at, forget_events
 
 ABOUT = Briefing(benchmark="toys")
 REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3)
@@ -39,7 +40,7 @@ def fault(draft: Draft) -> str | None:
 
 
 def written(folder: Path, **budget: int) -> tuple[Draft, Account]:
-    account = Account(folder, BudgetConfig(**budget))
+    account = account_at(folder, BudgetConfig(**budget))
     generator = open_generator(GeneratorConfig(kind="openai"), account)
     return write_draft(REQUEST, ABOUT, generator, account, fault), account
 
@@ -230,7 +231,7 @@ def test_a_search_tells_what_it_knows_and_asks_in_the_same_words_again(
         whole = bife_core.evolve(settings, folder=tmp_path / "whole", **data)
         asked = [received.body["messages"] for received in api.requests]
         # All that is left of the search are the calls: the same prompts find their answers there.
-        (tmp_path / "whole" / "journal.jsonl").unlink()
+        forget_events(tmp_path / "whole", 0.0)
         again = bife_core.evolve(settings, folder=tmp_path / "whole", **data)
         assert len(api.requests) == len(asked)
     assert [sample.valid for sample in whole.samples] == [True] * 3

@@ -7,7 +7,6 @@ from bife_core.config import BudgetConfig, GeneratorConfig
 from bife_core.evolution import UnansweredError, generator_identity
 from bife_core.evolution.drafting import write_draft
 from bife_core.generators import (
-    Account,
     Briefing,
     BudgetReachedError,
     Draft,
@@ -17,6 +16,7 @@ from bife_core.generators import (
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
+from tests.support.stored import account_at
 
 PARENT = Sample(
     id="g00-c00",
@@ -30,7 +30,7 @@ REQUEST = SampleRequest(id="g01-c00", generation=1, operator="m1", parents=(PARE
 
 
 def proposed(config, calls):
-    account = Account(calls)
+    account = account_at(calls)
     return write_draft(REQUEST, Briefing(benchmark="toys"), open_generator(config, account), account)
 
 
@@ -84,7 +84,7 @@ def test_a_stop_survives_the_way_between_processes():
 
 
 def test_no_call_goes_out_after_the_time_is_up(tmp_path):
-    account = Account(tmp_path, BudgetConfig(hours=1), until_unix_s=time.time())
+    account = account_at(tmp_path, BudgetConfig(hours=1), until_unix_s=time.time())
     with pytest.raises(BudgetReachedError, match="has run for 1 hours"):
         write_draft(REQUEST, Briefing(benchmark="toys"), open_generator(GeneratorConfig(), account), account)
 

@@ -14,9 +14,10 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.errors import BifeError, ConfigError
 from bife_core.evolution import JournalError
-from bife_core.evolution.journal import JOURNAL, read_journal
 from bife_core.generators import Draft
 from bife_core.search import SEARCHES, WrittenRequest
+from bife_core.store import DATABASE
+from tests.support.stored import counts, entries_of, forget_events
 
 
 def small(**overrides: Any) -> PipelineConfig:
@@ -53,7 +54,7 @@ def whole(home: Path, data: dict[str, Any]) -> bife_core.Evolution:
 
 
 def kinds(folder: Path) -> list[str]:
-    return [entry.kind for entry, _ in read_journal(folder)]
+    return [entry.kind for entry in entries_of(folder)]
 
 
 def told(evolution: bife_core.Evolution) -> list[Any]:
@@ -68,18 +69,18 @@ def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution) -> 
     assert len(whole.best_solves) == 2
     assert whole.ended_by is None
     names = {path.name for path in whole.folder.iterdir()}
-    assert {JOURNAL, "best_rule.py", "samples.json", "search_cost.json", "solves"} <= names
+    assert {DATABASE, "best_rule.py", "samples.json", "search_cost.json"} <= names
     assert bife_core.load_rule(str(whole.folder / "best_rule.py")).sha == whole.best.sha
     assert kinds(whole.folder).count("settled") == 5
     assert (kinds(whole.folder)[:2], kinds(whole.folder)[-1]) == (["opened", "started"], "ended")
-    assert next(read_journal(whole.folder))[0].origin == small().origin_of_rules
+    assert entries_of(whole.folder)[0].origin == small().origin_of_rules
 
 
 def test_a_second_call_does_nothing_again(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
-    before = (whole.folder / JOURNAL).read_bytes()
+    before = counts(whole.folder)
     seen = []
     again = bife_core.evolve(small(), **data, folder=whole.folder, on_generation=seen.append)
-    assert (whole.folder / JOURNAL).read_bytes() == before
+    assert counts(whole.folder) == before
     assert (told(again), again.best, again.cost) == (told(whole), whole.best, whole.cost)
     assert [state.samples_total for state in seen] == [summary.samples_total for summary in whole.generations]
 
@@ -103,16 +104,14 @@ def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
     share: float, whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
 ) -> None:
     assert any(sample.eliminated for sample in whole.samples)
-    journal = (whole.folder / JOURNAL).read_bytes()
-    shutil.copytree(whole.folder / "solves", tmp_path / "solves")
-    (tmp_path / JOURNAL).write_bytes(journal[: int(share * len(journal))])
+    shutil.copytree(whole.folder, tmp_path, dirs_exist_ok=True)
+    forget_events(tmp_path, share)
+    solved = counts(tmp_path)["solves"]
     resumed = bife_core.evolve(small(), **data, folder=tmp_path)
     assert (told(resumed), resumed.generations) == (told(whole), whole.generations)
     assert kinds(tmp_path).count("settled") == 5
     assert kinds(tmp_path).count("drafted") == 5
-    assert [path.name for path in sorted((tmp_path / "solves").rglob("*.json"))] == [
-        path.name for path in sorted((whole.folder / "solves").rglob("*.json"))
-    ]
+    assert counts(tmp_path)["solves"] == solved, "no solve is done twice"
 
 
 @pytest.mark.long  # that single solves are the same in workers: test_high_fidelity.py
@@ -153,7 +152,7 @@ def test_what_a_search_lacks_is_said(data: dict[str, Any], tmp_path: Path) -> No
         bife_core.evolve(small(), **given)
     with pytest.raises(ConfigError, match="at least one instance"):
         bife_core.evolve(small(), **{**given, "instances": ()}, decisions=data["decisions"])
-    assert not (tmp_path / JOURNAL).exists()
+    assert not (tmp_path / DATABASE).exists()
 
 
 class Stubborn:

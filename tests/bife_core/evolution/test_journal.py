@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
 import time
 from pathlib import Path
 
@@ -11,10 +10,11 @@ import pytest
 
 from bife_core.evolution import Journal, JournalError, Opened
 from bife_core.evolution.closing import stop_journals
-from bife_core.evolution.journal import JOURNAL, Drafted, Ended, Scored, Stopped, read_journal
+from bife_core.evolution.journal import Drafted, Ended, Scored, Stopped, read_journal
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
 from bife_core.search import SampleRequest, SearchCost
+from tests.support.stored import entries_of
 
 OPENED = Opened(key="a", name="toys", params={"search.seed": 0})
 REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3, hints=("Half a pair: \ud800.",))
@@ -31,54 +31,24 @@ def journal(folder: Path) -> Journal:
 def test_entries_are_read_as_they_were_written(tmp_path: Path) -> None:
     written = journal(tmp_path).entries
     assert [entry.kind for entry in written] == ["opened", "drafted", "scored"]
-    assert tuple(entry for entry, _ in read_journal(tmp_path)) == written
+    assert tuple(entries_of(tmp_path)) == written
     assert Journal(tmp_path, OPENED).entries == written
-    assert len((tmp_path / JOURNAL).read_bytes().splitlines()) == 3
 
 
 def test_reading_goes_on_from_any_place(tmp_path: Path) -> None:
     made = journal(tmp_path)
-    places = [place for _, place in read_journal(tmp_path)]
+    places = [place for _, place in read_journal(made.store, made.key)]
+    assert places == [1, 2, 3]
     made.add(Stopped(reason="Tea."))
-    assert [entry.kind for entry, _ in read_journal(tmp_path, places[1])] == ["scored", "stopped"]
-    assert list(read_journal(tmp_path, (tmp_path / JOURNAL).stat().st_size)) == []
-    assert list(read_journal(tmp_path / "none")) == []
+    assert [entry.kind for entry, _ in read_journal(made.store, made.key, 2)] == ["scored", "stopped"]
+    assert list(read_journal(made.store, made.key, 4)) == []
+    assert list(read_journal(made.store, "none")) == []
 
 
-@pytest.mark.parametrize("cut", [1, 5, 50])
-def test_half_a_line_at_the_end_counts_for_nothing(tmp_path: Path, cut: int) -> None:
-    journal(tmp_path)
-    path = tmp_path / JOURNAL
-    path.write_bytes(path.read_bytes()[:-cut])
-    assert [entry.kind for entry, _ in read_journal(tmp_path)] == ["opened", "drafted"]
-    again = Journal(tmp_path, OPENED)
-    again.add(Stopped(reason="Tea."))
-    assert [entry.kind for entry, _ in read_journal(tmp_path)] == ["opened", "drafted", "stopped"]
-
-
-def test_a_line_the_disk_does_not_take_leaves_nothing_of_itself(tmp_path: Path) -> None:
+def test_an_event_of_another_version_is_an_error(tmp_path: Path) -> None:
     made = journal(tmp_path)
-    size = (tmp_path / JOURNAL).stat().st_size
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, before[1]))
-    try:
-        with pytest.raises(OSError, match="large"):
-            made.add(Stopped(reason="Tea."))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert (tmp_path / JOURNAL).stat().st_size == size
-    made.add(Stopped(reason="Tea."))
-    assert [entry.kind for entry, _ in read_journal(tmp_path)] == ["opened", "drafted", "scored", "stopped"]
-
-
-def test_a_line_in_the_middle_that_is_none_is_an_error(tmp_path: Path) -> None:
-    made = journal(tmp_path)
-    with (tmp_path / JOURNAL).open("ab") as file:
-        file.write(b'{"kind": "scored"}\n')
-    made.add(Stopped(reason="Tea."))
-    with pytest.raises(
-        JournalError, match=r"journal\.jsonl has a line that is no entry.*bytes from its start"
-    ):
+    made.store.append(made.key, "scored", {"kind": "scored"})
+    with pytest.raises(JournalError, match=r"Event 4 of the search a in .* cannot be read"):
         Journal(tmp_path, OPENED)
 
 

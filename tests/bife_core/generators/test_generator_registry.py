@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from bife_core.config import GeneratorConfig
 from bife_core.errors import GeneratorError
 from bife_core.generators import (
-    Account,
     Briefing,
     Draft,
     Generator,
@@ -22,6 +21,7 @@ from bife_core.generators.prompting import OPERATORS
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
+from tests.support.stored import account_at
 
 ABOUT = Briefing(benchmark="set_covering")
 
@@ -41,11 +41,11 @@ def open_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]
         def build(kind: str) -> Generator:
             recorded = tmp_path / "recorded"
             if kind == "replay":
-                source = open_generator(GeneratorConfig(kind="openai"), Account(recorded))
+                source = open_generator(GeneratorConfig(kind="openai"), account_at(recorded))
                 for operator in OPERATORS:
                     source.generate(request(operator), ABOUT)
             data = {"kind": kind, "replay_from": recorded if kind == "replay" else None}
-            return open_generator(GeneratorConfig.model_validate(data), Account(tmp_path / "calls"))
+            return open_generator(GeneratorConfig.model_validate(data), account_at(tmp_path / "calls"))
 
         yield build
 
@@ -105,9 +105,12 @@ def test_model_and_temperature_of_the_configuration_win_over_the_environment(
         monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
         config = GeneratorConfig(kind="openai", model="bigger", temperature=0.9)
         assert (
-            open_generator(config, Account(tmp_path / "a")).generate(request("i1"), ABOUT).model == "bigger"
+            open_generator(config, account_at(tmp_path / "a")).generate(request("i1"), ABOUT).model
+            == "bigger"
         )
-        open_generator(GeneratorConfig(kind="openai"), Account(tmp_path / "b")).generate(request("i1"), ABOUT)
+        open_generator(GeneratorConfig(kind="openai"), account_at(tmp_path / "b")).generate(
+            request("i1"), ABOUT
+        )
     sent = [(received.body["model"], received.body["temperature"]) for received in api.requests]
     assert sent == [("bigger", 0.9), (MODEL, 0.1)]
 
@@ -118,14 +121,14 @@ def test_an_api_that_is_not_configured_is_refused_with_an_example(
     for name in ("BIFE_LLM_BASE_URL", "OPENAI_BASE_URL", "BIFE_LLM_MODEL"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(GeneratorError, match="for instance BIFE_LLM_BASE_URL="):
-        open_generator(GeneratorConfig(kind="openai"), Account(tmp_path))
+        open_generator(GeneratorConfig(kind="openai"), account_at(tmp_path))
 
 
 def test_the_offline_generator_needs_no_http_client() -> None:
     program = (
-        "import sys; from pathlib import Path; from bife_core.config import GeneratorConfig\n"
-        "from bife_core.generators import Account, open_generator\n"
-        "open_generator(GeneratorConfig(), Account(Path('unused')))\n"
+        "import sys; from bife_core.config import GeneratorConfig\n"
+        "from bife_core.generators import open_generator\n"
+        "open_generator(GeneratorConfig(), None)\n"
         "assert 'openai' not in sys.modules, 'the openai package was imported'\n"
     )
     subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": ":".join(sys.path)}, check=True)

@@ -6,11 +6,12 @@ import pytest
 
 from bife_core.errors import GeneratorError
 from bife_core.generators.briefing import Briefing
-from bife_core.generators.calls import Call, CallStore
+from bife_core.generators.calls import Call
 from bife_core.generators.prompting import assemble, prompt_digest, prompt_version
 from bife_core.generators.replay import ReplayGenerator
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import good_answer, rule_source
+from tests.support.stored import record
 
 ABOUT = Briefing(benchmark="set_covering")
 
@@ -23,9 +24,10 @@ def request(key: str, seed: int = 0, operator: str = "i1") -> SampleRequest:
     )
 
 
-def record(directory: Path, asked: SampleRequest, answer: str | None, number: int = 1) -> None:
+def recorded(directory: Path, asked: SampleRequest, answer: str | None, number: int = 1) -> None:
     messages = assemble(asked, ABOUT)
-    CallStore(directory).write(
+    record(
+        directory,
         Call(
             key=asked.id,
             number=number,
@@ -39,13 +41,13 @@ def record(directory: Path, asked: SampleRequest, answer: str | None, number: in
             status="error" if answer is None else "ok",
             error="timeout." if answer is None else None,
             answer=answer,
-        )
+        ),
     )
 
 
 def test_an_answer_is_found_under_its_key(tmp_path: Path) -> None:
     for number in range(3):
-        record(tmp_path, request(f"g00-c{number:02d}"), good_answer(number))
+        recorded(tmp_path, request(f"g00-c{number:02d}"), good_answer(number))
     generation = ReplayGenerator(tmp_path).generate(request("g00-c01"), ABOUT)
     assert generation.source == rule_source(1)
     assert (generation.generator, generation.model) == ("replay", "recorded-model")
@@ -53,8 +55,8 @@ def test_an_answer_is_found_under_its_key(tmp_path: Path) -> None:
 
 
 def test_the_same_prompt_is_preferred_under_the_same_key(tmp_path: Path) -> None:
-    record(tmp_path, request("k", operator="m1"), good_answer(1), number=1)
-    record(tmp_path, request("k", operator="m2"), good_answer(2), number=2)
+    recorded(tmp_path, request("k", operator="m1"), good_answer(1), number=1)
+    recorded(tmp_path, request("k", operator="m2"), good_answer(2), number=2)
     replay = ReplayGenerator(tmp_path)
     assert replay.generate(request("k", operator="m1"), ABOUT).source == rule_source(1)
     assert replay.generate(request("k", operator="e1"), ABOUT).source == rule_source(2)
@@ -62,7 +64,7 @@ def test_the_same_prompt_is_preferred_under_the_same_key(tmp_path: Path) -> None
 
 def test_an_unknown_key_gets_an_answer_to_the_same_prompt_by_its_seed(tmp_path: Path) -> None:
     for number in range(3):
-        record(tmp_path, request(f"g00-c{number:02d}"), good_answer(number))
+        recorded(tmp_path, request(f"g00-c{number:02d}"), good_answer(number))
     replay = ReplayGenerator(tmp_path)
     sources = [replay.generate(request("other", seed), ABOUT).source for seed in range(3)]
     assert sources == [rule_source(number) for number in range(3)]
@@ -70,7 +72,7 @@ def test_an_unknown_key_gets_an_answer_to_the_same_prompt_by_its_seed(tmp_path: 
 
 
 def test_a_request_without_a_recording_fails_with_its_key(tmp_path: Path) -> None:
-    record(tmp_path, request("g00-c00"), good_answer(0))
+    recorded(tmp_path, request("g00-c00"), good_answer(0))
     generation = ReplayGenerator(tmp_path).generate(request("g05-c02", operator="m1"), ABOUT)
     assert generation.source is None
     assert "g05-c02" in str(generation.failure)
@@ -78,13 +80,13 @@ def test_a_request_without_a_recording_fails_with_its_key(tmp_path: Path) -> Non
 
 
 def test_failed_calls_are_never_replayed(tmp_path: Path) -> None:
-    record(tmp_path, request("a"), good_answer(0), number=1)
-    record(tmp_path, request("a"), None, number=2)
+    recorded(tmp_path, request("a"), good_answer(0), number=1)
+    recorded(tmp_path, request("a"), None, number=2)
     assert ReplayGenerator(tmp_path).generate(request("a"), ABOUT).source == rule_source(0)
 
 
 def test_a_recorded_refusal_stays_a_failure(tmp_path: Path) -> None:
-    record(tmp_path, request("a"), "I cannot help with that.")
+    recorded(tmp_path, request("a"), "I cannot help with that.")
     assert "I cannot help" in str(ReplayGenerator(tmp_path).generate(request("a"), ABOUT).failure)
 
 
@@ -93,6 +95,6 @@ def test_a_directory_without_answers_is_refused(tmp_path: Path) -> None:
         ReplayGenerator(tmp_path / "none")
     with pytest.raises(GeneratorError, match="no recorded answers"):
         ReplayGenerator(tmp_path)
-    record(tmp_path, request("a"), None)
+    recorded(tmp_path, request("a"), None)
     with pytest.raises(GeneratorError, match="no recorded answers"):
         ReplayGenerator(tmp_path)

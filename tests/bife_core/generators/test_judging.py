@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from bife_core.generators.account import Account
 from bife_core.generators.base import Draft, DraftingStoppedError
 from bife_core.generators.briefing import Briefing
 from bife_core.generators.model_settings import ModelApiSettings
@@ -15,6 +14,7 @@ from bife_core.generators.openai_compatible import OpenAIGenerator
 from bife_core.search import SampleRequest
 from tests.support.model_answers import MODEL, completion, good_answer, rule_source
 from tests.support.model_api import ModelApi, Said
+from tests.support.stored import account_at
 
 REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=1)
 ABOUT = Briefing(benchmark="toys")
@@ -26,7 +26,7 @@ def ask(tmp_path: Path) -> Any:
     def answered(*script: Said, **settings: object) -> tuple[Draft, ModelApi, OpenAIGenerator]:
         with ModelApi(script) as api:
             chosen = {"base_url": api.base_url, "model": MODEL, "tries": 2, "max_wait_s": 0.3} | settings
-            account = Account(tmp_path)
+            account = account_at(tmp_path)
             generator = OpenAIGenerator(ModelApiSettings.model_validate(chosen), account, backoff_s=0.02)
             return generator.generate(REQUEST, ABOUT), api, generator
 

@@ -14,16 +14,18 @@ from pathlib import Path
 import pytest
 
 from bife_core.config import BudgetConfig
-from bife_core.errors import ConfigError, GeneratorError
-from bife_core.generators.account import Account, BudgetReachedError, Spending, reached
+from bife_core.errors import ConfigError
+from bife_core.generators.account import BudgetReachedError, Spending, reached
 from bife_core.generators.base import Draft
 from bife_core.generators.briefing import Briefing
-from bife_core.generators.calls import Call, CallStore
+from bife_core.generators.calls import Call
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
 from bife_core.search import SampleRequest
+from bife_core.store import StoreError
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
+from tests.support.stored import account_at, calls_at
 
 PRICES = {"price_in": "0.10", "price_out": "0.30"}
 CALL_USD = (1000 * Decimal("0.10") + 200 * Decimal("0.30")) / 1_000_000
@@ -51,7 +53,7 @@ def generator(
     api: ModelApi, calls: Path, budget: BudgetConfig, until_unix_s: float | None = None, **settings: object
 ) -> OpenAIGenerator:
     chosen = {"base_url": api.base_url, "model": MODEL, "timeout_s": 5.0} | PRICES | settings
-    account = Account(calls, budget, until_unix_s)
+    account = account_at(calls, budget, until_unix_s)
     return OpenAIGenerator(ModelApiSettings.model_validate(chosen), account, backoff_s=0.02)
 
 
@@ -169,32 +171,29 @@ def test_a_limit_on_money_without_prices_is_refused_before_any_call(tmp_path: Pa
 
 
 def test_an_interrupted_call_is_counted_as_one_whose_tokens_are_unknown(tmp_path: Path) -> None:
-    store = CallStore(tmp_path)
+    store = calls_at(tmp_path)
     sent = store.begin(call(status="sent", answer=None, prompt_tokens=0, completion_tokens=0))
-    account = Account(tmp_path, BudgetConfig(calls=1))
+    account = account_at(tmp_path, BudgetConfig(calls=1))
     assert (account.spending().calls, account.spending().unknown) == (1, 1)
     with pytest.raises(BudgetReachedError):
         account.begin(call())
     assert "whether it was billed is not known" in str(sent.attempt(recorded=True).error)
-    store.write(call())
+    store.finish(call())
     assert (account.spending().unknown, account.spending().tokens) == (0, 15)
 
 
 def test_a_number_is_given_once_however_many_ask(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        given = list(pool.map(lambda _: CallStore(tmp_path).begin(call()).number, range(24)))
+        given = list(pool.map(lambda _: calls_at(tmp_path).begin(call()).number, range(24)))
     assert sorted(given) == list(range(1, 25))
-    assert not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.parametrize("below", [".", "calls"])
 def test_a_directory_that_cannot_be_written_to_makes_no_call(tmp_path: Path, below: str) -> None:
     taken = tmp_path / "file"
     taken.write_text("in the way")
-    with ModelApi() as api:
-        writer = generator(api, taken / below, BudgetConfig())
-        with pytest.raises(GeneratorError, match="cannot be written"):
-            ask_for(writer, 1)
+    with ModelApi() as api, pytest.raises(StoreError, match="cannot be written"):
+        generator(api, taken / below, BudgetConfig())
     assert api.requests == []
 
 
@@ -223,13 +222,13 @@ def test_the_books_balance_after_every_kill(tmp_path: Path, kills: int) -> None:
         asked = len(api.requests)
         subprocess.run(command, env=environment, check=True, timeout=120)
         assert len(api.requests) == asked
-    answered = [found for found in CallStore(tmp_path).calls() if found.status == "ok"]
+    answered = [found for found in calls_at(tmp_path).calls() if found.status == "ok"]
     assert len({found.key for found in answered}) == len(answered) == count
 
 
 def assert_balanced(api: ModelApi, directory: Path) -> None:
     """Compare the calls on disk with what the server knows it sent in full."""
-    calls = {f"bife-{found.key}.{found.number}": found for found in CallStore(directory).calls()}
+    calls = {f"bife-{found.key}.{found.number}": found for found in calls_at(directory).calls()}
     settled = {name for name, found in calls.items() if found.status == "ok"}
     deadline = time.monotonic() + 30.0
     # The client may have written an answer down before the server's thread has said that it sent it.
@@ -239,7 +238,7 @@ def assert_balanced(api: ModelApi, directory: Path) -> None:
     assert settled <= delivered
     assert delivered - settled <= {name for name, found in calls.items() if found.status == "sent"}
     assert {request.headers["x-client-request-id"] for request in api.requests} <= set(calls)
-    spent = Account(directory).spending()
+    spent = account_at(directory).spending()
     assert (spent.calls, spent.answered) == (len(calls), len(settled))
     assert (spent.prompt_tokens, spent.completion_tokens) == (1000 * len(settled), 200 * len(settled))
     assert spent.cost_usd == (len(settled) * CALL_USD if calls else None) or not settled

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from bife_core.errors import GeneratorError
-from bife_core.generators.account import Account
 from bife_core.generators.base import Draft, DraftingStoppedError
 from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import Call
@@ -23,6 +22,7 @@ from bife_core.search import SampleRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
 from tests.support.model_scenes import SCENES
+from tests.support.stored import account_at
 
 LIMIT_S = 1.0
 KEY = "sk-marked-0123456789"
@@ -97,7 +97,9 @@ def open_api(api: ModelApi, calls: Path, **settings: object) -> OpenAIGenerator:
         "price_in": "0.15",
         "price_out": "0.6",
     }
-    return OpenAIGenerator(ModelApiSettings.model_validate(chosen | settings), Account(calls), backoff_s=0.02)
+    return OpenAIGenerator(
+        ModelApiSettings.model_validate(chosen | settings), account_at(calls), backoff_s=0.02
+    )
 
 
 def ask(generator: OpenAIGenerator, key: str = "g00-c00") -> Draft:
@@ -240,7 +242,7 @@ def test_a_call_is_on_disk_before_it_goes_out(tmp_path: Path) -> None:
 
     class Watching(ModelApi):
         def take(self, path: str, headers: dict[str, str], body: dict[str, object]) -> str:
-            seen.extend(Account(tmp_path).store.calls())
+            seen.extend(account_at(tmp_path).store.calls())
             return super().take(path, headers, body)
 
     with Watching() as api:

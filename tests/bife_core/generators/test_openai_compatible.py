@@ -11,7 +11,6 @@ import pytest
 
 from bife_core.config import BudgetConfig
 from bife_core.errors import GeneratorError
-from bife_core.generators.account import Account
 from bife_core.generators.base import DraftingStoppedError, NoDraftError
 from bife_core.generators.briefing import Briefing
 from bife_core.generators.model_api import offered
@@ -20,6 +19,7 @@ from bife_core.generators.openai_compatible import OpenAIGenerator
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi, Said
+from tests.support.stored import account_at
 
 ABOUT = Briefing(benchmark="set_covering")
 
@@ -53,7 +53,7 @@ def make(tmp_path: Path) -> Make:
             "timeout_s": timeout_s,
             "tries": 4,
         } | settings
-        account = Account(tmp_path / "calls", budget or BudgetConfig(), until_unix_s)
+        account = account_at(tmp_path / "calls", budget or BudgetConfig(), until_unix_s)
         return OpenAIGenerator(
             ModelApiSettings.model_validate(chosen), account, backoff_s=0.02, patience_s=patience_s
         )
@@ -124,7 +124,7 @@ def test_a_server_that_asks_for_an_hour_is_not_given_it(tmp_path: Path) -> None:
     with ModelApi(["rate_limited"], retry_after_s=3600) as api:
         settings = ModelApiSettings.model_validate({"base_url": api.base_url, "model": MODEL})
         settings = settings.model_copy(update={"max_wait_s": 0.1})
-        generator = OpenAIGenerator(settings, Account(tmp_path), backoff_s=0.02)
+        generator = OpenAIGenerator(settings, account_at(tmp_path), backoff_s=0.02)
         assert generator.generate(request(), ABOUT).source is not None
 
 
@@ -279,7 +279,7 @@ def test_the_key_is_nowhere_to_be_read(make: Make, tmp_path: Path) -> None:
         assert len(api.requests) == 1
         generation = make(api).generate(request("b"), ABOUT)
     assert f"Bearer {KEY}" == api.requests[0].headers["authorization"]
-    written = "".join(path.read_text() for path in (tmp_path / "calls").iterdir())
+    written = "".join(path.read_bytes().decode("latin-1") for path in (tmp_path / "calls").iterdir())
     shown = [
         str(caught.value),
         repr(caught.value.draft),
@@ -311,7 +311,7 @@ def test_threads_may_share_a_generator(make: Make) -> None:
 )
 def test_missing_settings_are_named(tmp_path: Path, settings: dict[str, str], missing: str) -> None:
     with pytest.raises(GeneratorError, match=f"set {missing}"):
-        OpenAIGenerator(ModelApiSettings.model_validate(settings), Account(tmp_path))
+        OpenAIGenerator(ModelApiSettings.model_validate(settings), account_at(tmp_path))
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,11 +115,11 @@ def test_uses_of_a_test_set_are_counted_once_for_each_evaluation(store):
 
 
 def test_a_cursor_says_how_far_a_subscriber_is(store):
-    assert store.cursor("mlflow", "a") == (0, "")
+    assert store.cursor("mlflow", "a") is None
     store.set_cursor("mlflow", "a", 3, "run 7")
     store.set_cursor("mlflow", "a", 5)
     assert store.cursor("mlflow", "a") == (5, "")
-    assert store.cursor("prefect", "a") == (0, "")
+    assert store.cursor("prefect", "a") is None
 
 
 def test_a_claim_excludes_threads_of_the_same_process(store):
@@ -224,7 +224,7 @@ def test_a_store_of_another_schema_is_refused_in_one_sentence(store, tmp_path):
         Store(tmp_path)
 
 
-@pytest.mark.parametrize("left", ["solves/ab/cd.json"])
+@pytest.mark.parametrize("left", ["solves/ab/cd.json", "runs/0123/journal.jsonl"])
 def test_a_home_of_an_earlier_version_is_refused_in_one_sentence(tmp_path, left):
     (tmp_path / left).parent.mkdir(parents=True)
     (tmp_path / left).write_text(json.dumps({}))

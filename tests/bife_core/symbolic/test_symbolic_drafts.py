@@ -12,7 +12,7 @@ import pytest
 
 from bife_core.fidelity.config import LowFidelityConfig
 from bife_core.fidelity.low import score_low
-from bife_core.generators import Account, Briefing, GeneratorConfig, open_generator
+from bife_core.generators import Briefing, GeneratorConfig, open_generator
 from bife_core.generators.offline.expression import Leaf, product
 from bife_core.rules import REFERENCE_RULES, CompiledRule, compile_rule
 from bife_core.rules.reference_rules import ReferenceRule
@@ -20,6 +20,7 @@ from bife_core.sandbox import InProcess, WorkerPool
 from bife_core.search.types import Fit, Sample, SampleRequest
 from bife_core.symbolic.drafting import fit_draft
 from tests.support.planted import planted
+from tests.support.stored import account_at
 
 
 @pytest.fixture
@@ -103,9 +104,9 @@ def test_rules_from_nothing_are_made_without_the_reference_library(
         if getattr(module, "REFERENCE_RULES", None) is REFERENCE_RULES:
             monkeypatch.setattr(module, "REFERENCE_RULES", forbidden)
     with pytest.raises(AssertionError, match="was read"):
-        open_generator(GeneratorConfig(start="library"), Account(tmp_path))
+        open_generator(GeneratorConfig(start="library"), account_at(tmp_path))
     fitted = fit_draft(request(40), recorded, InProcess())
-    generator = open_generator(GeneratorConfig(), Account(tmp_path))
+    generator = open_generator(GeneratorConfig(), account_at(tmp_path))
     for operator in ("i1", "e1", "e2", "m1", "m2"):
         asked = request(0, str(fitted.source)).model_copy(update={"operator": operator, "fit": None})
         draft = generator.generate(asked, Briefing(benchmark="any"))

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from bife_core.features import N_FEATURES
-from bife_core.generators import Account, Briefing, Draft, GeneratorConfig, open_generator
+from bife_core.generators import Briefing, Draft, GeneratorConfig, open_generator
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.offline.expression import centred, signed
 from bife_core.generators.offline.reader import read
 from bife_core.generators.prompting import OPERATORS
 from bife_core.rules import REFERENCE_RULES, CompiledRule, compile_rule, rule_sha
 from bife_core.search import Sample, SampleRequest
+from tests.support.stored import account_at
 
 PLAIN = OfflineGenerator({})
 
@@ -161,7 +162,7 @@ def test_numbers_of_a_parent_outside_the_grammar_are_tuned_in_its_own_text() -> 
 
 def test_initial_rules_start_from_the_reference_library_where_that_is_chosen(tmp_path: Path) -> None:
     def made_by(config: GeneratorConfig) -> list[Draft]:
-        generator = open_generator(config, Account(tmp_path))
+        generator = open_generator(config, account_at(tmp_path))
         return [generator.generate(request("i1", seed), Briefing(benchmark="any")) for seed in range(200)]
 
     made = made_by(GeneratorConfig())

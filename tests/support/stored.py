@@ -1,0 +1,70 @@
+"""Accounts, calls and events in a store of a folder's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import delete, func, select
+
+from bife_core.evolution.closing import close_left, left_open
+from bife_core.evolution.journal import AnyEntry, read_journal
+from bife_core.generators import Account
+from bife_core.generators.calls import Call, CallStore
+from bife_core.store import Store
+from bife_core.store.database import calls, events, solves
+
+STUDY = "a study"
+
+
+def calls_at(folder: Path) -> CallStore:
+    """Return the calls in the store of a folder."""
+    return CallStore(Store(folder), STUDY)
+
+
+def account_at(folder: Path, *arguments: Any, **named: Any) -> Account:
+    """Return an account whose calls are in the store of a folder."""
+    return Account(calls_at(folder), *arguments, **named)
+
+
+def record(directory: Path, call: Call) -> None:
+    """Write a call as a file, as recorded answers are kept."""
+    directory.mkdir(parents=True, exist_ok=True)
+    name = f"{quote(call.key, safe='')}.{call.number:03d}.json"
+    (directory / name).write_text(call.model_dump_json(), encoding="utf-8")
+
+
+def entries_of(folder: Path, key: str | None = None) -> list[AnyEntry]:
+    """Return the events of the search in a folder's own store, or of the one with that key."""
+    store = Store(folder)
+    return [entry for row in store.studies() for entry, _ in read_journal(store, key or row.key)]
+
+
+def is_open(store: Store, study: str, instead_of: str = "") -> bool:
+    """Whether the events of a search say neither that it ended nor that it stopped."""
+    return any(left_open(store, row, instead_of) for row in store.studies() if row.key == study)
+
+
+def close(store: Store, folder: Path, reason: str, **named: Any) -> bool:
+    """Close the events of a killed search."""
+    return close_left(store, folder, reason, **named)
+
+
+def forget_events(folder: Path, share: float) -> None:
+    """Leave a share of the events of the search in a folder's store, as a process that was killed then would have."""
+    store = Store(folder)
+    last = max(row.last for row in store.studies())
+    with store._database.writing() as connection:
+        connection.execute(delete(events).where(events.c.seq > int(share * last)))
+
+
+def counts(folder: Path) -> dict[str, int]:
+    """Return how many rows the tables of a folder's store have."""
+    store = Store(folder)
+    with store._database.reading() as connection:
+        tables = (events, calls, solves)
+        return {
+            table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in tables
+        }
