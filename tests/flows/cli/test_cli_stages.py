@@ -39,7 +39,6 @@ def test_a_newcomer_sees_the_rule_its_speed_and_what_to_do_next(smoke):
         "registered  ",
         "bife-combinatorial_auction-tiny version 1 (challenger)",
         "http://127.0.0.1:5000/#/experiments/",
-        "rules sampled            8 new, 0 reused",
         "bife run --instances DIR",
         'bife_core.load_rule("models:/bife-combinatorial_auction-tiny@challenger")',
         "bife run --generator openai",
