@@ -29,8 +29,8 @@ import pyscipopt
 from bench import instances_of, parse, tell
 from bife_core.export import INCLUDE_FUNCTION, build, export_c
 from bife_core.features import N_FEATURES
-from bife_core.rules import load_rule, rule_source
-from bife_core.scip.branching import attach
+from bife_core.methods.loading import load_rule, rule_source
+from bife_core.methods.using import attach
 from bife_core.scip.libscip import check, library, scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply

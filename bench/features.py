@@ -19,7 +19,7 @@ import pyscipopt
 
 from bench import instances_of, parse, tell
 from bife_core.features import N_FEATURES
-from bife_core.rules import load_rule
+from bife_core.methods.loading import load_rule
 from bife_core.scip.compiled import kernel, layout
 from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.libscip import scip_address

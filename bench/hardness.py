@@ -10,8 +10,8 @@ of RPB's it is the most that a rule can save which decides as well.
 from __future__ import annotations
 
 from bench import benchmark_of, parse, tell
+from bife_core.methods.using import solve
 from bife_core.scip.reading import read_model
-from bife_core.scip.solving import solve
 
 
 def main() -> None:

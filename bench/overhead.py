@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from bench import instances_of, parse, tell
 from bife_core.features import FEATURES, N_FEATURES, feature_index
+from bife_core.methods.loading import load_rule
 from bife_core.methods.rule import RuleMethod
-from bife_core.rules import BENCHMARK_RULES, CompiledRule, load_rule
+from bife_core.methods.using import solve
+from bife_core.rules import BENCHMARK_RULES, CompiledRule
 from bife_core.rules.language import FUNCTION_NAME
-from bife_core.scip.solving import solve
 
 
 def main() -> None:

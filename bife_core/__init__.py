@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from bife_core.features import FEATURES
     from bife_core.fidelity.low import low_fidelity
     from bife_core.methods.base import Method
-    from bife_core.methods.loading import load_method
+    from bife_core.methods.loading import load_method, load_rule
+    from bife_core.methods.using import attach, solve
     from bife_core.presets import preset, with_overrides
-    from bife_core.rules import CompiledRule, Rejection, compile_rule, load_rule
+    from bife_core.rules import CompiledRule, Rejection, compile_rule
     from bife_core.sandbox import InProcess, WorkerPool
-    from bife_core.scip.branching import BranchingStats, attach
+    from bife_core.scip.branching import BranchingStats
     from bife_core.scip.extractor import FeatureExtractor
     from bife_core.scip.guard import Guard
-    from bife_core.scip.solving import SolveResult, SolveSettings, solve
+    from bife_core.scip.solving import SolveResult, SolveSettings
 
 _HOMES = {
     "BifeError": "bife_core.errors",
@@ -42,16 +43,16 @@ _HOMES = {
     "SolveResult": "bife_core.scip.solving",
     "SolveSettings": "bife_core.scip.solving",
     "WorkerPool": "bife_core.sandbox",
-    "attach": "bife_core.scip.branching",
+    "attach": "bife_core.methods.using",
     "collect_decisions": "bife_core.decisions.collecting",
     "compile_rule": "bife_core.rules",
     "evolve": "bife_core.evolution",
     "load_method": "bife_core.methods.loading",
-    "load_rule": "bife_core.rules",
+    "load_rule": "bife_core.methods.loading",
     "low_fidelity": "bife_core.fidelity.low",
     "open_benchmark": "bife_core.benchmarks.opening",
     "preset": "bife_core.presets",
-    "solve": "bife_core.scip.solving",
+    "solve": "bife_core.methods.using",
     "with_overrides": "bife_core.presets",
 }
 

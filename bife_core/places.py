@@ -22,3 +22,9 @@ def core_slots() -> Path:
 def _cache() -> Path:
     configured = os.environ.get("BIFE_CACHE_DIR")
     return Path(configured) if configured else platformdirs.user_cache_path("bife")
+
+
+def home() -> Path:
+    """Return the folder that all runs of a user share: ``BIFE_HOME``, or the platform's place for user data."""
+    configured = os.environ.get("BIFE_HOME")
+    return (Path(configured).expanduser() if configured else platformdirs.user_data_path("bife")).resolve()

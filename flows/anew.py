@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from bife_core.config import PipelineConfig
 from bife_core.errors import BifeError
 from bife_core.files import write_whole
-from bife_core.methods.loading import method_of
+from bife_core.methods.loading import method_of, stored_text
 from bife_core.methods.rule import RuleMethod
 from flows.reporting.events import present_run
 from flows.reporting.observer import observer
 from tasks.home import project_home
-from tasks.registry import CHAMPION, by_alias, load_registered_rule, registered_name
+from tasks.registry import CHAMPION, by_alias, registered_name
 
 
 def settled(config: PipelineConfig) -> PipelineConfig:
@@ -71,7 +71,7 @@ def _champion(config: PipelineConfig) -> str | None:
     """Return the text of the champion of a benchmark, or nothing where there is none; None if nobody can say."""
     try:
         champion = by_alias(registered_name(config.instances), CHAMPION)
-        text = "" if champion is None else load_registered_rule(champion.reference)
+        text = "" if champion is None else stored_text(champion.reference)
     except BifeError as error:
         observer().note(f"The search does not begin with the champion. {error}")
         return None

@@ -16,6 +16,10 @@ FORBIDDEN = {
 }
 
 
+ALLOWED = {"bife_core/methods/loading.py": {"mlflow"}}
+"""The one lazy import of MLflow: `attach(model, "models:/...")` works where `tasks` is a user's own package."""
+
+
 def imported(path):
     """Return the top-level names a file imports anywhere, also inside functions."""
     names = set()
@@ -121,7 +125,10 @@ def test_no_file_imports_what_its_floor_must_not_know(floor):
     wrong = {
         str(path.relative_to(REPOSITORY)): sorted(found)
         for path in files
-        if (found := imported(path) & FORBIDDEN[floor])
+        if (
+            found := (imported(path) & FORBIDDEN[floor])
+            - ALLOWED.get(path.relative_to(REPOSITORY).as_posix(), set())
+        )
     }
     assert wrong == {}
 

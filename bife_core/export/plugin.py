@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any, Final
 
+from bife_core.errors import RuleError
 from bife_core.export.clang import library, number
 from bife_core.export.expressions import feature_constant
 from bife_core.export.formulas import formula_in_c
@@ -30,9 +31,10 @@ from bife_core.features import (
     members_of,
     rows,
 )
-from bife_core.rules import Rejection, rule_source
+from bife_core.methods.loading import AnyReference, load_rule, method_of, rule_source
+from bife_core.methods.rule import RuleMethod
+from bife_core.rules import Rejection
 from bife_core.rules.checked import CheckedRule, check_source
-from bife_core.rules.loading import unusable
 from bife_core.scip.guard import Guard
 
 INCLUDE_FUNCTION: Final = "SCIPincludeBranchruleBife"
@@ -58,13 +60,13 @@ _FORMULAS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
 """Formulas by the groups that need them."""
 
 
-def export_c(ref: str) -> str:
+def export_c(ref: AnyReference) -> str:
     """Return the C file of a rule.
 
     Parameters
     ----------
-    ref : str
-        A Python file, the name of a reference rule, or what a registered resolver takes (`load_rule`).
+    ref : str, Path, Method, CompiledRule or function
+        What `load_rule` takes.
 
     Returns
     -------
@@ -84,7 +86,9 @@ def export_c(ref: str) -> str:
     name, source = rule_source(ref)
     rule = check_source(source)
     if isinstance(rule, Rejection):
-        raise unusable(ref, source, rule)
+        if not isinstance(method_of(source, name), RuleMethod):
+            load_rule(ref)  # raises, and says what it is
+        raise RuleError(f"{name} is not a usable rule: {rule.reason}")
     return _filled(name, source, rule)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyscipopt
 
 from bife_core.methods.base import Method
-from bife_core.scip.branching import BranchingStats, attach
+from bife_core.scip.branching import BranchingStats, attach_scorer
 from bife_core.scip.guard import Guard
 
 
@@ -60,4 +60,4 @@ class Scorer(Method):
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats:
         """Let the scorer choose whenever an LP solution is branched on; see `bife_core.attach`."""
-        return attach(model, self, guard)
+        return attach_scorer(model, self, guard)

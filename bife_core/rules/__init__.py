@@ -6,7 +6,6 @@ compiles that to machine code. Importing this package does not import numba.
 
 from bife_core.rules.compiling import compile_rule, rule_sha
 from bife_core.rules.complexity import complexity
-from bife_core.rules.loading import RESOLVERS, load_rule, rule_source
 from bife_core.rules.reference_rules import (
     BENCHMARK_RULES,
     REFERENCE_RULES,
@@ -16,13 +15,10 @@ from bife_core.rules.types import CompiledRule, Complexity, Rejection
 __all__ = [
     "BENCHMARK_RULES",
     "REFERENCE_RULES",
-    "RESOLVERS",
     "CompiledRule",
     "Complexity",
     "Rejection",
     "compile_rule",
     "complexity",
-    "load_rule",
     "rule_sha",
-    "rule_source",
 ]

@@ -5,14 +5,12 @@ from __future__ import annotations
 import ctypes
 import weakref
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyscipopt
 
-from bife_core.errors import RuleError, SolverError
-from bife_core.rules import Rejection, load_rule
+from bife_core.errors import SolverError
 from bife_core.scip.compiled import callback, layout
 from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.guard import Guard, as_guard
@@ -93,55 +91,15 @@ class BranchingStats:
         return self.undecided + self.rule_errors + self.overtime + self.featureless
 
 
-def attach(
-    model: pyscipopt.Model, rule: Scoring | Rejection | str | Path, guard: bool | Guard = False
-) -> BranchingStats:
-    """Let `rule` choose the branching variable whenever an LP solution is branched on.
-
-    Where SCIP branches on something else (nodes without an LP, nonlinear and special ordered set constraints) the
-    rule is not asked, and where it gives no usable score SCIP's next branching rule takes over. Of candidates with
-    branching priorities set by the user, only those of the highest are scored. `docs/solver-trouble.md` goes
-    through every case.
-
-    Parameters
-    ----------
-    model : pyscipopt.Model
-        Any model, before `optimize`. One rule may be attached to it.
-    rule : CompiledRule, Scorer, str or Path
-        From `load_rule`, `compile_rule` or `load_method`, or what `load_rule` takes. A method that scores no
-        candidates, such as one of SCIP's, is attached by its own `attach`.
-    guard : bool or Guard
-        Whether RPB takes over where the rule gives no finite score or takes more than a share of the solving time;
-        `Guard` sets the share. With it, RPB (relpscost) gets the highest priority after the rule.
-
-    Returns
-    -------
-    BranchingStats
-        Live counters.
+def attach_scorer(model: pyscipopt.Model, rule: Scoring, guard: bool | Guard = False) -> BranchingStats:
+    """Let a scorer choose the branching variable; `bife_core.attach` describes it, and takes references too.
 
     Raises
     ------
     SolverError
         If the model already has a rule or is being solved, or SCIP refuses the plugin.
-    RuleError
-        If a reference cannot be loaded, or what is given is no rule.
-
-    Examples
-    --------
-    >>> import pyscipopt, bife_core
-    >>> model = pyscipopt.Model()
-    >>> stats = bife_core.attach(model, "pseudocost_product")
     """
-    if isinstance(rule, str | Path):
-        rule = load_rule(rule)
-    if isinstance(rule, Rejection):
-        raise RuleError(f"This is no usable rule: {rule.reason}")
-    address = getattr(rule, "address", None)
-    if address is None:
-        name = getattr(rule, "name", repr(rule))
-        raise RuleError(
-            f"{name} scores no candidates; what load_method returns is attached by method.attach(model)."
-        )
+    address = rule.address
     if model.getStage() > pyscipopt.SCIP_STAGE.PROBLEM:
         raise SolverError(
             "This model was solved or is being solved; attach before optimize, or after freeTransform()."

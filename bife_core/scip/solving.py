@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 import pyscipopt
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
-from bife_core.errors import ConfigError, RuleError, SolverError
-from bife_core.rules import CompiledRule, Rejection, load_rule
+from bife_core.errors import SolverError
+from bife_core.rules import CompiledRule
 from bife_core.scip.bounds import BoundPoint, BoundTrace, known_bounds, primal_dual_integral, thinned
-from bife_core.scip.branching import BranchingStats, attach
-from bife_core.scip.builtin import BUILTIN_METHODS, put_in_charge
+from bife_core.scip.branching import BranchingStats, attach_scorer
 from bife_core.scip.cost import Cost, relative_gap
 from bife_core.scip.effort import branching_effort
 from bife_core.scip.guard import Guard, as_guard
@@ -23,7 +22,7 @@ from bife_core.scip.libscip import library
 from bife_core.scip.reading import read_model, scip_errors
 from bife_core.scip.root import RootClock
 from bife_core.scip.solver import Cuts, Seed, SolverConfig
-from bife_core.values import Value, describe
+from bife_core.values import Value
 
 PROVEN: Final = frozenset({"optimal", "infeasible", "unbounded", "inforunbd"})
 """Statuses of a solve that ended with a proof."""
@@ -281,18 +280,6 @@ def _fitting(value: bool | int | float | str, present: bool | int | float | str)
     return value
 
 
-def choose_method(
-    model: pyscipopt.Model, method: str | CompiledRule | Attachable, guard: Guard | None = None
-) -> BranchingStats | None:
-    """Put a built-in of SCIP, a rule or a method in charge of `model`."""
-    if isinstance(method, str):
-        put_in_charge(model, method)
-        return None
-    if isinstance(method, CompiledRule | Rejection):
-        return attach(model, method, guard or False)
-    return method.attach(model, guard or False)
-
-
 def optimize(model: pyscipopt.Model, doing: str) -> None:
     """Call ``model.optimize()``.
 
@@ -312,63 +299,35 @@ def _finite(model: pyscipopt.Model, value: float) -> float | None:
     return None if model.isInfinity(abs(value)) else value
 
 
-def solve(
-    path: str | Path,
-    method: str | Path | CompiledRule | Attachable = "relpscost",
-    *,
-    settings: SolveSettings | None = None,
-    show_log: bool = False,
-    **overrides: Any,
+def solve_instance(
+    path: Path, method: CompiledRule | Attachable, settings: SolveSettings, *, show_log: bool = False
 ) -> SolveResult:
-    """Solve a model file with the given method.
-
-    Parameters
-    ----------
-    path : str or Path
-        A .mps, .lp or .cip file, gzipped or not.
-    method : str, Path, CompiledRule or Method
-        One of `BUILTIN_METHODS`, what `load_rule` takes, a compiled rule, or a method of any kind (`load_method`).
-    settings : SolveSettings, optional
-        The paper's settings without a time limit by default.
-    show_log : bool
-        Whether SCIP prints its log.
-    **overrides
-        Single fields of `SolveSettings`, such as ``time_limit_s=60`` or ``guard=True``.
+    """Solve a file with a method; `bife_core.solve` describes it, and takes references too.
 
     Raises
     ------
-    ConfigError
-        If there is no such field, or a value does not fit.
     InstanceError
-        If the model cannot be read.
-    RuleError
-        If the rule cannot be loaded.
+        If the instance cannot be read.
     SolverError
         If SCIP refuses a parameter or fails while solving.
-
-    Examples
-    --------
-    >>> result = solve("model.mps.gz", "pseudocost_product", time_limit_s=60)  # doctest: +SKIP
-    >>> result.status, result.nodes  # doctest: +SKIP
-    ('optimal', 87)
     """
-    try:
-        settings = SolveSettings(**{**(settings or SolveSettings()).model_dump(), **overrides})
-    except ValidationError as error:
-        raise ConfigError(describe(error)) from error
-    method = _loaded(method)
-    model = read_model(Path(path))
+    model = read_model(path)
     apply(settings, model)
-    stats = choose_method(model, method, settings.guard)
+    guard = settings.guard or False
+    stats = (
+        attach_scorer(model, method, guard)
+        if isinstance(method, CompiledRule)
+        else method.attach(model, guard)
+    )
     if show_log:
         model.hideOutput(False)
     known = settings.start or known_bounds(model)
+    sha = method.sha if isinstance(method, CompiledRule) else None if stats is None else method.identity
     trace, root = BoundTrace.attach(model), RootClock.attach(model)
-    name = method if isinstance(method, str) else method.name
     try:
         cpu, wall = time.thread_time(), time.perf_counter()
         root.start()
-        optimize(model, f"solving {Path(path).name} under {name}")
+        optimize(model, f"solving {path.name} under {method.name}")
         cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
 
         status = model.getStatus()
@@ -380,9 +339,9 @@ def solve(
         )
         effort = branching_effort(model)
         return SolveResult(
-            instance=Path(path).name,
-            method=name,
-            rule_sha=_identity(method, stats),
+            instance=path.name,
+            method=method.name,
+            rule_sha=sha,
             seed=settings.seed,
             status=status,
             nodes=model.getNTotalNodes(),
@@ -404,21 +363,6 @@ def solve(
     finally:
         trace.release()
         root.model = None
-
-
-def _loaded(method: str | Path | CompiledRule | Attachable) -> str | CompiledRule | Attachable:
-    """Return the rule a reference names, and what is none as it is."""
-    if isinstance(method, str | Path):
-        return method if isinstance(method, str) and method in BUILTIN_METHODS else load_rule(method)
-    if not isinstance(method, CompiledRule | Rejection) and not hasattr(method, "attach"):
-        raise RuleError(f"{method!r} is no method to branch by; expected a name, a file, a rule or a method.")
-    return method
-
-
-def _identity(method: str | CompiledRule | Attachable, stats: BranchingStats | None) -> str | None:
-    if stats is None or isinstance(method, str):
-        return None
-    return method.sha if isinstance(method, CompiledRule) else method.identity
 
 
 def _counters(stats: BranchingStats) -> dict[str, Any]:

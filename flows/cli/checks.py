@@ -153,7 +153,7 @@ def _rule() -> Finding:
     import numpy as np
 
     from bife_core.features import N_FEATURES
-    from bife_core.rules import load_rule
+    from bife_core.methods.loading import load_rule
 
     rule = load_rule("pseudocost_product")
     rule.score(np.ones((2, N_FEATURES)))

@@ -57,7 +57,8 @@ def show(
 ) -> None:
     """Show a rule: source, features it reads, size, origin and hash."""
     from bife_core.features import FEATURES, N_FEATURES
-    from bife_core.rules import REFERENCE_RULES, complexity, load_rule
+    from bife_core.methods.loading import load_rule
+    from bife_core.rules import REFERENCE_RULES, complexity
 
     rule = load_rule(reference)
     if source:

@@ -151,7 +151,7 @@ def solved(model: Path, who: Method, settings: SolveSettings, *, show_log: bool)
     """
     import sys
 
-    from bife_core.scip.solving import solve
+    from bife_core.methods.using import solve
 
     sys.stdout.flush()  # SCIP writes past Python's buffer
     result = solve(model, who, settings=settings, show_log=show_log)

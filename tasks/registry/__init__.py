@@ -2,7 +2,7 @@
 
 from tasks.registry.evidence import Evidence, Origin, lineage
 from tasks.registry.registering import register
-from tasks.registry.runs import known_as, load_run_rule, origin_of, tag_of_run
+from tasks.registry.runs import known_as, origin_of, tag_of_run
 from tasks.registry.versions import (
     CHALLENGER,
     CHAMPION,
@@ -10,7 +10,6 @@ from tasks.registry.versions import (
     by_alias,
     by_hash,
     list_rules,
-    load_registered_rule,
     registered,
     registered_name,
 )
@@ -26,8 +25,6 @@ __all__ = [
     "known_as",
     "lineage",
     "list_rules",
-    "load_registered_rule",
-    "load_run_rule",
     "origin_of",
     "register",
     "registered",

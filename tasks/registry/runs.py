@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
-import mlflow
 from mlflow.entities import RunData
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
-from bife_core.errors import BifeError, RuleError
+from bife_core.errors import BifeError
+from bife_core.methods.loading import RUN_FILES, RUN_REFERENCE
 from tasks.registry.evidence import Origin
 from tasks.tracking import store
-
-_REFERENCE: Final = re.compile(r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.(?:py|json)))?")
-_FILES: Final = ("best_rule.py", "rule.py", "method.json")
-"""Artifacts that hold a rule or another method: of an evolution, and of a sample or an evaluation."""
-
-
-def load_run_rule(reference: str) -> str:
-    """Return the source of the rule a run holds.
-
-    Parameters
-    ----------
-    reference : str
-        ``runs:/RUN_ID``, or ``runs:/RUN_ID/FILE.py`` for one of several.
-
-    Raises
-    ------
-    BifeError
-        If there is no such run, it holds no rule, or the store cannot be reached.
-    """
-    match = _REFERENCE.fullmatch(reference)
-    if match is None:
-        raise RuleError(
-            f"{reference!r} names no rule of a run; expected runs:/RUN_ID or runs:/RUN_ID/FILE.py."
-        )
-    run_id = match["run"]
-    wanted = (match["file"],) if match["file"] else _FILES
-    with _asking_for(run_id):
-        held = {entry.path for entry in mlflow.artifacts.list_artifacts(run_id=run_id)}
-        for name in wanted:
-            if name in held:
-                return str(mlflow.artifacts.load_text(f"runs:/{run_id}/{name}"))
-    raise RuleError(f"The run {run_id} holds no {' or '.join(wanted)}; give an evolution or a sample.")
 
 
 def known_as(reference: str) -> str | None:
@@ -58,10 +24,10 @@ def known_as(reference: str) -> str | None:
     BifeError
         If the run cannot be read.
     """
-    match = _REFERENCE.fullmatch(reference)
+    match = RUN_REFERENCE.fullmatch(reference)
     if match is None:
         return None
-    if match["file"] and match["file"] not in _FILES:
+    if match["file"] and match["file"] not in RUN_FILES:
         return Path(match["file"]).stem
     data = _data_of(match["run"])
     known = (data.tags.get("best_sample"), data.tags.get("sample_id"), data.params.get("rule"))
@@ -76,7 +42,7 @@ def origin_of(reference: str) -> Origin:
     BifeError
         If the run cannot be read.
     """
-    match = _REFERENCE.fullmatch(reference)
+    match = RUN_REFERENCE.fullmatch(reference)
     if match is None:
         return Origin()
     run_id = match["run"]

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
-from bife_core.methods.loading import method_of
+from bife_core.methods.loading import MODEL_REFERENCE
 from bife_core.scip.cost import Cost
 from bife_core.values import Value
 from tasks.registry.evidence import Evidence
@@ -31,7 +31,6 @@ CHALLENGER: Final = "challenger"
 CHAMPION: Final = "champion"
 
 _PREFIX: Final = "bife-"
-_REFERENCE: Final = re.compile(r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@]+)|/(?P<version>\d+))")
 
 
 class RegisteredRule(Value):
@@ -152,7 +151,7 @@ def registered(reference: str) -> RegisteredRule:
     TrackingError
         If the registry cannot be reached.
     """
-    match = _REFERENCE.fullmatch(reference)
+    match = MODEL_REFERENCE.fullmatch(reference)
     if match is None:
         raise RuleError(
             f"{reference!r} names no registered rule; expected models:/<name>@<alias> or "
@@ -169,33 +168,6 @@ def registered(reference: str) -> RegisteredRule:
     if found is None:
         raise RuleError(f"The registry holds no {reference}; `bife rules list` shows what it holds.")
     return found
-
-
-def load_registered_rule(reference: str) -> str:
-    """Return the text of a registered rule or scorer; only text is read, and its hash must be the registered one.
-
-    Parameters
-    ----------
-    reference : str
-        See `registered`.
-
-    Raises
-    ------
-    RuleError
-        If there is no such rule, or its text has been altered.
-    TrackingError
-        If the registry cannot be reached.
-    """
-    found = registered(reference)
-    file = found.tags.get("file", "rule.py")
-    with registry():
-        source = mlflow.artifacts.load_text(f"{found.reference}/artifacts/{file}")
-    sha, expected = method_of(source).identity, found.tags.get("sha")
-    if sha != expected:
-        raise RuleError(
-            f"{reference} has the hash {sha} but was registered with {expected}: it has been altered."
-        )
-    return source
 
 
 def list_rules() -> list[RegisteredRule]:

@@ -9,7 +9,7 @@ from prefect.client.orchestration import get_client
 
 from bife_core.errors import InstanceError, RuleError
 from bife_core.evolution.journal import Referred, read_journal
-from bife_core.rules import load_rule
+from bife_core.methods.loading import load_rule
 from bife_core.search import SearchCost
 from flows.evaluation import evaluation
 from flows.operate.running import run

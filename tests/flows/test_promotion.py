@@ -12,8 +12,9 @@ import pytest
 from prefect.client.orchestration import get_client
 
 from bife_core.errors import BifeError, ConfigError
+from bife_core.methods.loading import stored_text
 from flows.promotion import promotion, rollback
-from tasks.registry import CHALLENGER, CHAMPION, by_alias, load_registered_rule
+from tasks.registry import CHALLENGER, CHAMPION, by_alias
 from tasks.registry.champions import GATE, ChampionChange, PromotionError
 from tasks.registry.evidence import weigh
 from tasks.tracking import store
@@ -87,13 +88,13 @@ def test_an_approved_challenger_becomes_champion_and_goes_back(name, asking):
     answer(run_id, {"decision": "approve", "reason": "faster on our models", "who": "Ada"})
     decision = outcome.result(LIMIT_S)
     assert (decision.version, decision.champion, decision.by) == (second, True, "Ada")
-    assert load_registered_rule(f"models:/{name}@champion") == source(1)
+    assert stored_text(f"models:/{name}@champion") == source(1)
     known = tags(name, second)
     assert (known["approved_by"], known["approved_reason"]) == ("Ada", "faster on our models")
 
     back = rollback(name, "slow on the new models", "Grace")
     assert back.version == first
-    assert load_registered_rule(f"models:/{name}@champion") == source(0)
+    assert stored_text(f"models:/{name}@champion") == source(0)
     assert tags(name, second)["rolled_back_by"] == "Grace"
     with pytest.raises(PromotionError, match="replaced no other champion"):
         rollback(name, "again", "Grace")

@@ -14,10 +14,10 @@ import bife_core.rules
 from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
 from bife_core.features import FEATURES, N_FEATURES
-from bife_core.methods.loading import load_method
+from bife_core.methods.loading import load_method, stored_text
 from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.rules import rule_sha
-from tasks.registry import by_alias, known_as, list_rules, load_registered_rule, origin_of, registered_name
+from tasks.registry import by_alias, known_as, list_rules, origin_of, registered_name
 from tasks.registry.champions import open_case, promote
 from tasks.registry.registering import register_rule
 from tasks.tracking import store
@@ -40,13 +40,13 @@ def test_names_are_clean_and_sizes_kept_apart():
 def test_the_source_comes_back_by_alias_and_by_version(name):
     registered = crowned(name, 0)
     assert registered.aliases == ("challenger", "champion")
-    assert load_registered_rule(f"models:/{name}@champion") == source(0)
-    assert load_registered_rule(registered.reference) == source(0)
+    assert stored_text(f"models:/{name}@champion") == source(0)
+    assert stored_text(registered.reference) == source(0)
 
 
 def test_load_rule_knows_the_scheme(name):
     registered = crowned(name, 0)
-    rule = bife_core.rules.load_rule(registered.reference)
+    rule = bife_core.load_rule(registered.reference)
     features = np.ones((3, N_FEATURES))
     assert rule.score(features) == pytest.approx([1.0, 1.0, 1.0])
 
@@ -108,7 +108,7 @@ def test_a_scorer_is_registered_and_loaded_like_a_rule(name):
     registered = register_rule(name, scorer.text, given)
     assert load_method(registered.reference) == scorer
     with pytest.raises(RuleError, match="is no rule but a method"):
-        bife_core.rules.load_rule(registered.reference)
+        bife_core.load_rule(registered.reference)
     features = np.random.default_rng(1).uniform(size=(4, 72))
     model = mlflow.pyfunc.load_model(f"models:/{name}@challenger")
     assert model.predict(features) == pytest.approx(scorer.score(features))
@@ -117,7 +117,7 @@ def test_a_scorer_is_registered_and_loaded_like_a_rule(name):
     folder = Path(mlflow.artifacts.download_artifacts(version.source))
     (folder / "artifacts" / "method.json").write_text(scorer.text.replace("0.5", "0.6"))
     with pytest.raises(RuleError, match="has been altered"):
-        load_registered_rule(registered.reference)
+        stored_text(registered.reference)
 
 
 def test_the_evidence_stands_in_tags_and_card(name):
@@ -167,7 +167,7 @@ def test_a_champion_falls_only_to_a_better_one(name):
     assert crowned(name, 1, ratio=0.7, **late | {"champion_p_value": 0.06}).aliases == ("challenger",)
     assert crowned(name, 1, ratio=0.7, **late, champion_obstacle="1 solve").aliases == ("challenger",)
     assert crowned(name, 2, ratio=0.7, **beside, champion_ci_high=0.99).aliases == ("challenger", "champion")
-    assert load_registered_rule(f"models:/{name}@champion") == source(2)
+    assert stored_text(f"models:/{name}@champion") == source(2)
 
 
 def test_a_challenger_that_passes_the_gate_gives_way_only_to_one_that_does(name):
@@ -219,7 +219,7 @@ def test_an_altered_rule_is_refused(name):
     folder = Path(mlflow.artifacts.download_artifacts(version.source))
     (folder / "artifacts" / "rule.py").write_text(source(9))
     with pytest.raises(RuleError, match="it has been altered"):
-        load_registered_rule(registered.reference)
+        stored_text(registered.reference)
     with pytest.raises(RuleError, match="it has been altered"):
         mlflow.pyfunc.load_model(registered.reference)
 
@@ -234,7 +234,7 @@ def test_a_hostile_text_is_refused_even_where_every_hash_was_changed_with_it(nam
     sha = hashlib.sha256(hostile.encode()).hexdigest()
     described.write_text(described.read_text().replace(registered.tags["sha"], sha))
     store.client().set_model_version_tag(name, version.version, "sha", sha)
-    for load in (load_registered_rule, bife_core.rules.load_rule, mlflow.pyfunc.load_model):
+    for load in (stored_text, bife_core.load_rule, mlflow.pyfunc.load_model):
         with pytest.raises(RuleError, match="numpy and math only, not os"):
             load(registered.reference)
 
@@ -250,7 +250,7 @@ def test_a_pickle_beside_the_rule_is_never_read(name, home):
     folder = Path(mlflow.artifacts.download_artifacts(version.source))
     for place in ("python_model.pkl", "model.pkl", "artifacts/rule.pkl", "artifacts/rule.py.pkl"):
         (folder / place).write_bytes(pickle.dumps(_Trap()))
-    assert load_registered_rule(registered.reference) == source(0)
+    assert stored_text(registered.reference) == source(0)
     mlflow.pyfunc.load_model(registered.reference)
     assert not (home / "unpickled").exists()
 
@@ -262,12 +262,12 @@ def test_a_pickle_beside_the_rule_is_never_read(name, home):
         ("models:/bife-none/3", "The registry holds no"),
         ("models:/bife-none", "names no registered rule"),
         ("models:/a/b@c", "names no registered rule"),
-        ("runs:/abc/model", "names no registered rule"),
+        ("runs:/abc/model", "names no rule of a run"),
     ],
 )
 def test_references_that_lead_nowhere_give_a_sentence(reference, sentence):
     with pytest.raises(RuleError, match=sentence):
-        load_registered_rule(reference)
+        stored_text(reference)
 
 
 def test_all_rules_are_listed_with_their_aliases(name, monkeypatch):

@@ -11,8 +11,8 @@ from bife_core.config import HighFidelityConfig, ValidationConfig
 from bife_core.errors import SolverError
 from bife_core.evaluation.choosing import choose
 from bife_core.evaluation.measuring import Setting
+from bife_core.methods.loading import load_rule
 from bife_core.methods.rule import RuleMethod
-from bife_core.rules import load_rule
 from bife_core.sandbox import WorkerPool
 from bife_core.search import Sample
 from bife_core.store import Store

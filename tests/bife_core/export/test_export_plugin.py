@@ -19,8 +19,8 @@ from bife_core.errors import RuleError
 from bife_core.export import ExportError, build, export_c
 from bife_core.export.building import compiler
 from bife_core.features import FEATURES, N_FEATURES
+from bife_core.methods.using import attach
 from bife_core.rules import REFERENCE_RULES
-from bife_core.scip.branching import attach
 from bife_core.scip.libscip import scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply

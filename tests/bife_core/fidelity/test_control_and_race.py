@@ -12,12 +12,13 @@ from bife_core.config import HighFidelityConfig, InstancesConfig
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
 from bife_core.fidelity.load_correction import Reference, load_factors, measure_reference
 from bife_core.fidelity.racing import blocks, lost
+from bife_core.methods.using import solve
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.builtin import put_in_charge
 from bife_core.scip.reading import read_model
 from bife_core.scip.root import RootClock
-from bife_core.scip.solving import SolveResult, solve
+from bife_core.scip.solving import SolveResult
 from bife_core.store import Store
 
 SOURCE = REFERENCE_RULES["pseudocost_product"].source

@@ -10,9 +10,10 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import HighFidelityConfig
 from bife_core.errors import SolverError
 from bife_core.fidelity.high import cost_of, high_fidelity, score_high
+from bife_core.methods.using import solve
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerPool
-from bife_core.scip.solving import SolveResult, solve
+from bife_core.scip.solving import SolveResult
 from bife_core.store import Store
 
 SOURCE = REFERENCE_RULES["pseudocost_product"].source

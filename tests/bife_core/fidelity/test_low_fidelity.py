@@ -170,7 +170,7 @@ def test_f_lf_of_whatever_scores_candidates_or_names_it(four_decisions: Decision
         ("relpscost", "relpscost scores no candidates"),
         ("no_such_rule", "There is no rule 'no_such_rule'"),
         (lambda f: f[0], "not a lambda"),
-        (3, "3 scores no candidates"),
+        (3, "3 is no method to branch by"),
     ],
 )
 def test_what_scores_no_candidates_is_one_sentence(

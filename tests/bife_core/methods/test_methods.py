@@ -27,9 +27,10 @@ from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
 from bife_core.methods.scorer import Scorer
+from bife_core.methods.using import solve
 from bife_core.report import Report, render_page
 from bife_core.sandbox import WorkerPool
-from bife_core.scip.solving import SolveResult, SolveSettings, solve
+from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Solve, SolveJob, run_solves
 from bife_core.store import Store
 

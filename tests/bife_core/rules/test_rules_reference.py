@@ -9,7 +9,8 @@ import pytest
 
 from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
-from bife_core.rules import BENCHMARK_RULES, REFERENCE_RULES, compile_rule, load_rule
+from bife_core.methods.loading import load_rule
+from bife_core.rules import BENCHMARK_RULES, REFERENCE_RULES, compile_rule
 from bife_core.rules.reference_rules import read_header
 
 

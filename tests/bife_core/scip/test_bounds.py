@@ -8,8 +8,8 @@ import pyscipopt
 import pytest
 
 from bife_core.benchmarks.base import Instance
+from bife_core.methods.using import solve
 from bife_core.scip.bounds import BoundPoint, known_bounds, primal_dual_integral, thinned
-from bife_core.scip.solving import solve
 
 STEPS = [BoundPoint(1.0, None, 2.0), BoundPoint(3.0, 5.0, 2.0), BoundPoint(4.0, 5.0, 4.0)]
 

@@ -17,12 +17,12 @@ from bife_core.config import protocol
 from bife_core.errors import ConfigError
 from bife_core.evaluation.metrics import solve_frame
 from bife_core.fidelity.config import HighFidelityConfig
+from bife_core.methods.using import attach, solve
 from bife_core.rules import compile_rule
-from bife_core.scip.branching import attach
 from bife_core.scip.libscip import library, scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveSettings, apply, solve
+from bife_core.scip.solving import SolveSettings, apply
 
 
 @pytest.fixture

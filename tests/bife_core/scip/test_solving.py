@@ -17,8 +17,9 @@ from bife_core import solve
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import ConfigError, InstanceError, RuleError, SolverError
 from bife_core.methods.base import Method
+from bife_core.methods.loading import load_rule
 from bife_core.methods.scorer import Scorer
-from bife_core.rules import REFERENCE_RULES, compile_rule, load_rule
+from bife_core.rules import REFERENCE_RULES, compile_rule
 from bife_core.scip.builtin import BUILTIN_METHODS
 from bife_core.scip.solving import SolveResult, SolveSettings, apply, versions
 

@@ -4,7 +4,6 @@ import pytest
 from typer.testing import CliRunner
 
 from bife_core.rules import REFERENCE_RULES
-from bife_core.rules.loading import RESOLVERS
 from flows.cli import app
 from tests.flows.cli.conftest import sentence
 
@@ -35,8 +34,8 @@ def test_a_rule_is_never_written_over(name, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("reference", "file"),
     [
-        ("tests:/bife-x/3", "bife-x_3.c"),
-        ("tests:/bife-x@champion", "bife-x_champion.c"),
+        ("models:/bife-x/3", "bife-x_3.c"),
+        ("models:/bife-x@champion", "bife-x_champion.c"),
         ("mine.py", "mine.c"),
     ],
 )
@@ -44,7 +43,7 @@ def test_a_file_is_named_after_all_that_names_the_rule(reference, file, tmp_path
     monkeypatch.chdir(tmp_path)
     source = REFERENCE_RULES["paper_ca"].source
     (tmp_path / "mine.py").write_text(source)
-    monkeypatch.setitem(RESOLVERS, "tests", lambda reference: source)
+    monkeypatch.setattr("bife_core.methods.loading.stored_text", lambda reference: source)
     assert CliRunner().invoke(app, ["export", reference]).exit_code == 0
     assert (tmp_path / file).is_file()
 

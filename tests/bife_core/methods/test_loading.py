@@ -1,0 +1,179 @@
+"""From a reference to a rule or method."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyscipopt
+import pytest
+
+from bife_core.errors import BifeError, RuleError
+from bife_core.export import export_c
+from bife_core.features import FEATURES, N_FEATURES
+from bife_core.fidelity.low import low_fidelity
+from bife_core.methods.loading import load_method, load_rule
+from bife_core.methods.using import attach, solve
+from bife_core.rules import REFERENCE_RULES, CompiledRule
+
+SOURCE = "def candidate_variable_score(f):\n    return f[20] * 2.0\n"
+
+
+def test_by_reference_name():
+    rule = load_rule("pseudocost_product")
+    assert isinstance(rule, CompiledRule)
+    assert rule.name == "pseudocost_product"
+
+
+@pytest.mark.parametrize("as_type", [str, Path])
+def test_by_file(tmp_path, as_type):
+    file = tmp_path / "my_rule.py"
+    file.write_text(SOURCE)
+    rule = load_rule(as_type(file))
+    assert rule.name == "my_rule"
+    assert rule.score(np.ones((2, N_FEATURES))).tolist() == [2.0, 2.0]
+
+
+def test_a_file_in_the_working_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(SOURCE)
+    Path("odd").write_text(SOURCE)
+    Path("pseudocost_product").write_text(SOURCE)
+    assert load_rule("mine.py").name == "mine"
+    assert load_rule("odd").name == "odd"
+    assert load_rule("pseudocost_product").source == REFERENCE_RULES["pseudocost_product"].source
+    assert load_rule("./pseudocost_product").source == SOURCE
+
+
+def test_a_windows_or_utf8_file_loads(tmp_path):
+    file = tmp_path / "rule.py"
+    file.write_bytes(b"\xef\xbb\xbf# \xc3\xa4\r\n" + SOURCE.replace("\n", "\r\n").encode())
+    assert load_rule(file).features == frozenset({20})
+
+
+@pytest.mark.parametrize(
+    ("ref", "words"),
+    [
+        ("pseudocost_produkt", "did you mean pseudocost_product"),
+        ("zzzzzz", "Registered names are"),
+        ("missing.py", "There is no file missing.py"),
+        ("some/where", "There is no file"),
+        (Path("missing"), "There is no file"),
+        ("def candidate_variable_score(f): return f[0]", "compile_rule"),
+        (17, "17 is no method"),
+        ("nobody:knows/this", "'nobody:knows/this' names no method"),
+        ("", "There is no rule ''"),
+    ],
+)
+def test_what_is_not_there_is_one_clear_sentence(ref, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RuleError) as caught:
+        load_rule(ref)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_directory_and_a_binary_file_are_no_rules(tmp_path):
+    with pytest.raises(RuleError, match="cannot be read"):
+        load_rule(tmp_path)
+    binary = tmp_path / "x.py"
+    binary.write_bytes(b"\xff\xfe\x00\x01")
+    with pytest.raises(RuleError, match="not UTF-8"):
+        load_rule(binary)
+
+
+def test_a_refused_rule_says_why(tmp_path):
+    file = tmp_path / "bad.py"
+    file.write_text("import os\n" + SOURCE)
+    with pytest.raises(RuleError, match=r"bad\.py is not a usable rule: Line 1: .* not os\."):
+        load_rule(file)
+
+
+@pytest.mark.parametrize("load", [load_rule, export_c])
+def test_a_method_without_source_is_called_what_it_is(load: Callable[[str], object], tmp_path: Path) -> None:
+    file = tmp_path / "net.json"
+    layer = {"weights": [[1.0]], "bias": [0.0]}
+    file.write_text(json.dumps({"kind": "mlp", "inputs": [FEATURES[0].name], "layers": [layer]}))
+    with pytest.raises(RuleError, match=r"net\.json is no rule but a method of the kind 'mlp'.*load_method"):
+        load(str(file))
+
+
+def most_fractional(f):
+    return min(f[24], 1.0 - f[24])
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "paper_ca",
+        load_rule("paper_ca"),
+        load_method("paper_ca"),
+        most_fractional,
+        "pscost",
+        load_method("pscost"),
+    ],
+    ids=["name", "compiled", "method", "function", "scip", "scip method"],
+)
+def test_attach_and_solve_take_what_load_method_takes(reference, tiny_auctions):
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(tiny_auctions[0].path))
+    method = load_method(reference)
+    assert attach(model, reference).calls == 0
+    assert solve(tiny_auctions[0].path, reference, node_limit=2).method == method.name
+
+
+def test_a_function_becomes_a_rule():
+    rule = load_rule(most_fractional)
+    assert rule.name == "most_fractional"
+    assert rule.features == frozenset({24})
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: solve(17, "paper_ca"), "solve takes the path of an instance file"),
+        (lambda: solve("x.mps", 17), "17 is no method to branch by"),
+        (lambda: attach("x.mps", "paper_ca"), "attach takes a pyscipopt.Model, not str"),
+        (lambda: load_rule("relpscost"), "is no rule but a method of the kind 'scip'"),
+        (lambda: load_rule(len), "is no method to branch by"),
+        (
+            lambda: low_fidelity("paper_ca", "decisions.npz"),
+            "low_fidelity was expected to get Decisions and got str",
+        ),
+    ],
+)
+def test_wrong_arguments_give_one_sentence(call, said):
+    with pytest.raises(BifeError, match=said) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_without_mlflow_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    with pytest.raises(RuleError, match=r"pip install 'bife-branching\[operate\]'"):
+        load_rule("models:/bife-x@champion")
+
+
+def test_a_users_own_package_called_tasks_is_left_alone(tmp_path):
+    (tmp_path / "tasks.py").write_text("raise SystemExit('imported')")
+    program = (
+        "import bife_core\n"
+        "try: bife_core.load_rule('models:/bife-x@champion')\n"
+        "except bife_core.BifeError as error: print(error)\n"
+    )
+    places = {"PYTHONPATH": str(Path(__file__).parents[3]), "BIFE_HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=os.environ | places | {"MLFLOW_TRACKING_URI": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "There is no models:/bife-x@champion" in done.stdout, done.stderr
