@@ -80,7 +80,7 @@ def _part_path(directory: Path, instance: Instance, config: CollectionConfig) ->
         "scip": versions()["scip"],
     }
     key = digest_of(facts)[:24]
-    return directory / "parts" / f"{key}.parquet"
+    return directory / "parts" / f"{key}.npz"
 
 
 def _end_path(part: Path) -> Path:
@@ -187,7 +187,7 @@ def collect_decisions(
             "(--search bife_without_f_lf)."
         )
     decisions = concatenate(parts)[: config.decisions]
-    merged = directory / f"decisions-{decisions.digest}.parquet"
+    merged = directory / f"decisions-{decisions.digest}.npz"
     if not _intact(merged):
         decisions.save(merged)
     return CollectionSummary(

@@ -1,13 +1,15 @@
-"""Recorded strong-branching decisions: one row per candidate, in a columnar file anyone can read.
+"""Recorded branching decisions with the strong-branching scores of their candidates, in a file of NumPy arrays.
 
-The file is Parquet: ``pandas.read_parquet(path)`` gives a table with one row per candidate, the columns `instance`,
-`decision`, `node`, `depth`, `room`, `pruned`, `tightenable`, `probindex`, `score`, `down_gain`, `up_gain`, and one
-column per feature under its name. The schema version and a digest of the content stand in the file's metadata.
+``numpy.load(path)`` reads the file: `columns` (features by candidates, named by `features`), `scores`, `gains`,
+`probindex`, `offsets` (decision t owns the candidates from ``offsets[t]`` to ``offsets[t + 1]``), `node`, `depth`,
+`room` and `instance`, beside the schema version and a digest of the content.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +17,6 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from bife_core.errors import DecisionsError
 from bife_core.features import FEATURES, N_FEATURES
@@ -25,12 +25,12 @@ from bife_core.files import write_whole
 SCHEMA_VERSION: Final = "2"
 SCORE_TOLERANCE: Final = 1e-9
 """Relative distance to the best score within which a candidate counts as best too."""
-_GAINS: Final = ("down_gain", "up_gain")
-_DERIVED: Final = ("pruned", "tightenable")
-"""Written for who reads the table; `Decisions` derives them."""
 _OF_CANDIDATES: Final = ("columns", "scores", "gains", "probindex")
 _OF_DECISIONS: Final = ("node", "depth", "room")
 """Arrays of `Decisions` whose last axis runs over candidates, and over decisions."""
+_NAMES: Final = [feature.name for feature in FEATURES]
+_UNREADABLE: Final = (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile)
+"""What NumPy raises for a file that is not its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,24 +141,18 @@ class Decisions:
 
     def save(self, path: Path) -> None:
         """Write the file at once or not at all."""
-        sizes = np.diff(self.offsets)
-        table = pa.table(
-            {
-                "instance": pa.array(self.instance, pa.string()).take(
-                    pa.array(np.repeat(np.arange(len(self)), sizes))
-                ),
-                "decision": np.repeat(np.arange(len(self)), sizes),
-                **{name: np.repeat(getattr(self, name), sizes) for name in (*_OF_DECISIONS, *_DERIVED)},
-                "probindex": self.probindex,
-                "score": self.scores,
-                **dict(zip(_GAINS, self.gains, strict=True)),
-                **{FEATURES[index].name: column for index, column in enumerate(self.columns)},
-            }
+        arrays = {name: getattr(self, name) for name in (*_OF_CANDIDATES, "offsets", *_OF_DECISIONS)}
+        content = io.BytesIO()
+        np.savez_compressed(
+            content,
+            **arrays,
+            instance=np.array(self.instance, dtype=np.str_),
+            features=np.array(_NAMES),
+            schema=np.array(SCHEMA_VERSION),
+            digest=np.array(self.digest),
+            size=np.array(self.columns.size),
         )
-        table = table.replace_schema_metadata({"bife_schema": SCHEMA_VERSION, "bife_digest": self.digest})
-        content = pa.BufferOutputStream()
-        pq.write_table(table, content, compression="zstd")
-        write_whole(path, content.getvalue().to_pybytes())
+        write_whole(path, content.getvalue())
 
     @classmethod
     def load(cls, path: str | Path) -> Decisions:
@@ -173,37 +167,24 @@ class Decisions:
         if not path.is_file():
             raise DecisionsError(f"There is no decisions file {path}; `bife collect` makes one.")
         try:
-            table = pq.read_table(path)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise DecisionsError(f"{path} is not a readable Parquet file: {error}") from error
-        metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-        found = metadata.get("bife_schema")
+            with path.open("rb") as stream, np.load(stream) as file:
+                content = dict(file)
+        except _UNREADABLE as error:
+            raise DecisionsError(f"{path} is not a readable file of decisions: {error}") from error
+        found = str(content.pop("schema", "none"))
         if found != SCHEMA_VERSION:
             raise DecisionsError(
-                f"{path} has decisions schema {found or 'none'}, this version reads {SCHEMA_VERSION}; "
+                f"{path} has decisions schema {found}, this version reads {SCHEMA_VERSION}; "
                 "collect the decisions again."
             )
-        unknown = [feature.name for feature in FEATURES if feature.name not in table.column_names]
+        unknown = sorted(set(_NAMES) - set(content["features"].tolist()))
         if unknown:
             raise DecisionsError(
                 f"{path} was recorded without the features {', '.join(unknown)}; collect the decisions again."
             )
-        decision = table["decision"].to_numpy()
-        starts = np.flatnonzero(np.diff(decision, prepend=-1))
-        offsets = np.append(starts, len(decision)).astype(np.int64)
-        columns = np.empty((N_FEATURES, len(decision)))
-        for feature in FEATURES:
-            columns[feature.index] = table[feature.name].to_numpy()
-        decisions = cls(
-            columns=columns,
-            scores=table["score"].to_numpy(),
-            gains=np.stack([table[name].to_numpy() for name in _GAINS]),
-            offsets=offsets,
-            probindex=table["probindex"].to_numpy(),
-            instance=tuple(table["instance"].take(pa.array(starts)).to_pylist()),
-            **{name: table[name].to_numpy()[starts] for name in _OF_DECISIONS},
-        )
-        if decisions.digest != metadata.get("bife_digest"):
+        arrays = {name: content[name] for name in (*_OF_CANDIDATES, "offsets", *_OF_DECISIONS)}
+        decisions = cls(**arrays, instance=tuple(content["instance"].tolist()))
+        if decisions.digest != str(content["digest"]):
             raise DecisionsError(f"The content of {path} does not match its digest; collect it again.")
         return decisions
 
@@ -217,12 +198,12 @@ def numbers_in(path: Path) -> int:
         If it cannot be read.
     """
     try:
-        table = pq.read_metadata(path)
-    except (pa.ArrowInvalid, OSError) as error:
+        with path.open("rb") as stream, np.load(stream) as file:
+            return int(file["size"])
+    except (*_UNREADABLE, KeyError) as error:
         raise DecisionsError(
             f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
         ) from error
-    return int(table.num_rows) * int(table.num_columns)
 
 
 def concatenate(parts: Sequence[Decisions]) -> Decisions:

@@ -61,8 +61,7 @@ def test_collecting_is_exact_reproducible_and_resumable(
 def test_what_is_damaged_is_made_anew(auctions: Benchmark, here: InProcess, tmp_path: Path) -> None:
     summary = collect_decisions(auctions, CONFIG, tmp_path, here)
     (end, *_), (part, *_) = (
-        sorted((tmp_path / "parts").glob(f"*.{kind}"), key=lambda path: path.stem)
-        for kind in ("json", "parquet")
+        sorted((tmp_path / "parts").glob(f"*.{kind}"), key=lambda path: path.stem) for kind in ("json", "npz")
     )
     for damaged in (end, part, summary.path):
         damaged.write_bytes(damaged.read_bytes()[: damaged.stat().st_size // 2])
@@ -137,7 +136,7 @@ def test_no_more_instances_are_solved_than_it_takes(auctions: Benchmark, tmp_pat
     config = CollectionConfig(decisions=3, decisions_per_instance=quota, time_limit_s=60)
     summary = collect_decisions(auctions, config, tmp_path, Wide())
     assert summary.decisions == 3
-    assert len(summary.instances) == len(list((tmp_path / "parts").glob("*.parquet")))
+    assert len(summary.instances) == len(list((tmp_path / "parts").glob("*.npz")))
 
 
 class OneModel:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,38 +34,29 @@ def made_up(sizes: list[int], seed: int = 0, instance: str = "a") -> Decisions:
 
 def test_a_saved_file_gives_everything_back(tmp_path: Path) -> None:
     original = made_up([3, 1, 5])
-    original.save(tmp_path / "new" / "d.parquet")
-    loaded = Decisions.load(tmp_path / "new" / "d.parquet")
+    original.save(tmp_path / "new" / "d.npz")
+    loaded = Decisions.load(tmp_path / "new" / "d.npz")
     for name in ("columns", "scores", "gains", "offsets", "probindex", "node", "depth", "room"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(original, name))
     assert loaded.instance == original.instance
     assert loaded.digest == original.digest
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["d.parquet"]
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["d.npz"]
 
 
-def test_the_file_is_a_table_anyone_can_read(tmp_path: Path) -> None:
-    made_up([2, 2]).save(tmp_path / "d.parquet")
-    table = pd.read_parquet(tmp_path / "d.parquet")
-    assert list(table["decision"]) == [0, 0, 1, 1]
-    known = {
-        "instance",
-        "node",
-        "depth",
-        "room",
-        "pruned",
-        "tightenable",
-        "probindex",
-        "score",
-        "pseudocost_product",
-    }
-    assert known <= set(table.columns)
-    assert (table[["down_gain", "up_gain"]].max(axis=1) <= table["room"]).all()
+def test_the_file_is_arrays_anyone_can_read(tmp_path: Path) -> None:
+    decisions = made_up([2, 2])
+    decisions.save(tmp_path / "d.npz")
+    with np.load(tmp_path / "d.npz") as file:
+        assert file["offsets"].tolist() == [0, 2, 4]
+        assert "pseudocost_product" in file["features"]
+        np.testing.assert_array_equal(file["columns"], decisions.columns)
+        np.testing.assert_array_equal(file["scores"], decisions.scores)
 
 
 def test_no_decision_at_all_survives_the_file(tmp_path: Path) -> None:
     empty = concatenate([])
-    empty.save(tmp_path / "d.parquet")
-    loaded = Decisions.load(tmp_path / "d.parquet")
+    empty.save(tmp_path / "d.npz")
+    loaded = Decisions.load(tmp_path / "d.npz")
     assert len(loaded) == loaded.n_candidates == 0
     assert loaded.tie_share == 0.0
     assert loaded.best.shape == (0,)
@@ -132,24 +121,21 @@ def test_the_digest_sees_every_change() -> None:
 
 def test_bad_files_get_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(DecisionsError, match="no decisions file"):
-        Decisions.load(tmp_path / "missing.parquet")
-    (tmp_path / "text.parquet").write_text("no table")
-    with pytest.raises(DecisionsError, match="not a readable Parquet file"):
-        Decisions.load(tmp_path / "text.parquet")
-    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "other.parquet")
+        Decisions.load(tmp_path / "missing.npz")
+    (tmp_path / "text.npz").write_text("no table")
+    with pytest.raises(DecisionsError, match="not a readable file of decisions"):
+        Decisions.load(tmp_path / "text.npz")
+    np.savez(tmp_path / "other.npz", a=np.ones(1))
     with pytest.raises(DecisionsError, match="schema none"):
-        Decisions.load(tmp_path / "other.parquet")
-    made_up([2]).save(tmp_path / "d.parquet")
-    table = pq.read_table(tmp_path / "d.parquet")
-    earlier = table.select(["decision", "node", "depth", "score"]).replace_schema_metadata(
-        {"bife_schema": "1"}
-    )
-    pq.write_table(earlier, tmp_path / "earlier.parquet")
+        Decisions.load(tmp_path / "other.npz")
+    made_up([2]).save(tmp_path / "d.npz")
+    with np.load(tmp_path / "d.npz") as file:
+        content = dict(file)
+    np.savez(tmp_path / "earlier.npz", **content | {"schema": np.array("1")})
     with pytest.raises(
         DecisionsError, match=r"schema 1, this version reads 2; collect the decisions again\.$"
     ):
-        Decisions.load(tmp_path / "earlier.parquet")
-    changed = table.set_column(table.schema.get_field_index("score"), "score", [[9.0, 9.0]])
-    pq.write_table(changed.replace_schema_metadata(table.schema.metadata), tmp_path / "d.parquet")
+        Decisions.load(tmp_path / "earlier.npz")
+    np.savez(tmp_path / "d.npz", **content | {"scores": np.full(2, 9.0)})
     with pytest.raises(DecisionsError, match="does not match its digest"):
-        Decisions.load(tmp_path / "d.parquet")
+        Decisions.load(tmp_path / "d.npz")

@@ -90,7 +90,7 @@ class Arena:
 
     def __init__(self, directory: Path, limit_s: float) -> None:
         self.limit_s = limit_s
-        self.decisions = directory / "decisions" / "decisions.parquet"
+        self.decisions = directory / "decisions" / "decisions.npz"
         if not self.decisions.exists():
             self.decisions.parent.mkdir(parents=True, exist_ok=True)
             made_up_decisions().save(self.decisions)

@@ -96,7 +96,7 @@ class Stopped(InProcess):
 
 
 def test_a_rule_whose_tuning_takes_too_long_keeps_its_numbers_and_its_score(tmp_path: Path) -> None:
-    path = tmp_path / "decisions.parquet"
+    path = tmp_path / "decisions.npz"
     EXPERT.save(path)
     plain = score_low(ONE, path, LowFidelityConfig(), InProcess())
     pool = Stopped()
@@ -106,7 +106,7 @@ def test_a_rule_whose_tuning_takes_too_long_keeps_its_numbers_and_its_score(tmp_
 
 
 def test_the_score_is_that_of_the_tuned_rule(tmp_path: Path) -> None:
-    path = tmp_path / "decisions.parquet"
+    path = tmp_path / "decisions.npz"
     EXPERT.save(path)
     plain = score_low(ONE, path, LowFidelityConfig(), InProcess())
     better = score_low(ONE, path, LowFidelityConfig(tune=300), InProcess())

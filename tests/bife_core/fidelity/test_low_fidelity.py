@@ -84,7 +84,7 @@ def test_no_decision_and_a_raising_rule_are_errors(four_decisions: Decisions) ->
 def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
     four_decisions: Decisions, pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "d.parquet"
+    path = tmp_path / "d.npz"
     four_decisions.save(path)
     config = LowFidelityConfig()
 
@@ -127,11 +127,11 @@ def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
 
 def test_what_is_not_the_rules_fault_is_not_its_failure(tmp_path: Path, pool: WorkerPool) -> None:
     good = HEADER + "return variable_features[0]"
-    with pytest.raises(DecisionsError, match=r"missing.parquet cannot be read"):
-        score_low(good, tmp_path / "missing.parquet", LowFidelityConfig(), pool)
-    broken = tmp_path / "broken.parquet"
+    with pytest.raises(DecisionsError, match=r"missing.npz cannot be read"):
+        score_low(good, tmp_path / "missing.npz", LowFidelityConfig(), pool)
+    broken = tmp_path / "broken.npz"
     broken.write_text("no decisions")
-    with pytest.raises(DecisionsError, match=r"broken.parquet cannot be read"):
+    with pytest.raises(DecisionsError, match=r"broken.npz cannot be read"):
         score_low(good, broken, LowFidelityConfig(), pool)
     closed = WorkerPool(1)
     closed.close()
@@ -179,4 +179,4 @@ def test_what_scores_no_candidates_is_one_sentence(
     with pytest.raises(RuleError, match=reason):
         low_fidelity(given, four_decisions)  # type: ignore[arg-type]
     with pytest.raises(DecisionsError, match=r"expected to get Decisions and got str"):
-        low_fidelity("pseudocost_product", "decisions.parquet")  # type: ignore[arg-type]
+        low_fidelity("pseudocost_product", "decisions.npz")  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from tests.support.stored import account_at
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
-    path = tmp_path / "decisions.parquet"
+    path = tmp_path / "decisions.npz"
     planted(40, product((Leaf(18), 1.0), (Leaf(24), 1.0)), doubt=0.1).save(path)
     return path
 
@@ -116,7 +116,7 @@ def test_rules_from_nothing_are_made_without_the_reference_library(
 
 @pytest.mark.long
 def test_a_worker_has_room_for_what_a_thousand_decisions_of_large_models_need(tmp_path: Path) -> None:
-    path = tmp_path / "decisions.parquet"
+    path = tmp_path / "decisions.npz"
     planted(1000, product((Leaf(18), 1.0), (Leaf(24), 0.5)), candidates=400).save(path)
     request = SampleRequest(id="g00-c00", generation=0, operator="fit", seed=1, fit=Fit(terms=4, children=20))
     with WorkerPool(1) as pool:

@@ -34,7 +34,7 @@ with ending_at_once(lambda: None, lambda: time.sleep(60)):
 
 def collecting(home):
     """Start a collection in a process group of its own, as a terminal does, and wait until it records."""
-    before = len(list(home.glob("decisions/*/parts/*.parquet")))
+    before = len(list(home.glob("decisions/*/parts/*.npz")))
     process = subprocess.Popen(
         COLLECTING,
         env=environment(home),
@@ -45,7 +45,7 @@ def collecting(home):
     )
     assert process.stdout.readline().startswith("collection: 9999 decisions")
     deadline = time.monotonic() + 120.0
-    while len(list(home.glob("decisions/*/parts/*.parquet"))) == before and time.monotonic() < deadline:
+    while len(list(home.glob("decisions/*/parts/*.npz"))) == before and time.monotonic() < deadline:
         time.sleep(0.1)
     return process, psutil.Process(process.pid).children(recursive=True)
 
