@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from bife_core.errors import ConfigError
 
 Plugin = TypeVar("Plugin")
+
+_OF_EXTRAS: Final = {"httpx": "llm", "openai": "llm", "pydantic_settings": "llm", "optuna": "operate"}
+"""Packages that only some of BiFE's own plugins import, and the extra that brings each."""
 
 
 class Plugins(MutableMapping[str, Plugin]):
@@ -126,7 +129,15 @@ class Plugins(MutableMapping[str, Plugin]):
 
     def _load(self, entry: EntryPoint) -> Plugin:
         if entry.dist is None:
-            loaded: Plugin = entry.load()
+            try:
+                loaded: Plugin = entry.load()
+            except ModuleNotFoundError as error:
+                if error.name not in _OF_EXTRAS:
+                    raise
+                raise ConfigError(
+                    f"The {self.kind} {entry.name!r} needs the package {error.name}; "
+                    f"run `pip install 'bife-branching[{_OF_EXTRAS[error.name]}]'`."
+                ) from error
             return loaded
         of = f"The {self.kind} {entry.name!r} of the package {_package(entry)}"
         try:

@@ -1,19 +1,24 @@
-"""What the package says of itself: a clean installation has all that the product imports."""
+"""What the distribution declares: the base serves the library, the extras the rest, and the wheel holds `bife_core`."""
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
+import venv
 from functools import cache
 from importlib.metadata import packages_distributions
-from pathlib import Path
 
 import pytest
 
 from tests.test_layering import REPOSITORY, imported, modules
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+MOST_PACKAGES, MOST_GB = 28, 0.8
+"""Of the base in an empty environment, `pip` and `setuptools` left out; the aims were 20 and 0.4."""
 
 
 def plain(name: str) -> str:
@@ -24,28 +29,24 @@ def declared(requirements: list[str]) -> set[str]:
     return {plain(re.match(r"[\w.-]+", requirement)[0]) for requirement in requirements}
 
 
-DECLARED = declared(PROJECT["dependencies"])
-OPTIONAL = {
-    name
-    for extra, wanted in PROJECT["optional-dependencies"].items()
-    if extra != "dev"
-    for name in declared(wanted)
-}
+BASE = declared(PROJECT["dependencies"])
+EXTRAS = {extra: declared(wanted) for extra, wanted in PROJECT["optional-dependencies"].items()}
 installed = cache(packages_distributions)
 
 
-@pytest.mark.parametrize("floor", ["bife_core", "tasks", "flows"])
-def test_every_package_the_product_imports_is_declared(floor):
+@pytest.mark.parametrize("package", ["bife_core", "tasks", "flows"])
+def test_every_package_the_product_imports_is_declared(package):
     names = {
-        name for module, path in modules().items() if module.startswith(floor) for name in imported(path)
+        name for module, path in modules().items() if module.startswith(package) for name in imported(path)
     }
     foreign = names - sys.stdlib_module_names - {"bife_core", "tasks", "flows"}
-    assert foreign, floor
+    assert foreign, package
+    allowed = BASE.union(*(wanted for extra, wanted in EXTRAS.items() if extra != "dev"))
     undeclared = {
         name
         for name in foreign
         # One that is not installed here must be an extra, under its own name.
-        if not {plain(found) for found in installed().get(name, [name])} & (DECLARED | OPTIONAL)
+        if not {plain(found) for found in installed().get(name, [name])} & allowed
     }
     assert undeclared == set()
 
@@ -56,11 +57,127 @@ def test_every_dependency_has_a_tested_version():
         for line in (REPOSITORY / "constraints.txt").read_text(encoding="utf-8").splitlines()
         if "==" in line
     }
-    assert DECLARED - pinned == set()
+    assert (BASE | EXTRAS["llm"] | EXTRAS["operate"]) - pinned - {plain(PROJECT["name"])} == set()
 
 
-def test_the_licence_is_the_one_that_is_named():
-    assert PROJECT["license"] == "Apache-2.0"
-    text = Path(REPOSITORY / "LICENSE").read_text(encoding="utf-8")
-    assert "Apache License\n                           Version 2.0" in text
-    assert "END OF TERMS AND CONDITIONS" in text
+_WITHOUT_EXTRAS = """
+import sys, importlib.abc
+
+class Absent(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in sys.argv[1].split(","):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+import bife_core
+from bife_core.errors import ConfigError
+from bife_core.generators.config import GENERATORS
+
+for name in bife_core.__all__:
+    getattr(bife_core, name)
+try:
+    GENERATORS.find("openai")
+except ConfigError as error:
+    print(error)
+"""
+
+
+def test_the_public_interface_needs_the_base_alone():
+    absent = {
+        name
+        for name, packages in installed().items()
+        if {plain(found) for found in packages} & (EXTRAS["llm"] | EXTRAS["operate"])
+    } | {"pyarrow", "sklearn"}
+    command = [sys.executable, "-c", _WITHOUT_EXTRAS, ",".join(sorted(absent - {"bife_core"}))]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "run `pip install 'bife-branching[llm]'`" in done.stdout
+
+
+def test_nothing_tells_a_user_to_install_another_project():
+    tracked = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True)
+    for name in tracked.stdout.split():
+        path = REPOSITORY / name
+        if path.suffix in {".md", ".py", ".toml", ".yaml", ".txt"} and path.is_file():
+            assert not re.search(
+                r"pip install[^\n`]*[ '\"]bife([\[ '\"`]|$)",
+                path.read_text(encoding="utf-8", errors="replace"),
+            ), name
+
+
+_IN_SCIP = """
+import json, sys, time
+import pyscipopt, bife_core
+
+class First(pyscipopt.Eventhdlr):
+    at = None
+    def eventinit(self):
+        self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.NODEBRANCHED, self)
+    def eventexit(self):
+        self.model.dropEvent(pyscipopt.SCIP_EVENTTYPE.NODEBRANCHED, self)
+    def eventexec(self, event):
+        First.at = First.at or time.perf_counter()
+
+model = pyscipopt.Model()
+model.hideOutput()
+model.readProblem(sys.argv[1])
+model.setParam("limits/nodes", 20)
+model.includeEventhdlr(First(), "first", "the first branching")
+began = time.perf_counter()
+stats = bife_core.attach(model, bife_core.load_rule("paper_ca"))
+attached = time.perf_counter()
+model.optimize()
+import os
+print(json.dumps({"attach_s": attached - began, "first_s": First.at - began, "calls": stats.calls,
+                  "place": os.path.dirname(bife_core.__file__)}))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_the_base_wheel_solves_in_an_empty_environment(tmp_path, capsys):
+    source, home = tmp_path / "source", tmp_path / "home"
+    files = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True).stdout.split()
+    for name in files:
+        if name.startswith("bife_core/") or "/" not in name:
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(REPOSITORY / name, source / name)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", str(tmp_path), str(source)], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    venv.create(tmp_path / "empty", with_pip=True)
+    python = tmp_path / "empty" / "bin" / "python"
+    constraints = str(REPOSITORY / "constraints.txt")
+    subprocess.run([python, "-m", "pip", "install", "-q", "-c", constraints, str(wheel)], check=True)
+
+    listed = subprocess.run([python, "-m", "pip", "list", "--format=json"], capture_output=True, check=True)
+    packages = {entry["name"] for entry in json.loads(listed.stdout)} - {"pip", "setuptools"}
+    site = next((tmp_path / "empty" / "lib").glob("python*/site-packages"))
+    gigabytes = (
+        sum(
+            path.stat().st_size
+            for path in site.rglob("*")
+            if path.is_file() and path.relative_to(site).parts[0] not in {"pip", "setuptools"}
+        )
+        / 1e9
+    )
+    model = str(REPOSITORY / "tests" / "data" / "golden" / "cauctions_0.mps.gz")
+    command = [python, "-c", _IN_SCIP, model]
+    for _ in range(2):  # the first run compiles
+        done = subprocess.run(
+            command, cwd=tmp_path, env={"BIFE_HOME": str(home), "PATH": ""}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+    measured = json.loads(done.stdout)
+    assert measured["calls"] > 0
+    assert str(tmp_path) in measured["place"]
+    with capsys.disabled():
+        print(
+            f"\nbase: {len(packages)} packages, {gigabytes:.2f} GB; attach {measured['attach_s']:.2f} s, "
+            f"first branching after {measured['first_s']:.2f} s"
+        )
+    assert len(packages) <= MOST_PACKAGES
+    assert gigabytes <= MOST_GB
+    command = tmp_path / "empty" / "bin" / "bife"
+    refused = subprocess.run([command], cwd=tmp_path, capture_output=True, text=True)
+    assert "runs from a checkout" in refused.stderr

@@ -206,7 +206,7 @@ def _c_string(text: str) -> str:
 
 def _header(name: str, source: str, rule: CheckedRule) -> str:
     try:
-        made_by = f"BiFE {version('bife')}"
+        made_by = f"BiFE {version('bife-branching')}"
     except PackageNotFoundError:
         made_by = "BiFE"
     reads = (

@@ -219,7 +219,7 @@ class SolveResult(Value):
 def versions() -> dict[str, str]:
     """Return the versions a result depends on."""
     try:
-        own = version("bife")
+        own = version("bife-branching")
     except PackageNotFoundError:  # used from a source tree that is not installed
         own = "source"
     return {

@@ -95,7 +95,7 @@ def _python() -> Finding:
 @_check("BiFE")
 def _bife() -> Finding:
     try:
-        return Finding("ok", importlib.metadata.version("bife"))
+        return Finding("ok", importlib.metadata.version("bife-branching"))
     except importlib.metadata.PackageNotFoundError:
         return Finding("warn", "runs from a source tree; `pip install -e .` makes the command `bife`")
 

@@ -50,7 +50,7 @@ def _print_version(wanted: bool) -> None:
     if not wanted:
         return
     try:
-        typer.echo(f"bife {version('bife')}")
+        typer.echo(f"bife {version('bife-branching')}")
     except PackageNotFoundError:
         typer.echo("bife, from a source tree that is not installed")
     raise typer.Exit

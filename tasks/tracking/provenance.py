@@ -73,7 +73,7 @@ def _code() -> dict[str, str]:
     if commit is not None and changed is not None:
         return {MLFLOW_GIT_COMMIT: commit, MLFLOW_GIT_DIRTY: str(bool(changed)).lower()}
     with suppress(PackageNotFoundError, ValueError, KeyError):
-        origin = json.loads(distribution("bife").read_text("direct_url.json") or "{}")
+        origin = json.loads(distribution("bife-branching").read_text("direct_url.json") or "{}")
         return {MLFLOW_GIT_COMMIT: str(origin["vcs_info"]["commit_id"])}
     return {}
 

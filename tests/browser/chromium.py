@@ -41,7 +41,9 @@ def chromium() -> str:
         If it or what drives it is not installed.
     """
     if importlib.util.find_spec("playwright") is None:
-        raise NoBrowserError("playwright is missing: run `make browser`, or pip install 'bife[browser]'.")
+        raise NoBrowserError(
+            "playwright is missing: run `make browser`, or pip install 'bife-branching[browser]'."
+        )
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
     if found is None or not Path(found).exists():
         raise NoBrowserError(
