@@ -86,8 +86,7 @@ def tracked(home: Path, key: str) -> Counter[str]:
 def recorded(home: Path) -> dict[Path, tuple[int, int]]:
     """Return the files of recorded decisions, which must never be made twice, with inode and time."""
     return {
-        path: (path.stat().st_ino, path.stat().st_mtime_ns)
-        for path in home.glob("decisions/*/parts/*.npz")
+        path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in home.glob("decisions/*/parts/*.npz")
     }
 
 
