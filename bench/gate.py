@@ -16,13 +16,12 @@ import numpy as np
 
 from bench import parser_of, tell
 from bife_core.evaluation.comparing import Comparison, compare
-from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.looks import confidence_of
 from bife_core.evaluation.metrics import solve_frame
+from bife_core.stats import CONFIDENCE, confidence_of
 from tasks.registry.evidence import Evidence, weigh
 
-PROTOCOL = EvaluationConfig(seeds=(0,), confidence=confidence_of(1, 0.95))
-"""As an evaluation takes the first look at a test set."""
+LEVEL = confidence_of(1, CONFIDENCE)
+"""Level of the first use of a test set."""
 
 SPREAD = 0.3
 """Standard deviation, or scale, of the logarithm of a ratio."""
@@ -41,7 +40,7 @@ def null_comparison(instances: int, rng: np.random.Generator, *, heavy: bool = F
                     "lp_iterations": 10, "gap": 0.0, "bound_integral": 1.0, "primal_dual_integral": 1.0,
                 }
             )  # fmt: skip
-    (found,) = compare(solve_frame(rows), ("rule",), "relpscost", PROTOCOL)
+    (found,) = compare(solve_frame(rows), ("rule",), "relpscost", confidence=LEVEL)
     return found
 
 

@@ -95,7 +95,6 @@ def configured(family: str, options: Any) -> PipelineConfig:
             "search.seed": options.seeds[0],
             "evaluation.instances": options.instances,
             "evaluation.seeds": tuple(options.seeds),
-            "evaluation.fresh": False,
             "runner.workers": options.workers,
             **samples,
             **limit,

@@ -1,8 +1,4 @@
-"""BiFE as a library: features, rules, decisions, fidelities, search and solves, without Prefect or MLflow.
-
-The names below are the public interface; they load what they need when first used, so importing the package costs
-nothing.
-"""
+"""BiFE as a library: the names below are its public interface; each is loaded when it is first used."""
 
 from __future__ import annotations
 
@@ -13,7 +9,9 @@ if TYPE_CHECKING:
     from bife_core.benchmarks.opening import open_benchmark
     from bife_core.config import PipelineConfig
     from bife_core.decisions.collecting import collect_decisions
+    from bife_core.decisions.recorded import Decisions
     from bife_core.errors import BifeError
+    from bife_core.evaluation.interface import compare
     from bife_core.evolution import Evolution, evolve
     from bife_core.features import FEATURES
     from bife_core.fidelity.low import low_fidelity
@@ -27,11 +25,13 @@ if TYPE_CHECKING:
     from bife_core.scip.extractor import FeatureExtractor
     from bife_core.scip.guard import Guard
     from bife_core.scip.solving import SolveResult, SolveSettings
+    from bife_core.store import Store
 
 _HOMES = {
     "BifeError": "bife_core.errors",
     "BranchingStats": "bife_core.scip.branching",
     "CompiledRule": "bife_core.rules",
+    "Decisions": "bife_core.decisions.recorded",
     "Evolution": "bife_core.evolution",
     "FEATURES": "bife_core.features",
     "FeatureExtractor": "bife_core.scip.extractor",
@@ -42,9 +42,11 @@ _HOMES = {
     "Rejection": "bife_core.rules",
     "SolveResult": "bife_core.scip.solving",
     "SolveSettings": "bife_core.scip.solving",
+    "Store": "bife_core.store",
     "WorkerPool": "bife_core.sandbox",
     "attach": "bife_core.methods.using",
     "collect_decisions": "bife_core.decisions.collecting",
+    "compare": "bife_core.evaluation.interface",
     "compile_rule": "bife_core.rules",
     "evolve": "bife_core.evolution",
     "load_method": "bife_core.methods.loading",
@@ -61,6 +63,7 @@ __all__ = [
     "BifeError",
     "BranchingStats",
     "CompiledRule",
+    "Decisions",
     "Evolution",
     "FeatureExtractor",
     "Guard",
@@ -70,9 +73,11 @@ __all__ = [
     "Rejection",
     "SolveResult",
     "SolveSettings",
+    "Store",
     "WorkerPool",
     "attach",
     "collect_decisions",
+    "compare",
     "compile_rule",
     "evolve",
     "load_method",

@@ -94,7 +94,7 @@ def _budget(name: PresetName) -> PipelineConfig:
             ),
             high=HighFidelityConfig(instances=2, cost="nodes", time_limit_s=10),
             validation=ValidationConfig(finalists=2, instances=1),
-            evaluation=EvaluationConfig(instances=2, seeds=(0,), time_limit_s=10, warm_up_s=0),
+            evaluation=EvaluationConfig(instances=2, seeds=(0,), time_limit_s=10),
         )
     raise ConfigError(f"There is no preset {name!r}; choose one of smoke, quick, paper.")
 

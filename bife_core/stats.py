@@ -6,10 +6,11 @@ collapsed to their geometric mean first; what is resampled and ranked afterwards
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import scipy  # imports what is used of it then: its statistics take most of a second
@@ -19,6 +20,9 @@ Costs: TypeAlias = (
     Mapping[str, Sequence[float]] | Sequence[float] | Sequence[Sequence[float]] | NDArray[np.float64]
 )
 """Costs of one method per instance: by name with a cost per seed, a row of seeds each, or one cost each."""
+
+CONFIDENCE: Final = 0.95
+"""Level of intervals and tests, over all uses of a test set together."""
 
 _RESAMPLES = 9999
 _SAME = 1e-12
@@ -162,7 +166,7 @@ def ratio(costs_a: Costs, costs_b: Costs) -> float:
 
 
 def ratio_interval(
-    costs_a: Costs, costs_b: Costs, confidence: float = 0.95, rng: np.random.Generator | int = 0
+    costs_a: Costs, costs_b: Costs, confidence: float = CONFIDENCE, rng: np.random.Generator | int = 0
 ) -> RatioInterval:
     """Return the geometric-mean ratio of two costs with a paired bootstrap interval over instances.
 
@@ -317,3 +321,44 @@ def _rounded_mean(logs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float
     # up to the last bits, which must not decide, or the interval would depend on the platform.
     mean: NDArray[np.float64] = np.asarray(np.mean(logs, axis=axis))
     return np.round(mean, 12)
+
+
+def alpha_share(use: int) -> float:
+    """Return the share of alpha that a use of a test set may spend (alpha spending).
+
+    A test set that judges one rule after another ends up choosing among them, so alpha is spent over all uses of one
+    set: two thirds on the first, ever less on later ones, at most alpha together.
+
+    Parameters
+    ----------
+    use : int
+        1 for the first.
+
+    Examples
+    --------
+    >>> [round(alpha_share(use), 4) for use in (1, 2, 3, 10)]
+    [0.6667, 0.1667, 0.0556, 0.0037]
+    """
+    return 2 / 3 if use == 1 else 1 / (3 * use * (use - 1))
+
+
+def confidence_of(use: int, confidence: float) -> float:
+    """Return the level of intervals and tests for one use of a test set, if all uses are to keep to `confidence`.
+
+    Examples
+    --------
+    >>> round(confidence_of(1, 0.95), 4), round(confidence_of(2, 0.95), 4)
+    (0.9667, 0.9917)
+    """
+    return 1 - (1 - confidence) * alpha_share(use)
+
+
+def fewest_instances(confidence: float) -> int:
+    """Return how many instances a difference needs: with fewer, the exact two-sided test cannot reach the level.
+
+    Examples
+    --------
+    >>> fewest_instances(0.95), fewest_instances(0.9667), fewest_instances(0.9917)
+    (6, 6, 8)
+    """
+    return math.floor(1 - math.log2(1 - confidence)) + 1

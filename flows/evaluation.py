@@ -162,12 +162,12 @@ def evaluation_identity(config: PipelineConfig, rule: Method) -> str:
 
 
 def own_test_instances(config: PipelineConfig, rule: Method) -> InstancesConfig:
-    """Return whence an evaluation that may promote a rule takes its models: no other has looked at them.
+    """Return the test instances of an evaluation that may promote a rule; no other evaluation has used them.
 
-    A folder has one test set, and so has an evaluation that is not to have one of its own.
+    A folder has one test set.
     """
     models = config.instances
-    if models.folder is not None or not config.evaluation.fresh:
+    if models.folder is not None:
         return models
     return models.model_copy(update={"seed": int(evaluation_identity(config, rule)[:8], 16)})
 
@@ -203,8 +203,7 @@ def repeat_command(config: PipelineConfig, references: Sequence[str]) -> str:
     else:
         usual = evaluation_protocol(settings.protocol, models.benchmark)
         words += ["--protocol", settings.protocol]
-    words += ["--reuse-baseline"] if settings.reuse_baseline else []
-    defaults = usual.model_dump(mode="json") | {"reuse_baseline": settings.reuse_baseline}
+    defaults = usual.model_dump(mode="json")
     for name, value in settings.model_dump(mode="json").items():
         if value != defaults[name]:
             text = value if isinstance(value, str) else json.dumps(value)

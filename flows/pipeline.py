@@ -8,7 +8,7 @@ from typing import Final
 from prefect import flow
 
 from bife_core.config import PipelineConfig, RunnerConfig
-from bife_core.evaluation.prospect import Prospect
+from bife_core.evaluation.precheck import Precheck
 from bife_core.files import write_whole
 from bife_core.search import Sample, open_search
 from flows.anew import settled
@@ -92,7 +92,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     return told(result, f"{comparison(evaluated)}. {standing}".strip())
 
 
-def _prospect(config: PipelineConfig) -> Prospect | None:
+def _prospect(config: PipelineConfig) -> Precheck | None:
     """Return what a rule can save on somebody's own models, of which nobody knows it yet."""
     if config.instances.folder is None:
         return None

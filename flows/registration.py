@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from bife_core.config import PipelineConfig
-from bife_core.evaluation.looks import fewest_instances
-from bife_core.evaluation.prospect import Prospect
+from bife_core.evaluation.precheck import Precheck
+from bife_core.stats import fewest_instances
 from flows.reporting.events import CHALLENGER_REGISTERED, announce, tried_again
 from flows.reporting.observer import noted, observer
 from flows.results import EvaluationResult
@@ -75,14 +75,14 @@ def refusal_notes(registered: RegisteredRule) -> tuple[str, ...]:
     )
 
 
-def no_champion(config: PipelineConfig, registered: RegisteredRule, expected: Prospect | None = None) -> str:
+def no_champion(config: PipelineConfig, registered: RegisteredRule, expected: Precheck | None = None) -> str:
     """Return why a registered rule is not champion, and for somebody's own models what could help.
 
     Empty where it is champion, and where the numbers speak for it and a person decides.
 
     Parameters
     ----------
-    expected : Prospect, optional
+    expected : Precheck, optional
         What is known of RPB's share in branching on these models.
 
     Raises

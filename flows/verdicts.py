@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bife_core.evaluation.conclusion import change_text, known_as
 from bife_core.evaluation.metrics import METRICS
-from bife_core.evaluation.verdict import change_text, known_as
 from bife_core.evolution.files import abstract
 from bife_core.wording import counted, interval_text
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
@@ -80,7 +80,7 @@ def measured(result: EvaluationResult) -> list[tuple[str, str]]:
         ("node ratio", f"{lead.node_ratio:.3f}"),
         ("models", won),
         ("solves", f"{len(summary.rows)}, {seeds} a model, {order}{missing}"),
-        ("verdict", summary.verdict),
+        ("verdict", summary.conclusion),
     ]
 
 

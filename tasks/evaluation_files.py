@@ -109,7 +109,7 @@ def write_report(directory: Path, report: Report, figures: tuple[ReportFigure, .
     """Write page and tables of one evaluation, or of several together; return the files."""
     directory.mkdir(parents=True, exist_ok=True)
     markdown = (
-        f"{report.verdict}\n\n{paper_markdown(report.tables)}\n{comparison_markdown(report.comparisons)}"
+        f"{report.conclusion}\n\n{paper_markdown(report.tables)}\n{comparison_markdown(report.comparisons)}"
     )
     return [
         _write(directory / PAGE, render_page(report, figures)),
@@ -131,13 +131,13 @@ def as_first_measured(directory: Path, summary: EvaluationSummary) -> Evaluation
         return summary
     if first.rows != summary.rows:
         return summary
-    kept = ("measured_at", "seconds", "reused", "borrowed", "workers")
+    kept = ("measured_at", "seconds", "reused", "workers")
     return summary.model_copy(update={name: getattr(first, name) for name in kept})
 
 
 def abstract(summary: EvaluationSummary) -> str:
     """Return what stands on the page of the run in MLflow."""
-    return f"{summary.verdict}\n\n{comparison_markdown(summary.comparisons)}\nThe whole report: {PAGE}"
+    return f"{summary.conclusion}\n\n{comparison_markdown(summary.comparisons)}\nThe whole report: {PAGE}"
 
 
 def search_record(directory: Path) -> SearchRecord | None:

@@ -7,7 +7,7 @@ from typing import Final
 from prefect import task
 
 from bife_core.config import PipelineConfig
-from bife_core.evaluation.prospect import Prospect, prospect
+from bife_core.evaluation.precheck import Precheck, precheck
 from bife_core.fidelity.load_correction import measure_reference
 from tasks.instances import benchmark
 from tasks.policy import TRIED_AGAIN
@@ -21,7 +21,7 @@ MODELS: Final = 3
 
 
 @task(name="look ahead", task_run_name="look at RPB's share in branching", **TRIED_AGAIN)
-def look_ahead(config: PipelineConfig) -> Prospect:
+def look_ahead(config: PipelineConfig) -> Precheck:
     """Return what a rule can save on the first design models.
 
     The solves are those the search measures its rules by, so that they are paid for once.
@@ -34,5 +34,5 @@ def look_ahead(config: PipelineConfig) -> Prospect:
     instances = benchmark(config.instances).instances("design", min(MODELS, config.high.instances))
     pool, solves = worker_pool(config.runner), home_store()
     reference = measure_reference(instances, config.high, pool, solves, note=note_listener())
-    found = prospect(reference.results)
+    found = precheck(reference.results)
     return told(found, found.sentence)

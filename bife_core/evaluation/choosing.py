@@ -90,7 +90,6 @@ def choose(
         time_limit_s=high.time_limit_s,
         solver=high.solver,
         metric=high.cost,
-        warm_up_s=0.0,
     )
     methods = labelled(finalists)
     groups = protocol_solves(methods, [setting], protocol)

@@ -5,14 +5,13 @@ Here alone it is decided whether a method is better than another; the report and
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
-from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.metrics import METRICS, Metric
 from bife_core.scip.cost import Cost
-from bife_core.stats import holm, ratio, ratio_interval, signed_rank_test, win_tie_loss
+from bife_core.stats import CONFIDENCE, holm, ratio, ratio_interval, signed_rank_test, win_tie_loss
 from bife_core.values import Value
 
 Finding = Literal["better", "worse", "undecided"]
@@ -52,7 +51,9 @@ class Comparison(Value):
     p_value, p_adjusted : float
         Exact two-sided Wilcoxon signed-rank test on instances, and its Holm adjustment over `family` tests.
     wins, ties, losses : int
-        Instances on which the method is cheaper, as cheap, dearer, seeds collapsed.
+        Instances on which the method is cheaper, as cheap, costlier, seeds collapsed.
+    unbranched : int
+        Instances left out because no method branches on them.
     note : str
         What limits the statement; empty if nothing does.
     """
@@ -79,6 +80,7 @@ class Comparison(Value):
     wins: int
     ties: int
     losses: int
+    unbranched: int = 0
     note: str = ""
 
     @property
@@ -112,13 +114,26 @@ def obstacle(missing: int, proofs: int, baseline_proofs: int, solves: int) -> st
     return ""
 
 
+def branched(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the solves of those instances on which some method branches.
+
+    Where every solve ends at the root, whatever the seed, methods differ by noise alone.
+    """
+    at_root = (frame["nodes"] <= 1) & ~frame["missing"]
+    return frame[~at_root.groupby([frame["setting"], frame["digest"]]).transform("all")]
+
+
 def compare(
-    frame: pd.DataFrame, methods: tuple[str, ...], baseline: str, config: EvaluationConfig
+    frame: pd.DataFrame,
+    methods: tuple[str, ...],
+    baseline: str,
+    metric: Cost = "time",
+    confidence: float = CONFIDENCE,
 ) -> tuple[Comparison, ...]:
     """Compare each method with the baseline on each setting, methods in the given order within a setting.
 
-    Solves of the same instance and seed are compared. Settings on which a method or the baseline was not solved with
-    give no comparison.
+    Solves of the same instance and seed are compared; instances on which no method branches count nowhere. Settings on
+    which a method or the baseline has no solve give no comparison.
 
     Parameters
     ----------
@@ -130,7 +145,9 @@ def compare(
         for setting in frame["setting"].unique()
         for method in methods
         if method != baseline
-        and (compared := compare_pair(frame[frame["setting"] == setting], method, baseline, config))
+        and (
+            compared := compare_pair(frame[frame["setting"] == setting], method, baseline, metric, confidence)
+        )
         is not None
     ]
     return adjusted(found)
@@ -170,28 +187,38 @@ def _paired(frame: pd.DataFrame, method: str, baseline: str, metric: Metric) -> 
 
 
 def compare_pair(
-    frame: pd.DataFrame, method: str, baseline: str, config: EvaluationConfig
+    frame: pd.DataFrame,
+    method: str,
+    baseline: str,
+    metric: Cost = "time",
+    confidence: float = CONFIDENCE,
 ) -> Comparison | None:
     """Compare two methods on the solves of one setting; None if they share none."""
-    table = _paired(frame, method, baseline, METRICS[config.metric])
-    if table.empty:
+    setting, in_all = str(frame["setting"].iloc[0]), frame["digest"].nunique()
+    shared = _paired(frame, method, baseline, METRICS[metric])
+    if shared.empty:
         return None
+    frame = branched(frame)
+    unbranched = in_all - frame["digest"].nunique()
+    known: dict[str, Any] = {"setting": setting, "method": method, "baseline": baseline, "metric": metric}
+    known |= {"confidence": confidence, "unbranched": unbranched}
+    table = _paired(frame, method, baseline, METRICS[metric])
+    if table.empty:
+        equal = dict.fromkeys(("ratio", "node_ratio", "per_node_ratio", "p_value", "p_adjusted", "family"), 1)
+        none = dict.fromkeys(("instances", "solves", "wins", "ties", "losses"), 0)
+        return Comparison.model_validate(known | equal | none | {"ci_low": None, "ci_high": None})
     frame = frame[pd.MultiIndex.from_frame(frame[["digest", "seed"]]).isin(table.index)]
     ended = frame.groupby("method")[["missing", "solved"]].sum().to_dict("index")
     ours, theirs = _by_digest(table)
-    interval = ratio_interval(ours, theirs, confidence=config.confidence, rng=0)
+    interval = ratio_interval(ours, theirs, confidence=confidence, rng=0)
     p_value = signed_rank_test(ours, theirs)
     counts = win_tie_loss(ours, theirs)
     nodes, time = (ratio(*paired_costs(frame, method, baseline, METRICS[name])) for name in ("nodes", "time"))
     return Comparison(
-        setting=str(frame["setting"].iloc[0]),
-        method=method,
-        baseline=baseline,
-        metric=config.metric,
+        **known,
         ratio=interval.ratio,
         ci_low=interval.low,
         ci_high=interval.high,
-        confidence=config.confidence,
         node_ratio=nodes,
         per_node_ratio=time / nodes,
         instances=interval.instances,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
@@ -27,13 +27,16 @@ def _all_different(seeds: tuple[int, ...]) -> tuple[int, ...]:
     return seeds
 
 
+WARM_UP_S: Final = 2.0
+"""CPU seconds of the unmeasured solve that each solver process does first."""
+
 Seeds: TypeAlias = Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_all_different)]
 
 
 class ValidationConfig(Value):
-    """How the final rule is chosen: the best few by F_HF are solved with again, on instances of their own.
+    """How the final rule is chosen: the best few by F_HF are evaluated again, on instances of their own.
 
-    The greatest of many noisy F_HF flatters its rule; a second look on other instances does not.
+    The greatest of many noisy F_HF flatters its rule; a second measurement on other instances does not.
     """
 
     finalists: int = Field(5, ge=1, description="Rules with the best F_HF to choose among; 1 takes the best.")
@@ -47,7 +50,8 @@ class EvaluationConfig(Value):
     instances: int = Field(20, ge=1, description="Held-out test instances of each size.")
     seeds: Seeds = Field((0, 1, 2, 3, 4), description="SCIP seeds per instance.")
     sizes: tuple[str, ...] = Field(
-        (), description="Sizes of the family to evaluate on, in order; empty is the size of the models."
+        (),
+        description="Sizes of the family to evaluate on, in order; empty is the size of the design instances.",
     )
     time_limit_s: float = Field(
         1000.0, gt=0, allow_inf_nan=False, description="CPU seconds one solve may take."
@@ -59,18 +63,11 @@ class EvaluationConfig(Value):
         json_schema_extra=_offer_methods,
     )
     metric: Cost = Field("time", description="What methods are compared by.")
-    confidence: float = Field(0.95, gt=0, lt=1, description="Level of intervals and tests.")
-    fresh: bool = Field(
-        True,
-        description="Whether an evaluation that may promote a rule draws generated test instances of its own; a folder "
-        "has one test set, over whose looks the allowed error is spent.",
-    )
-    warm_up_s: float = Field(
-        2.0, ge=0, description="CPU seconds each solver process spends on an unmeasured solve first."
-    )
-    reuse_baseline: bool = Field(
-        False, description="Whether earlier solves of SCIP's own methods on this machine may be reused."
-    )
+
+    @property
+    def warm_up_s(self) -> float:
+        """CPU seconds each solver process spends on an unmeasured solve first."""
+        return min(WARM_UP_S, self.time_limit_s / 30)
 
     @property
     def protocol(self) -> ProtocolName:
@@ -82,8 +79,6 @@ class EvaluationConfig(Value):
             "time_limit_s",
             "solver",
             "baseline",
-            "confidence",
-            "warm_up_s",
         )
         for name in ("paper", "quick"):
             named = protocol(name)

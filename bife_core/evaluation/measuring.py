@@ -17,7 +17,6 @@ from typing import Any
 from bife_core.benchmarks.base import Instance
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.methods.base import Method
-from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Solve, Solved, SolveJob, run_solves
@@ -83,6 +82,7 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
 
     Examples
     --------
+    >>> from bife_core.methods.scip import ScipMethod
     >>> list(labelled([ScipMethod(name="pscost"), ScipMethod(name="relpscost"), ScipMethod(name="pscost")]))
     ['relpscost', 'pscost']
     """
@@ -117,12 +117,7 @@ def protocol_solves(
             SolveSettings.by(config.solver, time_limit_s=config.time_limit_s, seed=seed),
         )
         own = _hash([scope, job.key])
-        if not isinstance(methods[label], ScipMethod):
-            return Cell(setting.name, label, Solve(job, (own,), (own,)))
-        # Of SCIP's own rules the latest measurement is kept for other evaluations too.
-        shared = _hash(["built-in", job.key])
-        found_under = (own, shared) if config.reuse_baseline else (own,)
-        return Cell(setting.name, label, Solve(job, found_under, stored_under=(own, shared)))
+        return Cell(setting.name, label, Solve(job, (own,), (own,)))
 
     groups = []
     for setting in settings:

@@ -13,17 +13,17 @@ from pydantic import Field
 from bife_core.agreement import contradictions, refuted
 from bife_core.errors import SolverError
 from bife_core.evaluation.comparing import Comparison, compare, compare_pair
+from bife_core.evaluation.conclusion import conclusion, statement
 from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.looks import confidence_of
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
 from bife_core.evaluation.metrics import METRICS, judged_by, solve_frame
-from bife_core.evaluation.verdict import verdict
 from bife_core.machine import Machine, this_machine
 from bife_core.methods.base import AnyMethod, Method
 from bife_core.methods.loading import load_method
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import Cost
 from bife_core.scip.solving import SolveResult
+from bife_core.stats import CONFIDENCE, confidence_of
 from bife_core.store import Store
 from bife_core.values import Value
 
@@ -50,15 +50,13 @@ class EvaluationSummary(Value):
     protocol : EvaluationConfig
         How it was measured.
     look : int
-        Which look at its test set it was, if it may promote a rule; 0 for one that may not.
+        Which use of its test set it was, if it may promote a rule; 0 for one that may not.
     machine : Machine or None
         Where it was measured.
     workers : int
         Solver processes at once, one pinned per core.
     reused : int
-        Solves that an earlier run of this evaluation, or of another one if that was allowed, had stored.
-    borrowed : int
-        Those of them that only another evaluation had.
+        Solves that an earlier run of this evaluation had stored.
     measured_at : str
         Day and minute (UTC) the evaluation ended.
     seconds : float
@@ -76,7 +74,6 @@ class EvaluationSummary(Value):
     machine: Machine | None = None
     workers: int = 1
     reused: int = 0
-    borrowed: int = 0
     measured_at: str = ""
     seconds: float = 0.0
 
@@ -95,9 +92,14 @@ class EvaluationSummary(Value):
         )
 
     @property
-    def verdict(self) -> str:
+    def conclusion(self) -> str:
         """What the evaluation comes down to, in one sentence."""
-        return verdict(self.leading)
+        return conclusion(self.leading)
+
+    @property
+    def conclusions(self) -> tuple[str, ...]:
+        """One sentence per method and setting."""
+        return tuple(statement(comparison) for comparison in self.comparisons)
 
     @property
     def leading(self) -> tuple[Comparison, ...]:
@@ -122,7 +124,7 @@ class EvaluationSummary(Value):
         if self.protocol.metric == metric:
             return self.leading
         others = tuple(label for label in self.methods if label != self.baseline)
-        found = compare(self.frame(), others, self.baseline, self._protocol_by(metric))
+        found = compare(self.frame(), others, self.baseline, metric, self.lead.confidence)
         return tuple(comparison for comparison in found if comparison.method == self.rule)
 
     @property
@@ -134,10 +136,7 @@ class EvaluationSummary(Value):
         """Return the leading method against another than the baseline, as it is judged, on the first setting."""
         frame = self.frame()
         frame = frame[frame["setting"] == self.settings[0]]
-        return compare_pair(frame, self.rule, other, self._protocol_by(judged_by(self.protocol.metric)))
-
-    def _protocol_by(self, metric: Cost) -> EvaluationConfig:
-        return self.protocol.model_copy(update={"metric": metric, "confidence": self.lead.confidence})
+        return compare_pair(frame, self.rule, other, judged_by(self.protocol.metric), self.lead.confidence)
 
 
 def evaluate(
@@ -150,6 +149,7 @@ def evaluate(
     note: Note | None = None,
     *,
     look: int = 0,
+    baseline: Method | None = None,
 ) -> EvaluationSummary:
     """Measure all methods and the baseline on all settings, and compare them.
 
@@ -161,7 +161,7 @@ def evaluate(
         The leading one first; the baseline is added if it is not among them.
     look : int
         Which look at the test set this is, 1 for the first, where a rule may be promoted by it; intervals and tests are
-        the stricter for it, see `bife_core.evaluation.looks`. 0 where nothing depends on it.
+        the stricter for it, see `bife_core.stats.alpha_share`. 0 where nothing depends on it.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def evaluate(
         If the baseline has no solve at all, with the reasons, or is the only method.
     """
     began_s = time.monotonic()
-    baseline = load_method(config.baseline)
+    baseline = baseline or load_method(config.baseline)
     every = labelled([*methods, baseline])
     if len(every) < 2:
         raise SolverError(
@@ -218,11 +218,11 @@ def summarise(
         reasons = dict.fromkeys(one.failure for one in measured if one.cell.method == baseline)
         raise SolverError(f"No solve of {baseline} could be finished. {' '.join(filter(None, reasons))}")
     frame = solve_frame(rows, config.time_limit_s)
-    level = confidence_of(look, config.confidence) if look else config.confidence
-    comparisons = compare(frame, others, baseline, config.model_copy(update={"confidence": level}))
+    level = confidence_of(look, CONFIDENCE) if look else CONFIDENCE
+    comparisons = compare(frame, others, baseline, config.metric, level)
     if not comparisons:
         raise SolverError(
-            f"There is no {METRICS[config.metric].words} of any model to compare methods by: an integral needs "
+            f"There is no {METRICS[config.metric].words} of any instance to compare methods by: an integral needs "
             "bounds on all variables of the objective, or a .json file with bounds beside the model. Compare by "
             "another evaluation.metric; the solves are kept."
         )
@@ -237,7 +237,6 @@ def summarise(
         look=look,
         machine=machine,
         reused=sum(one.solved.reused for one in measured),
-        borrowed=sum(one.solved.borrowed for one in measured),
     )
 
 

@@ -12,13 +12,14 @@ import pandas as pd
 from pydantic import AfterValidator, Field
 
 from bife_core.evaluation.comparing import Comparison, adjusted
+from bife_core.evaluation.conclusion import conclusion
 from bife_core.evaluation.measuring import with_identity
 from bife_core.evaluation.summary import EvaluationSummary
-from bife_core.evaluation.verdict import verdict
 from bife_core.report.tables import PaperTable, paper_tables, split_setting
 from bife_core.scip.cost import Cost
 from bife_core.search import Sample
 from bife_core.search.cost import SearchCost
+from bife_core.stats import CONFIDENCE
 from bife_core.values import Value
 from bife_core.wording import level_text
 
@@ -199,9 +200,9 @@ class Report(Value):
         return tuple(table for metric, part in self.frames.items() for table in paper_tables(part, metric))
 
     @property
-    def verdict(self) -> str:
+    def conclusion(self) -> str:
         """The sentence the page begins with."""
-        return verdict(self.leading)
+        return conclusion(self.leading)
 
     @cached_property
     def leading(self) -> tuple[Comparison, ...]:
@@ -255,9 +256,9 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
         )
     if evaluation.look > 1:
         found.append(
-            f"{evaluation.look - 1} evaluations looked at this test set before, to promote a rule or not. "
-            f"Intervals and tests are at {level_text(evaluation.lead.confidence)}, so that all looks together keep to "
-            f"{level_text(evaluation.protocol.confidence)}."
+            f"{evaluation.look - 1} evaluations used this test set before, to promote a rule or not. "
+            f"Intervals and tests are at {level_text(evaluation.lead.confidence)}, so that all uses together keep to "
+            f"{level_text(CONFIDENCE)}."
         )
     missing = int(frame["missing"].sum())
     if missing:
@@ -273,8 +274,6 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
             f"limit of {evaluation.protocol.time_limit_s:g} s, which flatters the slower method; their nodes and LP "
             "iterations count as far as they got."
         )
-    if evaluation.borrowed:
-        found.append(f"{evaluation.borrowed} solves are reused from earlier evaluations on this machine.")
     left = frame.reindex(columns=["undecided", "rule_errors", "overtime", "featureless"]).fillna(0)
     handed_over = int(left.sum(axis="columns").gt(0).sum())
     if handed_over:

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from bife_core import plots
 from bife_core.errors import RuleError
-from bife_core.evaluation.comparing import paired_costs
+from bife_core.evaluation.comparing import branched, paired_costs
+from bife_core.evaluation.conclusion import known_as
 from bife_core.evaluation.metrics import METRICS
-from bife_core.evaluation.verdict import known_as
 from bife_core.methods.rule import RuleMethod
 from bife_core.report.data import Report, SearchRecord
 from bife_core.rules import complexity
@@ -73,7 +73,9 @@ def _setting(report: Report, part: pd.DataFrame, setting: str, *, several: bool)
         about = [setting]
         about += [known_as(lead.method)] if len(methods) > 1 else []
         about += [metric.words] if len(metrics) > 1 else []
-        ours, theirs = paired_costs(part, lead.method, lead.baseline, metric)
+        if not lead.instances:
+            continue
+        ours, theirs = paired_costs(branched(part), lead.method, lead.baseline, metric)
         names = part.drop_duplicates("digest").set_index("digest")["instance"]
         yield ReportFigure(
             "-".join(["instances", *map(_slug, about)]),

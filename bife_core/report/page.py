@@ -9,8 +9,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from bife_core.evaluation.conclusion import known_as, not_significant, p_number, p_text, statement
 from bife_core.evaluation.metrics import METRICS, method_table
-from bife_core.evaluation.verdict import known_as, not_significant, p_number, p_text, statement
 from bife_core.methods.base import Method
 from bife_core.plots import inline_svg
 from bife_core.report.data import Report

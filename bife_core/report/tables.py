@@ -11,8 +11,8 @@ import pandas as pd
 
 from bife_core.benchmarks.config import known_sizes
 from bife_core.evaluation.comparing import Comparison
+from bife_core.evaluation.conclusion import known_as, p_number
 from bife_core.evaluation.metrics import METRICS, method_table
-from bife_core.evaluation.verdict import known_as, p_number
 from bife_core.scip.cost import Cost
 
 CAPTION: Final = (

@@ -43,7 +43,7 @@ def report(
         write_report(place, told, drawn)
         for one in drawn if figures else ():
             save(one.figure, place / "figures", one.name)
-    say(console, told.verdict)
+    say(console, told.conclusion)
     console.print()
     rows = [
         ("page", str(place / PAGE)),

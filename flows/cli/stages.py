@@ -86,20 +86,11 @@ def evaluate(
             "another package offers; may be repeated.",
         ),
     ] = None,
-    reuse_baseline: Annotated[
-        bool,
-        typer.Option(
-            "--reuse-baseline", help="Reuse earlier solves of SCIP's own methods on this machine, if any."
-        ),
-    ] = False,
 ) -> None:
     """Compare rules with a built-in of SCIP on held-out models, and write the report."""
     references = [*(rule or ()), *(method or ())]
     if not references:
         raise typer.BadParameter("There is nothing to evaluate: give --rule, or --method.")
-    if reuse_baseline:
-        settings = config.evaluation.model_copy(update={"reuse_baseline": True})
-        config = config.model_copy(update={"evaluation": settings})
     console = standard_output()
     with console.status(STARTING):
         from bife_core.methods.loading import load_method

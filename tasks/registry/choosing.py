@@ -8,8 +8,8 @@ from pyscipopt import Model
 
 from bife_core.benchmarks.formulation import shape
 from bife_core.benchmarks.likeness import Likeness
+from bife_core.evaluation.conclusion import known_as
 from bife_core.evaluation.metrics import METRICS
-from bife_core.evaluation.verdict import known_as
 from bife_core.values import Value
 from tasks.registry.versions import CHAMPION, list_rules
 from tasks.tracking.store import TrackingError

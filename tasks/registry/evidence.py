@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bife_core.evaluation.comparing import finding, obstacle
-from bife_core.evaluation.looks import fewest_instances
+from bife_core.evaluation.conclusion import p_text
 from bife_core.evaluation.metrics import METRICS, judged_by
-from bife_core.evaluation.verdict import p_text
 from bife_core.scip.builtin import RPB
 from bife_core.scip.cost import Cost
 from bife_core.search import Sample
+from bife_core.stats import fewest_instances
 from bife_core.values import Value
 from bife_core.wording import interval_text
 

@@ -17,8 +17,8 @@ from mlflow.types import Schema, TensorSpec
 from prefect import task
 
 from bife_core.config import InstancesConfig
+from bife_core.evaluation.conclusion import p_text
 from bife_core.evaluation.metrics import METRICS
-from bife_core.evaluation.verdict import p_text
 from bife_core.features import N_FEATURES
 from bife_core.methods.base import Method
 from bife_core.methods.loading import method_of

@@ -56,7 +56,7 @@ def test_where_no_solve_ends_a_better_integral_makes_a_champion(smoke, config):
     weighed = weigh(known, None)
     assert weighed.promote
     assert weighed.reason == "It takes 0.535 of RPB's primal-dual integral; there is no champion yet."
-    assert "less primal-dual integral" in lower.verdict
+    assert "less primal-dual integral" in lower.conclusion
     higher = summary(
         limited, limited, "primal_dual_integral", integrals=([120.0 + k for k in range(8)], 100.0)
     )

@@ -1,4 +1,4 @@
-"""Comparisons, verdicts and tables against worked examples, and against what the paper prints."""
+"""Comparisons, conclusions and tables against worked examples, and against what the paper prints."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bife_core.config import EvaluationConfig
 from bife_core.evaluation.comparing import Comparison, adjusted, compare
+from bife_core.evaluation.conclusion import conclusion, p_text, statement
 from bife_core.evaluation.metrics import method_table, solve_frame
-from bife_core.evaluation.verdict import p_text, statement, verdict
 from bife_core.report.tables import best_of, comparison_markdown, paper_latex, paper_markdown, paper_tables
 from bife_core.stats import holm, win_tie_loss
-
-CONFIG = EvaluationConfig(seeds=(0, 1))
 
 
 def row(setting: str, instance: str, method: str, cpu_s: float, **more: Any) -> dict[str, Any]:
@@ -47,7 +44,7 @@ def rows(ratios: list[float], setting: str = "CA test", method: str = "rule") ->
 
 
 def compared(ratios: list[float], method: str = "rule", **more: Any) -> Comparison:
-    (found,) = compare(solve_frame(rows(ratios, method=method, **more)), (method,), "relpscost", CONFIG)
+    (found,) = compare(solve_frame(rows(ratios, method=method, **more)), (method,), "relpscost")
     return found
 
 
@@ -86,17 +83,17 @@ def test_only_solves_that_both_have_count_and_seeds_are_collapsed() -> None:
             row("CA test", "b", "relpscost", 3.0),
         ]
     )
-    (found,) = compare(frame, ("rule",), "relpscost", CONFIG)
+    (found,) = compare(frame, ("rule",), "relpscost")
     assert (found.instances, found.solves, found.wins, found.ties) == (2, 3, 1, 1)
     assert found.ratio == pytest.approx(math.sqrt(0.5))
-    assert compare(frame, ("absent",), "relpscost", CONFIG) == ()
+    assert compare(frame, ("absent",), "relpscost") == ()
 
 
 def test_time_is_nodes_times_time_a_node() -> None:
     made = rows([0.5, 0.8, 0.6])
     for entry in made:
         entry["nodes"] = 40 if entry["method"] == "rule" else 0  # none counts as one
-    (found,) = compare(solve_frame(made), ("rule",), "relpscost", CONFIG)
+    (found,) = compare(solve_frame(made), ("rule",), "relpscost")
     assert found.node_ratio == pytest.approx(40.0)
     assert found.node_ratio * found.per_node_ratio == pytest.approx(found.ratio)
 
@@ -108,12 +105,12 @@ def test_p_values_are_adjusted_over_all_comparisons_together() -> None:
     assert {c.family for c in both} == {2}
 
 
-def test_a_verdict_on_several_settings_counts_and_never_averages() -> None:
+def test_a_conclusion_on_several_settings_counts_and_never_averages() -> None:
     clear = [0.5, 0.6, 0.7, 0.55, 0.65, 0.62, 0.58, 0.52, 0.51, 0.53]
     made = (
         rows(clear, "CA test") + rows([1 / r for r in clear], "SC test") + rows([0.9, 1.1, 1.2], "MIS test")
     )
-    sentence = verdict(compare(solve_frame(made), ("rule",), "relpscost", CONFIG))
+    sentence = conclusion(compare(solve_frame(made), ("rule",), "relpscost"))
     assert sentence.startswith(
         "Compared with RPB, rule is faster on 1 of 3 settings: CA test (43 % less CPU time"
     )
@@ -122,11 +119,11 @@ def test_a_verdict_on_several_settings_counts_and_never_averages() -> None:
     assert sentence.endswith(".")
     assert ". " not in sentence, "it is one sentence"
     with pytest.raises(ValueError, match="nothing to judge"):
-        verdict([])
+        conclusion([])
 
 
 def test_an_evaluation_of_several_methods_is_about_the_leading_one() -> None:
-    sentence = verdict([compared([0.5, 0.6], method="first"), compared([0.7, 0.8], setting="SC test")])
+    sentence = conclusion([compared([0.5, 0.6], method="first"), compared([0.7, 0.8], setting="SC test")])
     assert "CA test by first (" in sentence
     assert "SC test by rule (" in sentence
     assert sentence.startswith(
@@ -184,7 +181,7 @@ def test_the_tables_of_the_paper_carry_a_star_and_a_best() -> None:
     assert r"rule & $10.00^\star (1.00)$ & $\mathbf{0.89} (2.28)$" in latex
     assert r"\multicolumn{2}{c}{SC\_x}" in latex
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 2
-    comparisons = compare(solve_frame(made), ("rule",), "relpscost", CONFIG)
+    comparisons = compare(solve_frame(made), ("rule",), "relpscost")
     assert comparison_markdown(comparisons).count("\n| ") == 3
 
 
@@ -229,7 +226,7 @@ def test_set_covering_in_the_papers_first_table_is_taken_apart_as_documented(
         row(f"SC {size}", "all", method, time, nodes=nodes)
         for method, (nodes, time) in {"rule": bife, "relpscost": rpb}.items()
     ]
-    (found,) = compare(solve_frame(made), ("rule",), "relpscost", CONFIG)
+    (found,) = compare(solve_frame(made), ("rule",), "relpscost")
     assert (found.ratio, found.node_ratio, found.per_node_ratio) == pytest.approx(ratios, abs=0.005)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,12 @@ from bife_core.evaluation.summary import evaluate
 from bife_core.methods.loading import load_method
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scip import ScipMethod
-from bife_core.report import Report
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import SolveJob, jobs
 from bife_core.store import Store
 
-CONFIG = EvaluationConfig(instances=2, seeds=(0, 1), time_limit_s=60, warm_up_s=0)
+CONFIG = EvaluationConfig(instances=2, seeds=(0, 1), time_limit_s=60)
 
 
 def outcome(instance: str, bound: float | None, status: str = "optimal", method: str = "a") -> SolveResult:
@@ -67,40 +68,12 @@ def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
     assert summary.machine.lp_solver
 
     # One solve is lost; only that one is done again.
-    lost = sorted(tmp_path.glob("*/*.json"))
-    before = len(lost)
-    own = [path for path in lost if '"pseudocost_product"' in path.read_text()]
-    own[0].unlink()
+    with closing(sqlite3.connect(tmp_path / "bife.db")) as database, database:
+        database.execute("DELETE FROM solves WHERE rowid = (SELECT min(rowid) FROM solves)")
     again = evaluate([rule, ScipMethod(name="pscost")], tiny(tiny_auctions), CONFIG, pool, Store(tmp_path))
     assert again.reused == 11
-    assert len(list(tmp_path.glob("*/*.json"))) == before
     unchanged = [row for row in again.rows if row in summary.rows]
     assert len(unchanged) >= 11
-
-
-def test_only_when_asked_are_solves_of_scips_branchers_taken_from_another_evaluation(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
-    config = CONFIG.model_copy(update={"seeds": (0,)})
-    first = evaluate([ScipMethod(name="pscost")], tiny(tiny_auctions), config, pool, Store(tmp_path))
-    other = load_method("most_fractional")
-    fresh = evaluate([other], tiny(tiny_auctions, 1), config, pool, Store(tmp_path))
-    assert fresh.reused == 0
-    asked = config.model_copy(update={"reuse_baseline": True})
-    reusing = evaluate([other], tiny(tiny_auctions, 2), asked, pool, Store(tmp_path))
-    assert (reusing.reused, reusing.borrowed) == (2, 2)
-    assert any(told.startswith("2 solves are reused") for told in Report(evaluations=(reusing,)).cautions)
-    again = evaluate([other], tiny(tiny_auctions, 2), asked, pool, Store(tmp_path))
-    assert (again.reused, again.borrowed) == (4, 2)
-    alone = Store(tmp_path / "alone")
-    evaluate([other], tiny(tiny_auctions, 1), asked, pool, alone)
-    repeated = evaluate([other], tiny(tiny_auctions, 1), asked, pool, alone)
-    assert (repeated.reused, repeated.borrowed) == (2, 0)
-    assert not any("are reused" in told for told in Report(evaluations=(repeated,)).cautions)
-    of_rpb = [row for row in reusing.rows if row["method"] == "relpscost"]
-    assert of_rpb[1] == next(
-        row for row in first.rows if (row["method"], row["digest"]) == ("relpscost", of_rpb[1]["digest"])
-    )
 
 
 def test_the_order_is_fair_to_all_methods(tiny_auctions: list[Instance]) -> None:
@@ -149,7 +122,7 @@ def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
 def test_the_baseline_against_itself_is_even_in_nodes(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    config = EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60, baseline="pscost", warm_up_s=0)
+    config = EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60, baseline="pscost")
     summary = evaluate([ScipMethod(name="mostinf")], tiny(tiny_auctions), config, pool, Store(tmp_path))
     swapped = config.model_copy(update={"baseline": "mostinf"})
     other = evaluate([ScipMethod(name="pscost")], tiny(tiny_auctions), swapped, pool, Store(tmp_path))

@@ -18,7 +18,7 @@ def test_a_rule_that_hangs_on_three_of_eight_models_is_not_faster_and_says_so() 
     lead = found.lead
     assert (lead.instances, lead.solves, lead.missing, lead.proofs, lead.baseline_proofs) == (8, 8, 3, 5, 8)
     assert lead.finding == "undecided"
-    assert "cannot count as better than RPB: 3 of its 8 solves are missing" in found.verdict
+    assert "cannot count as better than RPB: 3 of its 8 solves are missing" in found.conclusion
     assert found.failures == tuple(f"m{k}, seed 0, pseudocost_product: the rule hung." for k in (5, 6, 7))
     table = method_table(found.frame())
     assert table.loc[("CA test", RULE.name)]["missing"] == 3
@@ -63,7 +63,7 @@ def test_what_is_unknown_of_a_sound_solve_is_not_charged_and_its_pair_not_counte
     lead = summarise(unknown + known, METHODS, BASELINE.name, config).lead
     assert (lead.ratio, lead.solves, lead.proofs, lead.baseline_proofs) == (pytest.approx(0.5), 5, 5, 5)
     nothing = [solved(name, k, 1.0, integral=None) for name in (RULE.name, BASELINE.name) for k in range(8)]
-    with pytest.raises(SolverError, match="no primal-dual integral of any model"):
+    with pytest.raises(SolverError, match="no primal-dual integral of any instance"):
         summarise(nothing, METHODS, BASELINE.name, config)
 
 
@@ -109,7 +109,7 @@ def test_fewer_proofs_than_the_baseline_stand_in_the_way() -> None:
         "undecided",
         "it finishes 9 of 10 solves, the baseline 10",
     )
-    assert "baseline 10. It took" in found.verdict, "no solve is missing"
+    assert "baseline 10. It took" in found.conclusion, "no solve is missing"
     assert summary([1.0] * 9 + [100.0], [10.0 + k for k in range(9)] + [100.0]).lead.finding == "better"
 
 

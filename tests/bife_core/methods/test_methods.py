@@ -181,7 +181,7 @@ def test_workers_solve_with_any_method_and_solves_are_kept(
 def test_a_scorer_is_evaluated_beside_a_rule_and_stands_in_the_report(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    config = EvaluationConfig(seeds=(0,), time_limit_s=60, baseline="pseudocost_product", warm_up_s=0)
+    config = EvaluationConfig(seeds=(0,), time_limit_s=60, baseline="pseudocost_product")
     setting = Setting("tiny", tuple(tiny_auctions[:2]))
     summary = evaluate([network(4), ScipMethod(name="pscost")], [setting], config, pool, Store(tmp_path))
     assert (summary.rule, summary.baseline) == ("net", "pseudocost_product")

@@ -9,13 +9,13 @@ import pytest
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
-from bife_core.evaluation.looks import confidence_of
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.methods.loading import load_method
 from bife_core.report import Report, SearchRecord, Story, paper_tables, render_page, report_figures
 from bife_core.sandbox import WorkerPool
 from bife_core.search import CostPoint, Sample, SearchCost
+from bife_core.stats import confidence_of
 from bife_core.store import Store
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -57,7 +57,7 @@ def summary(
     return evaluate(
         [load_method("pseudocost_product")],
         [Setting("CA tiny", tuple(tiny_auctions[:2]))],
-        EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60, warm_up_s=0),
+        EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60),
         pool,
         Store(tmp_path_factory.mktemp("solves")),
     )
@@ -99,7 +99,7 @@ def test_the_page_is_well_formed_and_stands_alone(page: str) -> None:
 def test_it_leads_with_the_verdict_and_tells_how_to_repeat_it(page: str, summary: EvaluationSummary) -> None:
     heading = re.search(r"<h1>(.*?)</h1>", page, re.DOTALL)
     assert heading is not None
-    assert heading[1] == summary.verdict.replace("&", "&amp;").replace("'", "&#39;")
+    assert heading[1] == summary.conclusion.replace("&", "&amp;").replace("'", "&#39;")
     assert "What was not significant" in page
     assert summary.machine is not None
     for text in (
@@ -169,9 +169,9 @@ def test_a_page_of_several_evaluations_is_about_the_leading_method_of_each(joine
         ("CA tiny", "pseudocost_product"),
         ("SC tiny", "other_rule"),
     ]
-    assert joined.verdict.startswith("Compared with RPB, the rules are ")
+    assert joined.conclusion.startswith("Compared with RPB, the rules are ")
     for text in ("CA tiny by pseudocost_product (", "SC tiny by other_rule ("):
-        assert text in joined.verdict
+        assert text in joined.conclusion
     page = render_page(joined)
     assert "pseudocost_product, other_rule against RPB" in page
     assert page.count('<div class="key">') == 2
@@ -201,9 +201,9 @@ def test_no_look_at_a_test_set_gives_an_interval_of_100_percent(summary: Evaluat
     assert not re.search(r"\b100 % (bootstrap )?interval", page)
     assert "99.977 % interval of that ratio" in page
     assert "99.977 % bootstrap interval" in page
-    assert "99.977 % interval" in report.verdict
+    assert "99.977 % interval" in report.conclusion
     assert (
-        "Intervals and tests are at 99.977 %, so that all looks together keep to 95 %." in report.cautions[-1]
+        "Intervals and tests are at 99.977 %, so that all uses together keep to 95 %." in report.cautions[-1]
     )
 
 

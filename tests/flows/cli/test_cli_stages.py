@@ -81,7 +81,7 @@ def test_the_report_of_an_evaluation_is_written_anew_and_joined_with_others(smok
     run_id = smoke.result.evaluation.run.run_id
     told = bife("report", run_id, "--to", tmp_path / "page", "--figures")
     assert told.exit_code == 0, told.output
-    assert smoke.result.evaluation.summary.verdict in told.stdout
+    assert smoke.result.evaluation.summary.conclusion in told.stdout
     page = (tmp_path / "page" / "report.html").read_text()
     assert smoke.result.choice.sentence in page
     kinds = {path.suffix for path in (tmp_path / "page" / "figures").iterdir()}

@@ -1,4 +1,4 @@
-"""What a rule can save at all on some models, told by RPB's solves of them before anything is searched for."""
+"""The pre-check before a search: RPB's branching-time share bounds what a rule can save."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ LITTLE: Final = 0.05
 _FEW_NODES: Final = 10
 
 
-class Prospect(Value):
+class Precheck(Value):
     """How much of its time RPB spends in branching.
 
     Attributes
     ----------
     asked, models : int
-        Models RPB was to solve, and those it has a result on.
+        Instances RPB was to solve, and those it has a result on.
     share : float or None
         Part of RPB's CPU time on all of them that it spends in branching; None where that is not known.
     least, most : float or None
-        The same for the single model with the smallest and the largest share.
+        The same for the single instance with the smallest and the largest share.
     nodes : float
         Median of RPB's nodes.
     """
@@ -49,10 +49,10 @@ class Prospect(Value):
     @property
     def sentence(self) -> str:
         """What a rule can save, and what might help more where that is little."""
-        models = counted(self.asked, "model")
+        models = counted(self.asked, "instance")
         if self.share is None or self.least is None or self.most is None:
             return f"What a rule can save is not known: RPB has a result on {self.models} of {models}."
-        spread = "" if self.models == 1 else f", {_percent(self.least)} to {_percent(self.most)} a model"
+        spread = "" if self.models == 1 else f", {_percent(self.least)} to {_percent(self.most)} per instance"
         judged = f"{self.models} of " if self.models < self.asked else ""
         on = f"{judged}{models}{spread}"
         found = (
@@ -73,20 +73,20 @@ class Prospect(Value):
         )
 
 
-def prospect(results: Sequence[SolveResult | None]) -> Prospect:
-    """Return what RPB's solves of some models tell of a rule's prospects.
+def precheck(results: Sequence[SolveResult | None]) -> Precheck:
+    """Return RPB's branching-time share on some instances.
 
     Parameters
     ----------
     results : sequence of (SolveResult or None)
-        One per model; None where RPB has none.
+        One per instance; None where RPB has none.
     """
     known = [result for result in results if result is not None and result.branching_s is not None]
     if not known:
-        return Prospect(asked=len(results), models=0)
+        return Precheck(asked=len(results), models=0)
     frame = pd.DataFrame([{"branching_s": one.branching_s, "cpu_s": one.cpu_s} for one in known])
     shares = [inference_share(frame.iloc[[row]]) for row in range(len(frame))]
-    return Prospect(
+    return Precheck(
         asked=len(results),
         models=len(known),
         share=inference_share(frame),

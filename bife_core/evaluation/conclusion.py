@@ -51,8 +51,13 @@ def evidence_text(comparison: Comparison) -> str:
     over = f" after Holm over {comparison.family} tests" if comparison.family > 1 else ""
     return (
         f"ratio {comparison.ratio:.3f}, {interval}, {p_text(comparison.p_adjusted)}{over}, "
-        f"{counted(comparison.instances, 'instance')}{_missing(comparison)}"
+        f"{counted(comparison.instances, 'instance')}{_left_out(comparison)}{_missing(comparison)}"
     )
+
+
+def _left_out(comparison: Comparison) -> str:
+    many = comparison.unbranched
+    return f", {many} left out because no method branches on {'it' if many == 1 else 'them'}" if many else ""
 
 
 def _missing(comparison: Comparison) -> str:
@@ -69,6 +74,11 @@ def _missing(comparison: Comparison) -> str:
 def statement(comparison: Comparison) -> str:
     """Return the sentence on one comparison."""
     method, baseline = known_as(comparison.method), known_as(comparison.baseline)
+    if not comparison.instances:
+        return (
+            f"On {comparison.setting}, no method branches on any of {counted(comparison.unbranched, 'instance')}, so "
+            f"{method} and {baseline} cannot be compared."
+        )
     evidence = evidence_text(comparison)
     if comparison.finding == "undecided" and comparison.obstacle:
         charged = "With missing solves charged, it" if comparison.missing else "It"
@@ -89,7 +99,7 @@ _VERBS = {"better": "is faster than", "worse": "is slower than"}
 _WORDS = {"better": "does better than", "worse": "does worse than"}
 
 
-def verdict(leading: Sequence[Comparison]) -> str:
+def conclusion(leading: Sequence[Comparison]) -> str:
     """Return one sentence on the leading methods over all settings.
 
     Parameters

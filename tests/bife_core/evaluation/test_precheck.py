@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bife_core.evaluation.prospect import prospect
+from bife_core.evaluation.precheck import precheck
 from bife_core.scip.solving import SolveResult
 
 
@@ -17,10 +17,10 @@ def result(cpu_s: float, branching_s: float | None, nodes: int) -> SolveResult:
 
 
 def test_seconds_are_pooled_and_the_spread_is_told() -> None:
-    found = prospect([result(10.0, 1.0, 100), None, result(30.0, 15.0, 300)])
+    found = precheck([result(10.0, 1.0, 100), None, result(30.0, 15.0, 300)])
     assert (found.asked, found.models, found.share) == (3, 2, pytest.approx(0.4))
     assert found.sentence == (
-        "RPB spends 40 % of its CPU time in branching (2 of 3 models, 10 % to 50 % a model): a rule that chooses as "
+        "RPB spends 40 % of its CPU time in branching (2 of 3 instances, 10 % to 50 % per instance): a rule that chooses as "
         "well can save that at most, and what it saves in nodes."
     )
 
@@ -33,15 +33,15 @@ def test_seconds_are_pooled_and_the_spread_is_told() -> None:
     ],
 )
 def test_below_a_small_share_it_says_that_a_rule_will_hardly_help(nodes: int, why: str) -> None:
-    found = prospect([result(10.0, 0.2, nodes)])
+    found = precheck([result(10.0, 0.2, nodes)])
     assert found.little
-    assert "RPB spends 2.0 % of its CPU time in branching (1 model)" in found.sentence
+    assert "RPB spends 2.0 % of its CPU time in branching (1 instance)" in found.sentence
     assert f"a rule will hardly help: {why}. A tighter formulation" in found.sentence
-    assert not prospect([result(10.0, 0.5, nodes)]).little
+    assert not precheck([result(10.0, 0.5, nodes)]).little
 
 
 def test_without_a_result_nothing_is_promised() -> None:
     for results in ([None, None], [result(1.0, None, 5), None]):
-        found = prospect(results)
+        found = precheck(results)
         assert not found.little
-        assert found.sentence == "What a rule can save is not known: RPB has a result on 0 of 2 models."
+        assert found.sentence == "What a rule can save is not known: RPB has a result on 0 of 2 instances."

@@ -1,0 +1,199 @@
+"""`compare`: methods on instances of the user's own, in one call."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+import pandas as pd
+from pydantic import ValidationError
+
+from bife_core.benchmarks.base import Instance
+from bife_core.benchmarks.store import content_digest
+from bife_core.errors import ConfigError, InstanceError, RuleError
+from bife_core.evaluation.comparing import Comparison
+from bife_core.evaluation.conclusion import known_as
+from bife_core.evaluation.config import EvaluationConfig
+from bife_core.evaluation.measuring import Setting
+from bife_core.evaluation.metrics import METRICS
+from bife_core.evaluation.summary import EvaluationSummary, evaluate
+from bife_core.methods.base import Method
+from bife_core.methods.loading import AnyReference, load_method
+from bife_core.places import home
+from bife_core.rules import CompiledRule
+from bife_core.sandbox import WorkerPool
+from bife_core.scip.cost import Cost
+from bife_core.scip.reading import EXPECTED_FILES, model_format
+from bife_core.store import Store
+from bife_core.values import describe
+from bife_core.wording import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_NAME: Final = "these instances"
+
+
+@dataclass(frozen=True, repr=False)
+class ComparisonResult:
+    """How methods compare with a baseline.
+
+    Attributes
+    ----------
+    summary : EvaluationSummary
+        Everything that was measured; `bife_core.report` makes a page of it.
+    """
+
+    summary: EvaluationSummary
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All solves, one row each: instance, seed, method, status, cpu_s, nodes, gap, ..."""
+        return self.summary.frame()
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Each method against the baseline: ratio, interval and test."""
+        return self.summary.comparisons
+
+    @property
+    def conclusion(self) -> str:
+        """Each method against the baseline in a sentence, and the instances that were left out."""
+        return " ".join(self.summary.conclusions)
+
+    def plot(self) -> Figure:
+        """Draw the geometric mean of each method's costs over instances, with its interval."""
+        from bife_core import plots
+
+        metric = METRICS[self.summary.protocol.metric]
+        frame = self.frame
+        valued = frame.assign(cost=metric.of(frame)).dropna(subset=["cost"])
+        costs: dict[str, dict[str, list[float]]] = {}
+        for (method, digest), solves in valued.groupby(["method", "digest"], sort=False):
+            costs.setdefault(known_as(str(method)), {})[str(digest)] = solves["cost"].tolist()
+        return plots.method_costs({_NAME: costs}, unit=metric.unit or metric.words)
+
+    def __repr__(self) -> str:
+        ratios = ", ".join(f"{c.method} {c.ratio:.3g}" for c in self.comparisons)
+        baseline = known_as(self.summary.baseline)
+        solves = counted(len(self.summary.rows), "solve")
+        return f"ComparisonResult({METRICS[self.comparisons[0].metric].words} over {baseline}'s: {ratios}; {solves})"
+
+
+def compare(
+    methods: AnyReference | Iterable[AnyReference],
+    instances: str | Path | Instance | Iterable[str | Path | Instance],
+    *,
+    baseline: AnyReference = "relpscost",
+    seeds: Sequence[int] = (0,),
+    settings: Literal["default", "paper"] = "default",
+    metric: Cost = "time",
+    time_limit_s: float = 1000.0,
+    workers: int | None = None,
+    store: Store | str | Path | None = None,
+) -> ComparisonResult:
+    """Solve instances under several methods and compare each with a baseline.
+
+    All methods solve one instance and seed one right after the other on one core. Ratios are geometric means over
+    instances with bootstrap intervals; tests are exact and adjusted over all methods. Instances on which no method
+    branches count in no ratio and no test.
+
+    Parameters
+    ----------
+    methods : reference or iterable of references
+        What `load_method` takes: names, files, compiled rules, functions, methods.
+    instances : str, Path, Instance, or iterable of them
+        Files that SCIP reads, folders of such files, or instances of a benchmark.
+    baseline : reference
+        Method the others are compared with; relpscost is SCIP's default (RPB).
+    seeds : sequence of int
+        SCIP seeds; each instance is solved once with each.
+    settings : {"default", "paper"}
+        SCIP default settings, or the paper's: cuts at the root only, no restarts.
+    metric : str
+        What is compared, such as ``"time"`` or ``"nodes"``.
+    time_limit_s : float
+        CPU seconds one solve may take.
+    workers : int, optional
+        Solves at once; by default one per usable core.
+    store : Store, str or Path, optional
+        Where solves are kept and found again; by default the store in BiFE's home.
+
+    Raises
+    ------
+    RuleError
+        If a method cannot be loaded.
+    InstanceError
+        If an instance does not exist.
+    ConfigError
+        If a setting does not fit.
+
+    Examples
+    --------
+    >>> result = compare(["paper_ca", "pscost"], "instances/", seeds=(0, 1))  # doctest: +SKIP
+    >>> print(result.conclusion)  # doctest: +SKIP
+    """
+    if settings not in ("default", "paper"):
+        raise ConfigError(f"settings was expected to be 'default' or 'paper' and is {settings!r}.")
+    if isinstance(methods, str | Path | Method | CompiledRule) or callable(methods):
+        methods = [methods]
+    if not isinstance(methods, Iterable):
+        raise RuleError(f"methods was expected to be a list of methods and is {methods!r}.")
+    chosen = [load_method(method) for method in methods]
+    against = load_method(baseline)
+    setting = Setting(_NAME, _instances(instances))
+    try:
+        config = EvaluationConfig.model_validate(
+            {
+                "seeds": tuple(seeds) if isinstance(seeds, Iterable) else seeds,
+                "solver": settings,
+                "metric": metric,
+                "time_limit_s": time_limit_s,
+                "baseline": against.name,
+                "instances": len(setting.instances),
+            }
+        )
+    except ValidationError as error:
+        raise ConfigError(describe(error)) from error
+    kept = store if isinstance(store, Store) else Store(store if store is not None else home())
+    with WorkerPool(workers) as pool:
+        return ComparisonResult(evaluate(chosen, [setting], config, pool, kept, baseline=against))
+
+
+def _instances(given: object) -> tuple[Instance, ...]:
+    """Return what is given as instances, each content once."""
+    if isinstance(given, str | Path | Instance):
+        given = [given]
+    if not isinstance(given, Iterable):
+        raise InstanceError(f"instances was expected to be files, folders or instances and is {given!r}.")
+    found: dict[str, Instance] = {}
+    for one in given:
+        for instance in [one] if isinstance(one, Instance) else _of_path(one):
+            found.setdefault(instance.digest, instance)
+    if not found:
+        raise InstanceError("compare needs at least one instance and got none.")
+    return tuple(found.values())
+
+
+def _of_path(given: object) -> list[Instance]:
+    if not isinstance(given, str | Path):
+        raise InstanceError(f"An instance was expected to be a path and is {given!r}.")
+    path = Path(given).expanduser().absolute()
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if model_format(file) is not None)
+        if not files:
+            raise InstanceError(f"{path} holds no instance; expected {EXPECTED_FILES}.")
+    elif model_format(path) is None:
+        raise InstanceError(f"{path} is no instance by its name; expected {EXPECTED_FILES}.")
+    try:
+        return [Instance(file.name, file, content_digest(_content(file))) for file in files]
+    except (OSError, EOFError) as error:
+        raise InstanceError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def _content(file: Path) -> bytes:
+    return gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()

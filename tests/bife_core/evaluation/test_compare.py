@@ -1,0 +1,108 @@
+"""`bife_core.compare`, as a user calls it: with real solves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+import bife_core
+from bife_core.benchmarks.base import Instance
+from bife_core.errors import BifeError
+from bife_core.evaluation.comparing import compare
+from bife_core.evaluation.conclusion import statement
+from bife_core.evaluation.metrics import solve_frame
+from tests.bife_core.evaluation.test_comparing import row, rows
+
+AT_ROOT = """\
+* maximise x where x <= 3.5 leaves nothing to branch on
+NAME root
+OBJSENSE
+    MAX
+ROWS
+ N obj
+ L c
+COLUMNS
+    MARKER 'MARKER' 'INTORG'
+    x obj 1 c 1
+    MARKER 'MARKER' 'INTEND'
+RHS
+    RHS c 3.5
+BOUNDS
+ UP BND x 10
+ENDATA
+"""
+
+
+def test_methods_are_compared_on_files_and_instances(tiny_auctions: list[Instance], tmp_path: Path) -> None:
+    trivial = tmp_path / "root.mps"
+    trivial.write_text(AT_ROOT)
+
+    result = bife_core.compare(
+        ["pscost", bife_core.load_rule("paper_ca")],
+        [*tiny_auctions[:2], trivial, str(trivial)],
+        settings="paper",
+        metric="nodes",
+        time_limit_s=30,
+        workers=1,
+        store=tmp_path / "store",
+    )
+    assert len(result.frame) == 3 * 3
+    assert set(result.frame["method"]) == {"pscost", "paper_ca", "relpscost"}
+    assert [c.method for c in result.comparisons] == ["pscost", "paper_ca"]
+    assert {(c.instances, c.unbranched) for c in result.comparisons} == {(2, 1)}
+    assert result.conclusion.count("1 left out because no method branches on it") == 2
+    assert repr(result).startswith("ComparisonResult(nodes over RPB's: pscost ")
+    assert len(repr(result)) < 200
+    assert isinstance(result.plot(), Figure)
+
+
+def test_instances_without_branching_change_no_ratio_and_no_test() -> None:
+    ratios = [0.5, 0.6, 0.7, 0.55, 0.65, 0.62, 0.58, 0.52]
+    (alone,) = compare(solve_frame(rows(ratios)), ("rule",), "relpscost")
+    trivial = [
+        row("CA test", f"t{k}", method, cpu_s, nodes=1)
+        for k in range(5)
+        for method, cpu_s in (("rule", 9.0), ("relpscost", 1.0))
+    ]
+    (found,) = compare(solve_frame([*rows(ratios), *trivial]), ("rule",), "relpscost")
+    assert found == alone.model_copy(update={"unbranched": 5})
+    assert "8 instances, 5 left out because no method branches on them" in statement(found)
+    (none,) = compare(solve_frame(trivial), ("rule",), "relpscost")
+    assert none.finding == "undecided"
+    assert "no method branches on any of 5 instances" in statement(none)
+
+
+def test_a_missing_solve_is_no_solve_without_branching() -> None:
+    lost = [
+        row("CA test", "t", "rule", 1.0, nodes=1, failure="it hung"),
+        row("CA test", "t", "relpscost", 1.0, nodes=1, failure=None),
+    ]
+    made = [one | {"failure": one.get("failure")} for one in rows([0.5, 0.6])]
+    (found,) = compare(solve_frame([*made, *lost], 10.0), ("rule",), "relpscost")
+    assert (found.instances, found.unbranched, found.missing) == (3, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda file: bife_core.compare("no_such_rule", file), "There is no rule 'no_such_rule'"),
+        (lambda file: bife_core.compare(3, file), "methods was expected to be a list"),
+        (lambda file: bife_core.compare("pscost", "absent.mps"), "absent.mps cannot be read"),
+        (lambda file: bife_core.compare("pscost", "absent.txt"), "is no instance by its name"),
+        (lambda file: bife_core.compare("pscost", []), "at least one instance"),
+        (lambda file: bife_core.compare("pscost", 3), "expected to be files, folders or instances"),
+        (lambda file: bife_core.compare("pscost", file, settings="fast"), "'default' or 'paper'"),
+        (lambda file: bife_core.compare("pscost", file, seeds=(-1,)), "seeds"),
+        (lambda file: bife_core.compare("pscost", file, seeds=3), "seeds"),
+    ],
+)
+def test_wrong_arguments_give_one_sentence(
+    call: Callable[[str], object], said: str, tiny_auctions: list[Instance]
+) -> None:
+    with pytest.raises(BifeError) as caught:
+        call(str(tiny_auctions[0].path))
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
