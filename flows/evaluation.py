@@ -11,7 +11,7 @@ from typing import Annotated
 from prefect import flow
 from pydantic import Field
 
-from bife_core.benchmarks.likeness import likeness_of
+from bife_core.benchmarks.formulation import likeness_of
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method

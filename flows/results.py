@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bife_core.benchmarks.likeness import Likeness
+from bife_core.benchmarks.formulation import Likeness
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary

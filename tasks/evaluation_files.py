@@ -29,7 +29,7 @@ from bife_core.report import (
     render_page,
     report_figures,
 )
-from bife_core.report.figures import ReportFigure
+from bife_core.report.page import ReportFigure
 from bife_core.report.tables import comparison_latex
 from bife_core.store import DATABASE, Store, StoreError
 from tasks.home import project_home

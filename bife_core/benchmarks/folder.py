@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bife_core.benchmarks.base import SPLITS, Instance, Split
-from bife_core.benchmarks.screening import ModelFacts, screen_all
-from bife_core.benchmarks.unpacking import ARCHIVES, BOUNDS, unpacked
+from bife_core.benchmarks.screening import ARCHIVES, BOUNDS, ModelFacts, screen_all, unpacked
 from bife_core.errors import ConfigError, InstanceError
 from bife_core.scip.reading import EXPECTED_FILES, model_format
 

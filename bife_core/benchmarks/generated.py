@@ -1,21 +1,87 @@
-"""Instances of a family, each made from its place alone, so that any one can be rebuilt without the others."""
+"""Generated instances: drawn by BiFE or by Ecole, and kept in files that carry the digest of their content."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+import tempfile
+import zlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
 from numpy.random import MT19937, RandomState, SeedSequence
 
 from bife_core.benchmarks.base import SPLITS, Family, Instance, Place, Split
-from bife_core.benchmarks.milp import MilpData
-from bife_core.benchmarks.mps import mps_text
-from bife_core.benchmarks.store import content_digest, fetch
-from bife_core.errors import ConfigError
+from bife_core.benchmarks.milp import MilpData, mps_text
+from bife_core.errors import ConfigError, InstanceError
+from bife_core.files import write_whole
+from bife_core.scip.ecole import import_ecole
 from bife_core.values import digest_of
+
+_SUFFIX = ".mps.gz"
+
+
+def content_digest(content: bytes) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of `content`."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, str]:
+    """Return the file kept as `stem`, building and writing it if it is missing or damaged.
+
+    The file is ``<stem>.<digest>.mps.gz``. Every fetch reads it and compares its content with the digest,
+    so a truncated or altered file is built anew. It is written beside its place and moved there in one
+    step: processes that fill the same directory at once see whole files only, and the last of them wins
+    with equal bytes.
+
+    Parameters
+    ----------
+    directory : Path
+        Created if it is missing.
+    stem : str
+        Identifies the model; must not contain a dot.
+    build : callable
+        Returns the text of the model; called only when needed.
+
+    Returns
+    -------
+    path : Path
+        The file.
+    digest : str
+        Digest of its uncompressed content.
+
+    Raises
+    ------
+    InstanceError
+        If the file cannot be written.
+    """
+    for path in sorted(directory.glob(f"{stem}.*{_SUFFIX}")):
+        digest = path.name.removesuffix(_SUFFIX).removeprefix(f"{stem}.")
+        if _content_digest_of(path) == digest:
+            return path, digest
+    content = build().encode("ascii")
+    digest = content_digest(content)
+    path = directory / f"{stem}.{digest}{_SUFFIX}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        # No time stamp goes into the file: equal models are equal files.
+        write_whole(path, gzip.compress(content, compresslevel=6, mtime=0))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InstanceError(f"Cannot keep the generated model {path}: {reason}.") from error
+    return path, digest
+
+
+def _content_digest_of(path: Path) -> str | None:
+    try:
+        return content_digest(gzip.decompress(path.read_bytes()))
+    except (OSError, EOFError, zlib.error):
+        return None
+
 
 _REVISION = 1
 """Raise this when a family or the writer changes what it gives: files kept before are then not used."""
@@ -134,3 +200,71 @@ class GeneratedBenchmark(DrawnBenchmark):
 
 def _stream(place: Place) -> RandomState:
     return instance_stream(place.family, place.size, place.split, place.index, place.seed)
+
+
+_GENERATORS: Final[dict[str, tuple[str, Mapping[str, str]]]] = {
+    "set_covering": (
+        "SetCoverGenerator",
+        {"rows": "n_rows", "columns": "n_cols", "density": "density", "max_cost": "max_coef"},
+    ),
+    "combinatorial_auction": ("CombinatorialAuctionGenerator", {"items": "n_items", "bids": "n_bids"}),
+    "independent_set": ("IndependentSetGenerator", {"nodes": "n_nodes", "affinity": "affinity"}),
+    "facility_location": (
+        "CapacitatedFacilityLocationGenerator",
+        {"customers": "n_customers", "facilities": "n_facilities", "ratio": "ratio"},
+    ),
+}
+"""Family -> Ecole's generator, and what it calls our parameters."""
+
+_FIXED: Final[dict[str, dict[str, Any]]] = {"independent_set": {"graph_type": "barabasi_albert"}}
+
+
+@dataclass(frozen=True)
+class EcoleBenchmark(DrawnBenchmark):
+    """A family whose instances Ecole draws, each from a generator with a seed of its own.
+
+    Raises
+    ------
+    ConfigError
+        If Ecole cannot be imported, or cannot draw models of this size.
+    """
+
+    def __post_init__(self) -> None:
+        self._arguments()
+        import_ecole()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Whose instances these are."""
+        return (f"Instances of {self.family.name} are drawn by Ecole.",)
+
+    def _recipe(self) -> str:
+        return "by-ecole"
+
+    def _kind(self) -> str:
+        return f"{self.size}-ecole"
+
+    def _text(self, split: Split, index: int) -> str:
+        ecole = import_ecole()
+        name, _ = _GENERATORS[self.family.name]
+        seed = int(
+            instance_stream(f"ecole:{self.family.name}", self.size, split, index, self.seed).randint(2**31)
+        )
+        generator = getattr(ecole.instance, name)(**self._arguments(), rng=ecole.RandomGenerator(seed))
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "model.mps"
+            next(generator).write_problem(str(path))
+            return path.read_text()
+
+    def _arguments(self) -> dict[str, Any]:
+        """Return the size's parameters under Ecole's names."""
+        if self.family.name not in _GENERATORS:
+            raise ConfigError(f"Ecole cannot draw {self.family.name}; it knows {', '.join(_GENERATORS)}.")
+        _, names = _GENERATORS[self.family.name]
+        unknown = [key for key in self.family.sizes[self.size] if key not in names]
+        if unknown:
+            raise ConfigError(
+                f"Ecole cannot draw {self.family.name} of size {self.size!r}: it knows no {', '.join(unknown)}."
+            )
+        known = {names[key]: value for key, value in self.family.sizes[self.size].items()}
+        return known | _FIXED.get(self.family.name, {})

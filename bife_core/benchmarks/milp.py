@@ -1,12 +1,13 @@
-"""A mixed-integer linear model as a plain value: what families generate and the writer turns into a file."""
+"""A mixed-integer program as arrays, put together piece by piece, and written as MPS text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 
@@ -102,3 +103,217 @@ def unit_rows(members: Sequence[NDArray[np.int64] | Sequence[int]], columns: int
     starts = np.concatenate([[0], np.cumsum([len(row) for row in members])])
     indices = np.concatenate([np.asarray(row, dtype=np.int64) for row in members])
     return csr_array((np.ones(len(indices)), indices, starts), shape=(len(members), columns))
+
+
+class Assembly:
+    """A minimisation that grows by columns and rows.
+
+    Examples
+    --------
+    >>> growing = Assembly()
+    >>> x = growing.columns(["x", "y"], 0.0, [1.0, 2.0], cost=1.0)
+    >>> growing.row("enough", x, [1.0, 1.0], low=1.5)
+    >>> growing.model("two").rows.toarray().tolist()
+    [[1.0, 1.0]]
+    """
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._lower: list[float] = []
+        self._upper: list[float] = []
+        self._cost: list[float] = []
+        self._integer: list[bool] = []
+        self._rows: list[tuple[str, NDArray[np.int64], NDArray[np.float64], float, float]] = []
+
+    def columns(
+        self,
+        names: Sequence[str],
+        lower: ArrayLike,
+        upper: ArrayLike,
+        *,
+        cost: ArrayLike = 0.0,
+        integer: bool = False,
+    ) -> NDArray[np.int64]:
+        """Add columns, and return their positions; what is one number holds for all."""
+        first, count = len(self._names), len(names)
+        self._names += names
+        for own, values in ((self._lower, lower), (self._upper, upper), (self._cost, cost)):
+            own += np.broadcast_to(np.asarray(values, dtype=np.float64), count).tolist()
+        self._integer += [integer] * count
+        return np.arange(first, first + count)
+
+    def charge(self, costs: Mapping[int, float]) -> None:
+        """Set the objective coefficients of single columns."""
+        for column, cost in costs.items():
+            self._cost[column] = cost
+
+    def row(
+        self,
+        name: str,
+        columns: ArrayLike,
+        coefficients: ArrayLike,
+        *,
+        low: float = -np.inf,
+        high: float = np.inf,
+    ) -> None:
+        """Add ``low <= coefficients @ x[columns] <= high``; no column may be named twice."""
+        self._rows.append(
+            (name, np.asarray(columns, dtype=np.int64), np.asarray(coefficients, dtype=np.float64), low, high)
+        )
+
+    def model(self, name: str) -> MilpData:
+        """Return what was assembled, without coefficients that are zero."""
+        names, columns, coefficients, low, high = zip(*self._rows, strict=True)
+        starts = np.concatenate([[0], np.cumsum([len(row) for row in columns])])
+        rows = csr_array(
+            (np.concatenate(coefficients), np.fromiter(chain.from_iterable(columns), dtype=np.int64), starts),
+            shape=(len(names), len(self._names)),
+        )
+        rows.eliminate_zeros()
+        return MilpData(
+            name=name,
+            maximise=False,
+            objective=np.array(self._cost),
+            lower=np.array(self._lower),
+            upper=np.array(self._upper),
+            integer=np.array(self._integer, dtype=np.bool_),
+            rows=rows,
+            row_lower=np.array(low, dtype=np.float64),
+            row_upper=np.array(high, dtype=np.float64),
+            column_names=self._names,
+            row_names=list(names),
+        )
+
+
+_OBJECTIVE = "obj"
+
+
+def mps_text(model: MilpData) -> str:
+    """Return `model` in free MPS.
+
+    The text depends on the values alone, and every number is the shortest one that parses to the same
+    double. Maximisation is stated in an OBJSENSE section instead of by turning signs, and all bounds of
+    integral columns are written out, because readers disagree on their defaults. The format states a row with
+    two different sides by their distance, so there, and only there, the left side may be off by rounding.
+
+    Parameters
+    ----------
+    model : MilpData
+        The model; its names must be free of white space, and no row may be called ``obj``.
+
+    Raises
+    ------
+    ValueError
+        If a row has no finite side: it would constrain nothing.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from bife_core.benchmarks.milp import binary_program
+    >>> pair = csr_array(np.ones((1, 2)))
+    >>> text = mps_text(binary_program("pair", maximise=True, objective=np.ones(2), rows=pair, row_upper=1))
+    >>> text.splitlines()[:5]
+    ['NAME pair', 'OBJSENSE', ' MAX', 'ROWS', ' N obj']
+    """
+    lines = [f"NAME {model.name}", "OBJSENSE", " MAX" if model.maximise else " MIN"]
+    lines += _rows(model)
+    lines += _columns(model)
+    lines += _sides(model)
+    lines += _bounds(model)
+    lines.append("ENDATA\n")
+    return "\n".join(lines)
+
+
+def _binary(model: MilpData) -> NDArray[np.bool_]:
+    return np.asarray(model.integer & (model.lower == 0) & (model.upper == 1), dtype=np.bool_)
+
+
+def _number(value: float) -> str:
+    """Return the shortest text that parses to the same double, integers without a decimal point."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def _numbers(values: NDArray[np.float64]) -> list[str]:
+    return [_number(value) for value in values.tolist()]
+
+
+def _rows(model: MilpData) -> Iterator[str]:
+    yield "ROWS"
+    yield f" N {_OBJECTIVE}"
+    for name, low, high in zip(
+        model.row_names, model.row_lower.tolist(), model.row_upper.tolist(), strict=True
+    ):
+        if low == high:
+            sense = "E"
+        elif np.isfinite(high):
+            sense = "L"
+        elif np.isfinite(low):
+            sense = "G"
+        else:
+            raise ValueError(f"row {name} has no finite side; leave it out of the model")
+        yield f" {sense} {name}"
+
+
+def _columns(model: MilpData) -> Iterator[str]:
+    matrix = model.rows.tocsc()
+    coefficients = _numbers(matrix.data)
+    row_names = [model.row_names[i] for i in matrix.indices.tolist()]
+    starts = matrix.indptr.tolist()
+    objective = _numbers(model.objective)
+    # SCIP moves a column about when BV turns it from integral to binary, so only general integers are marked.
+    marked = (model.integer & ~_binary(model)).tolist()
+    yield "COLUMNS"
+    markers = 0
+    inside = False
+    for j, name in enumerate(model.column_names):
+        if marked[j] != inside:
+            inside = marked[j]
+            yield f" M{markers} 'MARKER' '{'INTORG' if inside else 'INTEND'}'"
+            markers += 1
+        begin, end = starts[j], starts[j + 1]
+        if objective[j] != "0" or begin == end:
+            yield f" {name} {_OBJECTIVE} {objective[j]}"
+        for k in range(begin, end):
+            yield f" {name} {row_names[k]} {coefficients[k]}"
+    if inside:
+        yield f" M{markers} 'MARKER' 'INTEND'"
+
+
+def _sides(model: MilpData) -> Iterable[str]:
+    right = ["RHS"]
+    ranges = ["RANGES"]
+    for name, low, high in zip(
+        model.row_names, model.row_lower.tolist(), model.row_upper.tolist(), strict=True
+    ):
+        side = high if np.isfinite(high) else low
+        if side != 0:
+            right.append(f" rhs {name} {_number(side)}")
+        if low != high and np.isfinite(low) and np.isfinite(high):
+            ranges.append(f" range {name} {_number(high - low)}")
+    return right + (ranges if len(ranges) > 1 else [])
+
+
+def _bounds(model: MilpData) -> Iterator[str]:
+    yield "BOUNDS"
+    columns = zip(
+        model.column_names,
+        model.integer.tolist(),
+        _binary(model).tolist(),
+        model.lower.tolist(),
+        model.upper.tolist(),
+        strict=True,
+    )
+    for name, integer, binary, low, high in columns:
+        if binary:
+            yield f" BV bound {name}"
+        elif low == high:
+            yield f" FX bound {name} {_number(low)}"
+        else:
+            if np.isneginf(low):
+                yield f" MI bound {name}"
+            elif low != 0 or integer:
+                yield f" LO bound {name} {_number(low)}"
+            if np.isfinite(high):
+                yield f" UP bound {name} {_number(high)}"
+            elif integer:
+                yield f" PL bound {name}"

@@ -12,10 +12,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.random import RandomState
 
-from bife_core.benchmarks.assembly import Assembly
 from bife_core.benchmarks.base import QUICK, Family, Place, Split
 from bife_core.benchmarks.digit_classifier import NETWORKS, UNIT, Integers, classifier
-from bife_core.benchmarks.milp import MilpData
+from bife_core.benchmarks.milp import Assembly, MilpData
 
 _DEALT: Final[tuple[Split, ...]] = (
     "collection", "design", "collection", "design", "collection", "design", "validation", "validation", "test", "test",

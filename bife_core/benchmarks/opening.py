@@ -7,9 +7,8 @@ from pathlib import Path
 
 from bife_core.benchmarks.base import Benchmark
 from bife_core.benchmarks.config import FAMILIES, InstancesConfig
-from bife_core.benchmarks.ecole import EcoleBenchmark
 from bife_core.benchmarks.folder import open_folder
-from bife_core.benchmarks.generated import GeneratedBenchmark
+from bife_core.benchmarks.generated import EcoleBenchmark, GeneratedBenchmark
 from bife_core.errors import ConfigError
 
 

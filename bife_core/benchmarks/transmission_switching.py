@@ -13,11 +13,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bife_core.benchmarks.assembly import Assembly
 from bife_core.benchmarks.base import QUICK, Family, Place, Split
 from bife_core.benchmarks.generated import instance_stream
 from bife_core.benchmarks.grids import GRIDS, Grid, grid, tables
-from bife_core.benchmarks.milp import MilpData
+from bife_core.benchmarks.milp import Assembly, MilpData
 
 _MATTERS: Final = 1e-4
 """A line with more risk than this on a day may be switched off; less load than this counts as none."""

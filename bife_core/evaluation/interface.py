@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from bife_core.benchmarks.base import Instance
-from bife_core.benchmarks.store import content_digest
+from bife_core.benchmarks.generated import content_digest
 from bife_core.errors import ConfigError, InstanceError, RuleError
 from bife_core.evaluation.comparing import Comparison
 from bife_core.evaluation.conclusion import known_as

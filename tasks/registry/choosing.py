@@ -6,8 +6,7 @@ from typing import Final
 
 from pyscipopt import Model
 
-from bife_core.benchmarks.formulation import shape
-from bife_core.benchmarks.likeness import Likeness
+from bife_core.benchmarks.formulation import Likeness, shape
 from bife_core.evaluation.conclusion import known_as
 from bife_core.evaluation.metrics import METRICS
 from bife_core.values import Value

@@ -41,7 +41,7 @@ class Evidence(Origin):
         Solves of the rule; those of them that gave no result or a wrong one, and that ended at a limit; those that
         ended with a proof, and the baseline's that did.
     models : str
-        JSON of the `bife_core.benchmarks.likeness.Likeness` of the held-out instances; empty where it is not known.
+        JSON of the `bife_core.benchmarks.formulation.Likeness` of the held-out instances; empty where it is not known.
     look : int
         Which look at its test set the evaluation was; the confidence is that of the look.
     champion_ratio, champion_ci_low, champion_ci_high, champion_p_value : float

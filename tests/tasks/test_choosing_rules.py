@@ -3,7 +3,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from bife_core.benchmarks.likeness import likeness_of
+from bife_core.benchmarks.formulation import likeness_of
 from bife_core.scip.reading import read_model
 from tasks.registry import choosing
 from tasks.registry.choosing import GENERAL, rule_for

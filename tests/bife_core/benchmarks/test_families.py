@@ -10,7 +10,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from bife_core.benchmarks.base import SPLITS
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.generated import GeneratedBenchmark
-from bife_core.benchmarks.mps import mps_text
+from bife_core.benchmarks.milp import mps_text
 
 PAPER_SIZES = {
     ("set_covering", "test"): (500, 1000),

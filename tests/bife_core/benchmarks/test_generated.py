@@ -7,8 +7,7 @@ import pytest
 from numpy.random import RandomState
 
 from bife_core.benchmarks.config import FAMILIES
-from bife_core.benchmarks.generated import GeneratedBenchmark, instance_stream
-from bife_core.benchmarks.store import content_digest
+from bife_core.benchmarks.generated import GeneratedBenchmark, content_digest, instance_stream
 from bife_core.errors import ConfigError
 
 

@@ -1,9 +1,8 @@
 import pytest
 
 from bife_core.benchmarks.config import FAMILIES
-from bife_core.benchmarks.formulation import shape
+from bife_core.benchmarks.formulation import Likeness, likeness_of, shape
 from bife_core.benchmarks.generated import GeneratedBenchmark
-from bife_core.benchmarks.likeness import Likeness, likeness_of
 from bife_core.scip.reading import read_model
 
 PACKING = (

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bife_core.benchmarks.store import content_digest, fetch
+from bife_core.benchmarks.generated import content_digest, fetch
 from bife_core.errors import InstanceError
 
 TEXT = "NAME a\nROWS\n" + " L row\n" * 200 + "ENDATA\n"

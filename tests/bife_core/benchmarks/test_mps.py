@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from pyscipopt import Model
 from scipy.sparse import csr_array
 
-from bife_core.benchmarks.milp import MilpData, binary_program
-from bife_core.benchmarks.mps import mps_text
+from bife_core.benchmarks.milp import MilpData, binary_program, mps_text
 
 INFINITE = 1e20
 

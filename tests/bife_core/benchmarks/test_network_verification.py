@@ -6,10 +6,9 @@ import pytest
 from bife_core.benchmarks.base import Place
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.digit_classifier import UNIT, classifier
-from bife_core.benchmarks.generated import GeneratedBenchmark
-from bife_core.benchmarks.mps import mps_text
+from bife_core.benchmarks.generated import GeneratedBenchmark, content_digest
+from bife_core.benchmarks.milp import mps_text
 from bife_core.benchmarks.network_verification import network_verification
-from bife_core.benchmarks.store import content_digest
 from tests.bife_core.benchmarks.test_digit_classifier import activations
 
 

@@ -7,8 +7,8 @@ import shutil
 import pytest
 from pyscipopt import Model
 
+from bife_core.benchmarks.generated import content_digest
 from bife_core.benchmarks.screening import screen
-from bife_core.benchmarks.store import content_digest
 from bife_core.errors import InstanceError
 from bife_core.scip.reading import model_format, read_model
 

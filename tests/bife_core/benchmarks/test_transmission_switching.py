@@ -8,9 +8,9 @@ import pytest
 from bife_core.benchmarks import transmission_switching as drawn
 from bife_core.benchmarks.base import SPLITS, Place
 from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.generated import content_digest
 from bife_core.benchmarks.grids import grid
-from bife_core.benchmarks.mps import mps_text
-from bife_core.benchmarks.store import content_digest
+from bife_core.benchmarks.milp import mps_text
 from bife_core.benchmarks.transmission_switching import transmission_switching
 
 SIZES = FAMILIES["transmission_switching"].sizes

@@ -10,9 +10,9 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from bife_core.benchmarks.base import SPLITS, Place
 from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.generated import content_digest
 from bife_core.benchmarks.grids import DATA
-from bife_core.benchmarks.mps import mps_text
-from bife_core.benchmarks.store import content_digest
+from bife_core.benchmarks.milp import mps_text
 from bife_core.benchmarks.unit_commitment import HOURS, UNITS, unit_commitment
 
 SIZES = FAMILIES["unit_commitment"].sizes
