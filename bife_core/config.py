@@ -2,7 +2,7 @@
 
 Every field has a default and a description; unknown keys are errors. Each section stands in the room that reads it.
 The nine gaps the BiFE paper leaves open are fields of `SearchConfig`, `LowFidelityConfig` and `HighFidelityConfig`;
-`docs/paper.md` discusses each default.
+`docs/how-it-works.md` discusses each default.
 """
 
 from __future__ import annotations

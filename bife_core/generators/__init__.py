@@ -1,6 +1,6 @@
 """Rule generators: a model API, an offline grammar, and recorded answers, behind one method.
 
-`docs/adding-a-generator.md` shows how another package adds one.
+`docs/extending.md` shows how another package adds one.
 """
 
 from __future__ import annotations

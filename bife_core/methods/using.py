@@ -26,7 +26,7 @@ def attach(
 
     Where SCIP branches on something else (nodes without an LP, nonlinear and special ordered set constraints) the
     rule is not asked, and where it gives no usable score SCIP's next branching rule takes over. Of candidates with
-    branching priorities set by the user, only those of the highest are scored. `docs/solver-trouble.md` goes
+    branching priorities set by the user, only those of the highest are scored. `docs/troubleshooting.md` goes
     through every case.
 
     Parameters

@@ -66,7 +66,7 @@ def export(
             source = Path(folder) / "rule.c"
             source.write_text(text, encoding="utf-8")
             build(source, where, scip)
-    say(standard_output(), f"Wrote {where}. Call {INCLUDE_FUNCTION}(scip) before the solve (docs/export.md).")
+    say(standard_output(), f"Wrote {where}. Call {INCLUDE_FUNCTION}(scip) before the solve (docs/rules.md).")
 
 
 def _plain_name(reference: str) -> str:

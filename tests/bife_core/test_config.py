@@ -75,7 +75,7 @@ def test_the_preset_paper_solves_20_instances_with_5_seeds_each() -> None:
 
 
 def test_the_defaults_of_what_the_paper_leaves_open() -> None:
-    """docs/paper.md discusses them; a changed default must be changed there too."""
+    """docs/how-it-works.md discusses them; a changed default must be changed there too."""
     config = PipelineConfig()
     search = config.search
     assert (search.elite_fraction, search.elite_cap, search.admission) == (0.5, 8, "at_least")

@@ -10,18 +10,18 @@ import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
+from tests.support.documents import blocks
 from tests.support.plugins import EXAMPLE, install
 
 ROOT = Path(__file__).parents[2]
-PAGES = {
-    "adding-a-benchmark.md": "knapsack.py",
-    "adding-a-search.md": "best_of.py",
-    "adding-a-generator.md": "constant.py",
-    "adding-a-method.md": "largest_gain.py",
+SECTIONS = {
+    "Adding a benchmark": "knapsack.py",
+    "Adding a search": "best_of.py",
+    "Adding a rule generator": "constant.py",
+    "Adding a method": "largest_gain.py",
 }
 FORM_AND_SEARCH = """
 import json
@@ -56,18 +56,14 @@ bife("evaluate", "--method", "largest_gain", "--rule", str(rule), *one)
 SMOKE = ("--preset", "smoke", "--benchmark", "knapsack", "--workers", "1")
 
 
-def blocks(page: str, language: str) -> list[str]:
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    found = re.findall(rf"^( *)```{language}\n(.*?)^\1```", text, re.MULTILINE | re.DOTALL)
-    return [dedent(code) for _, code in found]
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_package_is_what_the_pages_show(page: str) -> None:
-    shown = (EXAMPLE / "bife_example" / PAGES[page]).read_text(encoding="utf-8")
-    assert shown in blocks(page, "python")
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_package_is_what_the_pages_show(section: str) -> None:
+    shown = (EXAMPLE / "bife_example" / SECTIONS[section]).read_text(encoding="utf-8")
+    assert shown in blocks("extending.md", "python", section)
     entries = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]["entry-points"]
-    (told,) = (tomllib.loads(block)["project"]["entry-points"] for block in blocks(page, "toml"))
+    (told,) = (
+        tomllib.loads(block)["project"]["entry-points"] for block in blocks("extending.md", "toml", section)
+    )
     assert told.items() <= entries.items()
 
 

@@ -1,10 +1,8 @@
-"""The page docs/adding-a-benchmark.md, followed to the letter."""
+"""The page docs/extending.md, followed to the letter."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
@@ -12,14 +10,14 @@ from bife_core.benchmarks.base import Family
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import InstancesConfig
+from tests.support import documents
 
-PAGE = Path(__file__).parents[3] / "docs" / "adding-a-benchmark.md"
+PAGE = "docs/extending.md"
 
 
 @pytest.fixture(scope="module")
 def blocks():
-    found = re.findall(r"^( *)```python\n(.*?)^\1```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-    return [dedent(code) for _, code in found]
+    return documents.blocks("extending.md", "python", "Adding a benchmark")
 
 
 def test_the_example_family_can_be_registered_and_branches(blocks, monkeypatch, tmp_path, capsys):
@@ -42,7 +40,7 @@ def test_the_example_family_can_be_registered_and_branches(blocks, monkeypatch, 
 
 
 def test_the_page_names_what_exists(blocks):
-    text = PAGE.read_text(encoding="utf-8")
-    root = PAGE.parents[1]
+    text = (documents.DOCS / "extending.md").read_text(encoding="utf-8")
+    root = documents.DOCS.parent
     for path in re.findall(r"`((?:bife_core|tests)/[\w/]+\.py)`|pytest ([\w/]+\.py)", text):
         assert (root / (path[0] or path[1])).exists(), path

@@ -1,19 +1,19 @@
-"""The page docs/adding-a-search.md, followed to the letter."""
+"""The page docs/extending.md, followed to the letter."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bife_core.config import SearchConfig
 from bife_core.search import SEARCHES, Search, open_search
+from tests.support import documents
 from tests.support.searching import World, drive, rebuilt
 
-PAGE = Path(__file__).parents[3] / "docs" / "adding-a-search.md"
+PAGE = "docs/extending.md"
 
 
 def config() -> SearchConfig:
@@ -22,7 +22,7 @@ def config() -> SearchConfig:
 
 @pytest.fixture(scope="module")
 def blocks() -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    return documents.blocks("extending.md", "python", "Adding a search")
 
 
 @pytest.fixture
@@ -69,8 +69,8 @@ def test_the_example_keeps_to_the_contract(registered: Callable[[], Search], fai
 
 
 def test_the_page_names_what_exists() -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    text = (documents.DOCS / "extending.md").read_text(encoding="utf-8")
     found = re.findall(r"`((?:bife_core|tests|flows|tasks)/[\w/]+\.py)`", text)
     assert len(found) >= 4
     for path in found:
-        assert (PAGE.parents[1] / path).exists(), path
+        assert (documents.DOCS.parent / path).exists(), path
