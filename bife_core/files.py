@@ -41,7 +41,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 
 def write_new(path: Path, content: bytes | str) -> bool:
-    """Write a file whole under a name that nobody has taken; of several writers one gets it.
+    """Write a file whole under a name that is free; of several writers one gets it.
 
     Returns
     -------

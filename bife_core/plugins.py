@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from bife_core.errors import ConfigError
@@ -152,3 +155,20 @@ class Plugins(MutableMapping[str, Plugin]):
 
 def _package(entry: EntryPoint) -> str:
     return "BiFE" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
+
+
+def code_revision(plugin: Any) -> str:
+    """Return what distinguishes versions of a plugin's code, for the keys of what it makes; empty for BiFE's own.
+
+    It is the attribute `revision` of a class or function if it has one, and otherwise a hash of the module that
+    defines it.
+    """
+    name = getattr(plugin, "__module__", "") or ""
+    if name.partition(".")[0] == "bife_core":
+        return ""
+    if (revision := getattr(plugin, "revision", None)) is not None:
+        return str(revision)
+    file = getattr(sys.modules.get(name), "__file__", None)
+    code = getattr(plugin, "__code__", None)  # of a function typed into a notebook
+    content = Path(file).read_bytes() if file is not None else b"" if code is None else code.co_code
+    return hashlib.sha256(content).hexdigest()[:16]

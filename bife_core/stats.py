@@ -56,7 +56,7 @@ class RatioInterval:
 
 @dataclass(frozen=True, slots=True)
 class WinTieLoss:
-    """On how many instances `a` is cheaper than, as cheap as, dearer than `b`."""
+    """On how many instances `a` is cheaper than, as cheap as, costlier than `b`."""
 
     wins: int
     ties: int
@@ -270,7 +270,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def win_tie_loss(costs_a: Costs, costs_b: Costs) -> WinTieLoss:
-    """Count the instances on which `a` is cheaper, as cheap, dearer.
+    """Count the instances on which `a` is cheaper, as cheap, costlier.
 
     Raises
     ------

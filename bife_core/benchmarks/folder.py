@@ -104,7 +104,7 @@ def open_folder(
 
     Where there are models in folders (or archives, or tables) called ``train`` and ``valid`` or ``test``, they keep
     their split: validation and test are what is called so, collection and design share what is left. Everywhere else
-    the order in which models are dealt out comes from a hash of `seed` and their content: neither renaming
+    the order in which models are split comes from a hash of `seed` and their content: neither renaming
     nor moving nor touching the files changes the split. Of every 12 models, 3 go to collection, 3 to
     design, 2 to validation and 4 to test; below 12 some splits share files:
 
@@ -159,10 +159,10 @@ def open_folder(
         else:
             usable[facts.digest] = (name, path, facts)
 
-    def dealt(entry: tuple[str, Path, ModelFacts]) -> str:
+    def order(entry: tuple[str, Path, ModelFacts]) -> str:
         return hashlib.sha256(f"{seed}:{entry[2].digest}".encode()).hexdigest()
 
-    ordered = sorted(usable.values(), key=dealt)
+    ordered = sorted(usable.values(), key=order)
     found = {name: Instance(name, path, facts.digest, _start(path)) for name, path, facts in ordered}
     steered = [found[name] for name, _, facts in ordered if facts.n_integer]
     others = [found[name] for name, _, facts in ordered if not facts.n_integer]
@@ -279,7 +279,7 @@ def _as_arranged(instances: Sequence[Instance]) -> tuple[dict[Split, tuple[Insta
     training, validation, test = groups["design"], groups["validation"], groups["test"]
     if not training or not (validation or test):
         return None
-    if not test:  # somebody keeps it to themselves, as competitions do
+    if not test:  # competitions keep it back
         test, validation = validation, []
     if not validation:
         kept_back = len(training) // 4

@@ -19,6 +19,7 @@ from bife_core.benchmarks.base import SPLITS, Family, Instance, Place, Split
 from bife_core.benchmarks.milp import MilpData, mps_text
 from bife_core.errors import ConfigError, InstanceError
 from bife_core.files import write_whole
+from bife_core.plugins import code_revision
 from bife_core.scip.ecole import import_ecole
 from bife_core.values import digest_of
 
@@ -195,6 +196,7 @@ class GeneratedBenchmark(DrawnBenchmark):
     def _recipe(self) -> str:
         facts = [_REVISION, dict(self.family.sizes[self.size])]
         facts += [content_digest(path.read_bytes()) for path in self.family.data]
+        facts += [revision] if (revision := code_revision(self.family.generate)) else []
         return digest_of(facts)[:8]
 
 

@@ -103,7 +103,7 @@ def screen_all(
 ) -> list[ModelFacts | str]:
     """Screen many models, each once as long as its file is not touched; what a machine failed at is tried again.
 
-    Many are read side by side in processes of their own, so that a file which SCIP cannot stand costs nobody else.
+    Many are read side by side in processes of their own, so that a file on which SCIP crashes ends that process only.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def choose(
     """Solve validation instances with all finalists and choose the one with the best F_HF there.
 
     Finalists are interleaved as in an evaluation. Among equals the first is chosen, so give the best first. An instance
-    on which RPB fails too is set aside, and `note` is told.
+    on which RPB fails too is set aside, and `note` is called.
 
     Parameters
     ----------

@@ -69,13 +69,13 @@ class Metric:
         if self.clock:  # a solve that ran out of memory early was not fast
             values = values.where(frame["solved"], values.clip(lower=floor))
         of_one = [frame[column] for column in ("setting", "digest", "seed")]
-        dearest = values.clip(lower=self.least).groupby(of_one).transform("max")
-        charge = dearest.clip(lower=floor).fillna(floor) if floor else _CHARGE_FACTOR * dearest
-        # Of what nobody has a value, nobody is the worse: all cost the same.
+        costliest = values.clip(lower=self.least).groupby(of_one).transform("max")
+        charge = costliest.clip(lower=floor).fillna(floor) if floor else _CHARGE_FACTOR * costliest
+        # What no method has a value of costs all the same.
         failed_by_all = frame["missing"].groupby(of_one).transform("any") & charge.isna()
         # A sound solve whose value is unknown costs the worst there is, and stays unknown where there is none.
-        told = charge if floor else charge.where(frame["missing"])
-        return values.fillna(told.mask(failed_by_all, 1.0))
+        given = charge if floor else charge.where(frame["missing"])
+        return values.fillna(given.mask(failed_by_all, 1.0))
 
 
 METRICS: Final[Mapping[str, Metric]] = {

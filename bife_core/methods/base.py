@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Method(Value):
-    """Whoever chooses the branching variable, as a value: its fields are JSON, and all there is to know of it.
+    """What chooses the branching variable, as a value: its fields are JSON and describe it completely.
 
     Attributes
     ----------
     kind : str
         Name of the class in `METHODS`, which rebuilds a method from its JSON; a class gives it as its default.
     name : str
-        How people call it.
+        Its name in tables.
     """
 
     kind: str

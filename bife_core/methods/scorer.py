@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyscipopt
 
 from bife_core.methods.base import Method
+from bife_core.plugins import code_revision
 from bife_core.scip.branching import BranchingStats, attach_scorer
 from bife_core.scip.guard import Guard
 
@@ -24,8 +25,9 @@ class Scorer(Method):
 
     @property
     def identity(self) -> str:
-        """Hash of all fields but the name."""
+        """Hash of all fields but the name, and of a plugin's code."""
         facts = json.dumps(self.model_dump(mode="json", exclude={"name"}), sort_keys=True)
+        facts += code_revision(type(self))
         return hashlib.sha256(facts.encode()).hexdigest()
 
     @property

@@ -96,8 +96,8 @@ def fidelity_scatter(samples: Sequence[Sample]) -> Figure:
     axes.set_xlabel("F_LF")
     axes.set_ylabel("F_HF (minus mean cost)")
     correlation = rank_correlation(both)
-    told = "" if correlation is None else f", rank correlation {correlation:.2f}"
-    axes.set_title(f"Low against high fidelity, {counted(len(both), 'rule')}{told}")
+    rank = "" if correlation is None else f", rank correlation {correlation:.2f}"
+    axes.set_title(f"Low against high fidelity, {counted(len(both), 'rule')}{rank}")
     tidy(axes)
     axes.legend(frameon=False, fontsize=9)
     return figure

@@ -1,0 +1,67 @@
+"""What a plugin's code made is not returned once its code is another."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from bife_core.benchmarks.base import Family
+from bife_core.benchmarks.generated import GeneratedBenchmark
+from bife_core.methods.scip import ScipMethod
+from bife_core.plugins import code_revision
+
+FAMILY = """
+def generate(rng, size):
+    return {limit} * size
+"""
+SCORER = """
+from bife_core.methods.scorer import Scorer
+
+class Largest(Scorer):
+    kind: str = "largest"
+    name: str = "largest"
+
+    def score(self, X):
+        return X[:, {column}]
+"""
+
+
+def imported(folder: Path, name: str, text: str) -> ModuleType:
+    (folder / f"{name}.py").write_text(text)
+    sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+    return importlib.import_module(name)
+
+
+@pytest.fixture(autouse=True)
+def on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+
+def recipe(module: Any, cache: Path) -> str:
+    family = Family("mine", "M", module.generate, {"tiny": {"size": 5}})
+    return GeneratedBenchmark(family, "tiny", 0, cache)._recipe()
+
+
+def test_instances_of_a_family_are_made_anew_once_its_code_changes(tmp_path: Path) -> None:
+    first = recipe(imported(tmp_path, "my_family", FAMILY.format(limit=2)), tmp_path)
+    assert recipe(imported(tmp_path, "my_family", FAMILY.format(limit=2)), tmp_path) == first
+    assert recipe(imported(tmp_path, "my_family", FAMILY.format(limit=3)), tmp_path) != first
+
+
+def test_a_scorer_is_another_method_once_its_code_changes(tmp_path: Path) -> None:
+    first = imported(tmp_path, "my_scorer", SCORER.format(column=20)).Largest().identity
+    assert imported(tmp_path, "my_scorer", SCORER.format(column=20)).Largest().identity == first
+    assert imported(tmp_path, "my_scorer", SCORER.format(column=21)).Largest().identity != first
+
+
+def test_a_plugin_may_name_its_revision_and_ours_need_none(tmp_path: Path) -> None:
+    module = imported(tmp_path, "my_named", "def generate(rng): ...\ngenerate.revision = 7\n")
+    assert code_revision(module.generate) == "7"
+    assert code_revision(ScipMethod) == ""
