@@ -41,11 +41,11 @@ def cost_by_generation(candidates: int) -> dict[str, float]:
     from tasks.home import prepare_environment
 
     folder = prepare_environment().runs / "grown"
-    from tasks.tracking import Projection  # reads the environment
+    from tasks.tracking import EvolutionRun  # reads the environment
 
     journal = Journal(folder, Opened(key="grown", name="a search that grows", prompts=True))
     journal.start()
-    projection = Projection(folder)
+    projection = EvolutionRun("grown")
     spent: list[float] = []
     samples: list[Sample] = []
     for generation in range(candidates // WIDTH):

@@ -10,7 +10,7 @@ from prefect import flow
 from bife_core.errors import BifeError
 from flows.reporting.ownership import name_owner
 from tasks.states import in_plain_words, told, waiting
-from tasks.tracking import GONE, bring_home, under_way
+from tasks.tracking import GONE, synchronise, under_way
 
 _LOOK_EVERY_S: Final = 10.0
 
@@ -37,7 +37,7 @@ def delivery() -> None:
 def _left() -> str | None:
     """Deliver what can be, and return why not all of it, or None."""
     try:
-        left = bring_home(GONE)
+        left = synchronise(GONE)
     except (OSError, BifeError) as error:  # as of a disk that is full: others make room
         return f"The home cannot be used: {error}"
     return left.sentence if left is not None else None

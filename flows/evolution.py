@@ -31,8 +31,7 @@ from tasks.progress import note_listener
 from tasks.searching import TaskExecutor
 from tasks.states import NOTHING_TO_DO, told
 from tasks.stores import home_store
-from tasks.tracking import EVOLUTION, run_url
-from tasks.tracking.projection import Projection
+from tasks.tracking import EVOLUTION, EvolutionRun, run_url
 from tasks.tracking.provenance import provenance
 from tasks.tracking.views import charts_url, table_url
 from tasks.workers import worker_pool
@@ -99,15 +98,15 @@ def _run(
     training: InstanceSet | None,
 ) -> EvolutionResult:
     """Run the search; after each generation its folder is shared, and MLflow and the pages are brought up to date."""
-    projection = Projection(journal.folder)
-    projection.sync()
-    number = projection.run_id
+    tracked = EvolutionRun(journal.key)
+    tracked.sync()
+    number = tracked.run_id
     page = EvolutionPage(
         config.instances.label, links(table_url(number), charts_url(number), run_url(number, EVOLUTION))
     )
 
     def brought_up_to_date(state: EvolutionState) -> None:
-        projection.sync()
+        tracked.sync()
         observer().generation(state)
         page.generation(state)
 
@@ -128,13 +127,13 @@ def _run(
             on_generation=brought_up_to_date,
         )
     finally:
-        projection.sync()
+        tracked.sync()
     early = f"The search ended early: {found.ended_by} Raise it and run again to go on."
     told = (
         *(note for part in (design, training) if part is not None for note in part.notes),
         *found.notes,
         *(f"Proven optima differ, which is a defect: {mismatch}" for mismatch in found.mismatches),
-        *projection.notes,
+        *tracked.notes,
         *((early,) if found.ended_by else ()),
     )
     return EvolutionResult(
@@ -142,9 +141,9 @@ def _run(
         key=journal.folder.name,
         decisions=decisions,
         new=_findings(journal) > known,
-        run=TrackedRun.of(EVOLUTION, projection.run_id),
-        ranking_url=table_url(projection.run_id),
-        charts_url=charts_url(projection.run_id),
+        run=TrackedRun.of(EVOLUTION, tracked.run_id),
+        ranking_url=table_url(tracked.run_id),
+        charts_url=charts_url(tracked.run_id),
     )
 
 

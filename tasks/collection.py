@@ -15,7 +15,7 @@ from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
 from tasks.stores import alone_at
 from tasks.tracking import store
-from tasks.tracking.stages import Stage, flat, track_stage
+from tasks.tracking.records import Record, flat, track_record
 from tasks.workers import worker_pool
 
 
@@ -61,7 +61,7 @@ def track_collection(instances: InstancesConfig, config: CollectionConfig, summa
         "instances": float(len(summary.instances)),
         "failures": float(len(summary.failures)),
     }
-    stage = Stage(
+    record = Record(
         experiment=store.COLLECTION,
         key=key,
         name=f"{instances.label} {summary.decisions} decisions",
@@ -71,7 +71,7 @@ def track_collection(instances: InstancesConfig, config: CollectionConfig, summa
         datasets=(decisions_dataset(instances, summary),),
         tables={"instances.json": tuple({"instance": name} for name in summary.instances)},
     )
-    return track_stage(project_home().runs / f"collection-{key}", stage)
+    return track_record(project_home().runs / f"collection-{key}", record)
 
 
 def decisions_dataset(instances: InstancesConfig, summary: CollectionSummary) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener
 from tasks.stores import alone_at, home_store
 from tasks.tracking import store
-from tasks.tracking.stages import Stage, flat, track_stage
+from tasks.tracking.records import Record, flat, track_record
 from tasks.workers import worker_pool
 
 SOLVE_COLUMNS: Final = (
@@ -145,7 +145,7 @@ def track_evaluation(
         "instances": instances_config.model_dump(mode="json"),
         "evaluation": config.model_dump(mode="json"),
     }
-    stage = Stage(
+    record = Record(
         experiment=store.EVALUATION,
         key=key,
         name=f"{instances_config.label} {summary.rule} vs {summary.baseline}",
@@ -176,7 +176,7 @@ def track_evaluation(
         tables=tables,
         files=tuple(path.name for path in files),
     )
-    return track_stage(directory, stage)
+    return track_record(directory, record)
 
 
 def evaluation_directory(key: str) -> Path:

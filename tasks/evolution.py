@@ -15,7 +15,7 @@ from tasks.collection import decisions_dataset
 from tasks.home import project_home
 from tasks.instances import InstanceSet
 from tasks.stores import alone_at, home_store
-from tasks.tracking.stages import flat
+from tasks.tracking.records import flat
 
 
 def require_generator(config: PipelineConfig) -> None:

@@ -11,7 +11,7 @@ from flows.cli.consoles import say, standard_output
 from flows.cli.outcome import CommandEnd, ExitCode
 
 if TYPE_CHECKING:
-    from tasks.tracking import Delivery
+    from tasks.tracking import Synchronised
 
 REGISTRY = (
     "Registered rules and decisions on them are no part of this: they are in MLflow's registry alone. The command "
@@ -24,18 +24,19 @@ def track(
         bool,
         typer.Option(
             "--rebuild",
-            help="Look at runs too of which this MLflow once had everything: its database is new, or was lost.",
+            help="Write all runs again, each once: MLflow's database is new, or was lost.",
         ),
     ] = False,
 ) -> None:
-    """Deliver to MLflow what it lacks of the runs in the home, as after an outage, or into an empty server."""
+    """Write to MLflow what it lacks of the runs in the store, as after an outage, or into an empty server."""
     console = standard_output()
     with console.status("Starting ..."):
-        from tasks.tracking import deliver, require_store, tracking_uri
+        from tasks.tracking import require_store, tracking_uri
+        from tasks.tracking import track as track_all
 
         require_store()
-    done: list[Delivery] = []
-    for delivery in deliver(again=rebuild):
+    done: list[Synchronised] = []
+    for delivery in track_all(rebuild=rebuild):
         done.append(delivery)
         say(console, _line(delivery))
         for note in delivery.notes:
@@ -44,17 +45,17 @@ def track(
     samples, traces = sum(one.samples for one in done), sum(one.traces for one in done)
     say(
         console,
-        f"MLflow at {tracking_uri()}: {counted(len(done) - len(left), 'run')} delivered, with "
+        f"MLflow at {tracking_uri()}: {counted(len(done) - len(left), 'run')} written, with "
         f"{counted(samples, 'sample')} and {counted(traces, 'trace')} it lacked; {len(left)} left.",
     )
     if rebuild:
         say(console, REGISTRY)
     if left:
-        raise CommandEnd(f"{counted(len(left), 'run')} could not be delivered whole.", ExitCode.ERROR)
+        raise CommandEnd(f"{counted(len(left), 'run')} could not be written whole.", ExitCode.ERROR)
 
 
-def _line(delivery: Delivery) -> str:
+def _line(delivery: Synchronised) -> str:
     if delivery.left:
-        return f"{delivery.folder.name}  {delivery.name}: {delivery.left}"
+        return f"{delivery.study}  {delivery.name}: {delivery.left}"
     counts = f"{counted(delivery.samples, 'sample')}, {counted(delivery.traces, 'trace')}"
-    return f"{delivery.folder.name}  {delivery.name}: {counts}"
+    return f"{delivery.study}  {delivery.name}: {counts}"

@@ -16,7 +16,7 @@ from prefect.workers.process import ProcessWorker
 from bife_core.errors import BifeError
 from flows.operate.abandoned import cancelling_here, close_abandoned
 from flows.operate.deployments import WORK_POOL, register
-from tasks.tracking import GONE, bring_home
+from tasks.tracking import GONE, synchronise
 
 _LOOK_EVERY_S: Final = 3.0
 _DELIVER_EVERY_S: Final = 20.0
@@ -40,7 +40,7 @@ def _keep_looking() -> None:
                     suspects = close_abandoned(client, suspects)
                     if time.monotonic() >= deliver_at_s and not cancelling_here(client):
                         deliver_at_s = time.monotonic() + _DELIVER_EVERY_S
-                        left = bring_home(GONE)
+                        left = synchronise(GONE)
                         if left is not None:
                             _logger.warning(left.sentence)
                     time.sleep(_LOOK_EVERY_S)

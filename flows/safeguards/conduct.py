@@ -17,7 +17,7 @@ from flows.reporting.observer import observer, observing, watched
 from flows.safeguards.log import RunLog
 from tasks.home import project_home
 from tasks.states import in_plain_words
-from tasks.tracking import GONE, bring_home, require_store
+from tasks.tracking import GONE, require_store, synchronise
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -65,7 +65,7 @@ def _told() -> Iterator[None]:
 
 def _delivered(result: R) -> R:
     """Deliver what waits for MLflow; where some cannot be, the run's state says so, and its log."""
-    left = bring_home(GONE)
+    left = synchronise(GONE)
     if left is None:
         return result
     observer().note(left.sentence)

@@ -10,7 +10,7 @@ from prefect.logging.loggers import flow_run_logger
 
 from flows.reporting.events import RECORDS_WAIT, announce
 from flows.reporting.ownership import name_owner
-from tasks.tracking import GONE, bring_home
+from tasks.tracking import GONE, synchronise
 
 
 def settle_accounts(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]) -> None:
@@ -24,7 +24,7 @@ def settle_accounts(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State
     by_person = state.is_cancelling() or state.is_cancelled()
     reason = state.message or GONE
     said = f"Cancelled: {reason}" if by_person else reason
-    left = bring_home(said, by_person=by_person, of=str(flow_run.id))
+    left = synchronise(said, by_person=by_person, of=str(flow_run.id))
     if left is not None:
         flow_run_logger(flow_run, flow).warning(left.sentence)
         announce(RECORDS_WAIT, "home")

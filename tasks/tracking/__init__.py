@@ -1,15 +1,6 @@
-"""What is written to MLflow, and how it is found again."""
+"""MLflow as a subscriber of the store."""
 
-from tasks.tracking.folders import (
-    GONE,
-    Delivery,
-    Waiting,
-    bring_home,
-    deliver,
-    deliver_waiting,
-    under_way,
-)
-from tasks.tracking.projection import Projection, mark_interrupted
+from tasks.tracking.evolutions import EvolutionRun, mark_interrupted
 from tasks.tracking.store import (
     COLLECTION,
     EVALUATION,
@@ -20,6 +11,15 @@ from tasks.tracking.store import (
     run_url,
     tracking_uri,
 )
+from tasks.tracking.subscriber import (
+    GONE,
+    Synchronised,
+    Waiting,
+    synchronise,
+    synchronise_waiting,
+    track,
+    under_way,
+)
 from tasks.tracking.views import experiment_url, save_lists
 
 __all__ = [
@@ -27,19 +27,19 @@ __all__ = [
     "EVALUATION",
     "EVOLUTION",
     "GONE",
-    "Delivery",
-    "Projection",
+    "EvolutionRun",
+    "Synchronised",
     "TrackingError",
     "Waiting",
-    "bring_home",
-    "deliver",
-    "deliver_waiting",
     "experiment_id",
     "experiment_url",
     "mark_interrupted",
     "require_store",
     "run_url",
     "save_lists",
+    "synchronise",
+    "synchronise_waiting",
+    "track",
     "tracking_uri",
     "under_way",
 ]

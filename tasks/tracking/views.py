@@ -1,4 +1,4 @@
-"""Saved views of MLflow's lists of runs: an evolution's rules, best first, all evolutions, all evaluations.
+"""Saved views of MLflow's lists of runs, and the prompt templates in its registry.
 
 MLflow keeps a view as a tag of the experiment, opens it by the tag's name, and lists it by its own. Without one its
 list shows neither metrics nor params until a reader picks them, and its charts are one bar a metric, of ten runs.
@@ -7,9 +7,12 @@ list shows neither metrics nor params until a reader picks them, and its charts 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from bife_core.generators.prompting import prompt_templates, prompt_version
+from tasks.stores import home_store
 from tasks.tracking import store
 
 _TAG: Final = "mlflow.sharedViewState."
@@ -207,3 +210,30 @@ def experiment_url(experiment: str) -> str:
 
 def _runs(experiment: str, **asked: str) -> str:
     return store.page(f"experiments/{store.experiment_id(experiment)}/runs", **asked)
+
+
+def link_prompts(run_id: str, operators: Collection[str], used: str | None = None) -> None:
+    """Register the prompt templates of some operators where they are new, and note their versions on a run.
+
+    Parameters
+    ----------
+    operators : collection of str
+        Those without a template, such as reflections, are passed over.
+    used : str or None
+        `prompt_version` of the templates that the run used; nothing is done if the present ones are others.
+    """
+    if used not in (None, prompt_version()):
+        return
+    client = store.client()
+    with home_store().claim("prompts"):
+        for operator, template in prompt_templates().items():
+            if operator not in operators:
+                continue
+            # MLflow's pages know fields written as {{benchmark}}.
+            name, text = f"bife_prompt_{operator}", re.sub(r"\$([a-z_]+)", r"{{\1}}", template)
+            version = client.load_prompt(f"prompts:/{name}@latest", allow_missing=True)
+            if version is None or version.template != text:
+                about = "Prompt template of BiFE; `bife_core/generators/prompts/` holds its parts."
+                tags = {"prompt_version": prompt_version()}
+                version = client.register_prompt(name, text, commit_message=about, tags=tags)
+            client.link_prompt_version_to_run(run_id, version)

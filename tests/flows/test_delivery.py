@@ -27,7 +27,7 @@ def looks(monkeypatch):
             raise answer
         return answer
 
-    monkeypatch.setattr("flows.delivery.bring_home", look)
+    monkeypatch.setattr("flows.delivery.synchronise", look)
     monkeypatch.setattr("flows.delivery._LOOK_EVERY_S", 0.1)
     return answers
 

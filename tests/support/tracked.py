@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks.tracking import Projection, store
+from tasks.tracking import EvolutionRun, store
 from tests.support.journals import TRIED_TWICE
 
 GOOD = {"f_lf": 0.5, "f_hf": -2.0, "attempts": TRIED_TWICE}
@@ -10,7 +10,7 @@ BROKEN = {"failure": "Line 2: names must be defined."}
 
 
 def synced(folder):
-    projection = Projection(folder)
+    projection = EvolutionRun(folder.name)
     assert projection.sync()
     return projection
 

@@ -14,7 +14,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from tasks.progress import listening
-from tasks.tracking import Projection, deliver_waiting, outage, projection, store
+from tasks.tracking import EvolutionRun, evolutions, outage, store, synchronise_waiting
 from tests.support import journals
 from tests.support.journals import (
     add_end,
@@ -70,7 +70,7 @@ def broken_store(home):
 
 def test_a_store_that_fails_for_a_while_loses_and_doubles_nothing(journal, folder, home, no_patience):
     heard = []
-    projection = Projection(folder)
+    projection = EvolutionRun(folder.name)
     with listening(lambda done, total: None, heard.append):
         with broken_store(home):
             add_sample(journal, **GOOD)
@@ -78,15 +78,15 @@ def test_a_store_that_fails_for_a_while_loses_and_doubles_nothing(journal, folde
                 assert not projection.sync()
             add_generation(journal, 1)
             assert not projection.sync()
-            left = deliver_waiting()
-            assert (left.records, left.runs) == (7, 1)
+            left = synchronise_waiting()
+            assert (left.records, left.runs) == (2, 1)  # what came before is there
             assert "not, or not whole, there, because sqlite:///" in left.sentence
         add_sample(journal, "g01-c01", **BROKEN)
         assert projection.sync()
     assert projection.notes == ()
-    assert deliver_waiting() is None
+    assert synchronise_waiting() is None
     assert len(heard) == 2
-    assert "they are kept on disk until it does" in heard[0]
+    assert "the store keeps them until it does" in heard[0]
     assert heard[1].endswith("takes records again.")
     runs = children(projection)
     assert {name: run.info.status for name, run in runs.items()} == {
@@ -102,9 +102,9 @@ def test_what_a_killed_process_left_is_delivered_by_whoever_comes_next(journal, 
     add_search(journal, 3)
     add_end(journal)
     with broken_store(home):
-        assert not Projection(folder).sync()
-    assert deliver_waiting() is None
-    again = Projection(folder)
+        assert not EvolutionRun(folder.name).sync()
+    assert synchronise_waiting() is None
+    again = EvolutionRun(folder.name)
     assert again.sync()
     assert again.complete
     assert points(again) == [(0, 3.0), (1, 6.0), (2, 9.0)]
@@ -116,7 +116,7 @@ def test_what_a_killed_process_left_is_delivered_by_whoever_comes_next(journal, 
 def test_a_store_that_is_away_is_not_asked_at_each_look(journal, folder, home, monkeypatch):
     asked = []
     monkeypatch.setattr(store, "open_run", lambda *args, **known: asked.append(args) or _away())
-    projection = Projection(folder)
+    projection = EvolutionRun(folder.name)
     for _ in range(3):
         assert not projection.sync()
     assert len(asked) == 1
@@ -221,14 +221,14 @@ def test_a_server_lost_at_any_write_gives_one_run_and_nothing_doubled(home, no_p
         add_generation(journal, 1)
         add_end(journal)
         flaky = Flaky(whole, fatal, after=after)
-        projection = Projection(folder)
+        projection = EvolutionRun(folder.name)
         monkeypatch.setattr(store, "client", lambda flaky=flaky: flaky)
         assert projection.sync() is not flaky.met
         monkeypatch.setattr(store, "client", lambda: whole)
         if not flaky.met:
             break
         # By turns the same process goes on, or another one.
-        projection = Projection(folder) if fatal // 2 % 2 else projection
+        projection = EvolutionRun(folder.name) if fatal // 2 % 2 else projection
         assert projection.sync()
         found = list(store.find_runs(store.EVOLUTION, f"tags.`bife.key` = '{folder.name}'"))
         assert [run.info.status for run in found] == ["FINISHED"]
@@ -299,7 +299,7 @@ def test_a_trace_that_mlflow_will_not_take_is_named_and_holds_up_nothing(
     add_sample(journal, **GOOD)
     found = synced(folder)
     (note,) = found.notes
-    assert note.startswith("MLflow takes no trace of 1 call (g01-c00.1); ")
+    assert note.startswith("MLflow refused the traces of 1 call (g01-c00.1); ")
     assert parent(found).data.tags["untraced"] == "g01-c00.1"
     assert (found.samples, found.traces) == (1, 1)
     assert [trace.info.tags["bife.call"] for trace in traces(found)] == ["g01-c00.2"]
@@ -308,13 +308,13 @@ def test_a_trace_that_mlflow_will_not_take_is_named_and_holds_up_nothing(
     assert found.sync()
     assert points(found) == [(1, 1.0)]
     assert len(asked) == tried
-    assert deliver_waiting() is None
+    assert synchronise_waiting() is None
 
 
 def test_a_server_that_will_not_say_which_traces_it_has_holds_up_nothing(journal, folder, monkeypatch):
     found = synced(folder)
     add_sample(journal, **GOOD)
-    monkeypatch.setattr(projection, "store_traces", lambda *_, **known: _too_large())
+    monkeypatch.setattr(evolutions, "store_traces", lambda *_, **known: _too_large())
     assert found.sync()
     assert len(children(found)) == 1
     (note,) = found.notes

@@ -5,8 +5,8 @@ import pytest
 from bife_core.evolution.journal import Settled
 from bife_core.generators.calls import CallStore
 from tasks.stores import home_store
-from tasks.tracking import GONE, bring_home, store
-from tasks.tracking.marker import read_marker
+from tasks.tracking import GONE, store, synchronise
+from tasks.tracking.outage import read_cursor
 from tasks.tracking.provenance import WHOLE_RUN
 from tests.support.journals import add_draft, add_end, attempt, call, opened, settled
 from tests.support.stored import is_open
@@ -33,7 +33,7 @@ def killed(journal, folder):
 
 def test_all_that_was_paid_for_is_there_and_the_run_says_why_it_stopped(killed, folder):
     assert parent(killed).info.status == "RUNNING"
-    assert bring_home("Cancelled: by the page.", by_person=True) is None
+    assert synchronise("Cancelled: by the page.", by_person=True) is None
     run = parent(killed)
     assert (run.info.status, run.data.tags["stopped"]) == ("KILLED", "Cancelled: by the page.")
     calls = {trace.info.tags["bife.call"] for trace in traces(killed)}
@@ -45,13 +45,13 @@ def test_all_that_was_paid_for_is_there_and_the_run_says_why_it_stopped(killed, 
     }
     assert found["g00-c00"].data.tags["outcome"] == "unsettled"
     assert found["g00-c00"].data.metrics["f_lf"] == 0.25
-    assert bring_home("Again.") is None
+    assert synchronise("Again.") is None
     assert parent(killed).data.tags["stopped"] == "Cancelled: by the page."
     assert len(traces(killed)) == 3
 
 
 def test_a_search_that_goes_on_settles_what_was_left_open(killed, folder, key):
-    bring_home("Gone.")
+    synchronise("Gone.")
     assert parent(killed).info.status == "FAILED"
     journal = opened(key, folder)
     journal.add(Settled(sample=settled("g00-c00", f_lf=0.25)))
@@ -67,42 +67,42 @@ def test_a_search_that_goes_on_settles_what_was_left_open(killed, folder, key):
 
 
 def test_a_run_closes_its_own_searches_only(killed, folder):
-    assert bring_home("Cancelled.", by_person=True, of="another run") is None
+    assert synchronise("Cancelled.", by_person=True, of="another run") is None
     # Somebody else's, of which nobody knows yet why it ended.
     assert parent(killed).data.tags["stopped"] == GONE
     assert is_open(home_store(), folder.name)
     opened(folder.name, folder, {WHOLE_RUN: "this run"})
-    assert bring_home("Cancelled.", by_person=True, of="this run") is None
+    assert synchronise("Cancelled.", by_person=True, of="this run") is None
     assert parent(killed).data.tags["stopped"] == "Cancelled."
     assert not is_open(home_store(), folder.name)
 
 
 def test_a_run_says_why_it_stopped_although_another_one_found_it_gone(killed, folder):
     opened(folder.name, folder, {WHOLE_RUN: "this run"})
-    bring_home(GONE)
-    bring_home("Cancelled.", by_person=True, of="another run")
+    synchronise(GONE)
+    synchronise("Cancelled.", by_person=True, of="another run")
     assert parent(killed).data.tags["stopped"] == GONE
-    bring_home("Cancelled.", by_person=True, of="this run")
+    synchronise("Cancelled.", by_person=True, of="this run")
     run = parent(killed)
     assert (run.info.status, run.data.tags["stopped"]) == ("KILLED", "Cancelled.")
 
 
 def test_a_search_that_a_process_is_at_is_left_alone(killed, folder):
     with home_store().claim(f"evolution {folder.name}"):
-        assert bring_home("Gone.") is None
+        assert synchronise("Gone.") is None
     assert parent(killed).info.status == "RUNNING"
 
 
 def test_another_run_s_search_that_mlflow_never_heard_of_is_left_to_that_run(journal, folder):
     add_draft(journal, "g00-c00", attempts=CALLED, f_lf=0.25)
-    bring_home("Cancelled.", by_person=True, of="another run")
+    synchronise("Cancelled.", by_person=True, of="another run")
     assert is_open(home_store(), folder.name)
-    assert read_marker(folder.name) is None
+    assert read_cursor(folder.name) is None
 
 
 def test_a_search_killed_before_mlflow_had_answered_once_is_told_of(journal, folder):
     add_draft(journal, "g00-c00", attempts=CALLED, f_lf=0.25)
-    bring_home("Gone.")
+    synchronise("Gone.")
     told = synced(folder)
     assert (parent(told).info.status, parent(told).data.tags["stopped"]) == ("FAILED", "Gone.")
     assert told.samples == told.traces == 0  # it was all there

@@ -23,14 +23,14 @@ SEARCH = """
 import sys
 from tasks.home import prepare_environment, project_home
 prepare_environment()
-from tasks.tracking import Projection, deliver_waiting, outage
-from tasks.tracking.stages import Stage, track_stage
+from tasks.tracking import EvolutionRun, synchronise_waiting, outage
+from tasks.tracking.records import Record, track_record
 from tests.support import journals
 
 outage.RETRY_S = 0.5
 folder = project_home().runs / "outage"
 journal = journals.opened("outage", folder)
-projection = Projection(folder)
+projection = EvolutionRun(folder.name)
 told = 0
 for line in sys.stdin:
     if line == "generation\\n":
@@ -39,13 +39,13 @@ for line in sys.stdin:
         journals.add_generation(journal, told)
         projection.sync()
     elif line == "stage\\n":
-        stage = Stage(experiment="bife-evaluation", key="stage", name="a stage", params={"a": 1},
+        stage = Record(experiment="bife-evaluation", key="stage", name="a stage", params={"a": 1},
                       metrics={"ratio": 0.5}, tags={"kind": "evaluation"})
-        print("stage", track_stage(project_home().runs / "evaluation-stage", stage) or "kept", flush=True)
+        print("stage", track_record(project_home().runs / "evaluation-stage", stage) or "kept", flush=True)
     elif line == "end\\n":
         journals.add_end(journal)
         projection.sync()
-    left = deliver_waiting()
+    left = synchronise_waiting()
     print(left.sentence if left else "all delivered", flush=True)
 """
 

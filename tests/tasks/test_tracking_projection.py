@@ -11,9 +11,9 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
 from bife_core.search import Sample, SampleRequest
-from tasks.tracking import Projection, mark_interrupted, store
+from tasks.tracking import EvolutionRun, mark_interrupted, store
 from tasks.tracking import traces as tracing
-from tasks.tracking.sample_runs import outcome
+from tasks.tracking.samples import outcome
 from tasks.tracking.traces import calls_of
 from tests.support import journals
 from tests.support.journals import (
@@ -148,7 +148,7 @@ def test_calls_of_a_request_without_an_answer_are_traced_once_whatever_comes_of_
     assert len(traces(projection)) == 1
     assert children(projection) == {}
     add_sample(journal, "g01-c09", attempts=TRIED_TWICE)
-    for one in (projection, Projection(folder)):
+    for one in (projection, EvolutionRun(folder.name)):
         assert one.sync()
         assert {trace.info.tags["bife.call"] for trace in traces(one)} == {"g01-c09.1", "g01-c09.2"}
         assert len(traces(one)) == 2
@@ -284,16 +284,20 @@ def test_a_search_without_a_rule_ends_too(journal, folder):
     assert tags["mlflow.note.content"].startswith("No sampled rule was of use")
 
 
-def test_a_finished_evolution_is_left_alone(key, journal, folder):
+def test_a_finished_evolution_is_left_alone_until_it_is_extended(key, journal, folder):
     add_end(journal)
     first = synced(folder)
-    journals.opened(key, folder)
     again = synced(folder)
-    assert again.complete
-    assert again.run_id == first.run_id
-    assert parent(again).info.status == "FINISHED"
+    assert (again.complete, again.run_id) == (True, first.run_id)
     mark_interrupted("Interrupted.")
     assert parent(again).info.status == "FINISHED"
+    extended = journals.opened(key, folder)
+    assert parent(synced(folder)).info.status == "RUNNING"
+    add_sample(extended, "g02-c00", **GOOD)
+    add_end(extended)
+    found = synced(folder)
+    assert (found.run_id, parent(found).info.status) == (first.run_id, "FINISHED")
+    assert children(found).keys() == {"g02-c00"}
 
 
 def test_an_evolution_that_a_limit_ended_is_taken_up_again(key, journal, folder):

@@ -8,12 +8,12 @@ from prefect import flow, runtime
 
 from tasks.stores import home_store
 from tasks.tracking import provenance, store
-from tasks.tracking.stages import FILE, Stage, read_stage, track_stage
+from tasks.tracking.records import Record, read_record, track_record
 
 
 @pytest.fixture
 def stage(key):
-    return Stage(
+    return Record(
         experiment=store.COLLECTION,
         key=key,
         name="a stage",
@@ -75,19 +75,19 @@ def test_a_run_of_prefect_names_itself_and_its_deployment(monkeypatch):
 
 
 def test_a_stage_says_who_finished_it_first_whoever_tells_of_it(stage, folder, monkeypatch):
-    monkeypatch.setattr("tasks.tracking.stages.provenance", lambda: {"mlflow.user": "ada"})
-    run_id = track_stage(folder, stage)
-    monkeypatch.setattr("tasks.tracking.stages.provenance", lambda: {"mlflow.user": "bob"})
+    monkeypatch.setattr("tasks.tracking.records.provenance", lambda: {"mlflow.user": "ada"})
+    run_id = track_record(folder, stage)
+    monkeypatch.setattr("tasks.tracking.records.provenance", lambda: {"mlflow.user": "bob"})
     store.client().delete_run(run_id)
-    again = track_stage(folder, stage)
+    again = track_record(folder, stage)
     assert again != run_id
     assert store.client().get_run(again).data.tags["mlflow.user"] == "ada"
 
 
 def test_half_a_record_of_a_stage_is_written_anew(stage, folder):
-    run_id = track_stage(folder, stage)
-    home_store().append(folder.name, FILE, {"half": "of it"})
+    run_id = track_record(folder, stage)
+    home_store().append(folder.name, "record", {"half": "of it"})
     with pytest.raises(store.TrackingError, match=r"was written by another version"):
-        read_stage(folder)
-    assert track_stage(folder, stage) == run_id
-    assert read_stage(folder).key == stage.key
+        read_record(folder.name)
+    assert track_record(folder, stage) == run_id
+    assert read_record(folder.name).key == stage.key

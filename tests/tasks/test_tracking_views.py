@@ -3,7 +3,7 @@ import uuid
 
 import pytest
 
-from tasks.tracking import prompts, store, views
+from tasks.tracking import store, views
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_the_links_name_the_view_and_a_server_only_if_there_is_one(run_id, monke
 
 def test_a_prompt_gets_a_version_only_when_its_text_changes(run_id, monkeypatch):
     for _ in range(2):
-        prompts.link_prompts(run_id, ["e1", "i1"])
+        views.link_prompts(run_id, ["e1", "i1"])
     client = store.client()
     first = client.load_prompt("prompts:/bife_prompt_e1@latest")
     assert first.version == 1
@@ -88,8 +88,8 @@ def test_a_prompt_gets_a_version_only_when_its_text_changes(run_id, monkeypatch)
     assert "variable_features[71]" in first.template
     assert "{{parents}}" in first.template
     changed = {"e1": "Write a rule for $benchmark."}
-    monkeypatch.setattr(prompts, "prompt_templates", lambda: changed)
-    prompts.link_prompts(run_id, ["e1"])
+    monkeypatch.setattr(views, "prompt_templates", lambda: changed)
+    views.link_prompts(run_id, ["e1"])
     second = client.load_prompt("prompts:/bife_prompt_e1@latest")
     assert (second.version, second.template) == (2, "Write a rule for {{benchmark}}.")
     monkeypatch.undo()

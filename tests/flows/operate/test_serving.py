@@ -23,7 +23,7 @@ def test_trouble_is_told_and_the_next_look_is_taken(prepared, monkeypatch, caplo
         return found
 
     monkeypatch.setattr(serving, "close_abandoned", look)
-    monkeypatch.setattr(serving, "bring_home", delivered.append)
+    monkeypatch.setattr(serving, "synchronise", delivered.append)
     monkeypatch.setattr(serving, "_LOOK_EVERY_S", 0.01)
     with caplog.at_level(logging.WARNING, "prefect.bife"), pytest.raises(Enough):
         serving._keep_looking()
@@ -42,7 +42,7 @@ def test_a_run_that_is_being_cancelled_is_left_to_say_so_itself(prepared, monkey
 
     monkeypatch.setattr(serving, "close_abandoned", look)
     monkeypatch.setattr(serving, "cancelling_here", lambda client: cancelling.pop(0))
-    monkeypatch.setattr(serving, "bring_home", lambda reason: done.append(len(cancelling)))
+    monkeypatch.setattr(serving, "synchronise", lambda reason: done.append(len(cancelling)))
     monkeypatch.setattr(serving, "_LOOK_EVERY_S", 0.01)
     with pytest.raises(Enough):
         serving._keep_looking()

@@ -1,6 +1,5 @@
-"""All folders of a home, delivered to one MLflow and then to another that is empty."""
+"""All studies of a store, written to one MLflow and then to another that is empty."""
 
-import json
 import os
 import subprocess
 import sys
@@ -9,8 +8,8 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from tasks.stores import home_store
-from tasks.tracking.stages import Stage
+from bife_core.store import Store
+from tasks.tracking.records import Record
 from tests.support import journals
 
 REPOSITORY = Path(__file__).parents[2]
@@ -93,7 +92,9 @@ def _trace(trace):
 
 def open_search(home, key, **known):
     dataset = {"name": "toys", "digest": "abc", "source": "/x", "profile": {"n": 3}, "context": "design"}
-    return journals.opened(key, home / "runs" / key, name=key, datasets=(dataset,), **known)
+    return journals.opened(
+        key, home / "runs" / key, store=Store(home), name=key, datasets=(dataset,), **known
+    )
 
 
 @pytest.fixture
@@ -110,12 +111,10 @@ def full_home(tmp_path):
     journals.add_draft(open_search(home, "again"), "g01-c00")
     killed = open_search(home, "killed")
     journals.add_sample(killed, f_lf=0.5)
-    with (home / "runs" / "killed" / "journal.jsonl").open("a") as file:
-        file.write('{"kind": "settled", "sam')
     folder = home / "runs" / "evaluation-e"
     folder.mkdir()
     (folder / "report.html").write_text("<p>")
-    stage = Stage(
+    record = Record(
         experiment="bife-evaluation",
         key="e",
         name="a rule vs relpscost",
@@ -126,7 +125,8 @@ def full_home(tmp_path):
         files=("report.html",),
         at_unix_s=1_700_000_000.5,
     )
-    (folder / "stage.json").write_text(stage.model_dump_json())
+    killed.store.open_study(folder.name, "evaluation", record.name)
+    killed.store.append(folder.name, "record", record.model_dump(mode="json"))
     return home
 
 
@@ -137,7 +137,7 @@ def test_an_empty_mlflow_is_given_all_that_another_one_had(full_home, tmp_path):
     told = program("track", home=full_home, database=database)
     assert told.returncode == 0, told.stderr
     assert "ended  ended: 6 samples, 14 traces" in told.stdout
-    assert "4 runs delivered, with 10 samples and 23 traces it lacked; 0 left." in told.stdout
+    assert "4 runs written, with 10 samples and 23 traces it lacked; 0 left." in told.stdout
     # Somebody loses the database, and the markers know nothing of it.
     held = in_mlflow(database.rename(tmp_path / "lost.db"))
     assert held["ended"]["status"] == "FINISHED"
@@ -147,9 +147,9 @@ def test_an_empty_mlflow_is_given_all_that_another_one_had(full_home, tmp_path):
     assert held["e"]["times"] == (1_700_000_000_500, 1_700_000_000_500)
 
     nothing = program("track", home=full_home, database=database)
-    assert "0 runs delivered, with 0 samples and 0 traces it lacked; 0 left." in nothing.stdout
+    assert "0 runs written, with 0 samples and 0 traces it lacked; 0 left." in nothing.stdout
     rebuilt = program("track", "--rebuild", home=full_home, database=database)
-    assert "4 runs delivered, with 10 samples and 23 traces it lacked; 0 left." in rebuilt.stdout
+    assert "4 runs written, with 10 samples and 23 traces it lacked; 0 left." in rebuilt.stdout
     assert "registers it again" in rebuilt.stdout
     assert _comparable(in_mlflow(database)) == _comparable(held)
 
@@ -163,18 +163,19 @@ def _comparable(held):
 
 
 @pytest.mark.long
-def test_a_folder_somebody_is_at_is_left_to_them_and_one_that_cannot_be_read_is_named(
+def test_a_study_a_process_works_on_is_left_to_it_and_one_that_cannot_be_read_is_named(
     full_home, databases, tmp_path
 ):
-    database = databases(tmp_path) / "mlflow" / "mlflow.db"
-    (full_home / "runs" / "ended" / "journal.jsonl").write_text("{}\n")
-    with home_store().claim("evolution again"):
+    database, events = databases(tmp_path) / "mlflow" / "mlflow.db", Store(full_home)
+    events.append("ended", "opened", {})
+    with events.claim("evolution again"):
         done = program("track", home=full_home, database=database)
     assert done.returncode == 1
     lines = {line.split()[0]: line for line in done.stdout.splitlines()}
-    assert "A process is at it" in lines["again"]
-    assert "is no entry of a journal" in lines["ended"]
-    assert "2 runs delivered" in done.stdout
-    assert "2 runs could not be delivered whole." in done.stderr
-    assert json.loads((full_home / "runs" / "killed" / ".tracked.json").read_text())["run_id"]
-    assert not (full_home / "runs" / "again" / ".tracked.json").exists()
+    assert "A process works on it" in lines["again"]
+    assert "written by another version of BiFE" in lines["ended"]
+    assert "2 runs written" in done.stdout
+    assert "2 runs could not be written whole." in done.stderr
+    subscriber = f"mlflow sqlite:///{database}"
+    assert events.cursor(subscriber, "killed")[1]
+    assert events.cursor(subscriber, "again") is None
