@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import certifi
+import psutil
 import pytest
 
 from bife_core.benchmarks.base import Instance
@@ -48,6 +49,10 @@ for _name in (
     "BIFE_SERVER_AUTH",
 ):
     os.environ.pop(_name, None)
+
+# Prefect would start a server of its own for a client without an address, and leave it behind where a process of tests
+# ends without the hooks of its exit. Tests that need an API start the embedded one, which ends with its parent.
+os.environ["PREFECT_SERVER_ALLOW_EPHEMERAL_MODE"] = "false"
 
 # No test speaks TLS, yet every HTTP client reads all certificates it trusts: with one each is made 50 times as fast.
 _CERTIFICATE = HOME / "certificate.pem"
@@ -153,9 +158,15 @@ def golden_dir() -> Path:
     return DATA / "golden"
 
 
-def pytest_sessionfinish() -> None:
-    """Remove the session's home."""
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Remove the session's home, and fail if a test has left a server of Prefect or MLflow behind."""
     shutil.rmtree(HOME, ignore_errors=True)
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        command, environment = " ".join(process.info["cmdline"] or ()), process.info["environ"] or {}
+        if environment.get("BIFE_HOME") == str(HOME) and "create_app" in command:
+            print(f"A test left {command!r} running: {environment.get('PYTEST_CURRENT_TEST')}.")
+            process.kill()
+            session.exitstatus = 1
 
 
 @pytest.fixture(scope="session")

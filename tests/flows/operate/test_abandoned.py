@@ -13,6 +13,7 @@ from prefect.client.schemas.objects import StateType
 from prefect.states import Cancelling, Pending, Running
 
 from flows.operate.abandoned import GONE, cancelling_here, close_abandoned
+from flows.operate.running import start_embedded_api
 from tasks.tracking.provenance import WHOLE_RUN
 from tests.support import journals
 from tests.support.tracked import parent, synced
@@ -30,6 +31,7 @@ def left() -> None:
 
 @pytest.fixture
 def api():
+    start_embedded_api()
     with get_client(sync_client=True) as client:
         yield client
 
