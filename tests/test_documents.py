@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bench import reference
+
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 _LINK = re.compile(r"\]\((?!https?://|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
@@ -32,3 +34,23 @@ def test_every_picture_is_shown():
     links = [(page, name) for page in PAGES for name, _ in _LINK.findall(page.read_text(encoding="utf-8"))]
     shown = {(page.parent / name).resolve() for page, name in links if name}
     assert {*(ROOT / "docs" / "images").iterdir()} <= shown
+
+
+def test_the_commands_of_measurements_exist():
+    for page in PAGES:
+        for name in re.findall(r"python -m (bench\.\w+)", page.read_text(encoding="utf-8")):
+            assert (ROOT / f"{name.replace('.', '/')}.py").exists(), (
+                f"{page.name} names {name}, which does not exist"
+            )
+
+
+def test_the_index_names_every_page():
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} == {
+        target for target, _ in _LINK.findall(index) if "/" not in target
+    }
+
+
+def test_the_reference_is_what_the_docstrings_say():
+    text = reference.PAGE.read_text(encoding="utf-8")
+    assert text == reference.page(), "docs/api.md is out of date: run `python -m bench.reference`"
