@@ -171,7 +171,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def instance_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Directory generated models are cached in for the whole test run."""
+    """Directory generated instances are cached in for the whole test run."""
     return tmp_path_factory.mktemp("instances")
 
 

@@ -1,1 +1,1 @@
-"""Benchmarks: families of generated models, and folders of one's own."""
+"""Benchmarks: families of generated instances, and folders of one's own."""

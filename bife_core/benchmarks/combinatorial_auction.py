@@ -26,12 +26,12 @@ _Bundle = tuple[int, ...]
 
 
 def combinatorial_auction(rng: RandomState, *, items: int, bids: int, variant: Variant = "gasse") -> MilpData:
-    """Draw a winner determination model: accept bids of highest total price, each item sold at most once.
+    """Draw a winner determination instance: accept bids of highest total price, each item sold at most once.
 
     Parameters
     ----------
     rng : RandomState
-        Legacy stream; the draws follow the order of learn2branch, so equal streams give equal models.
+        Legacy stream; the draws follow the order of learn2branch, so equal streams give equal instances.
     items, bids : int
         Items on sale and bids on bundles of them. Substitute bids of one bidder exclude one another through
         an additional dummy item.

@@ -50,7 +50,7 @@ def _offer_sizes(schema: dict[str, Any]) -> None:
 
 
 class InstancesConfig(Value):
-    """Which models are solved."""
+    """Which instances are solved."""
 
     benchmark: str = Field(
         "combinatorial_auction",
@@ -63,11 +63,11 @@ class InstancesConfig(Value):
         json_schema_extra=_offer_sizes,
     )
     folder: Annotated[Path, AfterValidator(Path.absolute)] | None = Field(
-        None, description="Directory of .mps/.lp/.cip models when benchmark='folder'."
+        None, description="Directory of .mps/.lp/.cip instances when benchmark='folder'."
     )
     seed: int = Field(0, ge=0, description="Seed all instances and the split of a folder are derived from.")
     drawn_by: Literal["bife", "ecole"] = Field(
-        "bife", description="Whose generators draw a family's models; 'ecole' needs the optional package."
+        "bife", description="Whose generators draw a family's instances; 'ecole' needs the optional package."
     )
 
     @model_validator(mode="after")
@@ -75,7 +75,7 @@ class InstancesConfig(Value):
         if (self.benchmark == "folder") != (self.folder is not None):
             raise ValueError("'folder' and benchmark='folder' go together: give both or neither")
         if self.folder is not None and self.drawn_by != "bife":
-            raise ValueError("drawn_by='ecole' goes with a family, not with a folder of models")
+            raise ValueError("drawn_by='ecole' goes with a family, not with a folder of instances")
         return self
 
     @property

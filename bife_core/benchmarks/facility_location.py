@@ -19,12 +19,12 @@ def facility_location(
     unit_cost: float = 10.0,
     linked: bool = True,
 ) -> MilpData:
-    """Draw a capacitated facility location model: open facilities and serve all demand at least cost.
+    """Draw a capacitated facility location instance: open facilities and serve all demand at least cost.
 
     Parameters
     ----------
     rng : RandomState
-        Legacy stream; the draws follow the order of learn2branch, so equal streams give equal models.
+        Legacy stream; the draws follow the order of learn2branch, so equal streams give equal instances.
     customers, facilities : int
         Places of demand and places that may be opened.
     ratio : float
@@ -33,7 +33,7 @@ def facility_location(
         Cost of serving one unit of demand over one unit of distance.
     linked : bool
         Whether ``x_i_j <= y_j`` is stated. The capacities imply it for integral y; leaving it out weakens the
-        relaxation, so that even small models need branching.
+        relaxation, so that even small instances need branching.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A directory of the user's own models, split once and for all by what the files hold."""
+"""A directory of the user's own instances, split once and for all by what the files hold."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _PLANS: tuple[tuple[int, tuple[tuple[Split, ...], ...], str], ...] = (
     (
         3,
         (("collection", "design"), ("validation",), ("test",)),
-        "With fewer than 12 usable models ({n} here), decisions are recorded on design models.",
+        "With fewer than 12 usable instances ({n} here), decisions are recorded on design instances.",
     ),
     (
         2,
         (("collection", "design", "validation"), ("test",)),
-        "With two usable models, one is collection, design and validation, and the other is the only test.",
+        "With two usable instances, one is collection, design and validation, and the other is the only test.",
     ),
     (
         1,
         (SPLITS,),
-        "With a single usable model, the test result is measured on the very model used for design and says "
+        "With a single usable instance, the test result is measured on the very instance used for design and says "
         "nothing about others.",
     ),
 )
-"""From how many models on a plan holds, which splits share files under it, and what to tell the user."""
+"""From how many instances on a plan holds, which splits share files under it, and what to tell the user."""
 
 _NAMED: dict[str, Split] = {
     "train": "design",
@@ -49,19 +49,19 @@ _NAMED: dict[str, Split] = {
     "test": "test",
     "testing": "test",
 }
-"""Folders and tables whose models keep their split; of those for training, half are for collection."""
+"""Folders and tables whose instances keep their split; of those for training, half are for collection."""
 
 _REASONS_SHOWN = 3
 _MOST_NAMED = 20
 """Files left out that are named each; further ones are counted."""
 
 _UNLIKE = 20
-"""How many times as many variables the largest model has as the smallest where they are hardly of one kind."""
+"""How many times as many variables the largest instance has as the smallest where they are hardly of one kind."""
 
 
 @dataclass(frozen=True)
 class FolderBenchmark:
-    """Models found in a directory and its sub-directories.
+    """Instances found in a directory and its sub-directories.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class FolderBenchmark:
         Instances of each split; none is empty.
     notes : tuple of str
         Sentences on how far the result reaches: what is left out, files shared between splits, equal files,
-        models without integer variables.
+        instances without integer variables.
     left_out : tuple of (Path, str)
         Files that cannot be used, each with the sentence why.
     """
@@ -97,25 +97,25 @@ class FolderBenchmark:
 def open_folder(
     folder: Path, cache_dir: Path, seed: int = 0, progress: Callable[[int, int], None] | None = None
 ) -> FolderBenchmark:
-    """Screen the models of a directory and split them.
+    """Screen the instances of a directory and split them.
 
-    Sub-directories, zip archives and tables of models (``.csv``) are searched too; names that start with a dot are
+    Sub-directories, zip archives and tables of instances (``.csv``) are searched too; names that start with a dot are
     passed over, and so is everything that SCIP does not read by its name. Files of equal content count once.
 
-    Where there are models in folders (or archives, or tables) called ``train`` and ``valid`` or ``test``, they keep
+    Where there are instances in folders (or archives, or tables) called ``train`` and ``valid`` or ``test``, they keep
     their split: validation and test are what is called so, collection and design share what is left. Everywhere else
-    the order in which models are split comes from a hash of `seed` and their content: neither renaming
-    nor moving nor touching the files changes the split. Of every 12 models, 3 go to collection, 3 to
+    the order in which instances are split comes from a hash of `seed` and their content: neither renaming
+    nor moving nor touching the files changes the split. Of every 12 instances, 3 go to collection, 3 to
     design, 2 to validation and 4 to test; below 12 some splits share files:
 
-    - 3 to 11 models: collection and design are the same models;
-    - 2 models: one is collection, design and validation, the other is test;
-    - 1 model: it is all four.
+    - 3 to 11 instances: collection and design are the same instances;
+    - 2 instances: one is collection, design and validation, the other is test;
+    - 1 instance: it is all four.
 
-    A ``.json`` beside a model that holds its ``primal_bound`` and ``dual_bound``, as the ML4CO competition has it,
+    A ``.json`` beside an instance that holds its ``primal_bound`` and ``dual_bound``, as the ML4CO competition has it,
     gives the bounds which the primal-dual integral starts from.
 
-    Models that are discrete without integer variables go to test: a rule can learn nothing on them, as SCIP
+    Instances that are discrete without integer variables go to test: a rule can learn nothing on them, as SCIP
     branches there on constraints.
 
     Parameters
@@ -123,11 +123,11 @@ def open_folder(
     folder : Path
         The directory.
     cache_dir : Path
-        Where unpacked models are kept, and what is known of models.
+        Where unpacked instances are kept, and what is known of instances.
     seed : int
         Chooses another split.
     progress : callable, optional
-        Called with (models screened, models in all) while models are looked at for the first time.
+        Called with (instances screened, instances in all) while instances are looked at for the first time.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def open_folder(
     Raises
     ------
     InstanceError
-        If `folder` is not a directory or holds no usable model.
+        If `folder` is not a directory or holds no usable instance.
     """
     folder = folder.absolute()
     usable: dict[str, tuple[str, Path, ModelFacts]] = {}
@@ -173,12 +173,12 @@ def open_folder(
     sizes = [facts.n_vars for _, _, facts in ordered if facts.n_integer]
     if max(sizes) >= _UNLIKE * min(sizes):
         notes.append(
-            f"The models are unlike each other, with {min(sizes):,} to {max(sizes):,} variables: one rule hardly "
+            f"The instances are unlike each other, with {min(sizes):,} to {max(sizes):,} variables: one rule hardly "
             "suits them all, and folders of one kind each promise more."
         )
     if given := sum(instance.start is not None for instance in found.values()):
         notes.append(
-            f"The primal-dual integral of {given} of {len(found)} models starts from the bounds given beside them."
+            f"The primal-dual integral of {given} of {len(found)} instances starts from the bounds given beside them."
         )
     notes += [
         f"{instance.name} has no integer variables: SCIP branches on constraints and asks no rule."
@@ -199,7 +199,7 @@ def open_folder(
 
 
 def _start(model: Path) -> tuple[float, float] | None:
-    """Return the dual and the primal bound given beside a model; None where there is no file that holds both."""
+    """Return the dual and the primal bound given beside an instance; None where there is no file that holds both."""
     beside = model.with_name(model.name.removesuffix(".gz")).with_suffix(BOUNDS)
     try:
         held = json.loads(beside.read_text(encoding="utf-8"))
@@ -210,7 +210,7 @@ def _start(model: Path) -> tuple[float, float] | None:
 
 
 def _model_files(folder: Path, unpacking: Path) -> tuple[dict[str, Path], list[tuple[Path, str]]]:
-    """Return the model files by name, those in archives too, and the archives that cannot be unpacked."""
+    """Return the instance files by name, those in archives too, and the archives that cannot be unpacked."""
     files, archives = _found(folder)
     named = {path.relative_to(folder).as_posix(): path for path in files}
     left_out: list[tuple[Path, str]] = []
@@ -224,19 +224,21 @@ def _model_files(folder: Path, unpacking: Path) -> tuple[dict[str, Path], list[t
             name = archive.relative_to(folder).as_posix()
             named |= {f"{name}/{path.relative_to(inside).as_posix()}": path for path in _found(inside)[0]}
     if not named and not left_out:
-        raise InstanceError(f"{folder} holds no model, not even in a sub-folder; expected {EXPECTED_FILES}.")
+        raise InstanceError(
+            f"{folder} holds no instance, not even in a sub-folder; expected {EXPECTED_FILES}."
+        )
     return dict(sorted(named.items())), left_out
 
 
 def _found(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files below a folder that are models by their names, and those that may hold some."""
+    """Return the files below a folder that are instances by their names, and those that may hold some."""
     files: list[Path] = []
     archives: list[Path] = []
     try:
         if not folder.exists():
             raise InstanceError(f"There is no folder {folder}.")
         if not folder.is_dir():
-            raise InstanceError(f"{folder} is a file, but a folder of models is expected.")
+            raise InstanceError(f"{folder} is a file, but a folder of instances is expected.")
         seen: set[str] = set()
         for directory, folders, names in os.walk(folder, onerror=_raise, followlinks=True):
             # A link may lead back to where it lies.
@@ -264,7 +266,7 @@ def _nothing_usable(folder: Path, left_out: Sequence[tuple[Path, str]], others: 
     if count > _REASONS_SHOWN:
         rest = count - _REASONS_SHOWN
         reasons = [*reasons[:_REASONS_SHOWN], f"and {rest} more"]
-    files = "The only model file" if count == 1 else f"None of the {count} model files"
+    files = "The only instance file" if count == 1 else f"None of the {count} instance files"
     cannot = "cannot" if count == 1 else "can"
     return f"{files} in {folder} {cannot} be used: {'; '.join(reasons)}."
 
@@ -295,11 +297,11 @@ def _as_arranged(instances: Sequence[Instance]) -> tuple[dict[Split, tuple[Insta
         "test": test,
     }
     counts = ", ".join(f"{len(part)} {split}" for split, part in parts.items())
-    note = f"Models keep the split their folders name ({counts})."
+    note = f"Instances keep the split their folders name ({counts})."
     held = Counter(instance.digest for part in parts.values() for instance in part)
     if shared := [split for split, part in parts.items() if any(held[one.digest] > 1 for one in part)]:
         listed = f"{', '.join(shared[:-1])} and {shared[-1]}"
-        note += f" There are too few for training to keep {listed} apart: they share models."
+        note += f" There are too few for training to keep {listed} apart: they share instances."
     return {split: tuple(part) for split, part in parts.items()}, note
 
 

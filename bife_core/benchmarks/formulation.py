@@ -14,7 +14,7 @@ from bife_core.scip.reading import read_model
 from bife_core.values import Value
 
 _ROWS: Final = 20_000
-"""Rows of a model that are looked at, evenly spread; the counts are scaled up."""
+"""Rows of an instance that are looked at, evenly spread; the counts are scaled up."""
 _TYPES: Final = {
     "BINARY": "binary",
     "INTEGER": "integer",
@@ -25,12 +25,12 @@ _KINDS: Final = ("binary", "integer", "continuous")
 
 
 def formulation(models: Sequence[Path]) -> tuple[str, ...]:
-    """Return sentences on models of one benchmark; where they differ, the range over them is told.
+    """Return sentences on instances of one benchmark; where they differ, the range over them is told.
 
     Parameters
     ----------
     models : sequence of Path
-        At least one model file.
+        At least one instance file.
 
     Raises
     ------
@@ -188,15 +188,15 @@ def _span(values: Iterable[float]) -> str:
 
 
 _FACTOR: Final = 1.5
-"""How far beyond the range of known models a count may lie."""
+"""How far beyond the range of known instances a count may lie."""
 _POINTS: Final = 10.0
 """How far beyond it a share may lie, in percent points."""
 _LOOKED_AT: Final = 8
-"""Models that are read to know the others by."""
+"""Instances that are read to know the others by."""
 
 
 class Likeness(Value):
-    """The range of some models' `bife_core.benchmarks.formulation.shape`.
+    """The range of some instances' `bife_core.benchmarks.formulation.shape`.
 
     Attributes
     ----------
@@ -214,12 +214,12 @@ class Likeness(Value):
     ranges: dict[str, tuple[float, float]]
 
     def difference(self, found: dict[str, float]) -> str | None:
-        """Return in what a model differs from those known, or None if it is like them.
+        """Return in what an instance differs from those known, or None if it is like them.
 
         Parameters
         ----------
         found : dict of str to float
-            The model's shape.
+            The instance's shape.
         """
         for name in dict.fromkeys((*self.ranges, *found)):
             low, high = self.ranges.get(name, (0.0, 0.0))
@@ -233,7 +233,7 @@ class Likeness(Value):
 
 
 def likeness_of(models: Sequence[Path]) -> Likeness:
-    """Return what some models have in common; of many the first few are read.
+    """Return what some instances have in common; of many the first few are read.
 
     Raises
     ------

@@ -44,9 +44,9 @@ def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, s
     directory : Path
         Created if it is missing.
     stem : str
-        Identifies the model; must not contain a dot.
+        Identifies the instance; must not contain a dot.
     build : callable
-        Returns the text of the model; called only when needed.
+        Returns the text of the instance; called only when needed.
 
     Returns
     -------
@@ -69,11 +69,11 @@ def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, s
     path = directory / f"{stem}.{digest}{_SUFFIX}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        # No time stamp goes into the file: equal models are equal files.
+        # No time stamp goes into the file: equal instances are equal files.
         write_whole(path, gzip.compress(content, compresslevel=6, mtime=0))
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InstanceError(f"Cannot keep the generated model {path}: {reason}.") from error
+        raise InstanceError(f"Cannot keep the generated instance {path}: {reason}.") from error
     return path, digest
 
 
@@ -118,7 +118,7 @@ class DrawnBenchmark(ABC):
     seed : int
         Shifts all streams.
     cache_dir : Path
-        Below it the model files are kept.
+        Below it the instance files are kept.
     """
 
     family: Family
@@ -133,7 +133,7 @@ class DrawnBenchmark(ABC):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where the models come from; the splits are independent."""
+        """Where the instances come from; the splits are independent."""
         return self.family.notes
 
     def instances(self, split: Split, count: int) -> list[Instance]:
@@ -174,7 +174,7 @@ class DrawnBenchmark(ABC):
 
     @abstractmethod
     def _text(self, split: Split, index: int) -> str:
-        """Draw a model and return it as MPS."""
+        """Draw an instance and return it as MPS."""
 
     def _kind(self) -> str:
         """Return what the names of instances say of them."""
@@ -228,7 +228,7 @@ class EcoleBenchmark(DrawnBenchmark):
     Raises
     ------
     ConfigError
-        If Ecole cannot be imported, or cannot draw models of this size.
+        If Ecole cannot be imported, or cannot draw instances of this size.
     """
 
     def __post_init__(self) -> None:

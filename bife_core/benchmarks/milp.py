@@ -18,7 +18,7 @@ class MilpData:
     Attributes
     ----------
     name : str
-        Name of the model, free of white space.
+        Name of the instance, free of white space.
     maximise : bool
         Sense of the objective.
     objective : (n,) float64
@@ -73,7 +73,7 @@ def binary_program(
     row_lower: float = -np.inf,
     row_upper: float = np.inf,
 ) -> MilpData:
-    """Return a model in 0-1 columns ``x1, x2, ...`` whose rows ``c1, c2, ...`` all have the same sides.
+    """Return an instance in 0-1 columns ``x1, x2, ...`` whose rows ``c1, c2, ...`` all have the same sides.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def mps_text(model: MilpData) -> str:
     Parameters
     ----------
     model : MilpData
-        The model; its names must be free of white space, and no row may be called ``obj``.
+        The instance; its names must be free of white space, and no row may be called ``obj``.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def _rows(model: MilpData) -> Iterator[str]:
         elif np.isfinite(low):
             sense = "G"
         else:
-            raise ValueError(f"row {name} has no finite side; leave it out of the model")
+            raise ValueError(f"row {name} has no finite side; leave it out of the instance")
         yield f" {sense} {name}"
 
 

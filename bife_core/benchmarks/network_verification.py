@@ -23,7 +23,7 @@ _DEALT: Final[tuple[Split, ...]] = (
 
 
 def network_verification(place: Place, *, network: str, radius: float) -> MilpData:
-    """Return the model of one held-out digit and its most dangerous rival.
+    """Return the instance of one held-out digit and its most dangerous rival.
 
     Parameters
     ----------

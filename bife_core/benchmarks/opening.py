@@ -20,19 +20,19 @@ def open_benchmark(
     Parameters
     ----------
     config : InstancesConfig
-        Family and size, or a folder of models.
+        Family and size, or a folder of instances.
     cache_dir : Path or str
-        Where generated models are kept; created when the first is written. A folder's models stay where
+        Where generated instances are kept; created when the first is written. A folder's instances stay where
         they are, and what is in archives there is unpacked here.
     progress : callable, optional
-        Called with (models screened, models in all) while a folder's models are looked at for the first time.
+        Called with (instances screened, instances in all) while a folder's instances are looked at for the first time.
 
     Raises
     ------
     ConfigError
         If there is no such family or size, or Ecole is to draw it and cannot.
     InstanceError
-        If a folder holds no usable model.
+        If a folder holds no usable instance.
     """
     if config.folder is not None:
         return open_folder(config.folder, Path(cache_dir).absolute(), config.seed, progress)

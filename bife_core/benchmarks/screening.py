@@ -30,14 +30,14 @@ _DISCRETE_HANDLERS = frozenset({"SOS1", "SOS2", "bounddisjunction", "cardinality
 """Constraints SCIP branches on although no variable is integral; semicontinuous variables become such."""
 
 _MANY: Final = 24
-"""Models from which on processes of their own are worth their start."""
+"""Instances from which on processes of their own are worth their start."""
 _LIMIT_S: Final = 600.0
-"""Wall seconds one model may take to be read."""
+"""Wall seconds one instance may take to be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What screening found out about a usable model file.
+    """What screening found out about a usable instance file.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class ModelFacts:
         First 16 hexadecimal digits of the SHA-256 of the uncompressed file.
     n_vars, n_integer, n_cons : int
         Variables, binary and integer ones among them, and constraints, as read. Without integer variables the
-        model is discrete through its constraints (SOS, semicontinuous bounds) and no branching rule is asked.
+        instance is discrete through its constraints (SOS, semicontinuous bounds) and no branching rule is asked.
     doubt : str or None
         A sentence on what cannot be known of the file, such as whether it is whole.
     """
@@ -58,7 +58,7 @@ class ModelFacts:
 
 
 def screen(path: Path) -> ModelFacts:
-    """Read a model file and return what it holds, or say in one sentence why it cannot be used.
+    """Read an instance file and return what it holds, or say in one sentence why it cannot be used.
 
     Parameters
     ----------
@@ -68,18 +68,18 @@ def screen(path: Path) -> ModelFacts:
     Returns
     -------
     ModelFacts
-        Size and digest of the model.
+        Size and digest of the instance.
 
     Raises
     ------
     InstanceError
-        If the file is missing, is not a model file, is damaged, or gives nothing to branch on.
+        If the file is missing, is not an instance file, is damaged, or gives nothing to branch on.
     """
     return screened(path)[0]
 
 
 def screened(path: Path) -> tuple[ModelFacts, Model]:
-    """Return what `screen` returns, and the model it read."""
+    """Return what `screen` returns, and the instance it read."""
     digest = hashlib.sha256()
     model, doubt = read_with_doubt(path, digest.update)
     n_integer = model.getNBinVars() + model.getNIntVars()
@@ -101,18 +101,18 @@ def screen_all(
     known: Path,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[ModelFacts | str]:
-    """Screen many models, each once as long as its file is not touched; what a machine failed at is tried again.
+    """Screen many instances, each once as long as its file is not touched; what a machine failed at is tried again.
 
     Many are read side by side in processes of their own, so that a file on which SCIP crashes ends that process only.
 
     Parameters
     ----------
     paths : sequence of Path
-        Model files.
+        Instance files.
     known : Path
         File in which facts are kept from one call to the next.
     progress : callable, optional
-        Called with (models screened, models in all).
+        Called with (instances screened, instances in all).
 
     Returns
     -------
@@ -170,7 +170,7 @@ def _screened(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def work(path: str) -> dict[str, Any]:
-    """Screen a model in this process; what `screen_all` calls in a worker.
+    """Screen an instance in this process; what `screen_all` calls in a worker.
 
     Returns
     -------
@@ -202,20 +202,20 @@ def _load(known: Path) -> dict[str, Any]:
 
 
 ARCHIVES: Final = (".zip", ".csv")
-"""Suffixes of files that may hold models. Both are layouts in which Distributional MIPLIB is handed on."""
+"""Suffixes of files that may hold instances. Both are layouts in which Distributional MIPLIB is handed on."""
 
 BOUNDS: Final = ".json"
-"""Suffix of the file beside a model that gives bounds; the ML4CO competition's layout."""
+"""Suffix of the file beside an instance that gives bounds; the ML4CO competition's layout."""
 
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, SyntaxError, csv.Error)
 """What the libraries raise that unpack, and Python at the text of a cell that was cut off."""
 
 _TEXT, _FORMAT = "milp", "format"
-"""Columns of a table of models, whatever their case: the text, and `lp` or `mps`."""
+"""Columns of a table of instances, whatever their case: the text, and `lp` or `mps`."""
 
 
 def unpacked(archive: Path, directory: Path) -> Path | None:
-    """Return a folder with the models of an archive, written when they are first asked for.
+    """Return a folder with the instances of an archive, written when they are first asked for.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def unpacked(archive: Path, directory: Path) -> Path | None:
     Returns
     -------
     Path or None
-        None for a table that is no table of models.
+        None for a table that is no table of instances.
 
     Raises
     ------
@@ -273,7 +273,7 @@ def _unzip(archive: Path, folder: Path) -> bool:
 
 
 def _write_rows(table: Path, folder: Path) -> bool:
-    # A cell may be as long as a model.
+    # A cell may be as long as an instance.
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     with table.open(encoding="utf-8", errors="replace", newline="") as file:
         rows = csv.DictReader(file)

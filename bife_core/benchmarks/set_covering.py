@@ -13,14 +13,14 @@ from bife_core.benchmarks.milp import MilpData, binary_program
 def set_covering(
     rng: RandomState, *, rows: int, columns: int, density: float = 0.05, max_cost: int = 100
 ) -> MilpData:
-    """Draw a set covering model: choose columns of least cost so that each row is covered.
+    """Draw a set covering instance: choose columns of least cost so that each row is covered.
 
     Each row is in one column at least and each column covers two rows or more.
 
     Parameters
     ----------
     rng : RandomState
-        Legacy stream; the draws follow the order of learn2branch, so equal streams give equal models.
+        Legacy stream; the draws follow the order of learn2branch, so equal streams give equal instances.
     rows, columns : int
         Elements to cover and sets to choose from.
     density : float

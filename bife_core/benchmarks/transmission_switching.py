@@ -44,7 +44,7 @@ def transmission_switching(
     hour: str = "peak",
     first_day: int | None = None,
 ) -> MilpData:
-    """Draw a model: days of a split, loads, and perhaps a budget.
+    """Draw an instance: days of a split, loads, and perhaps a budget.
 
     Parameters
     ----------

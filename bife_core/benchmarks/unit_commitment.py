@@ -76,7 +76,7 @@ def _days() -> Mapping[str, list[dict[str, float]]]:
 
 
 def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first_hour: int = 0) -> MilpData:
-    """Draw a model: a day of a split, perhaps one of the three areas, and demand.
+    """Draw an instance: a day of a split, perhaps one of the three areas, and demand.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ FAMILY = Family(
         "itself is of BiFE's making. Nearly all the work is done at the root, so a rule can save little.",
     ),
     settings={
-        # Models solved at the root give no decision, so few are asked for, and not of all models.
+        # Instances solved at the root give no decision, so few are asked for, and not of all instances.
         "quick": {**QUICK, "collection.decisions": 50, "collection.max_instances": 40},
         "paper": {"high.time_limit_s": 300.0},
     },

@@ -223,7 +223,7 @@ def summarise(
     if not comparisons:
         raise SolverError(
             f"There is no {METRICS[config.metric].words} of any instance to compare methods by: an integral needs "
-            "bounds on all variables of the objective, or a .json file with bounds beside the model. Compare by "
+            "bounds on all variables of the objective, or a .json file with bounds beside the instance. Compare by "
             "another evaluation.metric; the solves are kept."
         )
     return EvaluationSummary(

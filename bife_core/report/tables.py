@@ -72,8 +72,8 @@ def split_setting(name: str) -> tuple[str, str]:
 
     Examples
     --------
-    >>> split_setting("CA test"), split_setting("my models")
-    (('CA', 'test'), ('my models', ''))
+    >>> split_setting("CA test"), split_setting("my instances")
+    (('CA', 'test'), ('my instances', ''))
     """
     benchmark, _, size = name.rpartition(" ")
     return (benchmark, size) if size in known_sizes() else (name, "")

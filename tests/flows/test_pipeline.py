@@ -258,5 +258,5 @@ def test_an_empty_folder_is_one_sentence(smoke, tmp_path):
             "instances": smoke.config.instances.model_copy(update={"benchmark": "folder", "folder": tmp_path})
         }
     )
-    with pytest.raises(InstanceError, match="holds no model"):
+    with pytest.raises(InstanceError, match="holds no instance"):
         run(None, pipeline, config)

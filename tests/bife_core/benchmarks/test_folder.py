@@ -81,7 +81,7 @@ def test_with_one_model_the_user_is_told_that_the_test_was_seen(folder):
     benchmark = opened(folder)
     assert all(len(part) == 1 for part in parts_of(benchmark).values())
     (note,) = benchmark.notes
-    assert "also" in note or "very model used for design" in note
+    assert "also" in note or "very instance used for design" in note
 
 
 @settings(deadline=None)
@@ -194,7 +194,7 @@ def refusal(folder):
 
 
 def test_empty_missing_and_misnamed_folders_are_refused(folder, tmp_path):
-    assert "holds no model" in refusal(folder)
+    assert "holds no instance" in refusal(folder)
     assert "There is no folder" in refusal(tmp_path / "gone")
     file = tmp_path / "file.mps"
     file.touch()
@@ -203,10 +203,10 @@ def test_empty_missing_and_misnamed_folders_are_refused(folder, tmp_path):
 
 def test_a_folder_without_a_usable_model_names_the_reasons(folder, foreign):
     (folder / "linear.lp").write_text(LINEAR)
-    assert "The only model file" in refusal(folder)
+    assert "The only instance file" in refusal(folder)
     shutil.copy(foreign / "semicon1.mps", folder)
     message = refusal(folder)
-    assert message.startswith("None of the 2 model files")
+    assert message.startswith("None of the 2 instance files")
     assert "linear.lp has no integer variables" in message
     assert "semicon1.mps has no integer variables" in message
     for i in range(5):
@@ -253,8 +253,8 @@ def test_parts_of_an_arranged_folder_that_share_models_say_so(folder, training, 
     for number, path in enumerate(sorted(folder.rglob("*.lp"))):
         path.write_text(KNAPSACK.format(number + 2))
     notes = " ".join(opened(folder).notes)
-    assert "Models keep the split their folders name" in notes
-    assert ("share models" in notes) == (sharing is not None)
+    assert "Instances keep the split their folders name" in notes
+    assert ("share instances" in notes) == (sharing is not None)
     assert (sharing or "") in notes
 
 
@@ -370,7 +370,7 @@ def test_models_of_very_unlike_sizes_are_remarked_on(folder):
     (folder / "large.lp").write_text(
         f"Maximize\n obj: {row}\nSubject To\n c: {row} <= 7\nBinary\n {many}\nEnd\n"
     )
-    assert opened(folder).notes[-1].startswith("The models are unlike each other, with 2 to 50 variables:")
+    assert opened(folder).notes[-1].startswith("The instances are unlike each other, with 2 to 50 variables:")
 
 
 def test_bounds_beside_a_model_are_where_its_integral_starts(folder):
@@ -388,7 +388,7 @@ def test_bounds_beside_a_model_are_where_its_integral_starts(folder):
     starts = {i.name: i.start for split in SPLITS for i in benchmark.instances(split, 9)}
     assert {name for name, start in starts.items() if start == (-3, 12.5)} == {"inner.lp", "m01.lp.gz"}
     assert {name for name, start in starts.items() if start is None} == {f"m0{k}.lp" for k in (2, 3, 4, 5)}
-    assert any("2 of 6 models starts from the bounds given" in note for note in benchmark.notes)
+    assert any("2 of 6 instances starts from the bounds given" in note for note in benchmark.notes)
 
 
 def test_bounds_in_an_archive_come_with_its_models(folder):

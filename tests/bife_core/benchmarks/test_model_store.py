@@ -94,7 +94,7 @@ def test_files_are_equal_byte_by_byte_whenever_they_are_written(tmp_path, build)
 def test_a_place_that_cannot_be_written_is_an_error_in_words(tmp_path, build):
     blocker = tmp_path / "file"
     blocker.write_text("in the way")
-    with pytest.raises(InstanceError, match=r"Cannot keep the generated model .*stem"):
+    with pytest.raises(InstanceError, match=r"Cannot keep the generated instance .*stem"):
         fetch(blocker / "below", "stem", build)
 
 

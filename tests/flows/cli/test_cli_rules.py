@@ -69,7 +69,7 @@ def test_the_source_alone_is_a_rule_again(bife, tmp_path):
     [
         ("no_such_rule", "There is no rule 'no_such_rule'"),
         ("no/such/file.py", "There is no file no/such/file.py"),
-        ("models:/bife-nothing/1", "The registry holds no models:/bife-nothing/1"),
+        ("models:/bife-nothing/1", "The registry holds no instances:/bife-nothing/1"),
         ("models:bife-nothing", "names no registered rule"),
         ("ftp://rule", "There is no rule resolver 'ftp'; choose one of"),
     ],

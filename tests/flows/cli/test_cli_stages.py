@@ -137,7 +137,7 @@ def test_a_run_on_unlike_models_ends_without_a_champion_and_says_what_could_help
     said = " ".join(result.stdout.split())
     assert "note: RPB spends " in said, "told before anything is paid"
     assert said.index("note: RPB spends ") < said.index("collection: ")
-    assert "note: The models are unlike each other, with 2 to 89 variables" in said
+    assert "note: The instances are unlike each other, with 2 to 89 variables" in said
     assert "(challenger)" in said
     last = " ".join(result.stdout.split("The rule is not champion. ")[-1].split())
     assert last.startswith(
@@ -157,9 +157,9 @@ def test_a_folder_without_an_optimum_says_so(smoke, bife, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("--instances", "EMPTY"), "holds no model"),
+        (("--instances", "EMPTY"), "holds no instance"),
         (("--instances", "no-such-folder"), "There is no folder"),
-        (("--instances", FOREIGN / "lseu.mps"), "is a file, but a folder of models is expected"),
+        (("--instances", FOREIGN / "lseu.mps"), "is a file, but a folder of instances is expected"),
         (("--benchmark", "knapsack"), "There is no benchmark 'knapsack'"),
         (("--size", "huge"), "has no size 'huge'"),
         (("--generator", "openai"), "The model API is not configured"),
