@@ -2,11 +2,12 @@
 
 numba keeps compiled code by the time stamp of the one file a function stands in. Our functions call each other
 across files, so a change in one file would leave stale code of another in use. Code made by the decorators here
-is therefore kept in a folder named after the content of every file that takes part.
+is therefore kept in a folder named after the code of every file that takes part; comments and docstrings do not count.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterator
@@ -31,8 +32,20 @@ def code_digest() -> str:
     for path in sorted(_PACKAGE.rglob("*.py")):
         text = path.read_bytes()
         if any(path.is_relative_to(part) for part in _PARTS) or _MARK.encode() in text:
-            content.update(text)
+            content.update(ast.dump(_without_docstrings(ast.parse(text))).encode())
     return content.hexdigest()[:16]
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    """Return a module whose texts that stand alone are gone: neither they nor comments change what is compiled."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
+            node.body = [
+                part
+                for part in node.body
+                if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+            ]
+    return tree
 
 
 @cache
