@@ -58,7 +58,9 @@ def describe_evolution(
     return Opened(
         key=evolution_key(facts),
         name=f"{label} {search.method} {config.origin_of_rules} seed {search.seed}",
-        params=flat(facts) | flat({"instances": config.instances.model_dump(mode="json")}),
+        params=flat(facts)
+        | {"search.samples": search.samples}
+        | flat({"instances": config.instances.model_dump(mode="json")}),
         tags={"benchmark": label, "search": search.method},
         datasets=tuple(read),
         prompts=config.generator.kind == "openai",

@@ -127,7 +127,7 @@ class Driver:
         BifeError
             If instances cannot be solved, or the journal is of another version.
         """
-        if self._journal.end is None:
+        if self._journal.end(self._budget) is None:
             self._journal.start()
         try:
             self._go_on()
@@ -219,7 +219,7 @@ class Driver:
         summaries = self._search.summaries[: max(self._reported, 1)]
         wall_s = time.monotonic() - self._began_s
         cost = self._ledger.total(other_s=wall_s - self._busy_s, wall_s=wall_s)
-        known = self._journal.end
+        known = self._journal.end(self._budget)
         if known is not None:
             # The cost on record is that of the run which ended the search, not of one that only found it ended.
             cost = known.cost
@@ -229,7 +229,7 @@ class Driver:
         if known is None:
             # Of the generation a limit left open, what was solved with is known for good: the best rule is among it.
             self._write_settled(sample for sample in samples if sample.f_hf is not None)
-            self._journal.add(Ended(best=best, cost=cost, ended_by=ended_by))
+            self._journal.add(Ended(best=best, cost=cost, samples=self._budget, ended_by=ended_by))
         return Evolution(
             folder=folder,
             best=best,

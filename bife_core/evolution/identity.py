@@ -11,7 +11,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.generators.config import GeneratorConfig
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Raise this when the same configuration would no longer give the same search."""
 
 FITTING: Final = 3
@@ -70,7 +70,8 @@ def evolution_facts(
     """
     facts: dict[str, Any] = {
         "benchmark": benchmark,
-        "search": config.search.in_use(),
+        # A search may be extended: the number of its samples is no part of what it is.
+        "search": {name: value for name, value in config.search.in_use().items() if name != "samples"},
         "high": config.high.model_dump(mode="json"),
         "generator": generator,
         "design": content_of(design),

@@ -183,6 +183,8 @@ class Ended(Entry):
     ----------
     best : Sample or None
         The rule it ended with.
+    samples : int
+        Samples it was to make in all; with a larger number it goes on.
     ended_by : str or None
         Which limit ended it, as a sentence; None at its own end.
     """
@@ -190,6 +192,7 @@ class Ended(Entry):
     kind: Literal["ended"] = "ended"
     best: Sample | None
     cost: SearchCost
+    samples: int = 0
     ended_by: str | None = None
 
 
@@ -317,12 +320,10 @@ class Journal:
         """All entries, in order."""
         return tuple(self._entries)
 
-    @property
-    def end(self) -> Ended | None:
-        """How the search came to its own end; None while it has not."""
-        ends = (entry for entry in reversed(self._entries) if isinstance(entry, Ended))
-        last = next(ends, None)
-        return last if last is not None and last.ended_by is None else None
+    def end(self, samples: int) -> Ended | None:
+        """Return how a search of so many samples came to its own end; None while it has not."""
+        last = next((entry for entry in reversed(self._entries) if isinstance(entry, Ended)), None)
+        return last if last is not None and last.ended_by is None and last.samples >= samples else None
 
     @property
     def elapsed_s(self) -> float:

@@ -114,6 +114,24 @@ def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
     assert counts(tmp_path)["solves"] == solved, "no solve is done twice"
 
 
+def test_a_search_that_ended_is_extended_and_repeats_nothing(
+    whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
+) -> None:
+    shutil.copytree(whole.folder, tmp_path, dirs_exist_ok=True)
+    more = bife_core.evolve(small(search__samples=7), **data, folder=tmp_path)
+    assert (len(whole.samples), len(more.samples)) == (5, 7)
+    assert told(more)[:5] == told(whole)
+    assert kinds(tmp_path).count("drafted") == 7
+    assert [kind for kind in kinds(tmp_path) if kind in ("started", "ended")] == ["started", "ended"] * 2
+    at_once = bife_core.evolve(small(search__samples=7), **data, folder=tmp_path / "at once")
+    assert [sample.sha for sample in at_once.samples] == [sample.sha for sample in more.samples]
+    before = counts(tmp_path)
+    assert told(bife_core.evolve(small(), **data, folder=tmp_path)) == told(more), (
+        "fewer samples change nothing"
+    )
+    assert counts(tmp_path) == before
+
+
 @pytest.mark.long  # that single solves are the same in workers: test_high_fidelity.py
 def test_workers_find_the_same(whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path) -> None:
     found = bife_core.evolve(small(), **{**data, "workers": 2}, folder=tmp_path)

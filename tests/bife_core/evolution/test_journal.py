@@ -75,11 +75,12 @@ def test_time_adds_up_over_starts(tmp_path: Path) -> None:
 def test_only_its_own_end_is_the_end(tmp_path: Path) -> None:
     made = Journal(tmp_path, OPENED)
     cost = SearchCost(search="bife", f_hf_s=math.pi)
-    assert made.end is None
+    assert made.end(8) is None
     made.add(Ended(best=None, cost=cost, ended_by="budget.calls is used up."))
-    assert made.end is None
-    made.add(Ended(best=None, cost=cost))
-    known = Journal(tmp_path, OPENED).end
+    assert made.end(8) is None
+    made.add(Ended(best=None, cost=cost, samples=8))
+    assert Journal(tmp_path, OPENED).end(9) is None, "with more samples it goes on"
+    known = Journal(tmp_path, OPENED).end(8)
     assert known is not None
     assert known.cost == cost
 
