@@ -159,7 +159,7 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
         proofs=proofs,
         baseline_proofs=baseline_proofs,
         mismatches=len(summary.mismatches),
-        look=summary.look,
+        look=summary.use,
         evaluation_run=evaluated.run.run_id,
         test_digest=evaluated.test_digest,
         models="" if evaluated.models is None else evaluated.models.model_dump_json(),

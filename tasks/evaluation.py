@@ -51,7 +51,7 @@ def evaluation_key(
         config.model_dump(mode="json"),
         summary.machine.digest if summary.machine is not None else "",
         len(summary.failures),
-        summary.look,
+        summary.use,
     ]
     return digest_of(facts)[:16]
 
@@ -102,7 +102,7 @@ def evaluate(
             home_store(),
             progress_listener(),
             note_listener(),
-            look=look,
+            use=look,
         )
     directory = evaluation_directory(evaluation_key(methods, list(settings.values()), config, summary))
     return evaluation_files.as_first_measured(directory, summary)

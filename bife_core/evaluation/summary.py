@@ -49,7 +49,7 @@ class EvaluationSummary(Value):
         All methods against the baseline on all settings, the leading one on the first setting first.
     protocol : EvaluationConfig
         How it was measured.
-    look : int
+    use : int
         Which use of its test set it was, if it may promote a rule; 0 for one that may not.
     machine : Machine or None
         Where it was measured.
@@ -70,7 +70,7 @@ class EvaluationSummary(Value):
     methods: dict[str, AnyMethod] = Field(default_factory=dict)
     comparisons: tuple[Comparison, ...] = Field(min_length=1)
     protocol: EvaluationConfig = EvaluationConfig()
-    look: int = 0
+    use: int = 0
     machine: Machine | None = None
     workers: int = 1
     reused: int = 0
@@ -148,7 +148,7 @@ def evaluate(
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
     *,
-    look: int = 0,
+    use: int = 0,
     baseline: Method | None = None,
 ) -> EvaluationSummary:
     """Measure all methods and the baseline on all settings, and compare them.
@@ -159,7 +159,7 @@ def evaluate(
     ----------
     methods : sequence of Method
         The leading one first; the baseline is added if it is not among them.
-    look : int
+    use : int
         Which look at the test set this is, 1 for the first, where a rule may be promoted by it; intervals and tests are
         the stricter for it, see `bife_core.stats.alpha_share`. 0 where nothing depends on it.
 
@@ -186,7 +186,7 @@ def evaluate(
         note=note,
         machine_may_fail=True,
     )
-    summary = summarise(measured, every, label, config, machine, look)
+    summary = summarise(measured, every, label, config, machine, use)
     return summary.model_copy(
         update={
             "workers": pool.workers,
@@ -202,7 +202,7 @@ def summarise(
     baseline: str,
     config: EvaluationConfig,
     machine: Machine | None = None,
-    look: int = 0,
+    use: int = 0,
 ) -> EvaluationSummary:
     """Return the record of measured solves.
 
@@ -218,7 +218,7 @@ def summarise(
         reasons = dict.fromkeys(one.failure for one in measured if one.cell.method == baseline)
         raise SolverError(f"No solve of {baseline} could be finished. {' '.join(filter(None, reasons))}")
     frame = solve_frame(rows, config.time_limit_s)
-    level = confidence_of(look, CONFIDENCE) if look else CONFIDENCE
+    level = confidence_of(use, CONFIDENCE) if use else CONFIDENCE
     comparisons = compare(frame, others, baseline, config.metric, level)
     if not comparisons:
         raise SolverError(
@@ -234,7 +234,7 @@ def summarise(
         methods=methods,
         comparisons=comparisons,
         protocol=config,
-        look=look,
+        use=use,
         machine=machine,
         reused=sum(one.solved.reused for one in measured),
     )

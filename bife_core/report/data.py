@@ -254,9 +254,9 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
             f"The machine did other work too: in the median a solve took {waited:.1f} times its CPU time by the "
             "clock on the wall. CPU times are compared, but caches and memory were shared."
         )
-    if evaluation.look > 1:
+    if evaluation.use > 1:
         found.append(
-            f"{evaluation.look - 1} evaluations used this test set before, to promote a rule or not. "
+            f"{evaluation.use - 1} evaluations used this test set before, to promote a rule or not. "
             f"Intervals and tests are at {level_text(evaluation.lead.confidence)}, so that all uses together keep to "
             f"{level_text(CONFIDENCE)}."
         )

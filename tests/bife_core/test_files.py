@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from bife_core.files import write_new, write_whole
+from bife_core.files import write_whole
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -75,29 +73,3 @@ def test_files_are_as_readable_as_any_other(tmp_path: Path) -> None:
     write_whole(tmp_path / "whole", "x")
     assert (tmp_path / "whole").stat().st_mode == plain.stat().st_mode
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
-
-
-@pytest.fixture(params=["links", "no links"])
-def file_system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError("Operation not permitted")
-
-    if request.param == "no links":
-        monkeypatch.setattr(os, "link", refuse)
-
-
-@pytest.mark.usefixtures("file_system")
-def test_a_name_is_given_once_and_its_file_is_whole(tmp_path: Path) -> None:
-    path = tmp_path / "name"
-    contents = [bytes([number]) * 200_000 for number in range(8)]
-    with ThreadPoolExecutor(8) as pool:
-        written = list(pool.map(lambda content: write_new(path, content), contents))
-    assert written.count(True) == 1
-    assert path.read_bytes() == contents[written.index(True)]
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_name_below_a_file_is_an_error_not_a_name_taken(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(OSError, match="file"):
-        write_new(tmp_path / "file" / "name", "x")

@@ -194,9 +194,9 @@ def test_a_record_comes_back_as_it_was(summary: EvaluationSummary) -> None:
     )
 
 
-def test_no_look_at_a_test_set_gives_an_interval_of_100_percent(summary: EvaluationSummary) -> None:
+def test_no_use_of_a_test_set_gives_an_interval_of_100_percent(summary: EvaluationSummary) -> None:
     strict = summary.comparisons[0].model_copy(update={"confidence": confidence_of(9, 0.95)})
-    report = Report(evaluations=(summary.model_copy(update={"comparisons": (strict,), "look": 9}),))
+    report = Report(evaluations=(summary.model_copy(update={"comparisons": (strict,), "use": 9}),))
     page = render_page(report)
     assert not re.search(r"\b100 % (bootstrap )?interval", page)
     assert "99.977 % interval of that ratio" in page
