@@ -41,7 +41,7 @@ def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Samp
         return best, _file(evolved, best), None
     observer().stage("validation", f"{len(few)} rules on {len(instances.instances)} instances of their own")
     sources = {sample.id: sample.source or "" for sample in few}
-    choice = validate(sources, instances, config.validation, config.high, config.runner)
+    choice = validate(sources, instances, config.high, config.runner)
     chosen = next(sample for sample in few if sample.id == choice.chosen)
     write_validation(evolved.folder, choice)
     return chosen, _file(evolved, chosen), choice

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from prefect import task
 
-from bife_core.config import HighFidelityConfig, RunnerConfig, ValidationConfig
+from bife_core.config import HighFidelityConfig, RunnerConfig
 from bife_core.evaluation.choosing import Choice, choose
 from bife_core.evaluation.measuring import Setting
 from bife_core.evolution.files import ranked
@@ -32,7 +32,6 @@ def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
 def validate(
     samples: dict[str, str],
     instances: InstanceSet,
-    config: ValidationConfig,
     high: HighFidelityConfig,
     runner: RunnerConfig,
 ) -> Choice:
@@ -52,7 +51,6 @@ def validate(
     return choose(
         rules,
         Setting("validation", instances.instances),
-        config,
         high,
         worker_pool(runner),
         home_store(),

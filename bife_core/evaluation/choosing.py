@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bife_core.errors import SolverError
-from bife_core.evaluation.config import EvaluationConfig, ValidationConfig
+from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import high_fidelity
@@ -30,8 +30,8 @@ class Choice(Value):
         Name of the rule.
     scores : dict of (float or None)
         F_HF on the validation instances by name, in the order of the finalists; None for a rule that failed there.
-    instances, seeds : int
-        Validation instances that count, and solves of each.
+    instances : int
+        Validation instances that count.
     solves : tuple of dict
         One row per solve: rule, instance, seed, status, cpu_s, nodes, gap and failure; what is not known is None.
     """
@@ -39,7 +39,6 @@ class Choice(Value):
     chosen: str
     scores: dict[str, float | None]
     instances: int
-    seeds: int
     solves: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -58,7 +57,6 @@ class Choice(Value):
 def choose(
     finalists: Sequence[Method],
     setting: Setting,
-    config: ValidationConfig,
     high: HighFidelityConfig,
     pool: Workers,
     solves: Store,
@@ -85,8 +83,7 @@ def choose(
         If the machine failed RPB as well as a finalist; solves that were done are not done again by another try.
     """
     protocol = EvaluationConfig(
-        instances=config.instances,
-        seeds=config.seeds,
+        seeds=(0,),
         time_limit_s=high.time_limit_s,
         solver=high.solver,
         metric=high.cost,
@@ -119,7 +116,6 @@ def choose(
         chosen=max(known, key=lambda label: known[label]),
         scores=scores,
         instances=len(setting.instances) - len(aside),
-        seeds=len(config.seeds),
         solves=tuple(_row(one) for one in measured),
     )
 

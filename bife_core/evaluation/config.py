@@ -41,7 +41,6 @@ class ValidationConfig(Value):
 
     finalists: int = Field(5, ge=1, description="Rules with the best F_HF to choose among; 1 takes the best.")
     instances: int = Field(20, ge=1, description="Validation instances, apart from design and test.")
-    seeds: Seeds = Field((0,), description="SCIP seeds per instance.")
 
 
 class EvaluationConfig(Value):

@@ -103,15 +103,6 @@ METRICS: Final[Mapping[str, Metric]] = {
             "",
             "primal-dual integral",
         ),
-        Metric(
-            "scip_integral",
-            "SCIP's PDI",
-            "primal_dual_integral",
-            1e-6,
-            "% s",
-            "primal-dual integral of SCIP",
-            worst_per_s=100.0,
-        ),
     )
 }
 """All metrics by name; every `Cost` is one of them."""

@@ -48,7 +48,18 @@ def scores_of(rule: Scoring, decisions: Decisions) -> npt.NDArray[np.float64]:
         If the rule raises on a candidate.
     """
     if not rule.address:  # a scorer in Python
-        return np.ascontiguousarray(rule.score(decisions.matrix), dtype=np.float64)
+        try:
+            given = np.ascontiguousarray(rule.score(decisions.matrix), dtype=np.float64)
+        except Exception as error:  # the code of others
+            raise RuleError(
+                f"{rule.name} raised while scoring recorded candidates: {type(error).__name__}: {error}."
+            ) from error
+        if given.shape != (decisions.n_candidates,):
+            raise RuleError(
+                f"{rule.name} must return one score per candidate, {decisions.n_candidates} in all, and returned an "
+                f"array of shape {given.shape}."
+            )
+        return given
     used = np.array(sorted(range(N_FEATURES) if rule.features is None else rule.features), dtype=np.int64)
     scores = np.empty(decisions.n_candidates)
     if not score_columns(rule.address, decisions.columns, used, scores):

@@ -20,9 +20,7 @@ from tests.support.journals import BEST
 
 def test_a_choice_is_found_again_by_the_rule_that_was_chosen_and_by_no_other(tmp_path):
     row = {"rule": "g01-c00", "instance": "a", "seed": 0, "status": "optimal", "cpu_s": 1.0, "nodes": 3}
-    choice = Choice(
-        chosen="g01-c00", scores={"g01-c00": -1.0, "g00-c01": None}, instances=1, seeds=1, solves=(row,)
-    )
+    choice = Choice(chosen="g01-c00", scores={"g01-c00": -1.0, "g00-c01": None}, instances=1, solves=(row,))
     assert read_validation(str(tmp_path / "g01-c00.py")) is None
     write_validation(tmp_path, choice)
     assert read_validation(str(tmp_path / "g01-c00.py")) == choice

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bife_core.benchmarks.base import Instance
-from bife_core.config import HighFidelityConfig, ValidationConfig
+from bife_core.config import HighFidelityConfig
 from bife_core.errors import SolverError
 from bife_core.evaluation.choosing import choose
 from bife_core.evaluation.measuring import Setting
@@ -37,7 +37,7 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
         named("first", load_rule("most_fractional").source),
         named("second", load_rule("pseudocost_product").source),
     )
-    choice = choose([worse, better], setting, ValidationConfig(instances=2), NODES, pool, Store(tmp_path))
+    choice = choose([worse, better], setting, NODES, pool, Store(tmp_path))
     assert choice.chosen == max(choice.scores, key=lambda name: choice.scores[name] or -1e9)
     assert choice.sentence == (
         "second was chosen on 2 validation instances among 2 rules, instead of first, which had the best F_HF."
@@ -46,7 +46,7 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
     assert rows == {("first", "optimal", None), ("second", "optimal", None)}
     nodes = [row["nodes"] for row in choice.solves if row["rule"] == "second"]
     assert -sum(nodes) / 2 == choice.scores["second"]
-    alone = choose([better], setting, ValidationConfig(instances=2), NODES, pool, Store(tmp_path))
+    alone = choose([better], setting, NODES, pool, Store(tmp_path))
     assert alone.scores["second"] == choice.scores["second"]
 
 
@@ -56,7 +56,6 @@ def test_without_a_rule_that_solves_them_all_there_is_an_error(pool: WorkerPool,
         choose(
             [named("a", load_rule("paper_ca").source)],
             gone,
-            ValidationConfig(),
             NODES,
             pool,
             Store(tmp_path),
@@ -72,7 +71,6 @@ def test_an_instance_rpb_fails_on_is_set_aside_and_a_rule_that_leaves_all_to_sci
     choice = choose(
         [idle, named("sound", load_rule("pseudocost_product").source)],
         Setting("validation", (gone, *setting.instances)),
-        ValidationConfig(instances=3),
         NODES,
         pool,
         Store(tmp_path),

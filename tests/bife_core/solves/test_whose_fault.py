@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bife_core.benchmarks.base import Instance
-from bife_core.config import HighFidelityConfig, LowFidelityConfig, ValidationConfig
+from bife_core.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.evaluation.choosing import choose
 from bife_core.evaluation.measuring import Setting
 from bife_core.fidelity.high import score_high
@@ -96,11 +96,10 @@ def test_a_machine_that_fails_a_finalist_or_everybody_decides_nothing(
 ) -> None:
     finalists = [RuleMethod(name="a", source=RULE), ScipMethod(name="pscost")]
     setting = Setting("validation", tuple(tiny_auctions[:1]))
-    config = ValidationConfig(instances=1)
     with pytest.raises(WorkerFailure, match="SIGKILL"):
-        choose(finalists, setting, config, NODES, Struck(pool, 1000, source=None), Store(tmp_path / "a"))
-    struck = choose(finalists, setting, config, NODES, Struck(pool, 2), Store(tmp_path / "b"))
-    calm = choose(finalists, setting, config, NODES, pool, Store(tmp_path / "c"))
+        choose(finalists, setting, NODES, Struck(pool, 1000, source=None), Store(tmp_path / "a"))
+    struck = choose(finalists, setting, NODES, Struck(pool, 2), Store(tmp_path / "b"))
+    calm = choose(finalists, setting, NODES, pool, Store(tmp_path / "c"))
     untimed = {"solves": ()}  # whose seconds differ from one time to the next
     assert struck.model_copy(update=untimed) == calm.model_copy(update=untimed)
     assert None not in calm.scores.values()
