@@ -2,7 +2,7 @@
 
 One JSON object a model: {family, model, rule, same, nodes, cpu_s, exported_cpu_s}; `same` says whether nodes, LP
 iterations and bounds are equal. `--models` takes files of yours besides the families; the rule
-`all` reads every feature, extended ones too.
+`all` reads every feature.
 
     python -m bench.export --python OTHER --rules paper_ca all --node-limit 20
 

@@ -4,9 +4,8 @@ Two protocols. `us_all` and `us_subset` are medians over repeated calls at the f
 golden model (`tests/data/golden`), where a call finds in the caches what the one before it read: the cost of the
 computation, and what the bars are stated for. `us_all_at_nodes` and `us_subset_at_nodes` are medians over one call at
 every branching of generated instances, solved to a node limit under a most-fractional rule, with the caches as the
-node's LP leaves them: what a solve pays. The subset is what the family's published rule reads, and `extended` what is
-beyond the 72 of Khalil et al., which are `all`. One JSON object a line: {family, candidates, us_all, us_subset,
-us_extended, candidates_at_nodes, us_all_at_nodes, us_subset_at_nodes, us_extended_at_nodes}.
+node's LP leaves them: what a solve pays. The subset is what the family's published rule reads. One
+JSON object a line: {family, candidates, us_all, us_subset, candidates_at_nodes, us_all_at_nodes, us_subset_at_nodes}.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import numpy as np
 import pyscipopt
 
 from bench import instances_of, parse, tell
-from bife_core.features import N_FEATURES
 from bife_core.methods.loading import load_rule
 from bife_core.scip.compiled import kernel, layout
 from bife_core.scip.compiled.needs import mask_of
@@ -83,14 +81,11 @@ def measure(path: Path, mask: int, seed: int, nodes: int, repeats: int = 1) -> _
 def main() -> None:
     options = parse(__doc__, instances=3, nodes=60)
     everything = mask_of(None)
-    extended = mask_of(frozenset(range(N_FEATURES, N_FEATURES)))
     measure(_GOLDEN_DIRECTORY / GOLDEN["combinatorial_auction"], everything, 0, 2)  # compiles
     for family in options.families:
         subset = mask_of(load_rule(PUBLISHED[family]).features)
         golden = _GOLDEN_DIRECTORY / GOLDEN[family]
-        repeated = {
-            mask: measure(golden, mask, 0, _GOLDEN_NODES, _REPEATS) for mask in (everything, subset, extended)
-        }
+        repeated = {mask: measure(golden, mask, 0, _GOLDEN_NODES, _REPEATS) for mask in (everything, subset)}
         times: dict[int, list[float]] = {mask: [] for mask in repeated}
         candidates: list[int] = []
         for path in instances_of(family, options):
@@ -105,11 +100,9 @@ def main() -> None:
                 "candidates": int(np.median(repeated[everything].candidates)),
                 "us_all": _median(repeated[everything].microseconds),
                 "us_subset": _median(repeated[subset].microseconds),
-                "us_extended": _median(repeated[extended].microseconds),
                 "candidates_at_nodes": int(np.median(candidates)),
                 "us_all_at_nodes": _median(times[everything]),
                 "us_subset_at_nodes": _median(times[subset]),
-                "us_extended_at_nodes": _median(times[extended]),
             }
         )
 

@@ -87,7 +87,9 @@ def main() -> None:
 def configured(family: str, options: Any) -> PipelineConfig:
     """Return the settings of a family's searches and of the comparison."""
     limit = {"evaluation.time_limit_s": options.time_limit} if options.time_limit else {}
-    samples = {"search.samples": options.samples} if options.samples else {}
+    samples: dict[str, object] = {}
+    if options.samples:
+        samples = {"search.samples": options.samples, "search.initial": min(16, options.samples)}
     return with_overrides(
         preset("quick", family),
         {

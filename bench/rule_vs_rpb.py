@@ -35,22 +35,15 @@ def main() -> None:
                 pool,
                 Store(Path(fresh)),
             )
-            tell(
-                {
-                    "family": family,
-                    "rule": rule.name,
-                    "ratio": round(summary.lead.ratio, 4),
-                    "ci_low": summary.lead.ci_low and round(summary.lead.ci_low, 4),
-                    "ci_high": summary.lead.ci_high and round(summary.lead.ci_high, 4),
-                    "instances": summary.lead.instances,
-                    "seeds": list(summary.protocol.seeds),
-                    "node_ratio": round(summary.lead.node_ratio, 2),
-                    "wins": summary.lead.wins,
-                    "losses": summary.lead.losses,
-                    "mismatches": list(summary.mismatches),
-                    "failures": list(summary.failures),
-                }
-            )
+            lead = summary.lead
+            ratios = {
+                name: value and round(value, 4)
+                for name in ("ratio", "ci_low", "ci_high", "node_ratio")
+                for value in (getattr(lead, name),)
+            }
+            counts = {name: getattr(lead, name) for name in ("instances", "wins", "losses")}
+            wrong = {"mismatches": list(summary.mismatches), "failures": list(summary.failures)}
+            tell({"family": family, "rule": rule.name} | ratios | counts | {"seeds": options.seeds} | wrong)
 
 
 if __name__ == "__main__":

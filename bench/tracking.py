@@ -1,6 +1,6 @@
 """What telling MLflow of a generation costs as a search grows, on SQLite or the server that MLFLOW_TRACKING_URI names.
 
-A search of `--candidates` rules by a model API, four a generation, is written to a journal without being run; after
+A search of `--candidates` rules by a model API, four a generation, is written to the store without being run; after
 each generation MLflow is given what it lacks. One JSON object: {candidates, first_ms, last_ms, ratio, whole_s}, where
 first and last are CPU milliseconds of this process for a generation, the median of ten at the beginning and at the end;
 the first two generations, which make database and experiments, are left out.
@@ -41,9 +41,11 @@ def cost_by_generation(candidates: int) -> dict[str, float]:
     from tasks.home import prepare_environment
 
     folder = prepare_environment().runs / "grown"
+    from tasks.stores import home_store
     from tasks.tracking import EvolutionRun  # reads the environment
 
-    journal = Journal(folder, Opened(key="grown", name="a search that grows", prompts=True))
+    opened = Opened(key="grown", name="a search that grows", prompts=True)
+    journal = Journal(folder, opened, store=home_store())
     journal.start()
     projection = EvolutionRun("grown")
     spent: list[float] = []
