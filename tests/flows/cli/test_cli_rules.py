@@ -69,9 +69,9 @@ def test_the_source_alone_is_a_rule_again(bife, tmp_path):
     [
         ("no_such_rule", "There is no rule 'no_such_rule'"),
         ("no/such/file.py", "There is no file no/such/file.py"),
-        ("models:/bife-nothing/1", "The registry holds no instances:/bife-nothing/1"),
+        ("models:/bife-nothing/1", "The registry holds no models:/bife-nothing/1"),
         ("models:bife-nothing", "names no registered rule"),
-        ("ftp://rule", "There is no rule resolver 'ftp'; choose one of"),
+        ("ftp://rule", "'ftp://rule' names no method; expected a Python file"),
     ],
 )
 def test_rules_that_cannot_be_shown_are_one_sentence(bife, reference, text):

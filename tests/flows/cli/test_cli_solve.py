@@ -172,7 +172,7 @@ def test_models_that_cannot_be_solved_are_one_sentence(bife, tmp_path):
         (
             ("--rule", "models:/bife-nothing@champion"),
             1,
-            "The registry holds no instances:/bife-nothing@champion",
+            "The registry holds no models:/bife-nothing@champion",
         ),
         (("--rule", "paper_ca", "--time-limit", "0"), 1, "time_limit_s"),
         (("--rule", "paper_ca", "--solver", "some"), 1, "A solver is 'paper', 'default'"),
