@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bife_core.decisions.recorded import Decisions
     from bife_core.errors import BifeError
     from bife_core.evaluation.interface import compare
-    from bife_core.evolution import Evolution, evolve
+    from bife_core.evolution import Evolution, Study, create_study, evolve
     from bife_core.features import FEATURES
     from bife_core.fidelity.low import low_fidelity
     from bife_core.methods.base import Method
@@ -43,11 +43,13 @@ _HOMES = {
     "SolveResult": "bife_core.scip.solving",
     "SolveSettings": "bife_core.scip.solving",
     "Store": "bife_core.store",
+    "Study": "bife_core.evolution",
     "WorkerPool": "bife_core.sandbox",
     "attach": "bife_core.methods.using",
     "collect_decisions": "bife_core.decisions.collecting",
     "compare": "bife_core.evaluation.interface",
     "compile_rule": "bife_core.rules",
+    "create_study": "bife_core.evolution",
     "evolve": "bife_core.evolution",
     "load_method": "bife_core.methods.loading",
     "load_rule": "bife_core.methods.loading",
@@ -74,11 +76,13 @@ __all__ = [
     "SolveResult",
     "SolveSettings",
     "Store",
+    "Study",
     "WorkerPool",
     "attach",
     "collect_decisions",
     "compare",
     "compile_rule",
+    "create_study",
     "evolve",
     "load_method",
     "load_rule",

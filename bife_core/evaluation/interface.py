@@ -144,7 +144,7 @@ def compare(
         raise RuleError(f"methods was expected to be a list of methods and is {methods!r}.")
     chosen = [load_method(method) for method in methods]
     against = load_method(baseline)
-    setting = Setting(_NAME, _instances(instances))
+    setting = Setting(_NAME, given_instances(instances))
     try:
         config = EvaluationConfig.model_validate(
             {
@@ -163,8 +163,8 @@ def compare(
         return ComparisonResult(evaluate(chosen, [setting], config, pool, kept, baseline=against))
 
 
-def _instances(given: object) -> tuple[Instance, ...]:
-    """Return what is given as instances, each content once."""
+def given_instances(given: object) -> tuple[Instance, ...]:
+    """Return files, folders of files and instances as instances, each content once."""
     if isinstance(given, str | Path | Instance):
         given = [given]
     if not isinstance(given, Iterable):
@@ -174,7 +174,7 @@ def _instances(given: object) -> tuple[Instance, ...]:
         for instance in [one] if isinstance(one, Instance) else _of_path(one):
             found.setdefault(instance.digest, instance)
     if not found:
-        raise InstanceError("compare needs at least one instance and got none.")
+        raise InstanceError("At least one instance was expected, and none was given.")
     return tuple(found.values())
 
 

@@ -90,6 +90,8 @@ class Driver:
         CPU seconds that recording the decisions took; 0 for a search that reads none.
     on_generation : callable, optional
         Called after each generation, once it is on disk; on taking a search up, for those of earlier runs too.
+    generations : int, optional
+        New generations after which the run pauses.
     """
 
     def __init__(
@@ -103,8 +105,10 @@ class Driver:
         collection_s: float = 0.0,
         watcher: Watcher | None = None,
         on_generation: Callable[[EvolutionState], None] | None = None,
+        generations: int | None = None,
     ) -> None:
         self._search = search
+        self._generations = generations
         self._budget = config.samples
         self._journal = journal
         self._workshop = workshop
@@ -114,6 +118,7 @@ class Driver:
         self._settled = {e.sample.id for e in journal.entries if isinstance(e, Settled)}
         self._completed = {e.summary.generation for e in journal.entries if isinstance(e, Completed)}
         self._reported = 0
+        self._new_generations = 0
         self._began_s = time.monotonic()
         self._busy_s = 0.0
 
@@ -155,6 +160,9 @@ class Driver:
                 continue
             self._settle(requests)
             self._complete()
+            if self._generations is not None and self._new_generations >= self._generations and requests:
+                answering.ended_by = f"The run was asked for {self._generations} generations."
+                return
 
     def _settle(self, requests: Sequence[Request]) -> None:
         """Write down the samples of which nothing more will become known, now that `requests` are asked."""
@@ -175,6 +183,7 @@ class Driver:
             if summary.generation not in self._completed:
                 files.write_search(self._journal.folder, self._search.samples)
                 self._journal.add(self._completion(summary))
+                self._new_generations += 1
             if self._on_generation is not None:
                 self._on_generation(self._state(summary))
 

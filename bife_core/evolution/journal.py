@@ -330,6 +330,14 @@ class Journal:
         """Wall seconds the search has run, over all its starts; a kill loses those since the last entry."""
         return self._before_s + time.monotonic() - self._began_s
 
+    def refresh(self) -> None:
+        """Read what other processes have added; for the holder of the claim on the study."""
+        with self._lock:
+            new = [entry for entry, _ in read_journal(self.store, self.key, after=len(self._entries))]
+            if new:
+                self._entries += new
+                self._before_s, self._began_s = new[-1].elapsed_s, time.monotonic()
+
     def start(self) -> Started:
         """Write that this process takes the search up."""
         return self.add(Started(provenance=self._provenance))

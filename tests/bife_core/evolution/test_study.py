@@ -1,0 +1,119 @@
+"""Studies: created, run, extended, paused, read as tables and plotted; what cannot be used ends in one sentence."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bife_core
+from bife_core.errors import BifeError, ConfigError
+from bife_core.search import BifeSearch
+from bife_core.store import Store
+from tests.support.stored import forget_events
+
+from tests.bife_core.evolution.test_evolve import data, home, small, told, workers  # noqa: F401  # isort: skip
+
+
+@pytest.fixture(scope="module")
+def extended(home: Path, data: dict[str, Any]) -> bife_core.Study:  # noqa: F811
+    study = bife_core.create_study(small(), **data, folder=home / "extended")
+    study.run()
+    assert study.done
+    study.run(samples=4)
+    return study
+
+
+def test_a_finished_search_is_extended(extended: bife_core.Study, data: dict[str, Any]) -> None:  # noqa: F811
+    assert (extended.done, len(extended.samples), extended.samples.id.is_unique) == (True, 9, True)
+    assert repr(extended).startswith("Study(bife, 9 of 9 samples, best g")
+    again = bife_core.create_study(small(search__samples=9), **data, folder=extended.journal.folder)
+    entries = len(again.journal.entries)
+    assert len(again.run().samples) == 9
+    assert len(again.journal.entries) == entries, "a finished study is not run again"
+
+
+@pytest.mark.parametrize("share", [0.6, 0.9])
+def test_an_extended_search_cut_anywhere_ends_as_if_it_had_not_been(
+    share: float,
+    extended: bife_core.Study,
+    data: dict[str, Any],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    shutil.copytree(extended.journal.folder, tmp_path, dirs_exist_ok=True)
+    forget_events(tmp_path, share)
+    study = bife_core.create_study(small(search__samples=9), **data, folder=tmp_path)
+    assert told(study.run()) == told(extended.run())
+
+
+def test_a_study_is_read_as_tables_and_plotted(extended: bife_core.Study) -> None:
+    best = extended.best
+    assert best is not None
+    assert best.f_hf == extended.samples.f_hf.max()
+    assert {"sample", "instance", "cpu_s", "nodes"} <= set(extended.solves.columns)
+    assert set(extended.solves["sample"]) <= set(extended.samples["id"])
+    for figure in (extended.plot_progress(), extended.plot_fidelities(), extended.plot_lineage()):
+        assert figure.axes
+
+
+def test_a_study_pauses_after_generations_and_samples(data: dict[str, Any], tmp_path: Path) -> None:  # noqa: F811
+    seen: list[int] = []
+    study = bife_core.create_study(small(), **data, store=tmp_path)
+    first = study.run(samples=2)
+    assert (study.done, first.ended_by is not None, study._sampled) == (False, True, 2)
+    while not study.done:
+        with study.claimed():
+            study.run(generations=1, callbacks=[lambda study, state: seen.append(state.generation)])
+    assert set(seen) == {0, 1}
+    assert study.journal.folder.parent == tmp_path / "runs"
+    assert [row.key for row in Store(tmp_path).studies("evolution")] == [study.journal.key]
+    whole = bife_core.evolve(small(), **data, folder=tmp_path / "whole")
+    assert told(study.run()) == told(whole)
+
+
+def test_paths_and_a_search_as_an_object(data: dict[str, Any], tmp_path: Path, capsys: Any) -> None:  # noqa: F811
+    given = {**data, "instances": [str(instance.path) for instance in data["instances"]]}
+    given["decisions"] = data["decisions"].path
+    search = BifeSearch(small().search)
+    study = bife_core.create_study(small(), **given, search=search, store=Store(tmp_path))
+    assert repr(study) == "Study(bife, 0 of 5 samples, no rule yet, not done)"
+    found = study.run(progress=True)
+    assert (len(found.samples), search.samples) == (5, ())
+    assert "5/5 rules, best" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match="cannot be extended"):
+        study.run(samples=1)
+    made = bife_core.create_study(small(), **given, search=BifeSearch, store=Store(tmp_path))
+    assert made.journal.key == study.journal.key
+    assert len(made.run(samples=1).samples) == 6
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"instances": ["missing.mps"]}, "missing.mps cannot be read"),
+        ({"instances": [3]}, "expected to be a path"),
+        ({"decisions": "missing.npz"}, "missing.npz was expected to be a file of recorded decisions"),
+        ({"decisions": 3}, "decisions was expected to be"),
+        ({"config": "quickly"}, "no preset 'quickly'"),
+        ({"config": 3}, "config was expected to be"),
+        ({"search": "annealing"}, "annealing"),
+        ({"store": None}, "needs a place for its files"),
+    ],
+)
+def test_what_cannot_be_used_ends_in_a_sentence(
+    changed: dict[str, Any],
+    message: str,
+    data: dict[str, Any],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    given = {"config": small(), **data, "store": tmp_path} | changed
+    with pytest.raises(BifeError, match=message):
+        bife_core.create_study(**given)
+    assert not list(tmp_path.iterdir())
+
+
+def test_numbers_that_cannot_be_used(extended: bife_core.Study) -> None:
+    with pytest.raises(ConfigError, match="samples was expected to be at least 1"):
+        extended.run(samples=0)
