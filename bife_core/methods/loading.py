@@ -254,7 +254,9 @@ def stored_text(reference: str) -> str:
         address = mlflow.get_tracking_uri()
         database = Path(address.removeprefix("sqlite:///"))
         if address.startswith("sqlite:///") and not database.exists():
-            raise RuleError(f"There is no {reference}: MLflow's database {database} does not exist yet.")
+            raise RuleError(
+                f"The registry holds no {reference}: MLflow's database {database} does not exist yet."
+            )
         client = mlflow.MlflowClient()
         try:
             if model is not None:

@@ -176,4 +176,4 @@ def test_a_users_own_package_called_tasks_is_left_alone(tmp_path):
         text=True,
         check=False,
     )
-    assert "There is no models:/bife-x@champion" in done.stdout, done.stderr
+    assert "The registry holds no models:/bife-x@champion" in done.stdout, done.stderr
