@@ -5,7 +5,6 @@ from __future__ import annotations
 from bife_core.search.bife import BifeSearch
 from bife_core.search.config import SEARCHES, open_search
 from bife_core.search.cost import PARTS, CostLedger, CostPoint, SearchCost
-from bife_core.search.sampled import ATTEMPTS_PER_SAMPLE
 from bife_core.search.seeding import sample_seed
 from bife_core.search.types import (
     Answer,
@@ -25,7 +24,6 @@ from bife_core.search.types import (
 )
 
 __all__ = [
-    "ATTEMPTS_PER_SAMPLE",
     "PARTS",
     "SEARCHES",
     "Answer",

@@ -8,8 +8,7 @@ What Algorithm 1 leaves open is a field of `SearchConfig`. What it does not spea
   until one succeeds or none is left.
 - A rule whose hash was seen before is a failure, `duplicate of <first id>`, and earns no second F_HF.
 - A rule that chose in all recorded decisions like one that was solved with (a twin) keeps its F_LF, inherits no
-  F_HF and is not solved with, unless `twins` says so.
-- When failures cost no budget, at most `ATTEMPTS_PER_SAMPLE` times the budget is asked for.
+  F_HF and is not solved with, unless `duplicates` says so.
 - The last generation takes the first operators that the budget allows.
 """
 
@@ -127,7 +126,7 @@ class BifeSearch(SampledSearch):
     @property
     def _fitted_share(self) -> float:
         """Share of the initial rules that are fitted, not written."""
-        return self.config.fitted
+        return 0.0
 
     @property
     def _lines(self) -> int:
@@ -170,19 +169,19 @@ class BifeSearch(SampledSearch):
     def _earns_solves(self, newcomers: Sequence[Sample]) -> tuple[Sample, ...]:
         """Return which samples of a generation are to be solved with."""
         if self.elites:
-            return self._without_twins(rule for rule in newcomers if self._reaches_tau(rule))
-        self._reserve = self._without_twins(by_low_fidelity(newcomers))
+            return self._without_duplicates(rule for rule in newcomers if self._reaches_tau(rule))
+        self._reserve = self._without_duplicates(by_low_fidelity(newcomers))
         return self._call_founders()
 
     def _set_tau(self) -> None:
         self._tau = threshold(self.elites, self.samples, self.config)
 
     def _reaches_tau(self, rule: Sample) -> bool:
-        return reaches(rule, self._tau, self.config.admission)
+        return reaches(rule, self._tau)
 
-    def _without_twins(self, rules: Iterable[Sample]) -> tuple[Sample, ...]:
+    def _without_duplicates(self, rules: Iterable[Sample]) -> tuple[Sample, ...]:
         """Return the rules that choose otherwise than those solved with, and than those before them."""
-        if self.config.twins == "solve":
+        if self.config.duplicates == "solve":
             return tuple(rules)
         known = {sample.behaviour for sample in self.samples if sample.id in self._costs}
         kept = []

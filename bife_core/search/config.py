@@ -36,7 +36,7 @@ LEAST_TERMS: Final = 2
 
 
 class SymbolicConfig(Value):
-    """How rules are fitted to the recorded decisions: all those of the search 'symbolic', the `fitted` of 'bife'."""
+    """How rules are fitted to the recorded decisions: by the search 'symbolic'."""
 
     terms: int = Field(6, ge=LEAST_TERMS, description="Factors a fitted rule may have.")
     children: int = Field(300, ge=1, description="Formulas bred before a rule is chosen.")
@@ -112,12 +112,6 @@ class SearchConfig(Value):
     )
     samples: int = Field(100, ge=1, description="Rules to sample in all.")
     initial: int = Field(16, ge=1, description="Rules sampled for the initial population.")
-    fitted: float = Field(
-        0.0,
-        ge=0,
-        le=1,
-        description="Share of the initial rules of 'bife' that are fitted to the recorded decisions, not written.",
-    )
     population: int = Field(
         8, ge=1, description="Rules that survive a generation (N), and elites beyond them, up to `elite_cap`."
     )
@@ -129,30 +123,16 @@ class SearchConfig(Value):
     elite_cap: int | None = Field(
         8, ge=1, description="Elites kept at most, even where they are more than N; None keeps all."
     )
-    threshold_quantile: float | None = Field(
-        None,
-        ge=0,
-        le=1,
-        description="tau is this quantile of the elites' F_LF; None: the F_LF of the elite of worst F_HF.",
-    )
     threshold_share: float | None = Field(
         0.1,
         gt=0,
         le=1,
         description="tau is never above the F_LF this share of all valid samples reaches; None: no such bound.",
     )
-    admission: Literal["at_least", "above"] = Field(
-        "at_least", description="Whether F_LF must reach tau or exceed it to earn solves."
-    )
-    twins: Literal["skip", "solve"] = Field(
+    duplicates: Literal["skip", "solve"] = Field(
         "skip",
         description="Whether a rule earns solves that chose in all recorded decisions like one that was solved with.",
     )
-    survivors: Literal["new", "population"] = Field(
-        "new", description="Who fills the places elites leave: only new rules, or all that were alive."
-    )
-    rank_base: Literal[0, 1] = Field(0, description="Rank of the best parent in p(r) ~ 1 / (r + N).")
-    count_failures: bool = Field(True, description="Whether a sample that gave no valid rule uses up budget.")
     seed: int | None = Field(
         0,
         ge=0,
@@ -165,9 +145,7 @@ class SearchConfig(Value):
     first_rules: tuple[str, ...] = Field(
         (), description="Sources of rules that are scored with the initial ones; they use up no budget."
     )
-    symbolic: SymbolicConfig = Field(
-        SymbolicConfig(), description="How rules are fitted, by 'symbolic' and for `fitted`."
-    )
+    symbolic: SymbolicConfig = Field(SymbolicConfig(), description="How rules are fitted by 'symbolic'.")
     reevo: ReevoConfig = Field(ReevoConfig(), description="Further settings of the method 'reevo'.")
     llm4branch: Llm4BranchConfig = Field(
         Llm4BranchConfig(), description="Further settings of the method 'llm4branch'."
@@ -189,7 +167,7 @@ class SearchConfig(Value):
     @property
     def fits(self) -> bool:
         """Whether any of its rules are fitted to decisions."""
-        return self.method == "symbolic" or self.fitted > 0
+        return self.method == "symbolic"
 
     @property
     def drawn(self) -> int:

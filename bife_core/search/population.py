@@ -7,9 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Literal
-
-import numpy as np
 
 from bife_core.search.config import SearchConfig
 from bife_core.search.types import Sample
@@ -80,15 +77,14 @@ def threshold(
     samples : iterable of Sample
         All samples so far, the elites among them; only valid ones count.
     config : SearchConfig
-        Gives `threshold_quantile` and `threshold_share`.
+        Gives `threshold_share`.
     of : int, optional
         Number of samples that the share is of; by default those given.
     """
     of_elites = [elite.f_lf for elite in elites if elite.f_lf is not None]
     if not of_elites:
         return None
-    quantile, share = config.threshold_quantile, config.threshold_share
-    tau = of_elites[-1] if quantile is None else float(np.quantile(of_elites, quantile))
+    tau, share = of_elites[-1], config.threshold_share
     if share is None:
         return tau
     reached = [sample.f_lf for sample in by_low_fidelity(samples) if sample.f_lf is not None]
@@ -96,11 +92,9 @@ def threshold(
     return min(tau, reached[min(best, len(reached)) - 1])
 
 
-def reaches(sample: Sample, tau: float | None, admission: Literal["at_least", "above"]) -> bool:
+def reaches(sample: Sample, tau: float | None) -> bool:
     """Return whether the F_LF of a sample earns it solves; nothing does while there is no tau."""
-    if tau is None or not sample.valid or sample.f_lf is None:
-        return False
-    return sample.f_lf > tau or (admission == "at_least" and sample.f_lf == tau)
+    return tau is not None and sample.valid and sample.f_lf is not None and sample.f_lf >= tau
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +128,10 @@ class Population:
         newcomers : iterable of Sample
             All samples of the generation, with the F_HF of those that were solved with.
         config : SearchConfig
-            Gives N (`population`), `elite_cap` and `survivors`.
+            Gives N (`population`) and `elite_cap`.
         """
         newcomers = tuple(newcomers)
         elites = by_high_fidelity(self.elites + newcomers)[: config.elite_cap]
         kept = {elite.id for elite in elites}
-        pool = newcomers if config.survivors == "new" else self.ranked + newcomers
-        others = by_low_fidelity(sample for sample in pool if sample.id not in kept)
+        others = by_low_fidelity(sample for sample in newcomers if sample.id not in kept)
         return Population(elites, others[: max(0, config.population - len(elites))])

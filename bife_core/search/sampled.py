@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from bife_core.search.types import (
     SampleAnswer,
     SampleRequest,
 )
-
-ATTEMPTS_PER_SAMPLE: Final = 10
-"""Samples asked for at most, per sample of the budget, when failures do not count."""
 
 Told = Sequence[tuple[Request, Answer]]
 """Requests with their answers, in order."""
@@ -128,10 +125,7 @@ class SampledSearch(ABC):
 
     def _remaining(self) -> int:
         """Return how many samples the budget still allows."""
-        left = self.config.samples - self._used
-        if self.config.count_failures:
-            return left
-        return min(left, ATTEMPTS_PER_SAMPLE * self.config.samples - len(self._samples))
+        return self.config.samples - self._used
 
     def _begin(self) -> None:
         """Begin a generation."""
@@ -225,7 +219,6 @@ class SampledSearch(ABC):
             self._mates,
             self.config.crossover_parents if operator in ("e1", "e2") else 1,
             population=self.config.population,
-            rank_base=self.config.rank_base,
             rng=self._rng,
             replacement=self.draws_with_replacement,
         )
@@ -241,6 +234,6 @@ class SampledSearch(ABC):
             self._samples[sample.id] = sample
             # A rule that the search brought along was not asked of the generator.
             if request.source is None:
-                self._used += self.config.count_failures or sample.valid
+                self._used += 1
             entered.append(sample)
         return entered

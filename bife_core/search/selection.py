@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from bife_core.search.types import Sample
 
 
-def selection_probabilities(size: int, population: int, rank_base: int) -> NDArray[np.float64]:
-    """Return p(r) proportional to 1 / (r + N) for each rank.
+def selection_probabilities(size: int, population: int) -> NDArray[np.float64]:
+    """Return p(r) proportional to 1 / (r + N) for each rank r, from 0.
 
     Parameters
     ----------
@@ -19,8 +19,6 @@ def selection_probabilities(size: int, population: int, rank_base: int) -> NDArr
         Rules that may be drawn; more or fewer than N when elites outgrow the population or samples failed.
     population : int
         N of the formula, the configured population size.
-    rank_base : int
-        Rank r of the first rule, 0 or 1.
 
     Returns
     -------
@@ -29,10 +27,10 @@ def selection_probabilities(size: int, population: int, rank_base: int) -> NDArr
 
     Examples
     --------
-    >>> selection_probabilities(2, population=1, rank_base=1).round(2).tolist()
-    [0.6, 0.4]
+    >>> selection_probabilities(2, population=1).round(2).tolist()
+    [0.67, 0.33]
     """
-    weights: NDArray[np.float64] = 1.0 / (np.arange(size, dtype=np.float64) + (rank_base + population))
+    weights: NDArray[np.float64] = 1.0 / (np.arange(size, dtype=np.float64) + population)
     weights /= weights.sum()
     return weights
 
@@ -42,7 +40,6 @@ def draw_parents(
     count: int,
     *,
     population: int,
-    rank_base: int,
     rng: np.random.Generator,
     replacement: bool = False,
 ) -> tuple[Sample, ...]:
@@ -55,8 +52,8 @@ def draw_parents(
     ----------
     ranked : sequence of Sample
         The population, best first (`Population.ranked`).
-    population, rank_base : int
-        N and the first rank of `selection_probabilities`.
+    population : int
+        N of `selection_probabilities`.
     rng : np.random.Generator
         Gives one uniform number per parent.
     replacement : bool
@@ -69,7 +66,7 @@ def draw_parents(
     """
     if not ranked:
         raise ValueError("There is no rule to draw a parent from.")
-    weights = selection_probabilities(len(ranked), population, rank_base)
+    weights = selection_probabilities(len(ranked), population)
     left = weights.copy()
     parents = []
     for _ in range(count):

@@ -71,7 +71,7 @@ class SymbolicSearch(BifeSearch):
     def _reaches_tau(self, rule: Sample) -> bool:
         # A child of a rule that was brought along, of no line, may be of one that has no elite.
         tau = self._tau if rule.line is None else self._tau_of_line.get(rule.line, self._tau)
-        return reaches(rule, tau, self.config.admission)
+        return reaches(rule, tau)
 
     @property
     def _mates(self) -> tuple[Sample, ...]:

@@ -37,7 +37,7 @@ class Sample(Value):
     skeleton : str or None
         Where `source` has named parameters set to numbers: the text with parameters and their bounds.
     behaviour : str or None
-        Hash of what the rule chose in the recorded decisions; two rules of one behaviour are twins.
+        Hash of what the rule chose in the recorded decisions; two rules of one behaviour are behavioural duplicates.
     f_lf, f_hf : float or None
         Low and high fidelity, higher is better; None while unknown.
     line : int or None

@@ -78,18 +78,15 @@ def test_the_defaults_of_what_the_paper_leaves_open() -> None:
     """docs/how-it-works.md discusses them; a changed default must be changed there too."""
     config = PipelineConfig()
     search = config.search
-    assert (search.elite_fraction, search.elite_cap, search.admission) == (0.5, 8, "at_least")
-    assert (search.survivors, search.rank_base, search.count_failures) == ("new", 0, True)
-    assert (search.threshold_quantile, search.threshold_share) == (None, 0.1)
+    assert (search.elite_fraction, search.elite_cap, search.threshold_share) == (0.5, 8, 0.1)
     assert (config.low.measure, config.low.ties) == ("accuracy", "any")
 
 
 def test_the_preset_paper_keeps_what_was_published() -> None:
     """Where a default is better by our evidence, the preset still is the paper's."""
     published = {
-        "search.threshold_quantile": None,
         "search.threshold_share": None,
-        "search.twins": "solve",
+        "search.duplicates": "solve",
         "search.elite_cap": None,
         "generator.prompts": "paper",
         "generator.repair": False,
@@ -187,7 +184,6 @@ def test_every_setting_has_a_default_and_a_description(model: type[BaseModel]) -
         {"search": {"elite_cap": 0}},
         {"search": {"operators": []}},
         {"search": {"operators": ["e3"]}},
-        {"search": {"rank_base": 2}},
         {"search": {"crossover_parents": 1}},
         {"search": {"seed": -1}},
         {"high": {"cost": "money"}},
@@ -273,8 +269,8 @@ def test_an_override_that_does_not_fit_is_one_sentence(overrides: dict[str, Any]
 
 def test_several_mistakes_are_all_described() -> None:
     with pytest.raises(ValidationError) as error:
-        SearchConfig.model_validate({"samples": "x", "rank_base": 5})
-    assert [part.split(":")[0] for part in describe(error.value).split("; ")] == ["samples", "rank_base"]
+        SearchConfig.model_validate({"samples": "x", "population": 0})
+    assert [part.split(":")[0] for part in describe(error.value).split("; ")] == ["samples", "population"]
 
 
 def test_fingerprints_are_equal_for_equal_values_only() -> None:

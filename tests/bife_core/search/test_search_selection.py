@@ -16,47 +16,43 @@ from bife_core.search.selection import draw_parents, selection_probabilities
 RANKED = tuple(Sample(id=f"g00-c0{k}", generation=0, operator="i1", f_lf=1 - k / 10) for k in range(5))
 
 
-def draw(count: int, rng: np.random.Generator, size: int = 5, rank_base: int = 0) -> list[int]:
+def draw(count: int, rng: np.random.Generator, size: int = 5) -> list[int]:
     ranked = RANKED[:size]
-    chosen = draw_parents(ranked, count, population=3, rank_base=rank_base, rng=rng)
+    chosen = draw_parents(ranked, count, population=3, rng=rng)
     return [ranked.index(parent) for parent in chosen]
 
 
-@pytest.mark.parametrize(
-    ("population", "rank_base", "weights"),
-    [(1, 0, [1, 1 / 2, 1 / 3]), (1, 1, [1 / 2, 1 / 3, 1 / 4]), (8, 0, [1 / 8, 1 / 9, 1 / 10])],
-)
+@pytest.mark.parametrize(("population", "weights"), [(1, [1, 1 / 2, 1 / 3]), (8, [1 / 8, 1 / 9, 1 / 10])])
 def test_probabilities_are_proportional_to_one_over_rank_plus_n(
-    population: int, rank_base: int, weights: list[float]
+    population: int, weights: list[float]
 ) -> None:
     expected = np.array(weights) / sum(weights)
-    np.testing.assert_allclose(selection_probabilities(3, population, rank_base), expected, rtol=1e-15)
+    np.testing.assert_allclose(selection_probabilities(3, population), expected, rtol=1e-15)
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.integers(1, 200), st.integers(1, 50), st.sampled_from([0, 1]))
-def test_probabilities_decrease_and_sum_to_one(size: int, population: int, rank_base: int) -> None:
-    p = selection_probabilities(size, population, rank_base)
+@given(st.integers(1, 200), st.integers(1, 50))
+def test_probabilities_decrease_and_sum_to_one(size: int, population: int) -> None:
+    p = selection_probabilities(size, population)
     assert p.shape == (size,)
     assert p.sum() == pytest.approx(1)
     assert (np.diff(p) < 0).all()
 
 
-@pytest.mark.parametrize("rank_base", [0, 1])
-def test_parents_are_drawn_as_often_as_the_formula_says(rank_base: int) -> None:
+def test_parents_are_drawn_as_often_as_the_formula_says() -> None:
     rng = np.random.default_rng(1)
-    drawn = Counter(draw(1, rng, rank_base=rank_base)[0] for _ in range(6000))
-    expected = 6000 * selection_probabilities(5, 3, rank_base)
+    drawn = Counter(draw(1, rng)[0] for _ in range(6000))
+    expected = 6000 * selection_probabilities(5, 3)
     observed = [drawn[k] for k in range(5)]
     assert scipy.stats.chisquare(observed, expected).pvalue > 0.01
-    wrong = 6000 * selection_probabilities(5, 1, rank_base)
+    wrong = 6000 * selection_probabilities(5, 1)
     assert scipy.stats.chisquare(observed, wrong).pvalue < 1e-6, "the sample tells another N apart"
 
 
 def test_the_second_parent_is_drawn_from_those_left() -> None:
     rng = np.random.default_rng(2)
     pairs = Counter(tuple(draw(2, rng, size=3)) for _ in range(6000))
-    p = selection_probabilities(3, 3, 0)
+    p = selection_probabilities(3, 3)
     order = [(i, j) for i in range(3) for j in range(3) if i != j]
     expected = [6000 * p[i] * p[j] / (1 - p[i]) for i, j in order]
     assert set(pairs) == set(order)
