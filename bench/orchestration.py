@@ -46,8 +46,8 @@ def main() -> None:
 def pipeline_cost(preset_name: str) -> None:
     """Print what a run costs beside its work, and what it leaves."""
     from bife_core.benchmarks.generated import GeneratedBenchmark
-    from bife_core.evolution import files as evolution_files
     from bife_core.presets import preset
+    from bife_core.study import files as evolution_files
     from flows.operate.running import run, start_embedded_api
     from flows.pipeline import pipeline
     from flows.reporting.observer import Observer

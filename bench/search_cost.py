@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bench import home_of, parse, tell
 from bife_core.config import PipelineConfig
-from bife_core.evolution.identity import FITTING, VERSION
 from bife_core.files import write_whole
 from bife_core.presets import preset, with_overrides
 from bife_core.search import SEARCHES
+from bife_core.study.identity import FITTING, VERSION
 
 if TYPE_CHECKING:
-    from bife_core.evolution import EvolutionState
+    from bife_core.study import EvolutionState
     from flows.reporting.observer import Observer
     from flows.results import EvolutionResult
 

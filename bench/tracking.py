@@ -15,13 +15,13 @@ import time
 from decimal import Decimal
 
 from bench import parser_of, tell
-from bife_core.evolution import Journal, Opened
-from bife_core.evolution.files import write_search
-from bife_core.evolution.journal import Completed, Drafted, HighScored, Scored, Settled
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Attempt, Draft, Message, Spending
 from bife_core.search import GenerationSummary, Sample, SampleRequest
+from bife_core.study import Journal, Opened
+from bife_core.study.files import write_search
+from bife_core.study.journal import Completed, Drafted, HighScored, Scored, Settled
 
 WIDTH = 4
 RULE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[18]\n"

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from bife_core.decisions.recorded import Decisions
     from bife_core.errors import BifeError
     from bife_core.evaluation.interface import compare
-    from bife_core.evolution import Evolution, Study, create_study, evolve
     from bife_core.features import FEATURES
     from bife_core.fidelity.low import low_fidelity
     from bife_core.methods.base import Method
@@ -26,13 +25,14 @@ if TYPE_CHECKING:
     from bife_core.scip.guard import Guard
     from bife_core.scip.solving import SolveResult, SolveSettings
     from bife_core.store import Store
+    from bife_core.study import Evolution, Study, create_study, evolve
 
 _HOMES = {
     "BifeError": "bife_core.errors",
     "BranchingStats": "bife_core.scip.branching",
     "CompiledRule": "bife_core.rules",
     "Decisions": "bife_core.decisions.recorded",
-    "Evolution": "bife_core.evolution",
+    "Evolution": "bife_core.study",
     "FEATURES": "bife_core.features",
     "FeatureExtractor": "bife_core.scip.extractor",
     "Guard": "bife_core.scip.guard",
@@ -43,14 +43,14 @@ _HOMES = {
     "SolveResult": "bife_core.scip.solving",
     "SolveSettings": "bife_core.scip.solving",
     "Store": "bife_core.store",
-    "Study": "bife_core.evolution",
+    "Study": "bife_core.study",
     "WorkerPool": "bife_core.sandbox",
     "attach": "bife_core.methods.using",
     "collect_decisions": "bife_core.decisions.collecting",
     "compare": "bife_core.evaluation.interface",
     "compile_rule": "bife_core.rules",
-    "create_study": "bife_core.evolution",
-    "evolve": "bife_core.evolution",
+    "create_study": "bife_core.study",
+    "evolve": "bife_core.study",
     "load_method": "bife_core.methods.loading",
     "load_rule": "bife_core.methods.loading",
     "low_fidelity": "bife_core.fidelity.low",

@@ -8,9 +8,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
-from bife_core.evolution import CONCURRENT_WORK, EvolutionState, Journal, evolve
-from bife_core.evolution.journal import Drafted, HighScored, Scored, Tried
 from bife_core.search import open_search
+from bife_core.study import CONCURRENT_WORK, EvolutionState, Journal, evolve
+from bife_core.study.journal import Drafted, HighScored, Scored, Tried
 from flows.anew import settled
 from flows.collection import collection
 from flows.reporting.artifacts import EvolutionPage, show_verdict

@@ -9,9 +9,9 @@ from bife_core.benchmarks.formulation import Likeness
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
-from bife_core.evolution import Evolution
-from bife_core.evolution.files import BEST_RULE
 from bife_core.search import Sample
+from bife_core.study import Evolution
+from bife_core.study.files import BEST_RULE
 from bife_core.values import Value
 from tasks.registry import RegisteredRule
 from tasks.tracking import run_url

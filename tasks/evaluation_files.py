@@ -14,9 +14,6 @@ from bife_core import plots
 from bife_core.errors import BifeError
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
-from bife_core.evolution import JournalError, Opened
-from bife_core.evolution import files as search_files
-from bife_core.evolution.journal import read_journal
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.report import (
@@ -32,6 +29,9 @@ from bife_core.report import (
 from bife_core.report.page import ReportFigure
 from bife_core.report.tables import comparison_latex
 from bife_core.store import DATABASE, Store, StoreError
+from bife_core.study import JournalError, Opened
+from bife_core.study import files as search_files
+from bife_core.study.journal import read_journal
 from tasks.home import project_home
 from tasks.registry import registered, tag_of_run
 from tasks.stores import home_store

@@ -1,4 +1,4 @@
-"""What an evolution needs of this home: its journal, its account, its workshop, alone on the machine."""
+"""What an evolution needs of this home: its journal, its account, its evaluator, alone on the machine."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
-from bife_core.evolution import Opened, evolution_facts, evolution_key, generator_identity
 from bife_core.generators import Account, open_generator
 from bife_core.generators.calls import CallStore
+from bife_core.study import Opened, evolution_facts, evolution_key, generator_identity
 from tasks.collection import decisions_dataset
 from tasks.home import project_home
 from tasks.instances import InstanceSet

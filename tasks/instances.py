@@ -10,7 +10,7 @@ from prefect import task
 from bife_core.benchmarks.base import Benchmark, Instance, Split
 from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import InstancesConfig
-from bife_core.evolution import content_of
+from bife_core.study import content_of
 from bife_core.values import Value
 from tasks.home import project_home
 from tasks.progress import progress_listener

@@ -25,7 +25,7 @@ TRIED_AGAIN: Final[dict[str, Any]] = {
     "retry_delay_seconds": [1.0, 5.0],
     "retry_condition_fn": is_infrastructure,
     # What was paid for is kept by us. Prefect would hash what a task is given, and where it cannot, as with a method of
-    # a workshop, write a stack trace into the log of the run.
+    # a evaluator, write a stack trace into the log of the run.
     "cache_policy": NO_CACHE,
 }
 """Options of tasks for which another try may help."""

@@ -7,13 +7,13 @@ from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from prefect import Task, task
 
-from bife_core.evolution import Pending, Workshop
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.trial import TrialScore
 from bife_core.generators import Draft
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
+from bife_core.study import Evaluator, Pending
 from tasks.policy import TRIED_AGAIN
 from tasks.states import REJECTED, told
 
@@ -70,19 +70,19 @@ def score_high(
 
 
 _TASKS: Final[dict[str, Task[..., Any]]] = {
-    Workshop.write.__name__: propose,
-    Workshop.score.__name__: score_low,
-    Workshop.try_out.__name__: score_trial,
-    Workshop.refer.__name__: measure_reference,
-    Workshop.solve.__name__: score_high,
+    Evaluator.write.__name__: propose,
+    Evaluator.score.__name__: score_low,
+    Evaluator.try_out.__name__: score_trial,
+    Evaluator.refer.__name__: measure_reference,
+    Evaluator.solve.__name__: score_high,
 }
 
 
 class TaskExecutor:
-    """Has the work of a `Workshop` done by tasks of the flow that runs."""
+    """Has the work of a `Evaluator` done by tasks of the flow that runs."""
 
     def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Pending[T]:
-        """Submit the task that stands for a method of `Workshop`."""
+        """Submit the task that stands for a method of `Evaluator`."""
         return cast(Pending[T], _TASKS[work.__name__].submit(work, *args, **kwargs))
 
 

@@ -9,9 +9,9 @@ from prefect import task
 from bife_core.config import HighFidelityConfig, RunnerConfig
 from bife_core.evaluation.choosing import Choice, choose
 from bife_core.evaluation.measuring import Setting
-from bife_core.evolution.files import ranked
 from bife_core.methods.rule import RuleMethod
 from bife_core.search import Sample
+from bife_core.study.files import ranked
 from tasks.instances import InstanceSet
 from tasks.policy import TRIED_AGAIN
 from tasks.progress import note_listener, progress_listener

@@ -14,7 +14,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from bife_core.evolution import EvolutionState
+from bife_core.study import EvolutionState
 from flows.cli.consoles import duration, number, say
 from flows.reporting.observer import Observer
 

@@ -16,8 +16,8 @@ from prefect.exceptions import PrefectException
 from prefect.settings import get_current_settings
 
 from bife_core.errors import BifeError
-from bife_core.evolution.closing import stop_journals
 from bife_core.store import StoreError
+from bife_core.study.closing import stop_journals
 from flows.operate.abandoned import cancel_own, close_abandoned
 from flows.operate.embedded import start
 from flows.reporting.observer import Observer, observing

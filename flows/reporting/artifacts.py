@@ -20,9 +20,9 @@ from prefect.artifacts import (
 )
 from prefect.exceptions import PrefectException
 
-from bife_core.evolution import EvolutionState
-from bife_core.evolution.files import sample_rows
 from bife_core.search import CostPoint
+from bife_core.study import EvolutionState
+from bife_core.study.files import sample_rows
 from flows.reporting.observer import observer
 from tasks.tracking.store import first_line
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from bife_core.evolution import EvolutionState, Watcher
+from bife_core.study import EvolutionState, Watcher
 from tasks.progress import listening
 
 

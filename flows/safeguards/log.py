@@ -8,7 +8,7 @@ from typing import TypeAlias
 from prefect.exceptions import MissingContextError
 from prefect.logging import get_run_logger
 
-from bife_core.evolution import EvolutionState
+from bife_core.study import EvolutionState
 from flows.reporting.observer import Observer
 
 _Logger: TypeAlias = "logging.Logger | logging.LoggerAdapter[logging.Logger]"

@@ -15,8 +15,12 @@ from typing import Any, Final
 from weakref import WeakSet
 
 from bife_core.errors import BifeError
-from bife_core.evolution import files as reports
-from bife_core.evolution.journal import (
+from bife_core.fidelity.high import HighScore
+from bife_core.scip.builtin import RPB
+from bife_core.scip.solving import SolveResult
+from bife_core.search import ReflectionRequest, SampleRequest
+from bife_core.study import files as reports
+from bife_core.study.journal import (
     AnyEntry,
     Completed,
     Drafted,
@@ -30,10 +34,6 @@ from bife_core.evolution.journal import (
     Stopped,
     read_journal,
 )
-from bife_core.fidelity.high import HighScore
-from bife_core.scip.builtin import RPB
-from bife_core.scip.solving import SolveResult
-from bife_core.search import ReflectionRequest, SampleRequest
 from bife_core.wording import counted
 from tasks.home import project_home
 from tasks.stores import home_store

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from mlflow.entities import Run
 
-from bife_core.evolution import files as reports
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
 from bife_core.rules import complexity
 from bife_core.search import ReflectionRequest, Sample, SampleRequest
+from bife_core.study import files as reports
 from tasks.tracking import store
 
 UNSETTLED = "unsettled"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from bife_core.errors import BifeError
-from bife_core.evolution.closing import close_left, left_open
 from bife_core.store import ClaimTimeoutError, StudyRow
+from bife_core.study.closing import close_left, left_open
 from bife_core.values import Value
 from tasks.home import project_home
 from tasks.stores import home_store

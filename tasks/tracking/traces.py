@@ -17,8 +17,8 @@ from mlflow.entities import SpanEvent, SpanStatus, SpanStatusCode, SpanType
 from mlflow.tracing.constant import SpanAttributeKey
 from mlflow.tracing.provider import safe_set_span_in_context
 
-from bife_core.evolution.journal import AnyEntry, Drafted, Unanswered
 from bife_core.generators.base import Attempt, Message
+from bife_core.study.journal import AnyEntry, Drafted, Unanswered
 from tasks.tracking.store import client
 
 # Names that MLflow documents (Token Usage and Cost Tracking, Attribute Mapping Reference, search by run).

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bife_core.config import PipelineConfig
-from bife_core.evolution import EvolutionState
 from bife_core.presets import preset
+from bife_core.study import EvolutionState
 from flows.operate import running
 from flows.reporting.observer import Observer
 from flows.results import PipelineResult

@@ -8,9 +8,9 @@ from mlflow import MlflowClient
 from prefect.client.orchestration import get_client
 
 from bife_core.errors import InstanceError, RuleError
-from bife_core.evolution.journal import Referred, read_journal
 from bife_core.methods.loading import load_rule
 from bife_core.search import SearchCost
+from bife_core.study.journal import Referred, read_journal
 from flows.evaluation import evaluation
 from flows.operate.running import run
 from flows.pipeline import pipeline

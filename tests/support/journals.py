@@ -7,8 +7,14 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-from bife_core.evolution import files as reports
-from bife_core.evolution.journal import (
+from bife_core.fidelity.high import HighScore
+from bife_core.fidelity.low import LowScore
+from bife_core.generators import Attempt, Draft, Message, Spending
+from bife_core.generators.calls import Call
+from bife_core.search import GenerationSummary, ReflectionRequest, Sample, SampleRequest, SearchCost
+from bife_core.store import Store
+from bife_core.study import files as reports
+from bife_core.study.journal import (
     Completed,
     Drafted,
     Ended,
@@ -19,12 +25,6 @@ from bife_core.evolution.journal import (
     Settled,
     Unanswered,
 )
-from bife_core.fidelity.high import HighScore
-from bife_core.fidelity.low import LowScore
-from bife_core.generators import Attempt, Draft, Message, Spending
-from bife_core.generators.calls import Call
-from bife_core.search import GenerationSummary, ReflectionRequest, Sample, SampleRequest, SearchCost
-from bife_core.store import Store
 
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[18]\n"
 BEST = Sample(id="g01-c00", generation=1, operator="m1", sha="abc", source=SOURCE, f_lf=0.5, f_hf=-2.0)

@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 from sqlalchemy import delete, func, select
 
-from bife_core.evolution.closing import close_left, left_open
-from bife_core.evolution.journal import AnyEntry, read_journal
 from bife_core.generators import Account
 from bife_core.generators.calls import Call, CallStore
 from bife_core.store import Store
 from bife_core.store.database import calls, events, solves
+from bife_core.study.closing import close_left, left_open
+from bife_core.study.journal import AnyEntry, read_journal
 
 STUDY = "a study"
 

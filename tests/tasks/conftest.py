@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bife_core.evolution import Journal
+from bife_core.study import Journal
 from tests.support import journals
 
 

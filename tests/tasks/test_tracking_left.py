@@ -2,8 +2,8 @@
 
 import pytest
 
-from bife_core.evolution.journal import Settled
 from bife_core.generators.calls import CallStore
+from bife_core.study.journal import Settled
 from tasks.stores import home_store
 from tasks.tracking import GONE, store, synchronise
 from tasks.tracking.outage import read_cursor

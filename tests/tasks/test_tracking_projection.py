@@ -5,12 +5,12 @@ import time
 
 import pytest
 
-from bife_core.evolution import files as reports
-from bife_core.evolution.journal import Drafted, HighScored, Referred, Scored, Stopped
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
 from bife_core.search import Sample, SampleRequest
+from bife_core.study import files as reports
+from bife_core.study.journal import Drafted, HighScored, Referred, Scored, Stopped
 from tasks.tracking import EvolutionRun, mark_interrupted, store
 from tasks.tracking import traces as tracing
 from tasks.tracking.samples import outcome

@@ -6,7 +6,7 @@ import pytest
 
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
-from bife_core.evolution import files
+from bife_core.study import files
 from tasks.evaluation_files import (
     RECORD,
     VALIDATION,

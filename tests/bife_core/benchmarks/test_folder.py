@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from bife_core.benchmarks.base import SPLITS, Instance
 from bife_core.benchmarks.folder import FolderBenchmark, _split, open_folder
 from bife_core.errors import ConfigError, InstanceError
-from bife_core.evolution.identity import content_of
 from bife_core.methods.scip import ScipMethod
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves.jobs import SolveJob
+from bife_core.study.identity import content_of
 
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"
 LINEAR = "Minimize\n obj: x\nSubject To\n c: x >= 1\nEnd\n"

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 from rich.console import Console
 
-from bife_core.evolution import EvolutionState
 from bife_core.generators import Spending
+from bife_core.study import EvolutionState
 from flows.cli import watching as module
 from flows.cli.consoles import duration, number
 from flows.cli.watching import LiveDisplay, PlainDisplay, cells, watching

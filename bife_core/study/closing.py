@@ -7,7 +7,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, get_args
 
-from bife_core.evolution.journal import (
+from bife_core.generators import Draft
+from bife_core.generators.calls import Call, CallStore
+from bife_core.search import ReflectionRequest, Sample, SampleRequest, WrittenRequest
+from bife_core.search.types import Reflection
+from bife_core.store import Store, StudyRow
+from bife_core.study.journal import (
     Drafted,
     Ended,
     Journal,
@@ -19,11 +24,6 @@ from bife_core.evolution.journal import (
     open_journals,
     read_journal,
 )
-from bife_core.generators import Draft
-from bife_core.generators.calls import Call, CallStore
-from bife_core.search import ReflectionRequest, Sample, SampleRequest, WrittenRequest
-from bife_core.search.types import Reflection
-from bife_core.store import Store, StudyRow
 
 _REFLECTIONS: Final = frozenset(get_args(Reflection))
 _CLOSED: Final = frozenset(str(entry.model_fields["kind"].default) for entry in (Ended, Stopped))

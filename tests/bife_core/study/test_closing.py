@@ -2,10 +2,10 @@
 
 import pytest
 
-from bife_core.evolution.closing import stop_journals
-from bife_core.evolution.journal import Drafted, Started, Stopped, Unanswered
 from bife_core.generators.calls import Call, CallStore
 from bife_core.store import Store
+from bife_core.study.closing import stop_journals
+from bife_core.study.journal import Drafted, Started, Stopped, Unanswered
 from tests.support import journals
 from tests.support.stored import close, entries_of, is_open
 

@@ -4,8 +4,6 @@ import time
 import pytest
 
 from bife_core.config import BudgetConfig, GeneratorConfig
-from bife_core.evolution import UnansweredError, generator_identity
-from bife_core.evolution.drafting import write_draft
 from bife_core.generators import (
     Briefing,
     BudgetReachedError,
@@ -14,6 +12,8 @@ from bife_core.generators import (
     open_generator,
 )
 from bife_core.search import Sample, SampleRequest
+from bife_core.study import UnansweredError, generator_identity
+from bife_core.study.drafting import write_draft
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.stored import account_at

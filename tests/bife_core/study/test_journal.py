@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bife_core.evolution import Journal, JournalError, Opened
-from bife_core.evolution.closing import stop_journals
-from bife_core.evolution.journal import Drafted, Ended, Scored, Stopped, read_journal
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
 from bife_core.search import SampleRequest, SearchCost
+from bife_core.study import Journal, JournalError, Opened
+from bife_core.study.closing import stop_journals
+from bife_core.study.journal import Drafted, Ended, Scored, Stopped, read_journal
 from tests.support.stored import entries_of
 
 OPENED = Opened(key="a", name="toys", params={"search.seed": 0})

@@ -11,8 +11,6 @@ import pytest
 import bife_core
 from bife_core.config import BudgetConfig, PipelineConfig
 from bife_core.decisions.recorded import Decisions
-from bife_core.evolution.briefing import Briefer, Past, candidates, feature_ranges, high_noise, low_noise
-from bife_core.evolution.drafting import write_draft
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.fidelity.failings import failings
 from bife_core.fidelity.measures import Rows, Yardstick, chosen_rows
@@ -20,6 +18,8 @@ from bife_core.fidelity.scoring import scores_of
 from bife_core.generators import Account, Briefing, BudgetReachedError, Draft, GeneratorConfig, open_generator
 from bife_core.rules import CompiledRule, compile_rule
 from bife_core.search import Sample, SampleRequest, WrittenRequest
+from bife_core.study.briefing import Briefer, Past, candidates, feature_ranges, high_noise, low_noise
+from bife_core.study.drafting import write_draft
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
 from tests.support.recorded import decisions_of

@@ -14,7 +14,7 @@ from bife_core.search import BifeSearch
 from bife_core.store import Store
 from tests.support.stored import forget_events
 
-from tests.bife_core.evolution.test_evolve import data, home, small, told, workers  # noqa: F401  # isort: skip
+from tests.bife_core.study.test_evolve import data, home, small, told, workers  # noqa: F401  # isort: skip
 
 
 @pytest.fixture(scope="module")

@@ -19,21 +19,6 @@ from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import ConfigError, DecisionsError
 from bife_core.evaluation.interface import given_instances
-from bife_core.evolution.briefing import Briefer
-from bife_core.evolution.driver import Driver, Evolution
-from bife_core.evolution.files import sample_rows
-from bife_core.evolution.identity import evolution_facts, evolution_key, generator_identity
-from bife_core.evolution.journal import (
-    Completed,
-    Drafted,
-    Ended,
-    HighScored,
-    Journal,
-    Opened,
-    Settled,
-)
-from bife_core.evolution.watching import EvolutionState, Watcher
-from bife_core.evolution.workshop import Executor, Workshop
 from bife_core.generators import Account, Generator, open_generator
 from bife_core.generators.calls import CallStore
 from bife_core.plugins import code_revision
@@ -42,6 +27,21 @@ from bife_core.sandbox import Note, WorkerPool, Workers
 from bife_core.search import Sample, SampleRequest, Search, open_search
 from bife_core.search.config import SearchConfig
 from bife_core.store import Store
+from bife_core.study.briefing import Briefer
+from bife_core.study.driver import Driver, Evolution
+from bife_core.study.evaluator import Evaluator, Executor
+from bife_core.study.files import sample_rows
+from bife_core.study.identity import evolution_facts, evolution_key, generator_identity
+from bife_core.study.journal import (
+    Completed,
+    Drafted,
+    Ended,
+    HighScored,
+    Journal,
+    Opened,
+    Settled,
+)
+from bife_core.study.watching import EvolutionState, Watcher
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -142,7 +142,7 @@ class Study:
                 config.budget,
                 journal.until_unix_s(config.budget.hours),
             )
-            workshop = Workshop(
+            evaluator = Evaluator(
                 briefer=Briefer(
                     self.benchmark, self.instances, self.decisions, config.low, config.high, workers
                 ),
@@ -172,7 +172,7 @@ class Study:
                 self._new_search(config),
                 config.search,
                 journal,
-                workshop,
+                evaluator,
                 self.executor or opened.enter_context(ThreadPoolExecutor(CONCURRENT_WORK)),
                 collection_s=self.collection_s,
                 watcher=watcher,

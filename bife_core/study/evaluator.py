@@ -10,8 +10,6 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import ConfigError
-from bife_core.evolution.briefing import Briefer, Past
-from bife_core.evolution.drafting import write_draft
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
 from bife_core.fidelity.load_correction import Reference, measure_reference
@@ -22,6 +20,8 @@ from bife_core.generators.account import out_of_time
 from bife_core.sandbox import Note, Workers
 from bife_core.search import ReflectionRequest, SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from bife_core.store import Store
+from bife_core.study.briefing import Briefer, Past
+from bife_core.study.drafting import write_draft
 from bife_core.symbolic.drafting import fit_draft
 
 P = ParamSpec("P")
@@ -41,12 +41,12 @@ class Executor(Protocol):
     """Has work done, several pieces at once; those of `concurrent.futures` that run threads fit."""
 
     def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Pending[T]:
-        """Begin a piece of work: a method of `Workshop` and what it is to be called with."""
+        """Begin a piece of work: a method of `Evaluator` and what it is to be called with."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workshop:
+class Evaluator:
     """Does the work of one search; threads may share it.
 
     Attributes

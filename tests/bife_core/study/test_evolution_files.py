@@ -1,7 +1,7 @@
 import json
 
-from bife_core.evolution import files
 from bife_core.search import GenerationSummary, Sample
+from bife_core.study import files
 
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[{}]\n"
 

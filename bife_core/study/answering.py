@@ -10,20 +10,6 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from bife_core.errors import ConfigError
-from bife_core.evolution.briefing import Past
-from bife_core.evolution.drafting import UnansweredError
-from bife_core.evolution.journal import (
-    Drafted,
-    HighScored,
-    Journal,
-    JournalError,
-    Referred,
-    Scored,
-    Tried,
-    Unanswered,
-)
-from bife_core.evolution.watching import Watcher
-from bife_core.evolution.workshop import Executor, Pending, Workshop
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
@@ -46,6 +32,20 @@ from bife_core.search import (
     WrittenRequest,
 )
 from bife_core.solves import OutOfTimeError
+from bife_core.study.briefing import Past
+from bife_core.study.drafting import UnansweredError
+from bife_core.study.evaluator import Evaluator, Executor, Pending
+from bife_core.study.journal import (
+    Drafted,
+    HighScored,
+    Journal,
+    JournalError,
+    Referred,
+    Scored,
+    Tried,
+    Unanswered,
+)
+from bife_core.study.watching import Watcher
 
 T = TypeVar("T")
 Asked = TypeVar("Asked", bound=Request)
@@ -62,7 +62,7 @@ class Answering:
     ----------
     journal : Journal
         What is known already, and where the rest is written down.
-    workshop : Workshop
+    evaluator : Evaluator
         Where the rest is found out.
     executor : Executor
         Who has that done.
@@ -82,14 +82,14 @@ class Answering:
     """
 
     def __init__(
-        self, journal: Journal, workshop: Workshop, executor: Executor, ledger: CostLedger, watcher: Watcher
+        self, journal: Journal, evaluator: Evaluator, executor: Executor, ledger: CostLedger, watcher: Watcher
     ) -> None:
         self.solves: dict[str, HighScore] = {}
         self.trials: list[dict[str, Any]] = []
         self.ended_by: str | None = None
         self.not_written: set[str] = set()
         self._journal = journal
-        self._workshop = workshop
+        self._evaluator = evaluator
         self._executor = executor
         self._ledger = ledger
         self._watcher = watcher
@@ -120,7 +120,7 @@ class Answering:
         JournalError
             If the journal has the answer to another request of the same name.
         """
-        instances = len(self._workshop.design)
+        instances = len(self._evaluator.design)
         past = Past(
             samples=tuple(samples),
             fitted=frozenset(name for name, score in self._scores.items() if score.source is not None),
@@ -129,7 +129,7 @@ class Answering:
             ),
             reference=self._reference,
         )
-        self._workshop = replace(self._workshop, past=past)
+        self._evaluator = replace(self._evaluator, past=past)
         found = {
             (answer.kind, answer.id): answer
             for answers in (
@@ -219,13 +219,13 @@ class Answering:
                         key=request.id, generator="search", model="", thought=thought, source=request.source
                     )
                 )
-            limit = self._workshop.account.budget.samples
+            limit = self._evaluator.account.budget.samples
             if limit is not None and place >= limit:
                 self._end(f"budget.samples is used up: {limit:,} rules were sampled.")
         if self.ended_by is not None:
             self.not_written.add(request.id)
             return None
-        return self._executor.submit(self._workshop.write, request)
+        return self._executor.submit(self._evaluator.write, request)
 
     def _drafted(self, request: WrittenRequest, draft: Draft) -> Draft:
         if request.id not in self._drafts:
@@ -282,7 +282,7 @@ class Answering:
                 pending[request.id] = (
                     _known(known)
                     if known is not None
-                    else self._executor.submit(self._workshop.score, request, draft)
+                    else self._executor.submit(self._evaluator.score, request, draft)
                 )
         except DraftingStoppedError:
             for name, scoring in pending.items():
@@ -315,15 +315,15 @@ class Answering:
 
     def _try(self, requests: Sequence[TrialRequest]) -> Iterator[Answer]:
         """Solve training instances."""
-        if not self._workshop.training:
+        if not self._evaluator.training:
             raise ConfigError("The search makes trials but there are no training instances.")
-        account = self._workshop.account
+        account = self._evaluator.account
         new = [request for request in requests if request.id not in self._trials]
         if new and account.until_unix_s is not None and time.time() >= account.until_unix_s:
             self._end(out_of_time(account.budget))
             yield from (TrialAnswer(id=request.id, failure=self.ended_by) for request in requests)
             return
-        pending = {request.id: self._executor.submit(self._workshop.try_out, request) for request in new}
+        pending = {request.id: self._executor.submit(self._evaluator.try_out, request) for request in new}
         for request in requests:
             if request.id in pending:
                 try:
@@ -354,15 +354,15 @@ class Answering:
         try:
             for request in new:
                 reference = self._measured_by()
-                pending[request.id] = self._executor.submit(self._workshop.solve, request, reference)
+                pending[request.id] = self._executor.submit(self._evaluator.solve, request, reference)
         except OutOfTimeError:
-            self._end(out_of_time(self._workshop.account.budget))
+            self._end(out_of_time(self._evaluator.account.budget))
         for request in requests:
             if request.id in pending:
                 try:
                     entry = HighScored(id=request.id, score=pending[request.id].result())
                 except OutOfTimeError as end:
-                    self._end(out_of_time(self._workshop.account.budget))
+                    self._end(out_of_time(self._evaluator.account.budget))
                     yield SolveAnswer(id=request.id, failure=str(end))
                     continue
                 self._solves[request.id] = self._journal.add(entry).score
@@ -382,7 +382,7 @@ class Answering:
     def _measured_by(self) -> Reference:
         """Return RPB's solves of the design instances, made before the first rule is solved with."""
         if self._reference is None:
-            reference = self._executor.submit(self._workshop.refer).result()
+            reference = self._executor.submit(self._evaluator.refer).result()
             self._reference = self._journal.add(Referred(reference=reference)).reference
             self._ledger.referred(reference.cpu_s)
         return self._reference

@@ -13,10 +13,10 @@ import bife_core
 from bife_core.benchmarks.base import Instance
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.errors import BifeError, ConfigError
-from bife_core.evolution import JournalError
 from bife_core.generators import Draft
 from bife_core.search import SEARCHES, WrittenRequest
 from bife_core.store import DATABASE
+from bife_core.study import JournalError
 from tests.support.stored import counts, entries_of, forget_events
 
 

@@ -9,11 +9,6 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from bife_core.agreement import contradictions
-from bife_core.evolution import files
-from bife_core.evolution.answering import Answering
-from bife_core.evolution.journal import Completed, Ended, Journal, Settled, Stopped
-from bife_core.evolution.watching import EvolutionState, Watcher
-from bife_core.evolution.workshop import Executor, Workshop
 from bife_core.generators import Spending
 from bife_core.scip.solving import SolveResult
 from bife_core.search import (
@@ -28,6 +23,11 @@ from bife_core.search import (
 )
 from bife_core.search.config import SearchConfig
 from bife_core.store import StoreError
+from bife_core.study import files
+from bife_core.study.answering import Answering
+from bife_core.study.evaluator import Evaluator, Executor
+from bife_core.study.journal import Completed, Ended, Journal, Settled, Stopped
+from bife_core.study.watching import EvolutionState, Watcher
 from bife_core.values import Value
 
 
@@ -99,7 +99,7 @@ class Driver:
         search: Search,
         config: SearchConfig,
         journal: Journal,
-        workshop: Workshop,
+        evaluator: Evaluator,
         executor: Executor,
         *,
         collection_s: float = 0.0,
@@ -111,9 +111,9 @@ class Driver:
         self._generations = generations
         self._budget = config.samples
         self._journal = journal
-        self._workshop = workshop
+        self._evaluator = evaluator
         self._ledger = CostLedger(config.method, collection_s)
-        self._answering = Answering(journal, workshop, executor, self._ledger, watcher or Watcher())
+        self._answering = Answering(journal, evaluator, executor, self._ledger, watcher or Watcher())
         self._on_generation = on_generation
         self._settled = {e.sample.id for e in journal.entries if isinstance(e, Settled)}
         self._completed = {e.summary.generation for e in journal.entries if isinstance(e, Completed)}
@@ -191,7 +191,7 @@ class Driver:
         solved = [sample.f_hf for sample in self._search.samples if sample.f_hf is not None]
         return Completed(
             summary=summary,
-            spending=self._workshop.account.spending(),
+            spending=self._evaluator.account.spending(),
             mean_f_hf=sum(solved) / len(solved) if solved else None,
             solved=len(solved),
             solve_cpu_s=sum(score.cpu_s for score in self._answering.solves.values()),
@@ -207,7 +207,7 @@ class Driver:
             eliminated=sum(sample.eliminated is not None for sample in samples),
             load_factor=self._load_factor(summary.generation),
             last_failure=next((sample.failure for sample in reversed(samples) if sample.failure), None),
-            spending=self._workshop.account.spending(),
+            spending=self._evaluator.account.spending(),
             elapsed_s=elapsed_s,
             remaining_s=elapsed_s * left / max(summary.samples_total, 1),
             rules=samples,
@@ -245,7 +245,7 @@ class Driver:
             samples=samples,
             generations=tuple(summaries),
             best_solves=answering.solves[best.id].results if best and best.id in answering.solves else (),
-            spending=self._workshop.account.spending(),
+            spending=self._evaluator.account.spending(),
             cost=cost,
             ended_by=ended_by,
             seconds=time.monotonic() - self._began_s,
