@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BROWSER := $(VENV)/.browser
 
+# The second distribution of this repository, where the checkout has it.
+RIVALS := $(if $(wildcard rivals/pyproject.toml),--editable ./rivals)
+
 # Tests start many programs: without their byte code each would compile all of BiFE anew.
 test check long: export PYTHONDONTWRITEBYTECODE :=
 
@@ -33,7 +36,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 	  { echo "BiFE needs Python 3.11 to 3.13, found $$($(PYTHON) --version); set PYTHON=python3.12, say."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' $(RIVALS)
 	@# flows/ and tasks/ are no part of the wheel: this environment finds them in the checkout.
 	@echo "$(CURDIR)" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/bife-checkout.pth"
 	@echo "Compiling the feature extractor for this machine ..."
