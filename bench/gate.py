@@ -18,7 +18,7 @@ from bench import parser_of, tell
 from bife_core.evaluation.comparing import Comparison, compare
 from bife_core.evaluation.metrics import solve_frame
 from bife_core.stats import CONFIDENCE, confidence_of
-from tasks.registry.evidence import Evidence, weigh
+from tasks.registry.evidence import Evidence, gate
 
 LEVEL = confidence_of(1, CONFIDENCE)
 """Level of the first use of a test set."""
@@ -52,7 +52,7 @@ def promoted(found: Comparison) -> bool:
         seeds=1, solves=found.solves, missing=found.missing, proofs=found.proofs,
         baseline_proofs=found.baseline_proofs, evaluation_run="", test_digest="",
     )  # fmt: skip
-    return weigh(evidence, None).promote
+    return gate(evidence, None).promote
 
 
 def main() -> None:

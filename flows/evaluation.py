@@ -35,7 +35,7 @@ from tasks.evaluation import (
 )
 from tasks.evaluation_files import read_validation, search_behind
 from tasks.instances import InstanceSet, prepare_instances
-from tasks.registry import known_as, origin_of
+from tasks.registry import origin_of, sample_name
 from tasks.states import told
 from tasks.stores import home_store
 from tasks.tracking import EVALUATION, TrackingError
@@ -148,7 +148,7 @@ def evaluation(
 def _method(reference: str) -> Method:
     """Return the method a reference names, under a name that tells a reader something."""
     method = load_method(reference)
-    return method.model_copy(update={"name": known_as(reference) or method.name})
+    return method.model_copy(update={"name": sample_name(reference) or method.name})
 
 
 def evaluation_identity(config: PipelineConfig, rule: Method) -> str:

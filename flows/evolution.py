@@ -21,16 +21,15 @@ from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from flows.verdicts import evolution_verdict, links
 from tasks.evolution import (
+    TaskExecutor,
     alone_in_evolution,
     describe_evolution,
+    model_key,
     require_generator,
 )
 from tasks.instances import InstanceSet, prepare_instances
-from tasks.model_key import model_key
-from tasks.progress import note_listener
-from tasks.searching import TaskExecutor
 from tasks.states import NOTHING_TO_DO, told
-from tasks.stores import home_store
+from tasks.stores import home_store, note_listener
 from tasks.tracking import EVOLUTION, EvolutionRun, run_url
 from tasks.tracking.provenance import provenance
 from tasks.tracking.views import charts_url, table_url

@@ -24,8 +24,8 @@ from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from flows.validation import choose_final
 from flows.verdicts import comparison, pipeline_verdict
+from tasks.collection import look_ahead
 from tasks.evolution import require_generator
-from tasks.prospects import look_ahead
 from tasks.registry import Origin, RegisteredRule, lineage
 from tasks.states import NOTHING_TO_DO, told
 from tasks.tracking import TrackingError

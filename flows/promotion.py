@@ -19,7 +19,7 @@ from flows.reporting.observer import observer
 from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from flows.verdicts import link
-from tasks.registry.champions import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
+from tasks.registry.registering import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
 from tasks.states import NOTHING_TO_DO, told
 
 _POLL_S = 3
@@ -93,11 +93,11 @@ def promotion(
             reason=f"It is asked about at {asked}",
         )
         return told(change, f"Version {case.version} is asked about already: {asked}", NOTHING_TO_DO)
-    if not case.weighing.promote:
-        return _stays(case, GATE, case.weighing.reason)
+    if not case.decision.promote:
+        return _stays(case, GATE, case.decision.reason)
     if approval == "gate":
-        change = promote(name, case.version, GATE, case.weighing.reason)
-        return told(change, f"Version {case.version} is champion: {case.weighing.reason}")
+        change = promote(name, case.version, GATE, case.decision.reason)
+        return told(change, f"Version {case.version} is champion: {case.decision.reason}")
     try:
         answer = _ask(case, int(wait_hours * 3600))
     except FlowPauseTimeout:
@@ -134,10 +134,10 @@ def rollback(name: RuleName, reason: Text, who: Text) -> ChampionChange:
 
 def summary(case: Case) -> str:
     """Return what a person decides on, in Markdown."""
-    gate = "passes" if case.weighing.promote else "does not pass"
+    gate = "passes" if case.decision.promote else "does not pass"
     now = "" if case.champion is None else f" Version {case.champion} is champion now."
     head = (
-        f"Version {case.version} of **{case.name}** {gate} the statistical gate. {case.weighing.reason}{now} "
+        f"Version {case.version} of **{case.name}** {gate} the statistical gate. {case.decision.reason}{now} "
         f"{link('Source, evidence and history', case.page)}"
     )
     before = f"\n\nThe same rule was a challenger before: {case.refused}." if case.refused else ""

@@ -21,7 +21,7 @@ from tasks.registry import (
     register,
     registered_name,
 )
-from tasks.registry.champions import weighed
+from tasks.registry.registering import gate_decision
 from tasks.tracking import TrackingError
 
 _TEST_SHARE: Final = 3
@@ -93,10 +93,10 @@ def no_champion(config: PipelineConfig, registered: RegisteredRule, expected: Pr
     known = registered.evidence
     if known is None or CHAMPION in registered.aliases or registered.refusal is not None:
         return ""
-    weighing = weighed(known, by_alias(registered.name, CHAMPION))
-    if weighing.promote:
+    decision = gate_decision(known, by_alias(registered.name, CHAMPION))
+    if decision.promote:
         return ""
-    sentence = f"The rule is not champion. {weighing.reason}"
+    sentence = f"The rule is not champion. {decision.reason}"
     if config.instances.folder is None:
         return sentence
     fewest = fewest_instances(known.confidence)

@@ -11,8 +11,8 @@ from bife_core.search import Sample
 from flows.reporting.observer import observer
 from flows.results import EvolutionResult
 from tasks.evaluation_files import write_validation
+from tasks.evolution import finalists, validate
 from tasks.instances import prepare_instances
-from tasks.validation import finalists, validate
 
 
 def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Sample, Path, Choice | None]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from prefect import task
 
-from bife_core.config import CollectionConfig, InstancesConfig, RunnerConfig
+from bife_core.config import CollectionConfig, InstancesConfig, PipelineConfig, RunnerConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
+from bife_core.evaluation.precheck import Precheck, precheck
+from bife_core.fidelity.load_correction import measure_reference
 from bife_core.values import digest_of
 from tasks.home import project_home
 from tasks.instances import benchmark
-from tasks.policy import TRIED_AGAIN
-from tasks.progress import note_listener, progress_listener
-from tasks.stores import alone_at
+from tasks.states import TRIED_AGAIN, told
+from tasks.stores import alone_at, home_store, note_listener, progress_listener
 from tasks.tracking import store
 from tasks.tracking.records import Record, flat, track_record
 from tasks.workers import worker_pool
@@ -83,3 +84,25 @@ def decisions_dataset(instances: InstancesConfig, summary: CollectionSummary) ->
         "profile": {"decisions": summary.decisions, "candidates": summary.candidates},
         "context": "collection",
     }
+
+
+MODELS: Final = 3
+"""Models that are looked at."""
+
+
+@task(name="look ahead", task_run_name="look at RPB's share in branching", **TRIED_AGAIN)
+def look_ahead(config: PipelineConfig) -> Precheck:
+    """Return what a rule can save on the first design models.
+
+    The solves are those the search measures its rules by, so that they are paid for once.
+
+    Raises
+    ------
+    BifeError
+        If the models cannot be used, or the machine cannot solve at all.
+    """
+    instances = benchmark(config.instances).instances("design", min(MODELS, config.high.instances))
+    pool, solves = worker_pool(config.runner), home_store()
+    reference = measure_reference(instances, config.high, pool, solves, note=note_listener())
+    found = precheck(reference.results)
+    return told(found, found.sentence)

@@ -21,9 +21,8 @@ from bife_core.values import digest_of
 from tasks import evaluation_files
 from tasks.home import project_home
 from tasks.instances import InstanceSet
-from tasks.policy import TRIED_AGAIN
-from tasks.progress import note_listener, progress_listener
-from tasks.stores import alone_at, home_store
+from tasks.states import TRIED_AGAIN
+from tasks.stores import alone_at, home_store, note_listener, progress_listener
 from tasks.tracking import store
 from tasks.tracking.records import Record, flat, track_record
 from tasks.workers import worker_pool

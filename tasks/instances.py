@@ -13,7 +13,7 @@ from bife_core.config import InstancesConfig
 from bife_core.study import content_of
 from bife_core.values import Value
 from tasks.home import project_home
-from tasks.progress import progress_listener
+from tasks.stores import progress_listener
 
 
 class InstanceSet(Value):

@@ -12,13 +12,17 @@ from uuid import UUID
 
 import httpx
 from prefect import runtime
+from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.objects import State
+from prefect.client.schemas.objects import State, TaskRun
 from prefect.context import FlowRunContext, TaskRunContext
 from prefect.exceptions import PrefectException
 from prefect.states import Completed, Failed, Running
+from prefect.tasks import Task
 
 from bife_core.errors import BifeError
+from bife_core.sandbox import WorkerFailure
+from bife_core.store import StoreError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -120,3 +124,22 @@ def tidy_logs() -> None:
 
 
 tidy_logs()
+
+
+def is_infrastructure(task: Task[..., Any], run: TaskRun, state: State[Any]) -> bool:
+    """Whether another try may help: the disk, the network or a worker failed, not the work itself."""
+    error = state.data
+    if isinstance(error, WorkerFailure):
+        return error.kind == "died" or error.by_machine
+    return isinstance(error, OSError | StoreError)
+
+
+TRIED_AGAIN: Final[dict[str, Any]] = {
+    "retries": 2,
+    "retry_delay_seconds": [1.0, 5.0],
+    "retry_condition_fn": is_infrastructure,
+    # What was paid for is kept by us. Prefect would hash what a task is given, and where it cannot, as with a method of
+    # an evaluator, write a stack trace into the log of the run.
+    "cache_policy": NO_CACHE,
+}
+"""Options of tasks for which another try may help."""

@@ -3,11 +3,149 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import threading
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, Future
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Unpack
 
 from bife_core.config import RunnerConfig
-from bife_core.sandbox import WorkerPool, Workers
-from tasks.cluster import DaskPool
+from bife_core.errors import ConfigError
+from bife_core.sandbox import Allowed, FailureKind, WorkerFailure, WorkerPool, Workers, usable_cores
+
+_CONNECT_LIMIT_S = 60
+_opening = threading.Lock()
+
+
+class DaskPool(Workers):
+    """Sends calls to a Dask cluster, where each machine makes them in its own killable workers.
+
+    Parameters
+    ----------
+    runner : RunnerConfig
+        Address of the scheduler, or none for a cluster on this machine with so many workers.
+
+    Raises
+    ------
+    ConfigError
+        If Dask is not installed, or no scheduler answers at the address.
+    """
+
+    remote = True
+
+    def __init__(self, runner: RunnerConfig) -> None:
+        try:
+            from distributed import Client, LocalCluster
+        except ImportError as error:
+            raise ConfigError(
+                "runner.kind='dask' needs the package distributed, which is not installed; install the extra dask on "
+                "every machine."
+            ) from error
+        logging.getLogger("distributed").setLevel(logging.WARNING)
+        self._closed = False
+        self._cluster: Any = None
+        if runner.address is None:
+            self._cluster = LocalCluster(
+                n_workers=runner.workers or len(usable_cores()),
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=None,
+            )
+        try:
+            self._client = Client(
+                runner.address or self._cluster, timeout=_CONNECT_LIMIT_S, set_as_default=False
+            )
+        except (OSError, ValueError) as error:
+            raise ConfigError(
+                f"No Dask scheduler answers at {runner.address} ({error}); check runner.address, or leave it out to "
+                "start a cluster on this machine."
+            ) from error
+
+    @property
+    def workers(self) -> int:
+        """Threads of all workers, at least 1; a cluster may grow while it is used."""
+        return max(1, sum(int(count) for count in self._client.nthreads().values()))
+
+    def submit_in_turn(
+        self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
+    ) -> list[Future[Any]]:
+        """Queue calls; see `Workers`. Their results come together, when the last is done."""
+        if self._closed:
+            raise WorkerFailure("closed", f"{call} cannot run because its worker pool is closed.")
+        named: dict[str, Any] = dict(allowed)
+        named |= {k: [str(path) for path in named.get(k, ())] for k in ("reads", "writes")}
+        promised: list[Future[Any]] = [Future() for _ in arguments]
+        sent = self._client.submit(perform, call, list(arguments), named, pure=False)
+        for future in promised:
+            future.add_done_callback(
+                lambda _: sent.cancel() if all(each.cancelled() for each in promised) else None
+            )
+        sent.add_done_callback(partial(self._arrived, call, promised))
+        return promised
+
+    def close(self) -> None:
+        """Stop at once: leave the cluster, and end it if it was started here."""
+        self._closed = True
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def _arrived(self, call: str, promised: list[Future[Any]], sent: Any) -> None:
+        try:
+            answers = sent.result()
+        except CancelledError:
+            closed = WorkerFailure("closed", f"{call} did not run because its worker pool was closed.")
+            answers = [closed] * len(promised)
+        except Exception as error:  # noqa: BLE001 - Dask has errors of its own, all of which lose the call
+            kind: FailureKind = "closed" if self._closed else "died"
+            reason = (str(error).splitlines() or [""])[0]
+            lost = f"The worker that ran {call} was lost ({type(error).__name__}: {reason})."
+            answers = [WorkerFailure(kind, lost, by_machine=True)] * len(promised)
+        for future, answer in zip(promised, answers, strict=True):
+            if not future.set_running_or_notify_cancel():
+                continue
+            if isinstance(answer, WorkerFailure):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer[0])
+
+
+def perform(
+    call: str, arguments: list[dict[str, Any]], allowed: dict[str, Any]
+) -> list[tuple[Any] | WorkerFailure]:
+    """Make calls one right after the other in one worker of this machine; return each result in a tuple, or why none.
+
+    Parameters
+    ----------
+    allowed : dict
+        Limits of each call, and where it may read and write, as `WorkerPool.submit` takes them.
+    """
+    places: Any = allowed | {k: [Path(path) for path in allowed[k]] for k in ("reads", "writes")}
+    try:
+        with _opening:
+            pool = _pool()
+        futures = pool.submit_in_turn(call, arguments, **places)
+    except WorkerFailure as error:
+        return [error] * len(arguments)
+    answers: list[tuple[Any] | WorkerFailure] = []
+    for future in futures:
+        try:
+            answers.append((future.result(),))
+        except WorkerFailure as error:
+            answers.append(error)
+    return answers
+
+
+@cache
+def _pool() -> WorkerPool:
+    """Return the pool that all calls to this process share."""
+    pool = WorkerPool()
+    atexit.register(pool.close)
+    return pool
+
 
 _lock = threading.Lock()
 _pools: dict[RunnerConfig, Workers] = {}

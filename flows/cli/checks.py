@@ -253,8 +253,8 @@ def _models(folder: Path) -> Finding:
     from bife_core.benchmarks.base import SPLITS
     from bife_core.config import InstancesConfig
     from bife_core.presets import preset, with_overrides
+    from tasks.collection import look_ahead
     from tasks.instances import benchmark
-    from tasks.prospects import look_ahead
 
     # What `bife run --instances DIR` would solve: it finds these solves done.
     config = with_overrides(

@@ -189,7 +189,7 @@ def run_flow(
     from flows.operate.running import report_interruption, run
     from tasks.home import project_home
     from tasks.instances import benchmark
-    from tasks.progress import listening
+    from tasks.stores import listening
 
     try:
         # Opened before Prefect starts, so that a folder that cannot be used is reported at once.

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from bife_core.study import EvolutionState, Watcher
-from tasks.progress import listening
+from tasks.stores import listening
 
 
 class Observer(Watcher):

@@ -2,7 +2,6 @@
 
 from tasks.registry.evidence import Evidence, Origin, lineage
 from tasks.registry.registering import register
-from tasks.registry.runs import known_as, origin_of, tag_of_run
 from tasks.registry.versions import (
     CHALLENGER,
     CHAMPION,
@@ -10,8 +9,11 @@ from tasks.registry.versions import (
     by_alias,
     by_hash,
     list_rules,
+    origin_of,
     registered,
     registered_name,
+    sample_name,
+    tag_of_run,
 )
 
 __all__ = [
@@ -22,12 +24,12 @@ __all__ = [
     "RegisteredRule",
     "by_alias",
     "by_hash",
-    "known_as",
     "lineage",
     "list_rules",
     "origin_of",
     "register",
     "registered",
     "registered_name",
+    "sample_name",
     "tag_of_run",
 ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
+
 from bife_core.evaluation.comparing import finding, obstacle
 from bife_core.evaluation.conclusion import p_text
 from bife_core.evaluation.metrics import METRICS, judged_by
@@ -81,7 +84,7 @@ class Evidence(Origin):
     champion_obstacle: str = ""
 
 
-class Weighing(Value):
+class GateDecision(Value):
     """Whether the evidence earns a rule the alias ``champion``, and why."""
 
     promote: bool
@@ -100,7 +103,7 @@ def lineage(best: Sample) -> str:
     return f"{best.id} by {best.operator}{parents}"
 
 
-def weigh(challenger: Evidence, champion: str | None, champion_metric: Cost = "time") -> Weighing:
+def gate(challenger: Evidence, champion: str | None, champion_metric: Cost = "time") -> GateDecision:
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
     Parameters
@@ -122,39 +125,39 @@ def weigh(challenger: Evidence, champion: str | None, champion_metric: Cost = "t
     >>> evidence = Evidence(sha="a", benchmark="toys", size="test", ratio=0.8, ci_low=0.7, ci_high=1.1, p_value=0.2,
     ...     confidence=0.95, baseline="relpscost", instances=20, seeds=1, solves=20, proofs=20, baseline_proofs=20,
     ...     evaluation_run="", test_digest="")
-    >>> weigh(evidence, None).reason
+    >>> gate(evidence, None).reason
     "It is not known to be faster than RPB: 0.800 of RPB's CPU time, interval 0.700 to 1.100, p = 0.2."
     """
     against = _against(challenger)
     if against is not None:
-        return Weighing(promote=False, reason=against)
+        return GateDecision(promote=False, reason=against)
     words = METRICS[challenger.metric].words
     better = f"It takes {challenger.ratio:.3f} of RPB's {words}"
     if champion is None:
-        return Weighing(promote=True, reason=f"{better}; there is no champion yet.")
+        return GateDecision(promote=True, reason=f"{better}; there is no champion yet.")
     if champion_metric != challenger.metric:
         other = METRICS[champion_metric].words
         apart = (
             f"{better}, but the champion was judged by {other}, and only rules judged by the same metric compete; "
             f"evaluate it by {other} too (evaluation.metric={champion_metric})."
         )
-        return Weighing(promote=False, reason=apart)
+        return GateDecision(promote=False, reason=apart)
     if champion == challenger.sha:
-        return Weighing(promote=True, reason=f"{better}; the champion is the same rule.")
+        return GateDecision(promote=True, reason=f"{better}; the champion is the same rule.")
     ratio, p_value = challenger.champion_ratio, challenger.champion_p_value
     if challenger.champion_sha != champion or ratio is None or p_value is None:
         unknown = "It was not measured side by side with the present champion; evaluate it once more."
-        return Weighing(promote=False, reason=unknown)
+        return GateDecision(promote=False, reason=unknown)
     low, high = challenger.champion_ci_low, challenger.champion_ci_high
     known = f"{ratio:.3f} of the champion's ({interval_text(low, high)}, {p_text(p_value)})"
     if challenger.champion_obstacle:
-        return Weighing(
+        return GateDecision(
             promote=False, reason=f"{better}, but beside the champion {challenger.champion_obstacle}."
         )
     if finding(low, high, p_value, challenger.confidence) != "better":
         worse = f"it may be {_comparatives(challenger.metric)[1]} than the champion"
-        return Weighing(promote=False, reason=f"{better}, but {known}: {worse}.")
-    return Weighing(promote=True, reason=f"{better} and {known}.")
+        return GateDecision(promote=False, reason=f"{better}, but {known}: {worse}.")
+    return GateDecision(promote=True, reason=f"{better} and {known}.")
 
 
 def _comparatives(metric: Cost) -> tuple[str, str]:
@@ -182,3 +185,71 @@ def _against(challenger: Evidence) -> str | None:
         known = f"{challenger.ratio:.3f} of RPB's {words}, {interval_text(low, high)}, {p_text(p_value)}"
         return f"It is not known to be {better} than RPB: {known}."
     return None
+
+
+Word = Literal["rejected", "rolled_back"]
+
+APPROVED: Final = "approved"
+_WORDS: Final[tuple[Word, ...]] = ("rejected", "rolled_back")
+_VERBS: Final[Mapping[Word, str]] = {"rejected": "refused it", "rolled_back": "took it out of use"}
+
+
+class Refusal(Value):
+    """Who decided against a rule, when (ISO 8601, UTC), why, and on which test instances it had been measured."""
+
+    word: Word
+    by: str
+    reason: str
+    at: str
+    test_digest: str
+
+    @property
+    def sentence(self) -> str:
+        """What happened, for a reader who has the rule before them.
+
+        Examples
+        --------
+        >>> Refusal(word="rejected", by="Ada", reason="too slow", at="2026-05-01T12:00:00+00:00",
+        ...     test_digest="").sentence
+        'Ada refused it on 2026-05-01 (too slow)'
+        """
+        return f"{self.by} {_VERBS[self.word]} on {self.at[:10]} ({self.reason})"
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """The tags of a version that say so."""
+        known = self.model_dump(exclude={"word"})
+        return {f"{self.word}_{name}": value for name, value in known.items()}
+
+
+def refusal(versions: Iterable[Mapping[str, str]], test_digest: str | None = None) -> Refusal | None:
+    """Return the last word against a rule, or None where there is none or it was taken back.
+
+    Parameters
+    ----------
+    versions : iterable of mapping
+        Tags of all versions that hold the rule.
+    test_digest : str, optional
+        Only what was said of the rule as measured on these instances; by default whatever was said.
+    """
+    approved = ""
+    said: list[Refusal] = []
+    for tags in versions:
+        approved = max(approved, tags.get(f"{APPROVED}_at", ""))
+        said += [_read(tags, word) for word in _WORDS if f"{word}_at" in tags]
+    # All times are written by one clock in one format, so that they sort as text. A champion of this very second
+    # was approved before it was rolled back.
+    standing = [
+        one for one in said if one.at >= approved and (test_digest is None or one.test_digest == test_digest)
+    ]
+    return max(standing, key=lambda one: one.at, default=None)
+
+
+def _read(tags: Mapping[str, str], word: Word) -> Refusal:
+    return Refusal(
+        word=word,
+        by=tags.get(f"{word}_by", ""),
+        reason=tags.get(f"{word}_reason", ""),
+        at=tags[f"{word}_at"],
+        test_digest=tags.get(f"{word}_test_digest", tags.get("test_digest", "")),
+    )

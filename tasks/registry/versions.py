@@ -6,24 +6,31 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Final, TypeVar, cast, get_args
 
 import mlflow
 from mlflow import MlflowClient
+from mlflow.entities import RunData
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
 from mlflow.store.entities import PagedList
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from pydantic import Field
+from pyscipopt import Model
 
+from bife_core.benchmarks.formulation import Likeness, shape
 from bife_core.config import InstancesConfig
-from bife_core.errors import RuleError
-from bife_core.methods.loading import MODEL_REFERENCE
+from bife_core.errors import BifeError, RuleError
+from bife_core.evaluation.conclusion import known_as
+from bife_core.evaluation.metrics import METRICS
+from bife_core.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE
 from bife_core.scip.cost import Cost
 from bife_core.values import Value
-from tasks.registry.evidence import Evidence
-from tasks.registry.refusals import Refusal, refusal
+from tasks.registry.evidence import Evidence, Origin, Refusal, refusal
 from tasks.stores import home_store
 from tasks.tracking import store
+from tasks.tracking.store import TrackingError
 
 T = TypeVar("T")
 
@@ -222,3 +229,146 @@ def _if_there_is_one(find: Callable[[MlflowClient], ModelVersion]) -> Registered
             if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
                 return None
             raise
+
+
+def sample_name(reference: str) -> str | None:
+    """Return what a reader knows the rule of a run by: its sample's id, such as ``g02-c03``; None for other references.
+
+    Raises
+    ------
+    BifeError
+        If the run cannot be read.
+    """
+    match = RUN_REFERENCE.fullmatch(reference)
+    if match is None:
+        return None
+    if match["file"] and match["file"] not in RUN_FILES:
+        return Path(match["file"]).stem
+    data = _data_of(match["run"])
+    known = (data.tags.get("best_sample"), data.tags.get("sample_id"), data.params.get("rule"))
+    return next(filter(None, known), None)
+
+
+def origin_of(reference: str) -> Origin:
+    """Return what MLflow knows of the evolution a reference ``runs:/RUN_ID`` names; nothing for any other.
+
+    Raises
+    ------
+    BifeError
+        If the run cannot be read.
+    """
+    match = RUN_REFERENCE.fullmatch(reference)
+    if match is None:
+        return Origin()
+    run_id = match["run"]
+    data = _data_of(run_id)
+    if data.tags.get("kind") != "evolution":
+        return Origin()
+    best = data.tags.get("best_sample", "")
+    the_best = f"tags.`{MLFLOW_PARENT_RUN_ID}` = '{run_id}' and tags.sample_id = '{best}'"
+    with _asking_for(run_id):
+        child = next(store.find_runs(store.EVOLUTION, the_best), None)
+    by = ""
+    if child is not None:
+        parents = ", ".join(child.data.tags.get("parents", "").split())
+        by = f" by {child.data.params.get('operator', '?')}" + (f" from {parents}" if parents else "")
+    return Origin(
+        evolution_key=data.tags.get("evolution_key", ""),
+        evolution_run=run_id,
+        f_lf=data.metrics.get("final_f_lf"),
+        f_hf=data.metrics.get("final_f_hf"),
+        cost=data.params.get("high.cost", ""),
+        decisions_digest=data.params.get("decisions", ""),
+        lineage=f"{best}{by}",
+    )
+
+
+def tag_of_run(run_id: str, tag: str) -> str:
+    """Return a tag of a run, or nothing where the run has no such tag.
+
+    Raises
+    ------
+    BifeError
+        If there is no such run, or the store cannot be reached.
+    """
+    return str(_data_of(run_id).tags.get(tag, ""))
+
+
+def _data_of(run_id: str) -> RunData:
+    """Return parameters, metrics and tags of a run, or raise `BifeError` in a sentence."""
+    with _asking_for(run_id):
+        return store.client().get_run(run_id).data
+
+
+@contextmanager
+def _asking_for(run_id: str) -> Iterator[None]:
+    """Say in a sentence why a run cannot be had."""
+    try:
+        store.client()
+        yield
+    except MlflowException as error:
+        if error.error_code == "RESOURCE_DOES_NOT_EXIST":
+            raise BifeError(f"MLflow at {store.tracking_uri()} holds no run {run_id}.") from error
+        raise store.TrackingError(
+            f"MLflow at {store.tracking_uri()} cannot be asked for run {run_id} ({store.first_line(error)})."
+        ) from error
+
+
+GENERAL: Final = "general"
+"""The reference rule for models no champion was made for."""
+
+
+class RuleForModel(Value):
+    """A rule for a model, and why this one.
+
+    Attributes
+    ----------
+    reference : str
+        What `load_method` takes.
+    """
+
+    reference: str
+    reason: str
+
+
+def rule_for(model: Model) -> RuleForModel:
+    """Return the champion that was measured on models like this one, the best if several were, or the general rule.
+
+    A registry that cannot be reached holds no champions; the reason says so.
+
+    Parameters
+    ----------
+    model : pyscipopt.Model
+        As it was read, before it is solved.
+    """
+    try:
+        champions = [rule for rule in list_rules() if CHAMPION in rule.aliases]
+    except TrackingError as error:
+        return RuleForModel(reference=GENERAL, reason=f"Champions are not known. {error}")
+    if not champions:
+        return RuleForModel(reference=GENERAL, reason="There is no champion yet.")
+    found = shape(model)
+    differences: dict[str, str] = {}
+    fitting: list[tuple[tuple[bool, float], RuleForModel]] = []
+    for champion in champions:
+        known = champion.evidence
+        if known is None or not known.models:
+            differences[champion.name] = "it does not say what models it was made for"
+            continue
+        difference = Likeness.model_validate_json(known.models).difference(found)
+        if difference is not None:
+            differences[champion.name] = difference
+            continue
+        words = METRICS[known.metric].words
+        than = f"{known.ratio:.3f} of {known_as(known.baseline)}'s {words}"
+        reason = f"It was measured on models like this one: {than}."
+        reference = f"models:/{champion.name}@{CHAMPION}"
+        # Ratios of different metrics do not compare; who wants a model solved asks for time first.
+        fitting.append(
+            ((known.metric != "time", known.ratio), RuleForModel(reference=reference, reason=reason))
+        )
+    if fitting:
+        return min(fitting, key=lambda pair: pair[0])[1]
+    others = "; ".join(f"{name}: {difference}" for name, difference in differences.items())
+    none = f"No champion was made for models like this one ({others})."
+    return RuleForModel(reference=GENERAL, reason=none)

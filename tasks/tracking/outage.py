@@ -8,8 +8,7 @@ from typing import Final, TypeVar
 
 from mlflow.exceptions import MlflowException
 
-from tasks.progress import note
-from tasks.stores import home_store
+from tasks.stores import home_store, note
 from tasks.tracking import store
 
 T = TypeVar("T")

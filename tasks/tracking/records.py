@@ -14,8 +14,7 @@ from pydantic import Field
 
 from bife_core.values import Value
 from tasks.home import project_home
-from tasks.progress import note
-from tasks.stores import home_store
+from tasks.stores import home_store, note
 from tasks.tracking import store, views
 from tasks.tracking.outage import RefusedError, outage, read_cursor, twice, write_cursor
 from tasks.tracking.provenance import provenance

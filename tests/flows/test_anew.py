@@ -13,7 +13,7 @@ from flows.anew import seed_at, settled
 from flows.reporting.observer import observing
 from tasks.registry import registered_name
 from tests.flows.conftest import Diary
-from tests.support.challenging import beside, crowned, source
+from tests.support.challenging import beside, made_champion, source
 
 pytestmark = pytest.mark.usefixtures("prepared")
 
@@ -54,7 +54,7 @@ def test_the_present_champion_is_among_the_first_rules():
     diary = Diary()
     with observing(diary):
         assert settled(wish(start_from_champion=True)).search.first_rules == ()
-        crowned(registered_name(TOYS), 1)
+        made_champion(registered_name(TOYS), 1)
         found = settled(wish(start_from_champion=True)).search
     assert found == SearchConfig(first_rules=(source(1),))
     assert diary.notes == []
@@ -63,10 +63,10 @@ def test_the_present_champion_is_among_the_first_rules():
 def test_every_try_of_a_run_begins_with_the_champion_of_its_first(monkeypatch):
     rules = InstancesConfig(benchmark="facility_location", size="tiny")
     config = wish(start_from_champion=True).model_copy(update={"instances": rules})
-    crowned(registered_name(rules), 1)
+    made_champion(registered_name(rules), 1)
     monkeypatch.setattr("flows.anew.present_run", lambda: SimpleNamespace(id="a-run"))
     first = settled(config)
-    crowned(registered_name(rules), 2, **beside(1))
+    made_champion(registered_name(rules), 2, **beside(1))
     assert settled(config) == first
     assert first.search.first_rules == (source(1),)
     monkeypatch.setattr("flows.anew.present_run", lambda: SimpleNamespace(id="the-next"))

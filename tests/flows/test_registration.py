@@ -8,8 +8,8 @@ from bife_core.presets import with_overrides
 from flows.registration import evidence, refusal_notes, register_rule
 from flows.reporting.observer import observing
 from tasks.registry import CHALLENGER, Origin, by_alias
-from tasks.registry.champions import refuse
-from tasks.registry.evidence import weigh
+from tasks.registry.evidence import gate
+from tasks.registry.registering import refuse
 from tests.flows.conftest import Diary
 from tests.support.measured import summary
 
@@ -43,7 +43,7 @@ def test_half_the_nodes_in_twice_the_time_make_no_champion(smoke, config):
     assert lean.lead.finding == "better"
     known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": lean}), Origin())
     assert (known.metric, known.ratio, known.time_ratio) == ("time", pytest.approx(2.0), pytest.approx(2.0))
-    assert weigh(known, None).reason.startswith(
+    assert gate(known, None).reason.startswith(
         "It is not known to be faster than RPB: 2.000 of RPB's CPU time"
     )
 
@@ -53,7 +53,7 @@ def test_where_no_solve_ends_a_better_integral_makes_a_champion(smoke, config):
     lower = summary(limited, limited, "primal_dual_integral", integrals=([50.0 + k for k in range(8)], 100.0))
     known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": lower}), Origin())
     assert (known.metric, known.unfinished, known.time_ratio) == ("primal_dual_integral", 8, pytest.approx(1))
-    weighed = weigh(known, None)
+    weighed = gate(known, None)
     assert weighed.promote
     assert weighed.reason == "It takes 0.535 of RPB's primal-dual integral; there is no champion yet."
     assert "less primal-dual integral" in lower.conclusion
@@ -61,7 +61,7 @@ def test_where_no_solve_ends_a_better_integral_makes_a_champion(smoke, config):
         limited, limited, "primal_dual_integral", integrals=([120.0 + k for k in range(8)], 100.0)
     )
     known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": higher}), Origin())
-    assert weigh(known, None).reason.startswith(
+    assert gate(known, None).reason.startswith(
         "It is not known to be better than RPB: 1.235 of RPB's primal-dual integral"
     )
 
@@ -70,4 +70,4 @@ def test_a_rule_that_hangs_on_some_models_is_no_champion(smoke, config):
     hangs = summary([1.0, 1.1, 1.2, 1.3, 1.4, None, None, None], [10.0 + k for k in range(8)])
     known = evidence(config, smoke.result.evaluation.model_copy(update={"summary": hangs}), Origin())
     assert (known.solves, known.missing, known.proofs, known.baseline_proofs) == (8, 3, 5, 8)
-    assert weigh(known, None).reason == "It cannot count as faster than RPB: 3 of its 8 solves are missing."
+    assert gate(known, None).reason == "It cannot count as faster than RPB: 3 of its 8 solves are missing."

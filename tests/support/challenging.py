@@ -13,8 +13,7 @@ from typing import Any
 
 from bife_core.rules import rule_sha
 from tasks.registry import Evidence, RegisteredRule
-from tasks.registry.champions import crown
-from tasks.registry.registering import register_rule
+from tasks.registry.registering import promote_by_gate, register_rule
 from tasks.tracking import store
 
 _SOURCE = """def candidate_variable_score(variable_features) -> float:
@@ -67,10 +66,10 @@ def challenge(name: str, number: int, **known: Any) -> RegisteredRule:
     return register_rule(name, source(number), evidence(number, **known))
 
 
-def crowned(name: str, number: int, **known: Any) -> RegisteredRule:
+def made_champion(name: str, number: int, **known: Any) -> RegisteredRule:
     """Register a rule and let the gate decide, as a pipeline does."""
     given = evidence(number, **known)
-    return crown(register_rule(name, source(number), given), given)
+    return promote_by_gate(register_rule(name, source(number), given), given)
 
 
 def main() -> None:

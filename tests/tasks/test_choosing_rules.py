@@ -5,10 +5,10 @@ import pytest
 
 from bife_core.benchmarks.formulation import likeness_of
 from bife_core.scip.reading import read_model
-from tasks.registry import choosing
-from tasks.registry.choosing import GENERAL, rule_for
+from tasks.registry import versions as choosing
+from tasks.registry.versions import GENERAL, rule_for
 from tasks.tracking import TrackingError
-from tests.support.challenging import challenge, crowned
+from tests.support.challenging import challenge, made_champion
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def register(how, models, number=0, **known):
 
 
 def test_the_best_champion_for_such_models_is_chosen(model):
-    register(crowned, [model], ratio=0.8)
-    best = register(crowned, [model], ratio=0.6, ci_low=0.5, ci_high=0.7)
+    register(made_champion, [model], ratio=0.8)
+    best = register(made_champion, [model], ratio=0.6, ci_low=0.5, ci_high=0.7)
     register(challenge, [model], ratio=0.1)
     choice = rule_for(read_model(model))
     assert choice.reference == f"models:/{best.name}@champion"
@@ -37,7 +37,7 @@ def test_the_best_champion_for_such_models_is_chosen(model):
 
 
 def test_a_model_unlike_all_is_left_to_the_general_rule(model, tmp_path):
-    champion = register(crowned, [model])
+    champion = register(made_champion, [model])
     other = tmp_path / "other.lp"
     other.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinaries\n x y\nEnd\n")
     choice = rule_for(read_model(other))

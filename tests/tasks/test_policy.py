@@ -2,7 +2,7 @@ from prefect.client.schemas.objects import State, StateType
 
 from bife_core.errors import ConfigError
 from bife_core.sandbox import WorkerFailure
-from tasks.policy import is_infrastructure
+from tasks.states import is_infrastructure
 
 
 def failed(error):

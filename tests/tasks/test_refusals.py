@@ -7,10 +7,10 @@ import uuid
 import pytest
 
 from tasks.registry import CHALLENGER, CHAMPION, by_alias
-from tasks.registry.champions import open_case, refuse, roll_back
-from tasks.registry.refusals import refusal
+from tasks.registry.evidence import refusal
+from tasks.registry.registering import open_case, refuse, roll_back
 from tasks.tracking import store
-from tests.support.challenging import beside, challenge, crowned
+from tests.support.challenging import beside, challenge, made_champion
 
 
 @pytest.fixture
@@ -56,17 +56,17 @@ def test_measured_on_other_instances_it_is_a_challenger_again_and_the_refusal_is
 def test_the_gate_does_not_overrule_a_person(name):
     first = challenge(name, 0)
     refuse.fn(name, first.version, "Ada", "it is not ours to use")
-    assert crowned(name, 0).aliases == ()
+    assert made_champion(name, 0).aliases == ()
     assert by_alias(name, CHAMPION) is None
 
 
 def test_a_champion_that_was_rolled_back_does_not_come_back_by_itself(name):
-    first = crowned(name, 0)
-    second = crowned(name, 1, **beside(0))
+    first = made_champion(name, 0)
+    second = made_champion(name, 1, **beside(0))
     assert second.aliases == (CHALLENGER, CHAMPION)
     roll_back.fn(name, "Grace", "slow on the new models")
     assert by_alias(name, CHALLENGER) is None
-    again = crowned(name, 1, **beside(0))
+    again = made_champion(name, 1, **beside(0))
     assert (again.version, again.aliases) == (second.version, ())
     assert "Grace took it out of use on" in again.refusal.sentence
     assert by_alias(name, CHAMPION).version == first.version
@@ -77,7 +77,7 @@ def test_a_person_may_weigh_it_again(name):
     refuse.fn(name, first.version, "Ada", "too early")
     store.client().set_registered_model_alias(name, CHALLENGER, str(first.version))
     case = open_case.fn(name)
-    assert case.weighing.promote
+    assert case.decision.promote
     assert case.refused.endswith("(too early)")
     assert challenge(name, 0).aliases == (CHALLENGER,), "registering leaves an alias alone that a person set"
 

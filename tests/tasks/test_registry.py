@@ -17,11 +17,10 @@ from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.loading import load_method, stored_text
 from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.rules import rule_sha
-from tasks.registry import by_alias, known_as, list_rules, origin_of, registered_name
-from tasks.registry.champions import open_case, promote
-from tasks.registry.registering import register_rule
+from tasks.registry import by_alias, list_rules, origin_of, registered_name, sample_name
+from tasks.registry.registering import open_case, promote, register_rule
 from tasks.tracking import store
-from tests.support.challenging import beside, challenge, crowned, evidence, source
+from tests.support.challenging import beside, challenge, evidence, made_champion, source
 
 
 @pytest.fixture
@@ -38,21 +37,21 @@ def test_names_are_clean_and_sizes_kept_apart():
 
 
 def test_the_source_comes_back_by_alias_and_by_version(name):
-    registered = crowned(name, 0)
+    registered = made_champion(name, 0)
     assert registered.aliases == ("challenger", "champion")
     assert stored_text(f"models:/{name}@champion") == source(0)
     assert stored_text(registered.reference) == source(0)
 
 
 def test_load_rule_knows_the_scheme(name):
-    registered = crowned(name, 0)
+    registered = made_champion(name, 0)
     rule = bife_core.load_rule(registered.reference)
     features = np.ones((3, N_FEATURES))
     assert rule.score(features) == pytest.approx([1.0, 1.0, 1.0])
 
 
 def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
-    registered = crowned(name, 0)
+    registered = made_champion(name, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         model = mlflow.pyfunc.load_model(f"models:/{name}@challenger")
@@ -72,10 +71,10 @@ def test_a_rule_of_a_run_is_known_by_its_sample():
         return run.info.run_id
 
     evolution = made(kind="evolution", best_sample="g02-c03")
-    assert known_as(f"runs:/{evolution}") == known_as(f"runs:/{evolution}/best_rule.py") == "g02-c03"
-    assert known_as(f"runs:/{evolution}/g01-c00.py") == "g01-c00"
-    assert known_as(f"runs:/{made(kind='sample', sample_id='g01-c01')}") == "g01-c01"
-    assert known_as("paper_ca") is None
+    assert sample_name(f"runs:/{evolution}") == sample_name(f"runs:/{evolution}/best_rule.py") == "g02-c03"
+    assert sample_name(f"runs:/{evolution}/g01-c00.py") == "g01-c00"
+    assert sample_name(f"runs:/{made(kind='sample', sample_id='g01-c01')}") == "g01-c01"
+    assert sample_name("paper_ca") is None
 
 
 def test_a_rule_of_an_evolution_has_the_lineage_of_its_sample():
@@ -121,7 +120,7 @@ def test_a_scorer_is_registered_and_loaded_like_a_rule(name):
 
 
 def test_the_evidence_stands_in_tags_and_card(name):
-    registered = crowned(name, 0, evolution_key="key")
+    registered = made_champion(name, 0, evolution_key="key")
     assert registered.tags["ratio"] == "0.8"
     assert registered.tags["evolution_key"] == "key"
     version = store.client().get_model_version(name, str(registered.version))
@@ -130,13 +129,13 @@ def test_the_evidence_stands_in_tags_and_card(name):
 
 
 def test_the_same_rule_of_the_same_evolution_is_registered_once(name):
-    first = crowned(name, 0)
-    again = crowned(name, 0, ratio=0.75)
+    first = made_champion(name, 0)
+    again = made_champion(name, 0, ratio=0.75)
     assert again.version == first.version
     assert again.tags["ratio"] == "0.75"
-    silent = crowned(name, 0, ci_low=None, ci_high=None)
+    silent = made_champion(name, 0, ci_low=None, ci_high=None)
     assert "ci_low" not in silent.tags, "what the new evidence is silent on is known no more"
-    assert crowned(name, 0, evolution_key="another").version == first.version + 1
+    assert made_champion(name, 0, evolution_key="another").version == first.version + 1
 
 
 @pytest.mark.parametrize(
@@ -154,19 +153,22 @@ def test_the_same_rule_of_the_same_evolution_is_registered_once(name):
     ],
 )
 def test_what_is_not_proven_faster_than_rpb_is_a_challenger_only(name, known):
-    assert crowned(name, 0, **known).aliases == ("challenger",)
+    assert made_champion(name, 0, **known).aliases == ("challenger",)
 
 
 def test_a_champion_falls_only_to_a_better_one(name):
-    assert "champion" in crowned(name, 0, ratio=0.8).aliases
+    assert "champion" in made_champion(name, 0, ratio=0.8).aliases
     beside = {"champion_sha": rule_sha(source(0)), "champion_ratio": 0.9, "champion_ci_low": 0.8}
     beside["champion_p_value"] = 0.01
-    assert crowned(name, 1, ratio=0.7).aliases == ("challenger",)
-    assert crowned(name, 1, ratio=0.7, **beside, champion_ci_high=1.0).aliases == ("challenger",)
+    assert made_champion(name, 1, ratio=0.7).aliases == ("challenger",)
+    assert made_champion(name, 1, ratio=0.7, **beside, champion_ci_high=1.0).aliases == ("challenger",)
     late = {**beside, "champion_ci_high": 0.99}
-    assert crowned(name, 1, ratio=0.7, **late | {"champion_p_value": 0.06}).aliases == ("challenger",)
-    assert crowned(name, 1, ratio=0.7, **late, champion_obstacle="1 solve").aliases == ("challenger",)
-    assert crowned(name, 2, ratio=0.7, **beside, champion_ci_high=0.99).aliases == ("challenger", "champion")
+    assert made_champion(name, 1, ratio=0.7, **late | {"champion_p_value": 0.06}).aliases == ("challenger",)
+    assert made_champion(name, 1, ratio=0.7, **late, champion_obstacle="1 solve").aliases == ("challenger",)
+    assert made_champion(name, 2, ratio=0.7, **beside, champion_ci_high=0.99).aliases == (
+        "challenger",
+        "champion",
+    )
     assert stored_text(f"models:/{name}@champion") == source(2)
 
 
@@ -182,39 +184,39 @@ def test_a_challenger_that_passes_the_gate_gives_way_only_to_one_that_does(name)
 
 
 def test_only_rules_judged_by_the_same_metric_compete(name):
-    first = crowned(name, 0, metric="primal_dual_integral", time_ratio=1.0)
+    first = made_champion(name, 0, metric="primal_dual_integral", time_ratio=1.0)
     assert "champion" in first.aliases
     assert first.tags["metric"] == first.metric == "primal_dual_integral"
     assert "**Primal-dual integral relative to relpscost**: 0.800" in first.card
     assert "CPU time relative to relpscost is 1.000" in first.card
-    assert crowned(name, 1, ratio=0.5, **beside(0)).aliases == ("challenger",)
-    assert open_case.fn(name).weighing.reason == (
+    assert made_champion(name, 1, ratio=0.5, **beside(0)).aliases == ("challenger",)
+    assert open_case.fn(name).decision.reason == (
         "It takes 0.500 of RPB's CPU time, but the champion was judged by primal-dual integral, and only rules judged "
         "by the same metric compete; evaluate it by primal-dual integral too (evaluation.metric=primal_dual_integral)."
     )
-    better = crowned(name, 1, metric="primal_dual_integral", **beside(0))
+    better = made_champion(name, 1, metric="primal_dual_integral", **beside(0))
     assert better.aliases == ("challenger", "champion")
     assert better.version == 3, "by another metric it is another entry"
 
 
 def test_a_rule_judged_by_the_integral_does_not_displace_one_judged_by_time(name):
-    first = crowned(name, 0)
-    by_integral = crowned(name, 1, metric="primal_dual_integral", ratio=0.5, **beside(0))
+    first = made_champion(name, 0)
+    by_integral = made_champion(name, 1, metric="primal_dual_integral", ratio=0.5, **beside(0))
     assert by_integral.aliases == ("challenger",)
-    assert "the champion was judged by CPU time" in open_case.fn(name).weighing.reason
-    again = crowned(name, 0, metric="primal_dual_integral")
+    assert "the champion was judged by CPU time" in open_case.fn(name).decision.reason
+    again = made_champion(name, 0, metric="primal_dual_integral")
     assert (again.version, again.aliases) == (3, ("challenger",)), "nor does the same rule take its place"
     assert by_alias(name, "champion").version == first.version
 
 
 def test_nodes_never_make_a_champion(name):
-    few = crowned(name, 0, metric="nodes")
+    few = made_champion(name, 0, metric="nodes")
     assert few.aliases == ("challenger",)
-    assert open_case.fn(name).weighing.reason == "It was judged by nodes, and fewer nodes make no champion."
+    assert open_case.fn(name).decision.reason == "It was judged by nodes, and fewer nodes make no champion."
 
 
 def test_an_altered_rule_is_refused(name):
-    registered = crowned(name, 0)
+    registered = made_champion(name, 0)
     version = store.client().get_model_version(name, str(registered.version))
     folder = Path(mlflow.artifacts.download_artifacts(version.source))
     (folder / "artifacts" / "rule.py").write_text(source(9))
@@ -225,7 +227,7 @@ def test_an_altered_rule_is_refused(name):
 
 
 def test_a_hostile_text_is_refused_even_where_every_hash_was_changed_with_it(name):
-    registered = crowned(name, 0)
+    registered = made_champion(name, 0)
     version = store.client().get_model_version(name, str(registered.version))
     folder = Path(mlflow.artifacts.download_artifacts(version.source))
     hostile = "import os\n" + source(9)
@@ -245,7 +247,7 @@ class _Trap:
 
 
 def test_a_pickle_beside_the_rule_is_never_read(name, home):
-    registered = crowned(name, 0)
+    registered = made_champion(name, 0)
     version = store.client().get_model_version(name, str(registered.version))
     folder = Path(mlflow.artifacts.download_artifacts(version.source))
     for place in ("python_model.pkl", "model.pkl", "artifacts/rule.pkl", "artifacts/rule.py.pkl"):
@@ -271,8 +273,8 @@ def test_references_that_lead_nowhere_give_a_sentence(reference, sentence):
 
 
 def test_all_rules_are_listed_with_their_aliases(name, monkeypatch):
-    crowned(name, 0)
-    crowned(name, 1, ratio=0.9)
+    made_champion(name, 0)
+    made_champion(name, 1, ratio=0.9)
     monkeypatch.setattr("mlflow.MlflowClient.get_model_version", None)  # not one request for each
     found = [(rule.version, rule.aliases) for rule in list_rules() if rule.name == name]
     assert found == [(2, ("challenger",)), (1, ("champion",))]

@@ -12,7 +12,7 @@ from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
 from bife_core.search import Sample, SampleRequest, SolveRequest
-from tasks import searching
+from tasks import evolution as searching
 from tasks.instances import benchmark, prepare_instances
 from tasks.workers import close_workers, worker_pool
 

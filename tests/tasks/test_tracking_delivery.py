@@ -13,7 +13,7 @@ from mlflow.tracing.client import TracingClient
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from tasks.progress import listening
+from tasks.stores import listening
 from tasks.tracking import EvolutionRun, evolutions, outage, store, synchronise_waiting
 from tests.support import journals
 from tests.support.journals import (

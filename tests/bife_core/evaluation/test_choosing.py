@@ -16,7 +16,7 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import WorkerPool
 from bife_core.search import Sample
 from bife_core.store import Store
-from tasks.validation import finalists
+from tasks.evolution import finalists
 
 NODES = HighFidelityConfig(cost="nodes", time_limit_s=60)
 

@@ -7,7 +7,7 @@ from bife_core.rules import REFERENCE_RULES
 from flows.cli.completion import auto_or_rule_references, methods, rule_references
 from tasks.tracking.provenance import user
 from tests.flows.cli.conftest import sentence
-from tests.support.challenging import crowned
+from tests.support.challenging import made_champion
 
 
 def test_every_reference_rule_is_listed(bife):
@@ -17,7 +17,7 @@ def test_every_reference_rule_is_listed(bife):
 
 def test_a_registered_rule_is_listed_with_what_it_was_judged_by(bife):
     name = f"bife-test-{uuid.uuid4().hex[:8]}"
-    crowned(name, 0, metric="gap")
+    made_champion(name, 0, metric="gap")
     (line,) = (line for line in bife("rules", "list").stdout.splitlines() if name in line)
     # Columns are as wide as what other tests of this session registered makes them.
     assert "final gap 0.8 0.7 to 0.9" in " ".join(line.split())

@@ -2,7 +2,7 @@ import threading
 from contextvars import copy_context
 
 from flows.reporting.observer import Observer, observer, observing
-from tasks.progress import progress_listener
+from tasks.stores import progress_listener
 from tests.flows.conftest import Diary
 
 

@@ -13,8 +13,8 @@ from bife_core.errors import BifeError
 from flows.reporting.observer import Observer, noted, observer, observing
 from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
-from tasks.progress import note
 from tasks.states import told
+from tasks.stores import note
 from tasks.tracking import store
 from tasks.tracking.outage import outage
 from tasks.tracking.provenance import provenance
