@@ -136,10 +136,12 @@ def databases(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path
 
 @pytest.fixture(scope="session")
 def prepared(home: Path, databases: Callable[[Path], Path]) -> Path:
-    """The session's home with the databases in it: for whoever runs a flow in this process."""
+    """The session's home with the databases in it and an API of Prefect: for tests that run a flow in this process."""
+    from flows.operate.embedded import start
     from tasks.tracking import require_store
 
     made = databases(home)
+    start()
     require_store()  # MLflow's experiments lie in this home, wherever a test moves to later
     return made
 

@@ -176,7 +176,7 @@ def test_a_challenger_that_passes_the_gate_gives_way_only_to_one_that_does(name)
     first = challenge(name, 0)
     assert challenge(name, 1, ratio=1.1, ci_low=0.9, ci_high=1.3, p_value=0.4).aliases == ()
     assert challenge(name, 2, ratio=0.95).aliases == ("challenger",)
-    promote(name, first.version, "a person", "faster")
+    promote.fn(name, first.version, "a person", "faster")
     # Nothing says that it is faster than the champion there is by now.
     assert challenge(name, 3, ratio=1.1, ci_low=0.9, ci_high=1.3, p_value=0.4).aliases == ("challenger",)
     assert challenge(name, 4, **beside(0)).aliases == ("challenger",)

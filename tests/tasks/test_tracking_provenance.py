@@ -53,6 +53,7 @@ def test_the_commit_is_that_of_the_code_and_not_of_the_working_directory(tmp_pat
     assert provenance._code.__wrapped__().get("mlflow.source.git.commit") != clean["mlflow.source.git.commit"]
 
 
+@pytest.mark.usefixtures("prepared")
 def test_a_run_of_prefect_names_itself_and_its_deployment(monkeypatch):
     @flow(flow_run_name="a flow", validate_parameters=False)
     def asked():
