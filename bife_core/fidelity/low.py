@@ -120,7 +120,14 @@ class LowScore(Value):
     seconds: float = 0.0
 
 
-def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, pool: Workers) -> LowScore:
+def score_low(
+    source: str,
+    decisions: Path | None,
+    config: LowFidelityConfig,
+    pool: Workers,
+    *,
+    limit_s: float = TIME_LIMIT_S,
+) -> LowScore:
     """Compile and score a rule in a worker process that is killed at the time limit, and tune its numbers in another.
 
     Without decisions the rule is only checked and compiled, and its score has no F_LF. A rule that has its worker
@@ -140,7 +147,7 @@ def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, po
     numbers = 0 if decisions is None else numbers_in(decisions)
     reads = [] if decisions is None else [decisions]
 
-    def ask(text: str, tune: int = 0, limit_s: float = TIME_LIMIT_S) -> LowScore:
+    def ask(text: str, tune: int = 0, limit_s: float = limit_s) -> LowScore:
         answer = submit_repeated(
             pool,
             "bife_core.fidelity.low:work",
@@ -155,18 +162,18 @@ def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, po
         score = ask(source)
     except WorkerFailure as failure:
         if not failure.by_machine:
-            return _out(failure)
+            return _out(failure, limit_s)
         # The machine may have failed, not the rule. A sound rule tells: if its worker is lost too, that is raised.
         ask(REFERENCE_RULES[_SOUND_RULE].source)
         try:
             score = ask(source)
         except WorkerFailure as again:
-            return _out(again)
+            return _out(again, limit_s)
     if not config.tune or score.f_lf is None or decisions is None:
         return score
-    limit_s = max(TIME_LIMIT_S, _TUNING_ROOM * config.tune * score.seconds)
+    tuning_limit_s = max(limit_s, _TUNING_ROOM * config.tune * score.seconds)
     try:
-        better = ask(source, config.tune, limit_s)
+        better = ask(source, config.tune, tuning_limit_s)
     except WorkerFailure as failure:
         if failure.kind == "closed":
             raise
@@ -176,11 +183,11 @@ def score_low(source: str, decisions: Path | None, config: LowFidelityConfig, po
     return better.model_copy(update={"seconds": score.seconds + better.seconds})
 
 
-def _out(failure: WorkerFailure) -> LowScore:
+def _out(failure: WorkerFailure, limit_s: float) -> LowScore:
     """Return the score of a rule that failed its worker; what is not the rule's fault is raised again."""
     if failure.kind == "timeout":
-        why = f"The rule was stopped at its limit of {TIME_LIMIT_S:g} s."
-        return LowScore(failure=why, kind="timeout", seconds=TIME_LIMIT_S)
+        why = f"The rule was stopped at its limit of {limit_s:g} s."
+        return LowScore(failure=why, kind="timeout", seconds=limit_s)
     if failure.kind == "died":
         return LowScore(failure=f"The rule ended its worker process twice: {failure}", kind="runtime")
     raise failure

@@ -113,7 +113,7 @@ class Arena:
 
     def warm_up(self) -> None:
         """Have a worker with all it needs loaded, so that what is timed is the rule."""
-        score = score_low(_EASY, self.decisions, LowFidelityConfig(time_limit_s=120.0), self.pool)
+        score = score_low(_EASY, self.decisions, LowFidelityConfig(), self.pool, limit_s=120.0)
         assert score.f_lf is not None, score
 
     def face(self, case: Case) -> Verdict:
@@ -122,7 +122,7 @@ class Arena:
         self._traps.arm()
         source = case.source.decode("utf-8", "surrogateescape")
         began = time.monotonic()
-        score = score_low(source, self.decisions, LowFidelityConfig(time_limit_s=self.limit_s), self.pool)
+        score = score_low(source, self.decisions, LowFidelityConfig(), self.pool, limit_s=self.limit_s)
         outcome, reason = outcome_of(score.kind), score.failure or ""
         # A rule that ends its worker is tried twice.
         tries = 2 if "twice" in reason else 1

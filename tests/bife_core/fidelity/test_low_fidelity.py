@@ -114,11 +114,10 @@ def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
     endless = (
         HEADER + "x = 1.0\n    while x > 0.0:\n        x += variable_features[0] * 0.0 + 1.0\n    return x"
     )
-    monkeypatch.setattr("bife_core.fidelity.low.TIME_LIMIT_S", 2.0)
-    hanging = score_low(endless, path, LowFidelityConfig(), pool)
+    hanging = score_low(endless, path, LowFidelityConfig(), pool, limit_s=2.0)
     assert hanging.f_lf is None
     assert hanging.kind == "timeout"
-    assert "2" in (hanging.failure or "")
+    assert "2 s" in (hanging.failure or "")
 
     silent = score_low(HEADER + "return math.nan", path, config, pool)
     assert (silent.f_lf, silent.kind) == (None, "runtime")

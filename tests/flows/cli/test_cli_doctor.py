@@ -75,7 +75,7 @@ def test_a_folder_of_models_is_looked_at_where_it_is_given(bife, monkeypatch, tm
     found = " ".join(result.stdout.split())
     assert "1 can be used. Left out: cut.mps is cut off" in found
     assert "RPB spends" in found
-    assert "of its CPU time in branching (1 model)" in found
+    assert "of its CPU time in branching (1 instance)" in found
     assert bife("doctor", "--instances", tmp_path / "nowhere").exit_code == 1
 
 

@@ -1,4 +1,4 @@
-# about: an extended feature, where decisions were recorded without
-# expect: runtime
+# about: the first index beyond the table
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     return variable_features[72]
