@@ -82,7 +82,7 @@ def test_no_decision_and_a_raising_rule_are_errors(four_decisions: Decisions) ->
 
 
 def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
-    four_decisions: Decisions, pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    four_decisions: Decisions, pool: WorkerPool, tmp_path: Path
 ) -> None:
     path = tmp_path / "d.npz"
     four_decisions.save(path)
