@@ -92,7 +92,7 @@ def test_a_missing_solve_is_no_solve_without_branching() -> None:
         (lambda file: bife_core.compare(3, file), "methods was expected to be a list"),
         (lambda file: bife_core.compare("pscost", "absent.mps"), "absent.mps cannot be read"),
         (lambda file: bife_core.compare("pscost", "absent.txt"), "is no instance by its name"),
-        (lambda file: bife_core.compare("pscost", []), "at least one instance"),
+        (lambda file: bife_core.compare("pscost", []), "At least one instance"),
         (lambda file: bife_core.compare("pscost", 3), "expected to be files, folders or instances"),
         (lambda file: bife_core.compare("pscost", file, settings="fast"), "'default' or 'paper'"),
         (lambda file: bife_core.compare("pscost", file, seeds=(-1,)), "seeds"),
