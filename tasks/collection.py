@@ -15,8 +15,8 @@ from tasks.home import project_home
 from tasks.instances import benchmark
 from tasks.states import TRIED_AGAIN, told
 from tasks.stores import alone_at, home_store, note_listener, progress_listener
-from tasks.tracking import store
-from tasks.tracking.records import Record, flat, track_record
+from tasks.tracking import Record, store, track_record
+from tasks.tracking.store import flat
 from tasks.workers import worker_pool
 
 

@@ -35,7 +35,7 @@ from tasks.home import project_home
 from tasks.instances import InstanceSet
 from tasks.states import REJECTED, TRIED_AGAIN, told
 from tasks.stores import alone_at, home_store, note_listener, progress_listener
-from tasks.tracking.records import flat
+from tasks.tracking.store import flat
 from tasks.workers import worker_pool
 
 

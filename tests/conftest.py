@@ -145,9 +145,9 @@ def prepared(home: Path, databases: Callable[[Path], Path]) -> Path:
 @pytest.fixture(autouse=True)
 def mlflow_answers() -> None:
     """Forget that MLflow was away: for some seconds this process would not try to reach it in the next test either."""
-    known = sys.modules.get("tasks.tracking.outage")
+    known = sys.modules.get("tasks.tracking")
     if known is not None:
-        vars(known.outage).update(reason="", _retry_at_s=0.0)
+        vars(known.outage).clear()
 
 
 @pytest.fixture(scope="session")

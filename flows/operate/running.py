@@ -23,7 +23,7 @@ from flows.operate.embedded import start
 from flows.reporting.observer import Observer, observing
 from flows.safeguards.conduct import require_room
 from tasks.stores import home_store
-from tasks.tracking import mark_interrupted
+from tasks.tracking import synchronise_open
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -103,7 +103,7 @@ def report_interruption(reason: str) -> None:
         stop_journals(reason)
     with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
         cancel_own(client, reason)
-    mark_interrupted(reason)
+    synchronise_open()
 
 
 def settle(began: datetime, limit_s: float = SETTLE_LIMIT_S) -> bool:

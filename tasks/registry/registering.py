@@ -136,7 +136,7 @@ def open_case(name: str) -> Case:
         champion=_number(champion),
         decision=gate_decision(evidence, champion),
         card=challenger.card,
-        page=store.version_url(name, challenger.version),
+        page=store.page(f"models/{name}/versions/{challenger.version}"),
         refused="" if before is None else before.sentence,
     )
 

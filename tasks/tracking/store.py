@@ -1,4 +1,4 @@
-"""MLflow's database, experiments and runs: found before they are made, so that nothing is doubled."""
+"""MLflow's database, experiments and runs: each is looked up before it is made, so that nothing is there twice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import mlflow
@@ -17,7 +17,7 @@ import pandas as pd
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
-from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS
+from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_PARENT_RUN_ID
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -25,24 +25,20 @@ from bife_core.errors import BifeError
 from tasks.home import project_home
 from tasks.stores import home_store
 
-COLLECTION = "bife-collection"
-EVOLUTION = "bife-evolution"
-EVALUATION = "bife-evaluation"
-
-DESCRIPTIONS = {
+COLLECTION: Final = "bife-collection"
+EVOLUTION: Final = "bife-evolution"
+EVALUATION: Final = "bife-evaluation"
+DESCRIPTIONS: Final = {
     COLLECTION: "Strong-branching decisions, recorded once per benchmark and reused by every evolution.",
     EVOLUTION: "One parent run per evolution, one child run per sample. "
     "Filter by tags.kind = 'sample' and sort by f_hf: the best rule is row one.",
     EVALUATION: "Rules against a baseline on instances they never saw.",
 }
-
-TRACKING_TROUBLE = (MlflowException, SQLAlchemyError, OSError)
+TRACKING_TROUBLE: Final = (MlflowException, SQLAlchemyError, OSError)
 """What a tracking server or its disk may raise."""
 
-_PARENT = "mlflow.parentRunId"
-_NOTE = "mlflow.note.content"
-_LONGEST_PARAM = 6000
-_BATCH_PARAMS = 100
+_LONGEST_PARAM: Final = 6000
+_BATCH_PARAMS: Final = 100
 
 
 class TrackingError(BifeError):
@@ -63,19 +59,19 @@ def client() -> MlflowClient:
     TrackingError
         If the store cannot be reached.
     """
-    home = project_home()
-    home.mlflow.mkdir(parents=True, exist_ok=True)
+    project_home().mlflow.mkdir(parents=True, exist_ok=True)
     try:
         # Processes that meet a fresh SQLite file together break its migration, so one goes first.
         with home_store().claim("mlflow"):
             _make_database(tracking_uri())
             made = MlflowClient()
+            local = tracking_uri().startswith("sqlite:")  # a server knows its own place for artifacts
+            place = (project_home().mlflow / "artifacts").as_uri() if local else None
             for name, description in DESCRIPTIONS.items():
                 if made.get_experiment_by_name(name) is None:
                     with made_by_another():
-                        made.create_experiment(
-                            name, artifact_location=_artifact_root(), tags={_NOTE: description}
-                        )
+                        tags = {"mlflow.note.content": description}
+                        made.create_experiment(name, artifact_location=place, tags=tags)
     except TRACKING_TROUBLE as error:
         raise TrackingError(
             f"MLflow's store at {tracking_uri()} cannot be used ({first_line(error)}); "
@@ -86,7 +82,7 @@ def client() -> MlflowClient:
 
 @contextmanager
 def made_by_another() -> Iterator[None]:
-    """Go on if somebody else has just made what is made inside: machines that share a server share no lock."""
+    """Go on if what is made inside exists already: machines that share a server share no lock."""
     try:
         yield
     except MlflowException as error:
@@ -117,7 +113,7 @@ def _database(uri: str) -> Path | None:
 
 
 def _make_database(uri: str) -> None:
-    """Make MLflow's SQLite database whole or not at all: one whose migration is killed half-way opens never again."""
+    """Make MLflow's SQLite database whole or not at all: one whose migration was killed can never be opened."""
     path = _database(uri)
     if path is None or path.exists():
         return
@@ -129,13 +125,6 @@ def _make_database(uri: str) -> None:
     partial.replace(path)
 
 
-def _artifact_root() -> str | None:
-    """Artifacts lie in the home beside a database of ours; a server knows its own place."""
-    if tracking_uri().startswith("sqlite:"):
-        return (project_home().mlflow / "artifacts").as_uri()
-    return None
-
-
 @cache
 def experiment_id(name: str) -> str:
     """Return the id of one of our experiments, which this process asks for once.
@@ -143,7 +132,7 @@ def experiment_id(name: str) -> str:
     Raises
     ------
     TrackingError
-        If the store cannot be reached, or somebody has deleted the experiment.
+        If the store cannot be reached, or the experiment was deleted.
     """
     try:
         experiment = client().get_experiment_by_name(name)
@@ -160,145 +149,135 @@ def experiment_id(name: str) -> str:
 
 def find_runs(experiment: str, filter_string: str) -> Iterator[Run]:
     """Yield the live runs of an experiment that pass a filter, oldest first."""
-    token: str | None = None
-    ids = [experiment_id(experiment)]
-    while True:
+    token: str | None = ""
+    while token is not None:
         page = client().search_runs(
-            ids, filter_string, max_results=1000, order_by=["attributes.start_time ASC"], page_token=token
+            [experiment_id(experiment)],
+            filter_string,
+            max_results=1000,
+            order_by=["attributes.start_time ASC"],
+            page_token=token or None,
         )
         yield from page
-        token = page.token
-        if not token:
-            return
+        token = page.token or None
 
 
 def open_run(
     experiment: str, key: str, name: str, tags: Mapping[str, str], *, start_ms: int | None = None
-) -> tuple[str, bool]:
-    """Find the run tagged ``bife.key = key``, or make it.
-
-    Parameters
-    ----------
-    start_ms : int, optional
-        Unix time a run that is made began at; now by default.
-
-    Returns
-    -------
-    run_id : str
-        Equal for every call with the same key.
-    complete : bool
-        Whether the run had already ended well.
-    """
+) -> Run:
+    """Find the run tagged ``bife.key = key``, or make it; `start_ms` is the Unix time that a new one began at."""
     with home_store().claim(f"run-{key}"):
         found = next(find_runs(experiment, f"tags.`bife.key` = '{key}'"), None)
         if found is not None:
-            return str(found.info.run_id), found.info.status == "FINISHED"
-        made = client().create_run(
-            experiment_id(experiment), start_time=start_ms, run_name=name, tags={"bife.key": key, **tags}
-        )
-        return str(made.info.run_id), False
+            return found
+        made = {"bife.key": key, **tags}
+        return client().create_run(experiment_id(experiment), start_time=start_ms, run_name=name, tags=made)
 
 
 def children(experiment: str, parent: str) -> list[Run]:
     """Return all child runs of a run."""
-    return list(find_runs(experiment, f"tags.`{_PARENT}` = '{parent}'"))
+    return list(find_runs(experiment, f"tags.`{MLFLOW_PARENT_RUN_ID}` = '{parent}'"))
 
 
 def create_child(
     experiment: str, parent: str, name: str, tags: Mapping[str, str], *, start_ms: int | None = None
 ) -> Run:
     """Make a child run, left running; it began now unless `start_ms` says otherwise."""
-    number = experiment_id(experiment)
-    return client().create_run(number, start_time=start_ms, run_name=name, tags={_PARENT: parent, **tags})
+    tags = {MLFLOW_PARENT_RUN_ID: parent, **tags}
+    return client().create_run(experiment_id(experiment), start_time=start_ms, run_name=name, tags=tags)
 
 
-def end_run(run_id: str, status: str, time_ms: int | None = None) -> None:
-    """End a run, now or at another Unix time."""
-    client().set_terminated(run_id, status, time_ms)
+def points_of(run: Run) -> set[tuple[str, int]]:
+    """Return the metric points that a run has, as (metric, step)."""
+    history = client().get_metric_history
+    return {(name, point.step) for name in run.data.metrics for point in history(run.info.run_id, name)}
+
+
+def points(values: Mapping[str, float | None], time_ms: int, step: int = 0) -> list[Metric]:
+    """Return metric points of a Unix time, without those that are None."""
+    return [Metric(name, float(v), time_ms, step) for name, v in values.items() if v is not None]
 
 
 def log(
     run_id: str,
     *,
-    metrics: Mapping[str, float | None] | None = None,
+    metrics: Iterable[Metric] = (),
     params: Mapping[str, Any] | None = None,
     tags: Mapping[str, str] | None = None,
-    step: int = 0,
-    time_ms: int = 0,
+    known: set[tuple[str, int]] | None = None,
 ) -> None:
-    """Log in as few requests as the store allows; absent metrics are left out.
+    """Log in as few requests as the store allows.
 
     Parameters
     ----------
-    time_ms : int
-        Unix time of the metrics. The same values logged again with the same time stay one point.
+    known : set of (str, int), optional
+        Metric points that the run has, as (metric, step): they are not logged again, and new ones are added to it.
     """
-    points = [Metric(k, float(v), time_ms, step) for k, v in (metrics or {}).items() if v is not None]
-    pairs = [Param(k, str(v)[:_LONGEST_PARAM]) for k, v in (params or {}).items()]
-    labels = [RunTag(k, v) for k, v in (tags or {}).items()]
-    client().log_batch(run_id, metrics=points, params=pairs[:_BATCH_PARAMS], tags=labels)
+    had = set() if known is None else known
+    new = {(point.key, point.step): point for point in metrics if (point.key, point.step) not in had}
+    pairs = [Param(name, str(value)[:_LONGEST_PARAM]) for name, value in (params or {}).items()]
+    labels = [RunTag(name, value) for name, value in (tags or {}).items()]
+    client().log_batch(run_id, metrics=list(new.values()), params=pairs[:_BATCH_PARAMS], tags=labels)
     for start in range(_BATCH_PARAMS, len(pairs), _BATCH_PARAMS):
         client().log_batch(run_id, params=pairs[start : start + _BATCH_PARAMS])
+    had |= new.keys()
 
 
 def log_table(run_id: str, rows: Iterable[Mapping[str, Any]], artifact: str) -> None:
     """Write a table anew, in the order given; MLflow's own `log_table` would append to the former one.
 
-    MLflow has no public way to replace a table: it knows one by a tag of the run, which its page and `load_table` read.
-    The test that loads a replaced table fails first when that changes.
+    MLflow has no public way to replace a table: it finds one by a tag of the run, which its page and `load_table` read.
     """
     frame = pd.DataFrame([dict(row) for row in rows])
     client().log_text(run_id, str(frame.to_json(orient="split", index=False)), artifact)
     entry = {"path": artifact, "type": "table"}
-    known = json.loads(client().get_run(run_id).data.tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
-    if entry not in known:
-        client().set_tag(run_id, MLFLOW_LOGGED_ARTIFACTS, json.dumps([*known, entry]))
+    listed = json.loads(client().get_run(run_id).data.tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
+    if entry not in listed:
+        client().set_tag(run_id, MLFLOW_LOGGED_ARTIFACTS, json.dumps([*listed, entry]))
 
 
-def log_texts(run_id: str, texts: Mapping[str, str]) -> None:
-    """Store texts as files at the top of a run's artifacts, in one request where MLflow's `log_text` makes one each."""
+def log_texts(run_id: str, texts: Mapping[str, str | None]) -> None:
+    """Store those of the texts that are not empty as files at the top of a run's artifacts, in one request."""
+    written = {name: text for name, text in texts.items() if text}
+    if not written:
+        return
     with tempfile.TemporaryDirectory() as directory:
-        for name, text in texts.items():
+        for name, text in written.items():
             # A model may have answered with half a surrogate pair, which UTF-8 cannot hold.
             (Path(directory) / name).write_text(text, encoding="utf-8", errors="replace")
         client().log_artifacts(run_id, directory)
 
 
-def log_files(run_id: str, paths: Iterable[str]) -> None:
+def log_files(run_id: str, paths: Iterable[Path]) -> None:
     """Store files that are still there at the top of a run's artifacts."""
-    for path in map(Path, paths):
+    for path in paths:
         if path.is_file():
             client().log_artifact(run_id, str(path))
 
 
-def tags(run_id: str) -> dict[str, str]:
-    """Return the tags of a run."""
-    return dict(client().get_run(run_id).data.tags)
-
-
-def has_metrics(run_id: str) -> bool:
-    """Whether anything was measured in a run."""
-    return bool(client().get_run(run_id).data.metrics)
+def log_datasets(run_id: str, datasets: Iterable[Mapping[str, Any]]) -> None:
+    """Record which data a run read: name, digest, source, profile and context of each; again changes nothing."""
+    inputs = [
+        DatasetInput(
+            Dataset(
+                name=read["name"],
+                digest=read["digest"],
+                source_type="local",
+                source=json.dumps({"uri": read["source"]}),
+                profile=json.dumps(read["profile"]),
+            ),
+            [InputTag("mlflow.data.context", read["context"])],
+        )
+        for read in datasets
+    ]
+    if inputs:
+        client().log_inputs(run_id, inputs)
 
 
 def forget_tags(run_id: str, *names: str) -> None:
     """Remove tags of a run that it has."""
-    for tag in tags(run_id).keys() & names:
+    for tag in client().get_run(run_id).data.tags.keys() & names:
         client().delete_tag(run_id, tag)
-
-
-def log_dataset(
-    run_id: str, *, name: str, digest: str, source: str, profile: Mapping[str, Any], context: str
-) -> None:
-    """Record which data a run read, by digest; logging the same data again changes nothing."""
-    dataset = Dataset(
-        name=name,
-        digest=digest,
-        source_type="local",
-        source=json.dumps({"uri": source}),
-        profile=json.dumps(profile),
-    )
-    client().log_inputs(run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", context)])])
 
 
 def run_url(run_id: str, experiment: str) -> str:
@@ -306,14 +285,7 @@ def run_url(run_id: str, experiment: str) -> str:
 
     A run that MLflow has not taken yet has none.
     """
-    if not run_id:
-        return ""
-    return page(f"experiments/{experiment_id(experiment)}/runs/{run_id}")
-
-
-def version_url(name: str, version: int) -> str:
-    """Return the page of a registered version."""
-    return page(f"models/{name}/versions/{version}")
+    return page(f"experiments/{experiment_id(experiment)}/runs/{run_id}") if run_id else ""
 
 
 def page(path: str, address: str | None = None, **asked: str) -> str:
@@ -324,21 +296,43 @@ def page(path: str, address: str | None = None, **asked: str) -> str:
     Parameters
     ----------
     address : str, optional
-        Of the server; by default `ui_address`.
+        Of the server; by default ``BIFE_MLFLOW_UI``, else the tracking server's, or nothing for a database of ours.
     asked : str
-        What else the page is told.
+        Further parameters of the page.
     """
-    base = ui_address() if address is None else f"{address.rstrip('/')}/"
-    return f"{base}#/{path}?{urlencode({'workflowType': 'machine_learning', **asked})}"
-
-
-def ui_address() -> str:
-    """Return where MLflow's pages are: a server's address with a slash, or nothing for a database of ours."""
     # Runs of `bife up` write to the database directly, which is faster, while a server shows it.
-    uri = os.environ.get("BIFE_MLFLOW_UI") or tracking_uri()
-    return f"{uri.rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
+    uri = address or os.environ.get("BIFE_MLFLOW_UI") or tracking_uri()
+    base = f"{uri.rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
+    return f"{base}#/{path}?{urlencode({'workflowType': 'machine_learning', **asked})}"
 
 
 def first_line(error: BaseException) -> str:
     """Return an error's first line, for a sentence of our own."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def refuses(error: BaseException) -> bool:
+    """Whether MLflow understood what was written and does not take it, now or later."""
+    if isinstance(error, TrackingError) and error.__cause__ is not None:
+        return refuses(error.__cause__)
+    if not isinstance(error, MlflowException):
+        return False
+    status = int(error.get_http_status_code())  # type: ignore[no-untyped-call]
+    return 400 <= status < 500 and status not in (401, 403, 408, 429)
+
+
+def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Flatten nested settings to dotted names, as MLflow's params are.
+
+    Examples
+    --------
+    >>> flat({"search": {"samples": 8, "operators": ["e1", "m1"]}})
+    {'search.samples': 8, 'search.operators': 'e1 m1'}
+    """
+    params: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            params |= flat(value, f"{prefix}{name}.")
+        else:
+            params[prefix + name] = " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+    return params

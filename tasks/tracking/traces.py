@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import mlflow
 from mlflow.entities import SpanEvent, SpanStatus, SpanStatusCode, SpanType
@@ -22,16 +22,13 @@ from bife_core.study.journal import AnyEntry, Drafted, Unanswered
 from tasks.tracking.store import client
 
 # Names that MLflow documents (Token Usage and Cost Tracking, Attribute Mapping Reference, search by run).
-_MODEL = "mlflow.llm.model"
-_TOKENS = "mlflow.chat.tokenUsage"
-_COST = "mlflow.llm.cost"
-_SOURCE_RUN = "mlflow.sourceRun"
-_CALL = "bife.call"
-_RUN = "bife.run"
-_DELIVERY = "bife.delivery"
-_NS = 1_000_000_000
-_TRIES = 2
-"""The server may have been away only while the first try was made."""
+_MODEL: Final = "mlflow.llm.model"
+_TOKENS: Final = "mlflow.chat.tokenUsage"
+_COST: Final = "mlflow.llm.cost"
+_SOURCE_RUN: Final = "mlflow.sourceRun"
+_CALL: Final = "bife.call"
+_RUN: Final = "bife.run"
+_DELIVERY: Final = "bife.delivery"
 
 
 @dataclass(frozen=True)
@@ -42,51 +39,51 @@ class TracedCall:
     ----------
     name : str
         Unique within its evolution, such as ``g03-c05.1``.
-    inputs : dict
-        Operator, generation and parents: what the list of traces shows, since prompts begin alike.
+    operator, generation, parents : str, int, list of str
+        The list of traces shows them, since prompts begin alike.
     """
 
     name: str
-    inputs: dict[str, Any]
+    operator: str
+    generation: int
+    parents: list[str]
     model: str
     messages: tuple[Message, ...]
     attempt: Attempt
 
 
 def calls_of(entry: AnyEntry) -> list[TracedCall]:
-    """Return the calls that an entry tells of."""
+    """Return the calls that an event reports."""
     if not isinstance(entry, Drafted | Unanswered) or entry.draft is None:
         return []
     request, draft = entry.request, entry.draft
+    parents = [parent.id for parent in request.parents]
     return [
         TracedCall(
-            name=f"{request.id}.{number}",
-            inputs={
-                "operator": request.operator,
-                "generation": request.generation,
-                "parents": [parent.id for parent in request.parents],
-            },
-            model=draft.model,
-            messages=draft.messages[: attempt.asked],
-            attempt=attempt,
+            f"{request.id}.{number}",
+            request.operator,
+            request.generation,
+            parents,
+            draft.model,
+            draft.messages[: attempt.asked],
+            attempt,
         )
         for number, attempt in enumerate(draft.attempts, start=1)
     ]
 
 
-def store_traces(calls: Sequence[TracedCall], *, run_id: str, experiment_id: str) -> set[str]:
+def store_traces(calls: Sequence[TracedCall], run_id: str, experiment_id: str) -> set[str]:
     """Store calls that have no trace yet, tie them to a run, and return the names of those that were not taken.
 
     Raises
     ------
     MlflowException
-        If the store cannot be asked which it took.
+        If the store does not answer, or does not say which it took.
     """
-    # MLflow's tracer logs its own failures and goes on, so what counts is what can be read back. Only what is delivered
-    # now is looked at, so that the last of thousand costs what the first did, whenever they were made.
-    delivery = uuid.uuid4().hex
-    left = {call.name for call in calls}
-    for _ in range(_TRIES):
+    # MLflow's tracer logs its own failures and goes on, so what counts is what can be read back. Only the traces of
+    # this delivery are read, so that the last of thousand costs what the first did.
+    delivery, left = uuid.uuid4().hex, {call.name for call in calls}
+    for _ in range(2):  # the server may have been away during the first attempt alone
         for call in calls:
             if call.name in left:
                 _store(call, run_id, experiment_id, delivery)
@@ -101,26 +98,24 @@ def stored_traces(run_id: str, experiment_id: str, delivery: str | None = None) 
 
     MLflow writes a trace in two requests. What an outage between the two has left is deleted.
     """
+    chosen = f"tags.`{_RUN}` = '{run_id}'" if delivery is None else f"tags.`{_DELIVERY}` = '{delivery}'"
     names: set[str] = set()
     halves: list[str] = []
-    token: str | None = None
-    chosen = f"tags.`{_RUN}` = '{run_id}'" if delivery is None else f"tags.`{_DELIVERY}` = '{delivery}'"
-    while True:
+    token: str | None = ""
+    while token is not None:
         page = client().search_traces(
             locations=[experiment_id],
             filter_string=chosen,
             include_spans=False,
             max_results=500,
-            page_token=token,
+            page_token=token or None,
         )
         for trace in page:
             if _SOURCE_RUN in trace.info.trace_metadata:
                 names.add(trace.info.tags.get(_CALL, ""))
             else:
                 halves.append(trace.info.trace_id)
-        token = page.token
-        if not token:
-            break
+        token = page.token or None
     if halves:
         client().delete_traces(experiment_id, trace_ids=halves)
     return names
@@ -128,60 +123,52 @@ def stored_traces(run_id: str, experiment_id: str, delivery: str | None = None) 
 
 def _store(call: TracedCall, run_id: str, experiment_id: str, delivery: str) -> None:
     attempt = call.attempt
-    began = int(attempt.started_unix_s * _NS)
+    began_ns, ties = int(attempt.started_unix_s * 1e9), {_RUN: run_id, _DELIVERY: delivery}
     span = mlflow.start_span_no_context(
         call.name,
         span_type=SpanType.CHAT_MODEL,
-        inputs=call.inputs | {"messages": [message.model_dump() for message in call.messages]},
+        inputs={
+            "operator": call.operator,
+            "generation": call.generation,
+            "parents": call.parents,
+            "messages": [message.model_dump() for message in call.messages],
+        },
         tags={
             _CALL: call.name,
-            _RUN: run_id,
-            _DELIVERY: delivery,
+            **ties,
             "recorded": str(attempt.recorded).lower(),
-            "operator": str(call.inputs.get("operator", "")),
-            "generation": str(call.inputs.get("generation", "")),
+            "operator": call.operator,
+            "generation": str(call.generation),
         },
         metadata={_SOURCE_RUN: run_id},
         experiment_id=experiment_id,
-        start_time_ns=began,
+        start_time_ns=began_ns,
     )
+    origin = f" from {', '.join(call.parents)}" if call.parents else ""
     with safe_set_span_in_context(span):
-        mlflow.update_current_trace(request_preview=_asked_for(call))
+        preview = f"{call.name}: {call.operator} in generation {call.generation}{origin}"
+        mlflow.update_current_trace(request_preview=preview)
     span.set_attributes(_attributes(call))
-    # These become tags with the span, so that a trace which is never completed is known for what it is.
-    known = {_RUN: run_id, _DELIVERY: delivery}
-    span.set_attributes(
-        {f"{SpanAttributeKey.TRACE_TAG_PREFIX}{name}": value for name, value in known.items()}
-    )
-    if attempt.status == "ok":
-        status = SpanStatus(SpanStatusCode.OK)
-    else:
+    # These become tags with the span, so that a trace which is never completed can be recognised.
+    span.set_attributes({f"{SpanAttributeKey.TRACE_TAG_PREFIX}{name}": value for name, value in ties.items()})
+    status = SpanStatus(SpanStatusCode.OK)
+    if attempt.status != "ok":
         reason = attempt.error or "the call failed and gave no reason"
         status = SpanStatus(SpanStatusCode.ERROR, reason)
-        span.add_event(_exception(reason))
-    span.end(outputs=attempt.answer, status=status, end_time_ns=began + int(attempt.seconds * _NS))
-
-
-def _asked_for(call: TracedCall) -> str:
-    """Return a call's purpose in a few words, such as "g03-c05.1: m1 in generation 3 from g02-c01"."""
-    operator, generation = call.inputs.get("operator", "?"), call.inputs.get("generation", "?")
-    parents = ", ".join(call.inputs.get("parents", ()))
-    return f"{call.name}: {operator} in generation {generation}" + (f" from {parents}" if parents else "")
-
-
-def _exception(reason: str) -> SpanEvent:
-    # MLflow's stubs make the class look abstract; it is not.
-    return SpanEvent("exception", attributes={"exception.message": reason})  # type: ignore[abstract]
+        # MLflow's stubs make the class look abstract; it is not.
+        span.add_event(SpanEvent("exception", attributes={"exception.message": reason}))  # type: ignore[abstract]
+    span.end(outputs=attempt.answer, status=status, end_time_ns=began_ns + int(attempt.seconds * 1e9))
 
 
 def _attributes(call: TracedCall) -> dict[str, Any]:
     attempt = call.attempt
+    total = attempt.prompt_tokens + attempt.completion_tokens
     attributes: dict[str, Any] = {
         _MODEL: call.model,
         _TOKENS: {
             "input_tokens": attempt.prompt_tokens,
             "output_tokens": attempt.completion_tokens,
-            "total_tokens": attempt.prompt_tokens + attempt.completion_tokens,
+            "total_tokens": total,
         },
     }
     if attempt.http_status is not None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, Final
 
 from bife_core.generators.prompting import prompt_templates, prompt_version
 from tasks.stores import home_store
@@ -29,67 +29,64 @@ _RULES: Final = (
 )
 """Columns of a list of samples."""
 
-
-class _List(NamedTuple):
-    """The view of an experiment as a whole."""
-
-    key: str
-    name: str
-    kind: str
-    order: str
-    ascending: bool
-    columns: tuple[str, ...]
-
-
-_LISTS: Final = {
-    store.EVOLUTION: _List(
+_LISTS: Final[dict[str, tuple[str, str, dict[str, Any]]]] = {
+    store.EVOLUTION: (
         "evolutions",
         "All evolutions, the newest first",
-        "evolution",
-        "attributes.start_time",
-        False,
-        (
-            "tags.`benchmark`",
-            "tags.`search`",
-            "metrics.`final_f_hf`",
-            "metrics.`final_f_lf`",
-            "metrics.`samples`",
-            "metrics.`cost_usd`",
-            "tags.`ended_by`",
-        ),
+        {
+            "searchFilter": "tags.kind = 'evolution'",
+            "orderByKey": "attributes.start_time",
+            "orderByAsc": False,
+            "selectedColumns": [
+                "tags.`benchmark`",
+                "tags.`search`",
+                "metrics.`final_f_hf`",
+                "metrics.`final_f_lf`",
+                "metrics.`samples`",
+                "metrics.`cost_usd`",
+                "tags.`ended_by`",
+            ],
+        },
     ),
-    store.EVALUATION: _List(
+    store.EVALUATION: (
         "evaluations",
         "All evaluations, the fastest rule first",
-        "evaluation",
-        "metrics.`ratio`",
-        True,
-        (
+        {
+            "searchFilter": "tags.kind = 'evaluation'",
+            "orderByKey": "metrics.`ratio`",
+            "orderByAsc": True,
             # MLflow sorts them by name within metrics, params and tags.
-            "metrics.`missing`",
-            "metrics.`p_value`",
-            "metrics.`ratio`",
-            "metrics.`ratio_high`",
-            "metrics.`ratio_low`",
-            "tags.`benchmark`",
-            "tags.`metric`",
-            "tags.`verdict`",
-        ),
+            "selectedColumns": [
+                "metrics.`missing`",
+                "metrics.`p_value`",
+                "metrics.`ratio`",
+                "metrics.`ratio_high`",
+                "metrics.`ratio_low`",
+                "tags.`benchmark`",
+                "tags.`metric`",
+                "tags.`verdict`",
+            ],
+        },
     ),
 }
-_WHY: Final = ("ast_nodes", "f_lf", "f_hf")
-"""Axes on the right of the parallel coordinates; the last one gives the lines their colour."""
-_HOW: Final = ("generation", "operator")
-_SOLVED: Final = "bife-solved"
-_ALL: Final = "bife-all"
-_SECTIONS: Final = {
-    _SOLVED: "Which operator and generation led to a good F_HF",
-    _ALL: "Which operator and generation led to a good F_LF",
-}
-"""Parts of the page; MLflow gives all parallel coordinates the same title, so the parts tell them apart.
+"""Key, name and state of the view of an experiment as a whole."""
 
-MLflow puts them in the order of their names and cuts long names off.
-"""
+_COMMON: Final = {
+    "startTime": "ALL",
+    "lifecycleFilter": "Active",
+    "datasetsFilter": [],
+    "modelVersionFilter": "All Runs",
+    # MLflow's charts show the first ten runs by default.
+    "runsHiddenMode": "SHOWALL",
+}
+_WHY: Final = ["ast_nodes", "f_lf", "f_hf"]
+"""Axes on the right of the parallel coordinates; the last one gives the lines their colour."""
+_HOW: Final = ["generation", "operator"]
+_SECTIONS: Final = {
+    "bife-solved": "Which operator and generation led to a good F_HF",
+    "bife-all": "Which operator and generation led to a good F_LF",
+}
+"""Sections of the page: MLflow gives all parallel coordinates the same title, and sorts and cuts off section names."""
 
 
 def save_view(parent: str, name: str, time_ms: int) -> None:
@@ -98,18 +95,14 @@ def save_view(parent: str, name: str, time_ms: int) -> None:
     Parameters
     ----------
     parent : str
-        Run of the evolution.
-    name : str
-        What a list of runs calls it.
-    time_ms : int
-        Unix time it began at.
+        Run of the evolution, which is named `name` and began at the Unix time `time_ms`.
 
     Raises
     ------
     MlflowException
         If the store does not take it.
     """
-    # Evolutions may be called alike: the beginning of the run's id tells them apart.
+    # Evolutions may have equal names: the beginning of the run's id distinguishes them.
     _save(store.EVOLUTION, parent, f"{name} ({parent[:8]}): rules, best first", view_state(parent), time_ms)
 
 
@@ -121,60 +114,48 @@ def save_lists() -> None:
     TrackingError
         If the store cannot be reached or does not take them.
     """
-    for experiment, view in _LISTS.items():
-        state = _state(f"tags.kind = '{view.kind}'", view.order, view.ascending, view.columns)
-        try:
-            _save(experiment, view.key, view.name, state, 0)
-        except store.TRACKING_TROUBLE as error:
-            raise store.TrackingError(
-                f"MLflow's store at {store.tracking_uri()} takes no views ({store.first_line(error)})."
-            ) from error
+    try:
+        for experiment, (key, name, state) in _LISTS.items():
+            _save(experiment, key, name, _COMMON | state, 0)
+    except store.TRACKING_TROUBLE as error:
+        raise store.TrackingError(
+            f"MLflow's store at {store.tracking_uri()} takes no views ({store.first_line(error)})."
+        ) from error
 
 
 def _save(experiment: str, key: str, name: str, state: Mapping[str, Any], time_ms: int) -> None:
     # The envelope in which MLflow keeps views since 3.17; one without it opens by its link and is not listed.
-    kept = {"name": name, "createdAt": time_ms, "state": json.dumps(state, separators=(",", ":"))}
-    text, client, number = json.dumps(kept), store.client(), store.experiment_id(experiment)
+    text = json.dumps({"name": name, "createdAt": time_ms, "state": json.dumps(state, separators=(",", ":"))})
+    client, number = store.client(), store.experiment_id(experiment)
     if client.get_experiment(number).tags.get(_TAG + key) != text:
         client.set_experiment_tag(number, _TAG + key, text)
 
 
-def _state(chosen: str, order: str, ascending: bool, columns: Sequence[str]) -> dict[str, Any]:
-    return {
-        "searchFilter": chosen,
-        "orderByKey": order,
-        "orderByAsc": ascending,
-        "startTime": "ALL",
-        "lifecycleFilter": "Active",
-        "datasetsFilter": [],
-        "modelVersionFilter": "All Runs",
-        "selectedColumns": list(columns),
-        # MLflow's charts show the first ten runs by default.
-        "runsHiddenMode": "SHOWALL",
-    }
-
-
 def view_state(parent: str) -> dict[str, Any]:
-    """Return the state of MLflow's page: filter, order, columns, and the charts that tell why a rule is good."""
-    chosen = f"tags.kind = 'sample' and tags.`mlflow.parentRunId` = '{parent}'"
+    """Return the state of MLflow's page: filter, order, columns, and the charts that show why a rule is good."""
+    solved, every = _SECTIONS
     return {
-        **_state(chosen, "metrics.`f_hf`", False, _RULES),
+        **_COMMON,
+        "searchFilter": f"tags.kind = 'sample' and tags.`mlflow.parentRunId` = '{parent}'",
+        "orderByKey": "metrics.`f_hf`",
+        "orderByAsc": False,
+        "selectedColumns": list(_RULES),
         "compareRunSections": [
             {"uuid": section, "name": name, "display": True, "columns": 1}
             for section, name in _SECTIONS.items()
         ],
         "compareRunCharts": [
             # Parallel coordinates leave out runs that lack one of the axes: rules without F_HF get their own.
-            _chart(_SOLVED, "parallel", "PARALLEL", selectedParams=list(_HOW), selectedMetrics=list(_WHY)),
+            _chart(solved, "parallel", "PARALLEL", selectedParams=_HOW, selectedMetrics=_WHY),
             _chart(
-                _SOLVED,
+                solved,
                 "fidelities",
                 "SCATTER",
                 xaxis={"key": "f_lf", "type": "METRIC"},
                 yaxis={"key": "f_hf", "type": "METRIC"},
             ),
-            _chart(_SOLVED, "f_hf", "BAR", metricKey="f_hf"),
-            _chart(_ALL, "parallel", "PARALLEL", selectedParams=list(_HOW), selectedMetrics=list(_WHY[:-1])),
+            _chart(solved, "f_hf", "BAR", metricKey="f_hf"),
+            _chart(every, "parallel", "PARALLEL", selectedParams=_HOW, selectedMetrics=_WHY[:-1]),
         ],
     }
 
@@ -204,8 +185,8 @@ def charts_url(parent: str) -> str:
 
 def experiment_url(experiment: str) -> str:
     """Return the list of an experiment's runs, with the columns that matter."""
-    view = _LISTS.get(experiment)
-    return _runs(experiment, **({"viewStateShareKey": view.key} if view is not None else {}))
+    key = {"viewStateShareKey": _LISTS[experiment][0]} if experiment in _LISTS else {}
+    return _runs(experiment, **key)
 
 
 def _runs(experiment: str, **asked: str) -> str:
@@ -229,7 +210,7 @@ def link_prompts(run_id: str, operators: Collection[str], used: str | None = Non
         for operator, template in prompt_templates().items():
             if operator not in operators:
                 continue
-            # MLflow's pages know fields written as {{benchmark}}.
+            # MLflow's pages show fields written as {{benchmark}}.
             name, text = f"bife_prompt_{operator}", re.sub(r"\$([a-z_]+)", r"{{\1}}", template)
             version = client.load_prompt(f"prompts:/{name}@latest", allow_missing=True)
             if version is None or version.template != text:

@@ -39,7 +39,7 @@ def beside(champion: int) -> dict[str, Any]:
 
 def evidence(number: int, **known: Any) -> Evidence:
     """Return what is said to be known of a rule: it beats RPB."""
-    run_id, _ = store.open_run(store.EVALUATION, uuid.uuid4().hex[:16], "an evaluation", {})
+    run = store.open_run(store.EVALUATION, uuid.uuid4().hex[:16], "an evaluation", {})
     facts: dict[str, Any] = {
         "sha": rule_sha(source(number)),
         "benchmark": "toys",
@@ -55,7 +55,7 @@ def evidence(number: int, **known: Any) -> Evidence:
         "solves": 20,
         "proofs": 20,
         "baseline_proofs": 20,
-        "evaluation_run": run_id,
+        "evaluation_run": run.info.run_id,
         "test_digest": "digest",
     }
     return Evidence(**facts | known)

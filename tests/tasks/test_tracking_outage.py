@@ -23,11 +23,12 @@ SEARCH = """
 import sys
 from tasks.home import prepare_environment, project_home
 prepare_environment()
-from tasks.tracking import EvolutionRun, synchronise_waiting, outage
-from tasks.tracking.records import Record, track_record
+from tasks.stores import home_store
+from tasks import tracking
+from tasks.tracking import GONE, EvolutionRun, Record, synchronise, track_record
 from tests.support import journals
 
-outage.RETRY_S = 0.5
+tracking.RETRY_S = 0.5
 folder = project_home().runs / "outage"
 journal = journals.opened("outage", folder)
 projection = EvolutionRun(folder.name)
@@ -45,7 +46,8 @@ for line in sys.stdin:
     elif line == "end\\n":
         journals.add_end(journal)
         projection.sync()
-    left = synchronise_waiting()
+    with home_store().claim("evolution outage"):
+        left = synchronise(GONE)
     print(left.sentence if left else "all delivered", flush=True)
 """
 

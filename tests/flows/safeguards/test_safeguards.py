@@ -15,8 +15,7 @@ from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from tasks.states import told
 from tasks.stores import note
-from tasks.tracking import store
-from tasks.tracking.outage import outage
+from tasks.tracking import outage, store
 from tasks.tracking.provenance import provenance
 from tests.support import journals
 from tests.support.tracked import parent, synced, traces
@@ -70,7 +69,7 @@ def mlflow_away(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(store, "open_run", refuse)
         yield
-    outage._retry_at_s = 0.0
+    outage.retry_at_s = 0.0
 
 
 def test_the_state_of_a_run_says_how_many_records_wait(search, monkeypatch, caplog):
@@ -89,8 +88,8 @@ def test_the_state_of_a_run_says_how_many_records_wait(search, monkeypatch, capl
 
 
 @pytest.mark.parametrize(("fault", "error"), [("ours", BifeError), ("defect", RuntimeError)])
-def test_what_a_failing_run_leaves_is_delivered(search, fault, error):
-    state = failing(fault, search.folder, return_state=True)
+def test_what_a_failing_run_leaves_is_delivered(search, tmp_path, fault, error):
+    state = failing(fault, tmp_path / "runs" / search.study, return_state=True)
     assert state.is_failed()
     assert "No good." in state.message
     with pytest.raises(error, match="No good"):

@@ -1,0 +1,433 @@
+"""MLflow gets all events once, whatever its server does and whichever process is killed."""
+
+import contextlib
+import itertools
+import sqlite3
+import uuid
+
+import pytest
+from mlflow import MlflowClient
+from mlflow.exceptions import MlflowException
+from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
+from mlflow.tracing.client import TracingClient
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+from bife_core.generators.calls import CallStore
+from bife_core.study.journal import Settled
+from tasks.stores import home_store, listening
+from tasks.tracking import GONE, EvolutionRun, store, synchronise, writer
+from tasks.tracking import traces as tracing
+from tasks.tracking.provenance import WHOLE_RUN
+from tests.support import journals
+from tests.support.journals import add_draft, add_end, add_generation, add_sample, attempt, opened
+from tests.support.stored import is_open
+from tests.support.tracked import BROKEN, GOOD, children, parent, points, synced, traces
+
+_seconds = itertools.count()
+
+
+@pytest.fixture
+def no_patience(monkeypatch):
+    """Try a store that failed again at once."""
+    monkeypatch.setattr("tasks.tracking.RETRY_S", 0.0)
+
+
+def test_another_process_and_a_signal_amid_a_write_double_nothing(journal, folder, monkeypatch):
+    evolution, store_one = synced(folder), tracing._store
+    journals.add_search(journal, 2)
+
+    def signalled(call, *rest):
+        store_one(call, *rest)
+        if call.name.startswith("g00-c01"):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tracing, "_store", signalled)
+        with pytest.raises(KeyboardInterrupt):
+            evolution.sync()
+    assert 0 < len(traces(evolution)) < 2 * 7
+    for one in (evolution, synced(folder)):
+        assert one.sync()
+        assert len(store.children(store.EVOLUTION, one.run_id)) == 2 * 4
+        assert len(traces(one)) == 2 * 7
+        assert points(one) == [(0, 3.0), (1, 6.0)]
+
+
+def test_points_that_a_killed_process_wrote_are_not_written_again(journal, folder):
+    """The kill came after MLflow had the points and before the cursor moved; later events give them other times."""
+    evolution = synced(folder)
+    child = store.create_child(store.EVOLUTION, evolution.run_id, "g01-c00", {"sample_id": "g01-c00"})
+    number = child.info.run_id
+    store.log(number, params={"generation": 1}, metrics=store.points({"f_lf": 0.5, "calls": 2}, 1000))
+    store.log(evolution.run_id, metrics=store.points({"samples": 1.0}, 1000, step=1))
+    add_sample(journal, **GOOD)
+    add_generation(journal, 1)
+    again = synced(folder)
+    completed = children(again)["g01-c00"]
+    assert (completed.info.run_id, completed.info.status) == (number, "FINISHED")
+    for run, metrics in ((number, completed.data.metrics), (again.run_id, parent(again).data.metrics)):
+        assert all(len(store.client().get_metric_history(run, name)) == 1 for name in metrics)
+
+
+def test_a_run_that_was_deleted_is_made_anew_with_all_events(journal, folder, no_patience):
+    journals.add_search(journal, 1)
+    evolution = synced(folder)
+    lost = evolution.run_id
+    store.client().delete_run(lost)
+    add_generation(journal, 1, samples=3)
+    evolution.sync()
+    assert evolution.sync()
+    assert (evolution.notes, evolution.run_id == lost) == ((), False)
+    assert len(children(evolution)) == 4
+    assert points(evolution) == [(0, 3.0), (1, 3.0)]
+
+
+@contextlib.contextmanager
+def broken_store(home):
+    """Take a table away from MLflow's database for a while."""
+    database = home / "mlflow" / "mlflow.db"
+    store.client()  # makes it
+
+    def rename(old, new):
+        with contextlib.closing(sqlite3.connect(database)) as connection:
+            connection.execute("PRAGMA legacy_alter_table = ON")
+            connection.execute(f"ALTER TABLE {old} RENAME TO {new}")
+
+    rename("metrics", "metrics_away")
+    try:
+        yield
+    finally:
+        rename("metrics_away", "metrics")
+
+
+def test_a_store_that_fails_for_a_while_loses_and_doubles_nothing(journal, folder, home, no_patience):
+    synchronise(GONE)  # of other tests
+    heard = []
+    evolution = EvolutionRun(folder.name)
+    with listening(lambda done, total: None, heard.append), home_store().claim(f"evolution {folder.name}"):
+        with broken_store(home):
+            add_sample(journal, **GOOD)
+            for _ in range(3):
+                assert not evolution.sync()
+            add_generation(journal, 1)
+            assert not evolution.sync()
+        add_sample(journal, "g01-c01", **BROKEN)
+        assert evolution.sync()
+    assert evolution.notes == ()
+    assert len(heard) == 2
+    assert "the store keeps them until it does" in heard[0]
+    assert heard[1].endswith("takes records again.")
+    runs = children(evolution)
+    status = {name: run.info.status for name, run in runs.items()}
+    assert status == {"g01-c00": "FINISHED", "g01-c01": "FAILED"}
+    assert runs["g01-c00"].data.metrics["f_lf"] == 0.5
+    assert len(traces(evolution)) == 2
+    assert points(evolution) == [(1, 1.0)]
+
+
+def test_what_a_killed_process_left_is_written_by_the_next_one(journal, folder, home, no_patience):
+    synced(folder)
+    journals.add_search(journal, 3)
+    add_end(journal)
+    with broken_store(home):
+        assert not EvolutionRun(folder.name).sync()
+        left = synchronise(GONE)
+        assert left.records >= len(journal.entries) - 2  # two were there
+        assert "not, or not whole, there, because sqlite:///" in left.sentence
+    assert synchronise(GONE) is None
+    again = synced(folder)
+    assert points(again) == [(0, 3.0), (1, 6.0), (2, 9.0)]
+    assert len(children(again)) == 3 * 4
+    times = [point.timestamp for point in store.client().get_metric_history(again.run_id, "samples")]
+    assert times == sorted(times)
+
+
+def test_a_store_that_is_away_is_not_asked_at_each_look(journal, folder, monkeypatch):
+    asked = []
+    monkeypatch.setattr(store, "open_run", lambda *args, **known: asked.append(args) or _away())
+    evolution = EvolutionRun(folder.name)
+    assert not any(evolution.sync() for _ in range(3))
+    assert len(asked) == 1
+    assert not evolution.sync(now=True)
+    assert len(asked) == 2
+    monkeypatch.undo()
+    assert evolution.sync(now=True)
+
+
+def _away(*_, **__):
+    raise MlflowException("the server is away")
+
+
+def test_an_event_that_is_refused_does_not_hold_up_the_others(key, folder):
+    journal = opened(key, folder, params={"a name that is not§allowed": 1})
+    add_generation(journal, 1)
+    evolution = synced(folder)
+    assert points(evolution) == [(1, 1.0)]
+    (note,) = evolution.notes
+    assert note.startswith("MLflow refused the event 'opened' of the study")
+
+
+WRITES = {
+    "create_run",
+    "log_batch",
+    "log_artifact",
+    "log_text",
+    "log_inputs",
+    "set_tag",
+    "delete_tag",
+    "update_run",
+    "set_terminated",
+}
+
+
+class Flaky:
+    """MLflow's client, whose n-th write is lost: before it has done anything, or after."""
+
+    def __init__(self, client, fatal, *, after):
+        self._client, self._left, self._after = client, fatal, after
+        self.met = False
+
+    def __getattr__(self, name):
+        call = getattr(self._client, name)
+        return self._counted(call) if name in WRITES else call
+
+    def _counted(self, call):
+        def counted(*args, **known):
+            self._left -= 1
+            if self._left != 0:
+                return call(*args, **known)
+            self.met = True
+            if self._after:
+                call(*args, **known)
+            raise MlflowException("Connection reset by peer")
+
+        return counted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "lost",
+    ["every third", *(pytest.param(how, marks=pytest.mark.long) for how in ("by turns", "before", "after"))],
+)
+def test_a_server_lost_at_any_write_gives_one_run_and_nothing_doubled(home, no_patience, monkeypatch, lost):
+    fatal, step = 0, 3 if lost == "every third" else 1
+    whole = store.client()
+    while True:
+        fatal += step
+        after = lost == "after" or (lost in ("by turns", "every third") and fatal % 2 == 0)
+        folder = home / "runs" / uuid.uuid4().hex[:16]
+        journal = opened(folder.name, folder)
+        journals.write_files(folder, [add_sample(journal, **GOOD), add_sample(journal, "g01-c01", **BROKEN)])
+        journals.add_reflection(journal)
+        add_generation(journal, 1)
+        add_end(journal)
+        flaky = Flaky(whole, fatal, after=after)
+        evolution = EvolutionRun(folder.name)
+        monkeypatch.setattr(store, "client", lambda flaky=flaky: flaky)
+        assert evolution.sync() is not flaky.met
+        monkeypatch.setattr(store, "client", lambda: whole)
+        if not flaky.met:
+            break
+        # By turns the same process goes on, or another one.
+        evolution = EvolutionRun(folder.name) if fatal // 2 % 2 else evolution
+        assert evolution.sync()
+        found = list(store.find_runs(store.EVOLUTION, f"tags.`bife.key` = '{folder.name}'"))
+        assert [run.info.status for run in found] == ["FINISHED"]
+        runs = store.children(store.EVOLUTION, evolution.run_id)
+        assert sorted(run.data.tags["sample_id"] for run in runs) == ["g01-c00", "g01-c01", "g01-r00"]
+        assert {run.info.status for run in runs} == {"FINISHED", "FAILED"}
+        assert len(traces(evolution)) == 3
+        for run in (*runs, parent(evolution)):
+            for metric in run.data.metrics:
+                assert len(store.client().get_metric_history(run.info.run_id, metric)) == 1
+    assert fatal > 15
+
+
+@pytest.mark.parametrize("request_", ["log_spans", "start_trace"])
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_trace_of_which_a_server_took_half_is_there_once_and_whole(
+    journal, folder, no_patience, monkeypatch, request_, after
+):
+    write, calls = getattr(TracingClient, request_), []
+
+    def lost(client, *args):
+        calls.append(args)
+        if len(calls) > 1:
+            return write(client, *args)
+        if after:
+            write(client, *args)
+        raise MlflowException("Connection reset by peer")
+
+    evolution = synced(folder)
+    began = 2_000_000_000.0 + next(_seconds)
+    add_sample(journal, attempts=[attempt(answer=name, started_unix_s=began) for name in ("one", "two")])
+    monkeypatch.setattr(TracingClient, request_, lost)
+    evolution.sync()
+    assert evolution.sync()
+    found = store.client().search_traces(
+        locations=[store.experiment_id(store.EVOLUTION)], filter_string=f"timestamp_ms = {int(began * 1000)}"
+    )
+    assert sorted(trace.info.tags["bife.call"] for trace in found) == ["g01-c00.1", "g01-c00.2"]
+    assert sorted(trace.data.spans[0].outputs for trace in found) == ["one", "two"]
+    assert len(traces(evolution)) == 2
+
+
+def _too_large(*_, **__):
+    raise MlflowException("the trace is too large", error_code=INVALID_PARAMETER_VALUE)
+
+
+@pytest.mark.parametrize("answer", [lambda: None, _too_large])
+def test_a_trace_that_mlflow_will_not_take_is_named_and_holds_up_nothing(
+    journal, folder, monkeypatch, answer
+):
+    start, asked = TracingClient.start_trace, []
+
+    def choosy(client, info):
+        if info.tags["bife.call"] != "g01-c00.1":
+            return start(client, info)
+        asked.append(info)
+        return answer()
+
+    monkeypatch.setattr(TracingClient, "start_trace", choosy)
+    add_sample(journal, **GOOD)
+    found = synced(folder)
+    (note,) = found.notes
+    assert note.startswith("MLflow refused the traces of 1 call (g01-c00.1); ")
+    assert parent(found).data.tags["untraced"] == "g01-c00.1"
+    assert (found.samples, found.traces) == (1, 1)
+    assert [trace.info.tags["bife.call"] for trace in traces(found)] == ["g01-c00.2"]
+    tried = len(asked)
+    add_generation(journal, 1)
+    assert found.sync()
+    assert points(found) == [(1, 1.0)]
+    assert len(asked) == tried
+
+
+def test_a_server_that_does_not_list_its_traces_holds_up_nothing(journal, folder, monkeypatch):
+    found = synced(folder)
+    add_sample(journal, **GOOD)
+    monkeypatch.setattr(writer, "store_traces", _too_large)
+    assert found.sync()
+    assert len(children(found)) == 1
+    (note,) = found.notes
+    assert "2 calls (g01-c00.1, g01-c00.2)" in note
+
+
+def test_traces_lost_by_a_server_that_takes_nothing_are_written_later(
+    journal, folder, no_patience, monkeypatch
+):
+    found = synced(folder)
+    add_sample(journal, **GOOD)
+    monkeypatch.setattr(TracingClient, "start_trace", _away)
+    monkeypatch.setattr(store, "log", _away)
+    assert not any(found.sync() for _ in range(2))
+    monkeypatch.undo()
+    assert found.sync()
+    assert (len(traces(found)), found.traces, found.notes) == (2, 2, ())
+
+
+def test_the_twentieth_generation_costs_what_the_second_did(journal, folder, monkeypatch):
+    search, listed, statements = MlflowClient.search_traces, [], []
+
+    def counted(client, *args, **known):
+        found = search(client, *args, **known)
+        listed.append(len(found))
+        return found
+
+    monkeypatch.setattr(MlflowClient, "search_traces", counted)
+    evolution = synced(folder)
+    costs, samples = {}, []
+
+    def met(*_):
+        statements.append(1)
+
+    for step in range(20):
+        name = f"g{step:02d}-c00"
+        # All at one time, as answers read back from disk may be.
+        samples.append(add_sample(journal, name, f_lf=0.5, f_hf=-2.0, attempts=(attempt(answer="a rule"),)))
+        journals.write_files(folder, samples)
+        add_generation(journal, step, samples=len(samples))
+        if step in (0, 1, 18, 19):
+            listed.clear(), statements.clear()
+            event.listen(Engine, "before_cursor_execute", met)
+            assert evolution.sync()
+            event.remove(Engine, "before_cursor_execute", met)
+            costs[step] = (len(statements), sum(listed))
+    assert costs[18][1] > costs[19][1] == 1  # what the test held back was written together
+    assert costs[19] == costs[1]
+    assert len(children(evolution)) == len(traces(evolution)) == 20
+
+
+CALLED = (attempt(answer="a rule", prompt_tokens=10),)
+
+
+@pytest.fixture
+def killed(journal, folder):
+    """A search with two drafts, one of them scored, and a call under way; MLflow has the first events."""
+    evolution = synced(folder)
+    add_draft(journal, "g00-c00", attempts=CALLED, f_lf=0.25)
+    add_draft(journal, "g00-c01", attempts=(attempt(started_unix_s=1_700_000_020.0),), source=None)
+    unread = journals.call("g00-c02", operator="e1", started_unix_s=1_700_000_050.0)
+    CallStore(home_store(), folder.name).begin(unread)
+    return evolution
+
+
+def test_all_that_a_killed_search_made_is_there_and_its_run_says_why_it_stopped(killed, folder):
+    assert parent(killed).info.status == "RUNNING"
+    for reason in ("Cancelled: by the page.", "Again."):
+        assert synchronise(reason, by_person=True) is None
+        run = parent(killed)
+        assert (run.info.status, run.data.tags["stopped"]) == ("KILLED", "Cancelled: by the page.")
+        calls = [trace.info.tags["bife.call"] for trace in traces(killed)]
+        assert sorted(calls) == ["g00-c00.1", "g00-c01.1", "g00-c02.1"]
+    found = children(killed)
+    assert {name: child.info.status for name, child in found.items()} == {
+        "g00-c00": "KILLED",
+        "g00-c01": "KILLED",
+    }
+    assert found["g00-c00"].data.tags["outcome"] == "unsettled"
+    assert found["g00-c00"].data.metrics["f_lf"] == 0.25
+
+
+def test_a_search_that_is_resumed_settles_what_was_left_open(killed, folder, key):
+    synchronise("Gone.")
+    assert parent(killed).info.status == "FAILED"
+    journal = opened(key, folder)
+    journal.add(Settled(sample=journals.settled("g00-c00", f_lf=0.25)))
+    add_end(journal)
+    again = synced(folder)
+    assert parent(again).info.status == "FINISHED"
+    child = children(again)["g00-c00"]
+    assert (child.info.status, child.data.tags["outcome"]) == ("FINISHED", "scored")
+    for name in child.data.metrics:
+        assert len(store.client().get_metric_history(child.info.run_id, name)) == 1, name
+    assert len(traces(again)) == 3
+
+
+def test_a_flow_run_closes_its_own_searches_only_and_gives_the_better_reason(killed, folder):
+    assert synchronise("Cancelled.", by_person=True, of="another run") is None
+    assert is_open(home_store(), folder.name)
+    opened(folder.name, folder, {WHOLE_RUN: "this run"})
+    synchronise(GONE)
+    assert parent(killed).data.tags["stopped"] == GONE
+    synchronise("Cancelled.", by_person=True, of="another run")
+    assert parent(killed).data.tags["stopped"] == GONE
+    synchronise("Cancelled.", by_person=True, of="this run")
+    run = parent(killed)
+    assert (run.info.status, run.data.tags["stopped"]) == ("KILLED", "Cancelled.")
+
+
+def test_a_search_that_a_process_works_on_is_left_to_it(killed, folder):
+    with home_store().claim(f"evolution {folder.name}"):
+        assert synchronise("Gone.") is None
+    assert parent(killed).info.status == "RUNNING"
+
+
+def test_a_search_killed_before_mlflow_had_answered_once_is_written(journal, folder):
+    add_draft(journal, "g00-c00", attempts=CALLED, f_lf=0.25)
+    synchronise("Cancelled.", of="another run")
+    assert is_open(home_store(), folder.name), "it is left to its own run"
+    synchronise("Gone.")
+    evolution = synced(folder)
+    assert (parent(evolution).info.status, evolution.samples) == ("FAILED", 0)

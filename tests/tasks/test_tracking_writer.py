@@ -1,0 +1,275 @@
+"""What the events of a search become in MLflow."""
+
+import json
+import time
+
+import pytest
+
+from bife_core.fidelity.high import HighScore
+from bife_core.fidelity.load_correction import Reference
+from bife_core.fidelity.low import LowScore
+from bife_core.search import Sample, SampleRequest
+from bife_core.study import files as reports
+from bife_core.study.journal import Drafted, HighScored, Referred, Scored, Settled, Stopped
+from tasks.tracking import EvolutionRun, store
+from tasks.tracking.traces import calls_of
+from tasks.tracking.writer import outcome
+from tests.support import journals
+from tests.support.journals import TRIED_TWICE, add_draft, add_end, add_generation, add_sample
+from tests.support.measured import solved
+from tests.support.tracked import BROKEN, GOOD, artifacts, children, parent, points, synced, traces
+
+SILENT = {
+    "source": None,
+    "failure": "The answer holds no code.",
+    "attempts": (journals.attempt(answer="no"),),
+}
+
+
+def test_a_search_that_has_begun_is_found_with_what_defines_it(journal, folder):
+    run = parent(synced(folder))
+    assert (run.info.status, run.info.run_name) == ("RUNNING", "an evolution")
+    assert run.info.start_time == int(journal.entries[0].at_unix_s * 1000)
+    assert run.data.params == {"search.seed": "0"}
+    assert (run.data.tags["kind"], run.data.tags["benchmark"]) == ("evolution", "toys")
+
+
+def test_every_run_names_the_process_it_comes_from(key, journal, folder):
+    journals.opened(key, folder, {"mlflow.user": "ada", "prefect.flow_run_id": "1"})
+    add_sample(journal, **GOOD)
+    first = synced(folder)
+    for run in (parent(first), *children(first).values()):
+        assert (run.data.tags["mlflow.user"], run.data.tags["prefect.flow_run_id"]) == ("ada", "1")
+    again = journals.opened(key, folder, {"mlflow.user": "bob"})
+    add_sample(again, "g01-c01", **BROKEN)
+    resumed = synced(folder)
+    users = {name: run.data.tags["mlflow.user"] for name, run in children(resumed).items()}
+    assert users == {"g01-c00": "ada", "g01-c01": "bob"}
+    tags = parent(resumed).data.tags
+    assert tags["mlflow.user"] == "bob"
+    assert "prefect.flow_run_id" not in tags
+
+
+def test_only_prompts_of_operators_that_were_asked_are_linked(key, folder):
+    journal = journals.opened(key, folder, prompts=True)
+    add_sample(journal, **GOOD)
+    add_sample(journal, "g01-c02", f_lf=0.5)  # an operator that no call was made for
+    journals.add_unanswered(journal, attempts=TRIED_TWICE[:1])
+    linked = json.loads(parent(synced(folder)).data.tags["mlflow.linkedPrompts"])
+    assert sorted(prompt["name"] for prompt in linked) == ["bife_prompt_e1", "bife_prompt_m1"]
+
+
+def test_a_sample_becomes_a_child_run_with_everything_known(journal, folder):
+    add_sample(journal, **GOOD)
+    run = children(synced(folder))["g01-c00"]
+    assert run.info.status == "FINISHED"
+    assert run.data.params == {
+        "generation": "1",
+        "operator": "m1",
+        "llm_model": "stand-in",
+        "generator": "openai",
+    }
+    measured = run.data.metrics
+    assert (measured["f_lf"], measured["f_hf"], measured["cost_usd"]) == (0.5, -2.0, 0.25)
+    assert (measured["f_lf_seconds"], measured["solve_cpu_s"]) == (0.5, 3.0)
+    assert measured["ast_nodes"] > 0
+    tags = run.data.tags
+    assert (tags["kind"], tags["rule_sha"], tags["parents"]) == ("sample", "abc", "g00-c01")
+    assert artifacts(run.info.run_id) == {"rule.py", "call.json"}
+
+
+def test_a_sample_took_from_the_beginning_of_its_draft_to_its_last_score(journal, folder):
+    request = SampleRequest(id="g01-c00", generation=1, operator="m1", seed=1)
+    drafted = journal.add(Drafted(request=request, draft=journals.draft("g01-c00", seconds=2.5)))
+    scored = journal.add(Scored(id="g01-c00", score=LowScore(f_lf=0.5, sha="abc", seconds=0.5)))
+    time.sleep(0.05)
+    journal.add(Settled(sample=journals.settled(f_lf=0.5)))
+    info = children(synced(folder))["g01-c00"].info
+    assert info.start_time == int(drafted.at_unix_s * 1000) - 2500
+    assert info.end_time == int(scored.at_unix_s * 1000)
+
+
+def test_failures_calls_without_a_rule_and_reflections_are_children_of_their_own_kind(journal, folder):
+    add_sample(journal, "g01-c01", **BROKEN)
+    add_sample(journal, "g01-c02", **SILENT)
+    journals.add_reflection(journal)
+    evolution = synced(folder)
+    runs = children(evolution)
+    kinds = {name: (run.data.tags["kind"], run.info.status) for name, run in runs.items()}
+    assert kinds == {
+        "g01-c01": ("sample", "FAILED"),
+        "g01-c02": ("call", "FAILED"),
+        "g01-r00": ("reflection", "FINISHED"),
+    }
+    assert runs["g01-c02"].data.tags["outcome"] == "no_rule"
+    assert artifacts(runs["g01-c01"].info.run_id) == {"rule.py", "error.txt"}
+    assert artifacts(runs["g01-r00"].info.run_id) == {"reflection.txt", "call.json"}
+    assert runs["g01-r00"].data.metrics["prompt_tokens"] == 3
+    assert {trace.info.tags["bife.call"] for trace in traces(evolution)} == {"g01-c02.1", "g01-r00.1"}
+
+
+def test_every_attempt_is_a_trace_tied_to_the_parent_run(journal, folder):
+    add_sample(journal, **GOOD)
+    add_sample(journal, "g01-c02", **SILENT)
+    found = {trace.info.tags["bife.call"]: trace for trace in traces(synced(folder))}
+    assert set(found) == {"g01-c00.1", "g01-c00.2", "g01-c02.1"}
+    assert found["g01-c00.1"].info.state == "ERROR"
+    good = found["g01-c00.2"]
+    assert good.info.execution_duration == 2000
+    assert good.info.token_usage["total_tokens"] == 15
+    cost = json.loads(good.info.trace_metadata["mlflow.trace.cost"])
+    assert cost == {"input_cost": 0.2, "output_cost": 0.05, "total_cost": 0.25}
+    span = good.data.spans[0]
+    assert (span.inputs["operator"], span.inputs["generation"]) == ("m1", 1)
+    assert span.outputs == "a rule"
+    assert good.info.request_preview == "g01-c00.2: m1 in generation 1"
+
+
+def test_a_call_that_was_repaired_is_traced_with_what_it_was_asked():
+    asked = tuple(journals.Message(role=role, content=role) for role in ("user", "assistant", "user"))
+    written = journals.draft("g01-c00", attempts=(journals.attempt(asked=1), journals.attempt(asked=3)))
+    request = SampleRequest(id="g01-c00", generation=1, operator="m1", seed=1)
+    entry = Drafted(request=request, draft=written.model_copy(update={"messages": asked}))
+    assert [call.messages for call in calls_of(entry)] == [asked[:1], asked]
+
+
+def test_calls_of_a_request_without_an_answer_are_traced_once_whatever_comes_of_it(journal, folder):
+    journals.add_unanswered(journal, "g01-c09", attempts=TRIED_TWICE[:1])
+    evolution = synced(folder)
+    assert (len(traces(evolution)), children(evolution)) == (1, {})
+    add_sample(journal, "g01-c09", attempts=TRIED_TWICE)
+    for one in (evolution, EvolutionRun(folder.name)):
+        assert one.sync()
+        assert sorted(trace.info.tags["bife.call"] for trace in traces(one)) == ["g01-c09.1", "g01-c09.2"]
+
+
+def test_a_sample_under_way_is_a_child_that_runs_until_it_is_settled(journal, folder):
+    add_draft(journal, **GOOD)
+    evolution = synced(folder)
+    run = children(evolution)["g01-c00"]
+    assert (run.info.status, run.data.metrics["f_lf"], evolution.samples) == ("RUNNING", 0.5, 0)
+    journal.add(Settled(sample=journals.settled(f_lf=0.5, f_hf=-2.0)))
+    again = synced(folder)  # by another process, which has to look up what is there
+    ended = children(again)["g01-c00"]
+    assert (ended.info.run_id, ended.info.status, again.samples) == (run.info.run_id, "FINISHED", 1)
+    for metric in ended.data.metrics:
+        assert len(store.client().get_metric_history(run.info.run_id, metric)) == 1, metric
+
+
+def test_a_generation_has_its_points_at_its_own_time_and_the_files_of_the_folder(journal, folder):
+    journals.write_files(folder, [add_sample(journal, **GOOD)])
+    add_generation(journal, 1)
+    evolution = synced(folder)
+    (point,) = store.client().get_metric_history(evolution.run_id, "samples")
+    assert (point.step, point.value) == (1, 1.0)
+    assert point.timestamp == int(journal.entries[-1].at_unix_s * 1000)
+    measured = parent(evolution).data.metrics
+    assert (measured["cost_usd"], measured["mean_f_hf"], measured["solve_cpu_s"]) == (0.25, -2.0, 3.0)
+    assert artifacts(evolution.run_id) == {reports.SAMPLES, reports.LINEAGE}
+    assert list(table(evolution, reports.SAMPLES)["id"]) == ["g01-c00"]
+
+
+def table(evolution, artifact):
+    return store.client().load_table(store.experiment_id(store.EVOLUTION), artifact, [evolution.run_id])
+
+
+def test_half_a_table_that_a_kill_left_behind_is_left_out(journal, folder):
+    (folder / reports.SAMPLES).write_text('[{"id": "g0')
+    add_generation(journal, 1)
+    evolution = synced(folder)
+    assert (points(evolution), artifacts(evolution.run_id)) == ([(1, 1.0)], set())
+
+
+def test_an_end_has_its_files_its_numbers_and_its_status(journal, folder):
+    journals.write_files(folder, [add_sample(journal, **GOOD)])
+    add_end(journal)
+    evolution = synced(folder)
+    run = parent(evolution)
+    assert (run.info.status, run.info.end_time) == ("FINISHED", int(journal.entries[-1].at_unix_s * 1000))
+    assert (run.data.metrics["final_f_hf"], run.data.metrics["design_s"]) == (-2.0, 2.0)
+    tags = run.data.tags
+    assert (tags["best_sample"], tags["best_sha"], tags["ended_by"]) == ("g01-c00", "abc", "search.samples")
+    assert tags["mlflow.note.content"].startswith("**g01-c00**")
+    assert {reports.BEST_RULE, reports.COST, reports.SAMPLES} <= artifacts(evolution.run_id)
+
+
+def solve(instance, status="optimal", **known):
+    made = solved("relpscost", 0, 1.0).result
+    return made.model_copy(update={"instance": instance, "status": status, **known})
+
+
+def test_the_design_solves_of_rpb_and_of_each_rule_are_a_table_at_the_end(journal, folder):
+    journal.add(Referred(reference=Reference(results=(solve("a", cpu_s=2.0, root_s=0.5), None))))
+    score = HighScore(f_hf=-3.0, costs=(3.0, None), results=(solve("a", "timelimit", cpu_s=6.0),))
+    journal.add(HighScored(id="g01-c00", score=score))
+    add_end(journal)
+    rows = table(synced(folder), "design_solves.json")
+    known = rows[["rule", "instance", "cost", "cpu_s", "capped", "status"]].astype(object)
+    assert [[None if value != value else value for value in row] for row in known.values.tolist()] == [
+        ["relpscost", "a", None, 2.0, False, "optimal"],
+        ["g01-c00", "a", 3.0, 6.0, True, "timelimit"],
+    ]
+
+
+def test_a_search_without_a_rule_ends_too(journal, folder):
+    add_end(journal, best=None)
+    tags = parent(synced(folder)).data.tags
+    assert tags["best_sample"] == "none"
+    assert tags["mlflow.note.content"].startswith("No sampled rule was of use")
+
+
+def test_an_extended_search_continues_its_run_and_ends_it_again(key, journal, folder):
+    add_end(journal)
+    first = synced(folder)
+    extended = journals.opened(key, folder)
+    assert parent(synced(folder)).info.status == "RUNNING"
+    add_sample(extended, "g02-c00", **GOOD)
+    add_end(extended, best=journals.BEST.model_copy(update={"f_hf": -1.0}))
+    found = synced(folder)
+    run = parent(found)
+    assert (found.run_id, run.info.status) == (first.run_id, "FINISHED")
+    assert run.data.metrics["final_f_hf"] == -1.0
+    assert children(found).keys() == {"g02-c00"}
+
+
+@pytest.mark.parametrize(
+    ("last", "status", "tag", "reason"),
+    [
+        (
+            lambda j: add_end(j, ended_by="budget.calls is used up."),
+            "FINISHED",
+            "ended_by",
+            "budget.calls is",
+        ),
+        (lambda j: j.add(Stopped(reason="refused")), "FAILED", "stopped", "refused"),
+        (lambda j: j.add(Stopped(reason="Ctrl-C", by_person=True)), "KILLED", "stopped", "Ctrl-C"),
+    ],
+)
+def test_an_evolution_that_stopped_early_says_why_until_it_is_resumed(
+    key, journal, folder, last, status, tag, reason
+):
+    last(journal)
+    stopped = synced(folder)
+    run = parent(stopped)
+    assert run.info.status == status
+    assert run.data.tags[tag].startswith(reason)
+    journals.opened(key, folder)
+    again = synced(folder)
+    assert (again.run_id, parent(again).info.status) == (stopped.run_id, "RUNNING")
+    assert tag not in parent(again).data.tags
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        ({"f_lf": 0.5, "f_hf": -1.0}, "solved"),
+        ({"f_lf": 0.5}, "scored"),
+        ({"eliminated": "it cannot become an elite"}, "eliminated"),
+        ({"failure": "duplicate of g00-c00"}, "duplicate"),
+        ({"failure": "screened out: 0.4 times as fast as RPB"}, "screened_out"),
+        ({"failure": "Line 1: no."}, "failed"),
+    ],
+)
+def test_outcomes(known, expected):
+    sample = Sample(id="g01-c00", generation=1, operator="m1", source=journals.SOURCE, **known)
+    assert outcome(sample) == expected
