@@ -18,7 +18,7 @@ from bench import parser_of, tell
 from bife_core.evaluation.comparing import Comparison, compare
 from bife_core.evaluation.metrics import solve_frame
 from bife_core.stats import CONFIDENCE, confidence_of
-from tasks.registry.evidence import Evidence, gate
+from tasks.registry import Evidence, gate
 
 LEVEL = confidence_of(1, CONFIDENCE)
 """Level of the first use of a test set."""

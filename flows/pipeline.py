@@ -26,9 +26,10 @@ from flows.validation import choose_final
 from flows.verdicts import comparison, pipeline_verdict
 from tasks.collection import look_ahead
 from tasks.evolution import require_generator
-from tasks.registry import Origin, RegisteredRule, lineage
+from tasks.registry import Origin, RegisteredRule
 from tasks.states import NOTHING_TO_DO, told
 from tasks.tracking import TrackingError
+from tasks.tracking.writer import lineage
 
 _DONE: Final = "pipeline.json"
 """File of an evolution's folder that says as what its rule was registered, by the settings that led there."""

@@ -19,7 +19,7 @@ from flows.reporting.observer import observer
 from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from flows.verdicts import link
-from tasks.registry.registering import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
+from tasks.registry import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
 from tasks.states import NOTHING_TO_DO, told
 
 _POLL_S = 3

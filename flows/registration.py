@@ -18,10 +18,10 @@ from tasks.registry import (
     RegisteredRule,
     by_alias,
     by_hash,
+    gate_decision,
     register,
     registered_name,
 )
-from tasks.registry.registering import gate_decision
 from tasks.tracking import TrackingError
 
 _TEST_SHARE: Final = 3
@@ -159,10 +159,10 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
         proofs=proofs,
         baseline_proofs=baseline_proofs,
         mismatches=len(summary.mismatches),
-        look=summary.use,
+        use=summary.use,
         evaluation_run=evaluated.run.run_id,
         test_digest=evaluated.test_digest,
-        models="" if evaluated.models is None else evaluated.models.model_dump_json(),
+        likeness="" if evaluated.models is None else evaluated.models.model_dump_json(),
         **measured_beside,
     )
 

@@ -33,7 +33,7 @@ from bife_core.study import JournalError, Opened
 from bife_core.study import files as search_files
 from bife_core.study.journal import read_journal
 from tasks.home import project_home
-from tasks.registry import registered, tag_of_run
+from tasks.registry import registered, run_data
 from tasks.stores import home_store
 from tasks.tracking import store
 
@@ -176,7 +176,9 @@ def search_behind(reference: str) -> SearchRecord | None:
         If MLflow cannot be asked about a reference it holds.
     """
     if reference.startswith("runs:/"):
-        return _evolution(tag_of_run(reference.removeprefix("runs:/").partition("/")[0], "evolution_key"))
+        return _evolution(
+            run_data(reference.removeprefix("runs:/").partition("/")[0]).tags.get("evolution_key", "")
+        )
     if reference.startswith("models:/"):
         return _evolution(registered(reference).tags.get("evolution_key", ""))
     path = Path(reference)
@@ -231,7 +233,7 @@ def _directory(reference: str) -> Path:
     if match is None:
         path = Path(reference)
         return path.parent if path.is_file() else path
-    key = tag_of_run(match[1], "bife.key")
+    key = run_data(match[1]).tags.get("bife.key", "")
     local = project_home().runs / f"evaluation-{key}"
     if (local / RECORD).is_file():
         return local

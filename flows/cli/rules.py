@@ -101,7 +101,7 @@ def rollback(
     """Make the former champion of a registered model champion again."""
     console = standard_output()
     with console.status("Starting ..."):
-        from tasks.registry.registering import roll_back
+        from tasks.registry import roll_back
         from tasks.tracking.provenance import user
 
     change = roll_back.fn(name, who or user(), reason)

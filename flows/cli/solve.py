@@ -90,7 +90,7 @@ def solve(
     facts, read = screened(model)
     console = standard_output()
     if rule == AUTO:
-        from tasks.registry.versions import rule_for
+        from tasks.registry import rule_for
 
         choice = rule_for(read)
         rule = choice.reference

@@ -14,9 +14,7 @@ from prefect.client.orchestration import get_client
 from bife_core.errors import BifeError, ConfigError
 from bife_core.methods.loading import stored_text
 from flows.promotion import promotion, rollback
-from tasks.registry import CHALLENGER, CHAMPION, by_alias
-from tasks.registry.evidence import gate
-from tasks.registry.registering import GATE, ChampionChange, PromotionError
+from tasks.registry import CHALLENGER, CHAMPION, GATE, ChampionChange, PromotionError, by_alias, gate
 from tasks.tracking import store
 from tests.support.challenging import beside, challenge, evidence, source
 

@@ -7,9 +7,7 @@ import pytest
 from bife_core.presets import with_overrides
 from flows.registration import evidence, refusal_notes, register_rule
 from flows.reporting.observer import observing
-from tasks.registry import CHALLENGER, Origin, by_alias
-from tasks.registry.evidence import gate
-from tasks.registry.registering import refuse
+from tasks.registry import CHALLENGER, Origin, by_alias, gate, refuse
 from tests.flows.conftest import Diary
 from tests.support.measured import summary
 

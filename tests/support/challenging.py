@@ -12,8 +12,7 @@ import uuid
 from typing import Any
 
 from bife_core.rules import rule_sha
-from tasks.registry import Evidence, RegisteredRule
-from tasks.registry.registering import promote_by_gate, register_rule
+from tasks.registry import Evidence, RegisteredRule, register_rule
 from tasks.tracking import store
 
 _SOURCE = """def candidate_variable_score(variable_features) -> float:
@@ -68,8 +67,7 @@ def challenge(name: str, number: int, **known: Any) -> RegisteredRule:
 
 def made_champion(name: str, number: int, **known: Any) -> RegisteredRule:
     """Register a rule and let the gate decide, as a pipeline does."""
-    given = evidence(number, **known)
-    return promote_by_gate(register_rule(name, source(number), given), given)
+    return register_rule(name, source(number), evidence(number, **known), by_gate=True)
 
 
 def main() -> None:

@@ -5,8 +5,8 @@ import pytest
 
 from bife_core.benchmarks.formulation import likeness_of
 from bife_core.scip.reading import read_model
-from tasks.registry import versions as choosing
-from tasks.registry.versions import GENERAL, rule_for
+from tasks import registry as choosing
+from tasks.registry import GENERAL, rule_for
 from tasks.tracking import TrackingError
 from tests.support.challenging import challenge, made_champion
 
@@ -23,7 +23,7 @@ def model(tmp_path):
 
 def register(how, models, number=0, **known):
     return how(
-        f"bife-test-{uuid.uuid4().hex[:8]}", number, models=likeness_of(models).model_dump_json(), **known
+        f"bife-test-{uuid.uuid4().hex[:8]}", number, likeness=likeness_of(models).model_dump_json(), **known
     )
 
 
@@ -33,7 +33,7 @@ def test_the_best_champion_for_such_models_is_chosen(model):
     register(challenge, [model], ratio=0.1)
     choice = rule_for(read_model(model))
     assert choice.reference == f"models:/{best.name}@champion"
-    assert choice.reason == "It was measured on models like this one: 0.600 of RPB's CPU time."
+    assert choice.reason == "It was measured on instances like this one: 0.600 of RPB's CPU time."
 
 
 def test_a_model_unlike_all_is_left_to_the_general_rule(model, tmp_path):
@@ -42,7 +42,7 @@ def test_a_model_unlike_all_is_left_to_the_general_rule(model, tmp_path):
     other.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinaries\n x y\nEnd\n")
     choice = rule_for(read_model(other))
     assert choice.reference == GENERAL
-    assert choice.reason.startswith("No champion was made for models like this one")
+    assert choice.reason.startswith("No champion was made for instances like this one")
     assert f"{champion.name}: variables: 2 here, 9 there" in choice.reason
 
 

@@ -6,9 +6,7 @@ import uuid
 
 import pytest
 
-from tasks.registry import CHALLENGER, CHAMPION, by_alias
-from tasks.registry.evidence import refusal
-from tasks.registry.registering import open_case, refuse, roll_back
+from tasks.registry import CHALLENGER, CHAMPION, by_alias, open_case, refusal, refuse, roll_back
 from tasks.tracking import store
 from tests.support.challenging import beside, challenge, made_champion
 

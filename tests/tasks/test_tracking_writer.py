@@ -189,6 +189,7 @@ def test_an_end_has_its_files_its_numbers_and_its_status(journal, folder):
     assert (run.data.metrics["final_f_hf"], run.data.metrics["design_s"]) == (-2.0, 2.0)
     tags = run.data.tags
     assert (tags["best_sample"], tags["best_sha"], tags["ended_by"]) == ("g01-c00", "abc", "search.samples")
+    assert tags["lineage"] == "g01-c00 by m1"
     assert tags["mlflow.note.content"].startswith("**g01-c00**")
     assert {reports.BEST_RULE, reports.COST, reports.SAMPLES} <= artifacts(evolution.run_id)
 
