@@ -10,7 +10,7 @@ from flows.results import CollectionResult, TrackedRun
 from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from tasks.collection import collect, track_collection
-from tasks.states import told
+from tasks.states import with_message
 from tasks.tracking import COLLECTION
 
 
@@ -37,4 +37,4 @@ def collection(config: PipelineConfig) -> CollectionResult:
     short = (few,) if summary.decisions < wanted else ()
     notes = noted((*short, *summary.failures, *summary.notes))
     result = CollectionResult(summary=summary, run=TrackedRun.of(COLLECTION, run_id), notes=notes)
-    return told(result, f"{summary.decisions} decisions on {count}")
+    return with_message(result, f"{summary.decisions} decisions on {count}")

@@ -9,7 +9,7 @@ from prefect import flow
 
 from bife_core.errors import BifeError
 from flows.reporting.ownership import name_owner
-from tasks.states import in_plain_words, told, waiting
+from tasks.states import in_plain_words, waiting, with_message
 from tasks.tracking import GONE, synchronise, under_way
 
 _LOOK_EVERY_S: Final = 10.0
@@ -31,7 +31,7 @@ def delivery() -> None:
                 time.sleep(_LOOK_EVERY_S)
     going_on = under_way()
     left_alone = f" Searches that go on, and were left alone: {going_on}." if going_on else ""
-    return told(None, f"MLflow has all that this home knows.{left_alone}")
+    return with_message(None, f"MLflow has all that this home knows.{left_alone}")
 
 
 def _left() -> str | None:

@@ -26,6 +26,7 @@ from flows.results import EvaluationResult, TrackedRun
 from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from flows.verdicts import comparison, evaluation_verdict
+from tasks.collection import InstanceSet, prepare_instances
 from tasks.evaluation import (
     evaluate,
     evaluation_directory,
@@ -34,9 +35,8 @@ from tasks.evaluation import (
     track_evaluation,
 )
 from tasks.evaluation_files import read_validation, search_behind
-from tasks.instances import InstanceSet, prepare_instances
 from tasks.registry import origin_of, sample_name
-from tasks.states import told
+from tasks.states import with_message
 from tasks.stores import home_store
 from tasks.tracking import EVALUATION, TrackingError
 
@@ -105,10 +105,10 @@ def evaluation(
     seeds = counted(len(settings.seeds), "seed")
     observer().stage("evaluation", f"{count} held-out instances, {seeds}")
     every = tuple(groups.values())
-    look = (
+    use = (
         home_store().count_use(every[0].content, evaluation_identity(config, methods[0])) if promoting else 0
     )
-    summary = evaluate(methods, groups, settings, config.runner, look)
+    summary = evaluate(methods, groups, settings, config.runner, use)
     stated = (settings.solver.sentence,) if settings.solver.sentence else ()
     notes = (*stated, *dict.fromkeys(note for group in every for note in group.notes))
     story = Story(
@@ -142,7 +142,7 @@ def evaluation(
             said = noted((f"The rule is not registered yet; the same command registers it. {error}",))
         result = result.model_copy(update={"notes": (*notes, *said)})
     show_verdict(config.instances.label, "evaluation", evaluation_verdict(result))
-    return told(result, f"{comparison(result)}.")
+    return with_message(result, f"{comparison(result)}.")
 
 
 def _method(reference: str) -> Method:

@@ -20,16 +20,16 @@ from flows.results import EvolutionResult, TrackedRun
 from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from flows.verdicts import evolution_verdict, links
+from tasks.collection import InstanceSet, prepare_instances
 from tasks.evolution import (
     TaskExecutor,
-    alone_in_evolution,
     describe_evolution,
     model_key,
     require_generator,
 )
-from tasks.instances import InstanceSet, prepare_instances
-from tasks.states import NOTHING_TO_DO, told
-from tasks.stores import home_store, note_listener
+from tasks.home import project_home
+from tasks.states import NOTHING_TO_DO, with_message
+from tasks.stores import alone_at, home_store, note_listener
 from tasks.tracking import EVOLUTION, EvolutionRun, run_url
 from tasks.tracking.provenance import provenance
 from tasks.tracking.views import charts_url, table_url
@@ -76,7 +76,8 @@ def evolution(
     design = prepare_instances(config.instances, "design", config.high.instances)
     training = _training(config, design, search.training_instances) if search.training_instances else None
     opened = describe_evolution(config, decisions, design, training)
-    with model_key(config.generator), alone_in_evolution(opened.key) as folder:
+    folder, claim = project_home().runs / opened.key, f"evolution {opened.key}"
+    with model_key(config.generator), alone_at(claim, f"the {claim}"):
         result = _run(
             config, Journal(folder, opened, provenance(), home_store()), decisions, design, training
         )
@@ -86,7 +87,7 @@ def evolution(
     if result.best is not None and result.run.run_id and stands_alone() and news:
         payload = {"rule": f"runs:/{result.run.run_id}", "config": config.model_dump(mode="json")}
         announce(EVOLUTION_ENDED, f"evolution.{result.key}", payload)
-    return told(result, result.sentence, None if result.new else NOTHING_TO_DO)
+    return with_message(result, result.sentence, None if result.new else NOTHING_TO_DO)
 
 
 def _run(

@@ -24,10 +24,10 @@ from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from flows.validation import choose_final
 from flows.verdicts import comparison, pipeline_verdict
-from tasks.collection import look_ahead
+from tasks.collection import precheck
 from tasks.evolution import require_generator
 from tasks.registry import Origin, RegisteredRule
-from tasks.states import NOTHING_TO_DO, told
+from tasks.states import NOTHING_TO_DO, with_message
 from tasks.tracking import TrackingError
 from tasks.tracking.writer import lineage
 
@@ -58,11 +58,13 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     evolved = evolution(config, collected.summary if collected is not None else None)
     notes = (*ahead, *(collected.notes if collected is not None else ()), *evolved.notes)
     if evolved.best is None:
-        return told(PipelineResult(collection=collected, evolution=evolved, notes=notes), evolved.sentence)
+        return with_message(
+            PipelineResult(collection=collected, evolution=evolved, notes=notes), evolved.sentence
+        )
     done = _done_before(config, evolved)
     if done is not None:
         nothing = PipelineResult(collection=collected, evolution=evolved, notes=notes)
-        return told(nothing, f"{evolved.sentence} {done}", NOTHING_TO_DO)
+        return with_message(nothing, f"{evolved.sentence} {done}", NOTHING_TO_DO)
     final, path, choice = choose_final(config, evolved)
     how = choice.sentence if choice is not None else ""
     evaluated = evaluation(config, str(path), others=present_champion(config), chosen=how, promoting=True)
@@ -90,7 +92,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     if registered is not None:
         write_whole(evolved.folder / _DONE, json.dumps({_settings(config): registered.reference}))
     show_verdict(config.instances.label, "pipeline", pipeline_verdict(result))
-    return told(result, f"{comparison(evaluated)}. {standing}".strip())
+    return with_message(result, f"{comparison(evaluated)}. {standing}".strip())
 
 
 def _prospect(config: PipelineConfig) -> Precheck | None:
@@ -98,7 +100,7 @@ def _prospect(config: PipelineConfig) -> Precheck | None:
     if config.instances.folder is None:
         return None
     observer().stage("prospect", "what branching costs RPB")
-    return look_ahead.submit(config).result()
+    return precheck.submit(config).result()
 
 
 def _done_before(config: PipelineConfig, evolved: EvolutionResult) -> str | None:

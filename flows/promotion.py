@@ -20,7 +20,7 @@ from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from flows.verdicts import link
 from tasks.registry import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
-from tasks.states import NOTHING_TO_DO, told
+from tasks.states import NOTHING_TO_DO, with_message
 
 _POLL_S = 3
 
@@ -92,21 +92,23 @@ def promotion(
             by="nobody",
             reason=f"It is asked about at {asked}",
         )
-        return told(change, f"Version {case.version} is asked about already: {asked}", NOTHING_TO_DO)
+        return with_message(change, f"Version {case.version} is asked about already: {asked}", NOTHING_TO_DO)
     if not case.decision.promote:
         return _stays(case, GATE, case.decision.reason)
     if approval == "gate":
         change = promote(name, case.version, GATE, case.decision.reason)
-        return told(change, f"Version {case.version} is champion: {case.decision.reason}")
+        return with_message(change, f"Version {case.version} is champion: {case.decision.reason}")
     try:
         answer = _ask(case, int(wait_hours * 3600))
     except FlowPauseTimeout:
         return _stays(case, "nobody", f"Nobody answered within {wait_hours:g} hours.")
     if answer.decision == "reject":
         refused = refuse(name, case.version, answer.who, answer.reason)
-        return told(refused, f"Version {case.version} was refused by {answer.who}: {answer.reason}")
+        return with_message(refused, f"Version {case.version} was refused by {answer.who}: {answer.reason}")
     approved = promote(name, case.version, answer.who, answer.reason)
-    return told(approved, f"Version {case.version} is champion, approved by {answer.who}: {answer.reason}")
+    return with_message(
+        approved, f"Version {case.version} is champion, approved by {answer.who}: {answer.reason}"
+    )
 
 
 @flow(name="rollback", flow_run_name="rollback {name}", **HOOKS)
@@ -129,7 +131,7 @@ def rollback(name: RuleName, reason: Text, who: Text) -> ChampionChange:
         If the registry cannot be reached.
     """
     change = roll_back(name, who, reason)
-    return told(change, f"Version {change.version} of {name} is champion again, by {who}: {reason}")
+    return with_message(change, f"Version {change.version} of {name} is champion again, by {who}: {reason}")
 
 
 def summary(case: Case) -> str:
@@ -159,4 +161,4 @@ def _ask(case: Case, limit_s: int) -> Approval:
 
 def _stays(case: Case, by: str, reason: str) -> ChampionChange:
     change = ChampionChange(name=case.name, version=case.version, champion=False, by=by, reason=reason)
-    return told(change, f"Version {case.version} stays challenger: {reason}")
+    return with_message(change, f"Version {case.version} stays challenger: {reason}")

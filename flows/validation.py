@@ -10,9 +10,9 @@ from bife_core.files import write_whole
 from bife_core.search import Sample
 from flows.reporting.observer import observer
 from flows.results import EvolutionResult
+from tasks.collection import prepare_instances
 from tasks.evaluation_files import write_validation
 from tasks.evolution import finalists, validate
-from tasks.instances import prepare_instances
 
 
 def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Sample, Path, Choice | None]:

@@ -1,73 +1,113 @@
-"""Tasks that record strong-branching decisions and write that to MLflow."""
+"""Tasks that prepare instances, record strong-branching decisions on them and write that to MLflow."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 from prefect import task
 
+from bife_core.benchmarks.base import Benchmark, Instance, Split
+from bife_core.benchmarks.opening import open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig, PipelineConfig, RunnerConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
-from bife_core.evaluation.precheck import Precheck, precheck
+from bife_core.evaluation.precheck import Precheck
+from bife_core.evaluation.precheck import precheck as _precheck
 from bife_core.fidelity.load_correction import measure_reference
-from bife_core.values import digest_of
+from bife_core.study import content_of
+from bife_core.values import Value, digest_of
 from tasks.home import project_home
-from tasks.instances import benchmark
-from tasks.states import TRIED_AGAIN, told
+from tasks.states import TRIED_AGAIN, with_message
 from tasks.stores import alone_at, home_store, note_listener, progress_listener
 from tasks.tracking import Record, store, track_record
 from tasks.tracking.store import flat
 from tasks.workers import worker_pool
 
+PRECHECKED: Final = 3
+"""Instances that the pre-check solves."""
+
+
+class InstanceSet(Value):
+    """The instances of one split, in order, and what a reader of results must know about them."""
+
+    label: str
+    split: str
+    instances: tuple[Instance, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> str:
+        """Hash of the instances in their order, wherever they lie."""
+        return content_of(self.instances)
+
+    @property
+    def dataset(self) -> dict[str, Any]:
+        """The set as an MLflow dataset."""
+        return {
+            "name": f"{self.label}-{self.split}",
+            "digest": self.content,
+            "source": str(self.instances[0].path.parent),
+            "profile": {"instances": len(self.instances)},
+            "context": self.split,
+        }
+
+
+@lru_cache(maxsize=8)
+def benchmark(config: InstancesConfig) -> Benchmark:
+    """Return the benchmark a configuration names; a folder is screened once per process."""
+    return open_benchmark(config, project_home().instances, progress_listener())
+
+
+@task(name="instances", task_run_name="instances {split}")
+def prepare_instances(config: InstancesConfig, split: Split, count: int) -> InstanceSet:
+    """Generate or find the instances of a split.
+
+    Raises
+    ------
+    ConfigError, InstanceError
+        If there is no such benchmark, or it has no usable instance.
+    """
+    opened = benchmark(config)
+    chosen = tuple(opened.instances(split, count))
+    return InstanceSet(label=opened.name, split=split, instances=chosen, notes=opened.notes)
+
 
 @task(name="collect", task_run_name="collect {config.decisions} decisions", **TRIED_AGAIN)
-def collect(
-    instances: InstancesConfig,
-    config: CollectionConfig,
-    runner: RunnerConfig,
-) -> CollectionSummary:
-    """Record strong-branching decisions.
-
-    What an instance gave is on disk before it is used, so running this again solves only what is missing.
+def collect(instances: InstancesConfig, config: CollectionConfig, runner: RunnerConfig) -> CollectionSummary:
+    """Record strong-branching decisions; what an instance gave is on disk before it is used.
 
     Raises
     ------
     DecisionsError
         If no instance gave a decision.
     """
-    home, name = project_home(), f"{instances.label}-{instances.fingerprint()}"
-    directory = home.decisions / name
+    name = f"{instances.label}-{instances.fingerprint()}"
     with alone_at(f"collection {name}", f"the collection for {instances.label}"):
+        folder, pool = project_home().decisions / name, worker_pool(runner)
         return collect_decisions(
-            benchmark(instances),
-            config,
-            directory,
-            worker_pool(runner),
-            progress_listener(),
-            note_listener(),
+            benchmark(instances), config, folder, pool, progress_listener(), note_listener()
         )
 
 
 @task(name="track collection", task_run_name="write the collection to MLflow", **TRIED_AGAIN)
 def track_collection(instances: InstancesConfig, config: CollectionConfig, summary: CollectionSummary) -> str:
     """Write a collection to MLflow and return the id of its run."""
-    facts = [instances.model_dump(mode="json"), config.model_dump(mode="json"), summary.digest]
-    key = digest_of(facts)[:16]
-    measured = {
-        "decisions": float(summary.decisions),
-        "candidates": float(summary.candidates),
-        "tie_share": summary.tie_share,
-        "pruned_share": summary.pruned_share,
-        "tightenable_share": summary.tightenable_share,
-        "instances": float(len(summary.instances)),
-        "failures": float(len(summary.failures)),
-    }
+    settings = {"instances": instances.model_dump(mode="json"), "collection": config.model_dump(mode="json")}
+    key = digest_of([*settings.values(), summary.digest])[:16]
     record = Record(
         experiment=store.COLLECTION,
         key=key,
         name=f"{instances.label} {summary.decisions} decisions",
-        params=flat({"instances": facts[0], "collection": facts[1]}) | {"decisions_digest": summary.digest},
-        metrics=measured,
+        params=flat(settings) | {"decisions_digest": summary.digest},
+        metrics={
+            "decisions": float(summary.decisions),
+            "candidates": float(summary.candidates),
+            "tie_share": summary.tie_share,
+            "pruned_share": summary.pruned_share,
+            "tightenable_share": summary.tightenable_share,
+            "instances": float(len(summary.instances)),
+            "failures": float(len(summary.failures)),
+        },
         tags={"kind": "collection", "benchmark": instances.label},
         datasets=(decisions_dataset(instances, summary),),
         tables={"instances.json": tuple({"instance": name} for name in summary.instances)},
@@ -86,23 +126,17 @@ def decisions_dataset(instances: InstancesConfig, summary: CollectionSummary) ->
     }
 
 
-MODELS: Final = 3
-"""Models that are looked at."""
-
-
-@task(name="look ahead", task_run_name="look at RPB's share in branching", **TRIED_AGAIN)
-def look_ahead(config: PipelineConfig) -> Precheck:
-    """Return what a rule can save on the first design models.
-
-    The solves are those the search measures its rules by, so that they are paid for once.
+@task(name="pre-check", task_run_name="measure RPB's share in branching", **TRIED_AGAIN)
+def precheck(config: PipelineConfig) -> Precheck:
+    """Return what a rule can save on the first design instances, by the solves that the search measures rules by.
 
     Raises
     ------
     BifeError
-        If the models cannot be used, or the machine cannot solve at all.
+        If the instances cannot be used, or the machine cannot solve at all.
     """
-    instances = benchmark(config.instances).instances("design", min(MODELS, config.high.instances))
-    pool, solves = worker_pool(config.runner), home_store()
-    reference = measure_reference(instances, config.high, pool, solves, note=note_listener())
-    found = precheck(reference.results)
-    return told(found, found.sentence)
+    instances = benchmark(config.instances).instances("design", min(PRECHECKED, config.high.instances))
+    pool = worker_pool(config.runner)
+    reference = measure_reference(instances, config.high, pool, home_store(), note=note_listener())
+    found = _precheck(reference.results)
+    return with_message(found, found.sentence)

@@ -19,8 +19,8 @@ from bife_core.methods.base import Method
 from bife_core.report import Story
 from bife_core.values import digest_of
 from tasks import evaluation_files
+from tasks.collection import InstanceSet
 from tasks.home import project_home
-from tasks.instances import InstanceSet
 from tasks.states import TRIED_AGAIN
 from tasks.stores import alone_at, home_store, note_listener, progress_listener
 from tasks.tracking import Record, store, track_record
@@ -40,10 +40,7 @@ def evaluation_key(
     config: EvaluationConfig,
     summary: EvaluationSummary,
 ) -> str:
-    """Return the identity of an evaluation: the same methods, instances, settings and machine give the same.
-
-    One that misses some solves is another than the one that a later run completes.
-    """
+    """Return the identity of an evaluation, from its methods, instances, settings, machine and missing solves."""
     facts = [
         list(dict.fromkeys(method.identity for method in methods)),
         [chosen.content for chosen in instances],
@@ -73,18 +70,14 @@ def evaluate(
     settings: dict[str, InstanceSet],
     config: EvaluationConfig,
     runner: RunnerConfig,
-    look: int = 0,
+    use: int = 0,
 ) -> EvaluationSummary:
-    """Solve the instances of all settings with all methods.
-
-    Solves done before by the same evaluation are reused.
+    """Solve the instances of all settings, given by name, with all methods; solves that are stored are reused.
 
     Parameters
     ----------
-    settings : dict
-        Instances by the name of their setting.
-    look : int
-        Which look at its test set it is, if it may promote a rule; 0 otherwise.
+    use : int
+        Which use of its test set it is, if it may promote a rule; 0 otherwise.
 
     Raises
     ------
@@ -101,7 +94,7 @@ def evaluate(
             home_store(),
             progress_listener(),
             note_listener(),
-            use=look,
+            use=use,
         )
     directory = evaluation_directory(evaluation_key(methods, list(settings.values()), config, summary))
     return evaluation_files.as_first_measured(directory, summary)
@@ -121,10 +114,10 @@ def track_evaluation(
 
     Parameters
     ----------
+    story : Story
+        What the report holds beside the solves: the command, and the search that led to the rule.
     choice : Choice, optional
         How the rule was chosen on validation instances.
-    story : Story
-        What the report tells beside the solves: the command, and the search that led to the rule.
     """
     lead, compared = methods[0], summary.lead
     key = evaluation_key(methods, instances, config, summary)

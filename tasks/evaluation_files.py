@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import mlflow
 from mlflow.exceptions import MlflowException
+from pydantic import BaseModel
 
 from bife_core import plots
 from bife_core.errors import BifeError
@@ -37,6 +38,8 @@ from tasks.registry import registered, run_data
 from tasks.stores import home_store
 from tasks.tracking import store
 
+V = TypeVar("V", bound=BaseModel)
+
 RECORD: Final = "evaluation.json"
 STORY: Final = "story.json"
 PAGE: Final = "report.html"
@@ -48,24 +51,32 @@ _RUN: Final = re.compile(r"(?:runs:/)?([0-9a-f]{32})")
 
 
 def write_evaluation(directory: Path, summary: EvaluationSummary, lead: Method, story: Story) -> list[Path]:
-    """Write the record of an evaluation, its page, its tables and the figure of costs; return the files.
-
-    Parameters
-    ----------
-    lead : Method
-        The leading method.
-    """
-    directory.mkdir(parents=True, exist_ok=True)
-    story = _with_what_was_told(directory, story)
+    """Write the record of an evaluation that `lead` leads, its page, tables and figure of costs; return the files."""
+    earlier = _read(directory / STORY, Story)
+    # An evaluation that a person repeats knows the rule's file, but not how a pipeline had chosen the rule.
+    if earlier is not None and any(search.chosen for search in earlier.searches):
+        story = story.model_copy(update={"searches": earlier.searches})
     report = Report(evaluations=(summary,), stories=(story,))
     figures = report_figures(report)
     return [
+        *write_report(directory, report, figures),
         _write(directory / RECORD, summary.model_dump_json()),
         _write(directory / STORY, story.model_dump_json()),
         _write(directory / lead.file_name, lead.text),
-        *write_report(directory, report, figures),
-        # MLflow shows pictures, but no page: the one that says most stands beside it.
+        # MLflow shows pictures, but no page: the most telling one stands beside it.
         *plots.save(figures[0].figure, directory, "costs", formats=("png",)),
+    ]
+
+
+def write_report(directory: Path, report: Report, figures: tuple[ReportFigure, ...]) -> list[Path]:
+    """Write page and tables of one evaluation, or of several together; return the files."""
+    directory.mkdir(parents=True, exist_ok=True)
+    tables, compared = report.tables, report.comparisons
+    markdown = f"{report.conclusion}\n\n{paper_markdown(tables)}\n{comparison_markdown(compared)}"
+    return [
+        _write(directory / PAGE, render_page(report, figures)),
+        _write(directory / TABLES[0], markdown),
+        _write(directory / TABLES[1], f"{paper_latex(tables)}\n{comparison_latex(compared)}"),
     ]
 
 
@@ -75,61 +86,16 @@ def write_validation(folder: Path, choice: Choice) -> None:
 
 
 def read_validation(reference: str) -> Choice | None:
-    """Return how the rule in a search's folder was chosen; None where nothing that can be read says so."""
+    """Return how the rule in a search's folder was chosen, or None if no readable file holds that."""
     path = Path(reference)
-    if path.suffix != ".py":
-        return None
-    try:
-        choice = Choice.model_validate_json(path.with_name(VALIDATION).read_bytes())
-    except (FileNotFoundError, ValueError):  # damaged, or somebody else's
-        return None
-    return choice if choice.chosen == path.stem else None
-
-
-def _with_what_was_told(directory: Path, story: Story) -> Story:
-    """Return a story with the searches an earlier one of the same evaluation knew more of.
-
-    Whoever repeats a pipeline's evaluation by hand knows the rule's file, but not how the rule was chosen.
-    """
-    path = directory / STORY
-    if not path.is_file():
-        return story
-    try:
-        told = Story.model_validate_json(path.read_text(encoding="utf-8")).searches
-    except ValueError:  # damaged, or of another version: it is written anew
-        return story
-    chosen = {search.best: search for search in told if search.chosen}
-    searches = tuple(
-        chosen.get(search.best, search) if not search.chosen else search for search in story.searches
-    )
-    return story.model_copy(update={"searches": searches or told})
-
-
-def write_report(directory: Path, report: Report, figures: tuple[ReportFigure, ...]) -> list[Path]:
-    """Write page and tables of one evaluation, or of several together; return the files."""
-    directory.mkdir(parents=True, exist_ok=True)
-    markdown = (
-        f"{report.conclusion}\n\n{paper_markdown(report.tables)}\n{comparison_markdown(report.comparisons)}"
-    )
-    return [
-        _write(directory / PAGE, render_page(report, figures)),
-        _write(directory / TABLES[0], markdown),
-        _write(
-            directory / TABLES[1], f"{paper_latex(report.tables)}\n{comparison_latex(report.comparisons)}"
-        ),
-    ]
+    choice = _read(path.with_name(VALIDATION), Choice) if path.suffix == ".py" else None
+    return choice if choice is not None and choice.chosen == path.stem else None
 
 
 def as_first_measured(directory: Path, summary: EvaluationSummary) -> EvaluationSummary:
     """Return a summary with day and duration of the run that did its solves, if that run wrote them down."""
-    path = directory / RECORD
-    if not path.is_file():
-        return summary
-    try:
-        first = EvaluationSummary.model_validate_json(path.read_text(encoding="utf-8"))
-    except ValueError:  # damaged, or of another version: it is written anew
-        return summary
-    if first.rows != summary.rows:
+    first = _read(directory / RECORD, EvaluationSummary)
+    if first is None or first.rows != summary.rows:
         return summary
     kept = ("measured_at", "seconds", "reused", "workers")
     return summary.model_copy(update={name: getattr(first, name) for name in kept})
@@ -140,33 +106,6 @@ def abstract(summary: EvaluationSummary) -> str:
     return f"{summary.conclusion}\n\n{comparison_markdown(summary.comparisons)}\nThe whole report: {PAGE}"
 
 
-def search_record(directory: Path) -> SearchRecord | None:
-    """Return the search whose files lie in a directory, or None if there is none that can be read."""
-    samples, cost = search_files.read_samples(directory), search_files.read_cost(directory)
-    # Without the files that are written together, a file of that name is not a search's.
-    if samples is None or not (directory / search_files.LINEAGE).is_file():
-        return None
-    best = next((c.id for c in search_files.ranked(samples) if c.failure is None), "")
-    return SearchRecord(
-        name=cost.search if cost is not None else "search",
-        best=best,
-        samples=samples,
-        cost=cost,
-        origin=_origin(directory),
-    )
-
-
-def _origin(directory: Path) -> str:
-    try:
-        store = Store(directory) if (directory / DATABASE).exists() else home_store()
-        rows = store.studies("evolution")
-        row = next((row for row in rows if row.key == directory.name or store is not home_store()), None)
-        opened = next((entry for entry, _ in read_journal(store, row.key)), None) if row is not None else None
-    except (JournalError, StoreError):  # no report is lost for it
-        return ""
-    return opened.origin if isinstance(opened, Opened) else ""
-
-
 def search_behind(reference: str) -> SearchRecord | None:
     """Return the search a rule came from: by its file's folder, its MLflow run, or its registered version.
 
@@ -175,24 +114,40 @@ def search_behind(reference: str) -> SearchRecord | None:
     TrackingError
         If MLflow cannot be asked about a reference it holds.
     """
-    if reference.startswith("runs:/"):
-        return _evolution(
-            run_data(reference.removeprefix("runs:/").partition("/")[0]).tags.get("evolution_key", "")
-        )
-    if reference.startswith("models:/"):
-        return _evolution(registered(reference).tags.get("evolution_key", ""))
+    if reference.startswith(("runs:/", "models:/")):
+        run = reference.startswith("runs:/")
+        tags = run_data(reference.split("/")[1]).tags if run else registered(reference).tags
+        key = tags.get("evolution_key", "")
+        return _search_record(project_home().runs / key) if key else None
     path = Path(reference)
-    record = search_record(path.parent) if path.suffix == ".py" else None
+    record = _search_record(path.parent) if path.suffix == ".py" else None
     if record is not None and any(sample.id == path.stem for sample in record.samples):
         return record.model_copy(update={"best": path.stem})
     return record
 
 
-def _evolution(key: str) -> SearchRecord | None:
-    if not key:
+def _search_record(directory: Path) -> SearchRecord | None:
+    """Return the search whose files lie in a directory, or None if there is none that can be read."""
+    samples, cost = search_files.read_samples(directory), search_files.read_cost(directory)
+    # Without the files that are written together, a file of that name is not a search's.
+    if samples is None or not (directory / search_files.LINEAGE).is_file():
         return None
-    directory = project_home().runs / key
-    return search_record(directory)
+    best = next((sample.id for sample in search_files.ranked(samples) if sample.failure is None), "")
+    name = cost.search if cost is not None else "search"
+    return SearchRecord(name=name, best=best, samples=samples, cost=cost, origin=_origin(directory))
+
+
+def _origin(directory: Path) -> str:
+    try:
+        own = (directory / DATABASE).exists()
+        events = Store(directory) if own else home_store()
+        for row in events.studies("evolution"):
+            if own or row.key == directory.name:
+                opened, _ = next(read_journal(events, row.key))
+                return opened.origin if isinstance(opened, Opened) else ""
+    except (JournalError, StoreError, StopIteration):  # no report is lost for it
+        pass
+    return ""
 
 
 def load_report(references: Sequence[str]) -> tuple[Report, Path]:
@@ -211,13 +166,7 @@ def load_report(references: Sequence[str]) -> tuple[Report, Path]:
     directories = [_directory(reference) for reference in references] or [_newest()]
     try:
         evaluations = tuple(
-            EvaluationSummary.model_validate_json((place / RECORD).read_text(encoding="utf-8"))
-            for place in directories
-        )
-        stories = tuple(
-            Story.model_validate_json((place / STORY).read_text(encoding="utf-8"))
-            for place in directories
-            if (place / STORY).is_file()
+            EvaluationSummary.model_validate_json((place / RECORD).read_bytes()) for place in directories
         )
     except FileNotFoundError as error:
         raise BifeError(f"{error.filename} is missing; give the id of an evaluation's run.") from error
@@ -225,6 +174,7 @@ def load_report(references: Sequence[str]) -> tuple[Report, Path]:
         raise BifeError(
             f"A record of an evaluation cannot be read, expected one of `bife evaluate`: {error}"
         ) from error
+    stories = tuple(filter(None, (_read(place / STORY, Story) for place in directories)))
     return Report(evaluations=evaluations, stories=stories), directories[-1]
 
 
@@ -252,6 +202,14 @@ def _newest() -> Path:
     if not found:
         raise BifeError("No evaluation has been made yet; `bife evaluate --rule REF` makes one.")
     return found[-1].parent
+
+
+def _read(path: Path, kind: type[V]) -> V | None:
+    """Return what a file holds; None if it is missing, damaged, or of another version."""
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
 
 
 def _write(path: Path, text: str) -> Path:

@@ -1,15 +1,14 @@
-"""What an evolution needs of this home: its journal, its account, its evaluator, alone on the machine."""
+"""What an evolution needs of this home: its identity, its work as tasks of Prefect, its key, its final rule."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import httpx
-from prefect import Task, task
+from prefect import task
 from prefect.client.orchestration import get_client
 from prefect.exceptions import ObjectNotFound
 from pydantic import SecretStr
@@ -22,21 +21,24 @@ from bife_core.evaluation.measuring import Setting
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
-from bife_core.fidelity.trial import TrialScore
 from bife_core.generators import Account, Draft, open_generator
 from bife_core.generators.calls import CallStore
 from bife_core.generators.held_key import KEY_VARIABLE, holding_key
 from bife_core.methods.rule import RuleMethod
-from bife_core.search import Sample, SampleRequest, SolveRequest, TrialRequest, WrittenRequest
+from bife_core.search import Sample
 from bife_core.study import Evaluator, Opened, Pending, evolution_facts, evolution_key, generator_identity
 from bife_core.study.files import ranked
-from tasks.collection import decisions_dataset
-from tasks.home import project_home
-from tasks.instances import InstanceSet
-from tasks.states import REJECTED, TRIED_AGAIN, told
-from tasks.stores import alone_at, home_store, note_listener, progress_listener
+from tasks.collection import InstanceSet, decisions_dataset
+from tasks.states import REJECTED, TRIED_AGAIN, with_message
+from tasks.stores import home_store, note_listener, progress_listener
 from tasks.tracking.store import flat
 from tasks.workers import worker_pool
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+KEY_BLOCK: Final = "bife-llm-api-key"
+"""Name of the Secret block the key is looked for in where the environment has none for BiFE."""
 
 
 def require_generator(config: PipelineConfig) -> None:
@@ -58,16 +60,17 @@ def describe_evolution(
     design: InstanceSet,
     training: InstanceSet | None,
 ) -> Opened:
-    """Return the identity of an evolution and what lists of runs say of it.
+    """Return the identity of an evolution and what lists of runs show of it.
 
     Raises
     ------
     GeneratorError
         If the environment's settings of the model API cannot be used.
     """
+    search, label = config.search, config.instances.label
     facts = evolution_facts(
         config,
-        config.instances.label,
+        label,
         generator_identity(config.generator),
         decisions.digest if decisions is not None else None,
         design.instances,
@@ -75,13 +78,11 @@ def describe_evolution(
     )
     read = [decisions_dataset(config.instances, decisions)] if decisions is not None else []
     read += [chosen.dataset for chosen in (design, training) if chosen is not None]
-    search, label = config.search, config.instances.label
+    instances = {"instances": config.instances.model_dump(mode="json")}
     return Opened(
         key=evolution_key(facts),
         name=f"{label} {search.method} {config.origin_of_rules} seed {search.seed}",
-        params=flat(facts)
-        | {"search.samples": search.samples}
-        | flat({"instances": config.instances.model_dump(mode="json")}),
+        params=flat(facts) | {"search.samples": search.samples} | flat(instances),
         tags={"benchmark": label, "search": search.method},
         datasets=tuple(read),
         prompts=config.generator.kind == "openai",
@@ -89,90 +90,52 @@ def describe_evolution(
     )
 
 
-@contextmanager
-def alone_in_evolution(key: str) -> Iterator[Path]:
-    """Keep other processes from running the same evolution at the same time, and yield its folder.
-
-    Others wait, and then find it done. What another machine has of it is fetched first, and what this one has is
-    given to others at the end, whatever end.
-    """
-    folder = project_home().runs / key
-    with alone_at(f"evolution {key}", f"the evolution {key}"):
-        yield folder
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
-Score = TypeVar("Score", LowScore, HighScore, TrialScore)
-
-
-@task(name="propose", task_run_name="propose {request.id} by {request.operator}", **TRIED_AGAIN)
-def propose(work: Callable[[WrittenRequest], Draft], request: WrittenRequest) -> Draft:
-    """Have one rule or reflection written; an answer without one is a result too."""
-    draft = work(request)
-    if draft.text is not None:
-        return told(draft, draft.text)
-    if draft.source is None:
-        return told(draft, draft.failure or "The generator gave no rule.", REJECTED)
-    return told(draft, draft.thought or "A rule was written.")
-
-
-@task(name="score low", task_run_name="score {request.id} low", **TRIED_AGAIN)
-def score_low(
-    work: Callable[[SampleRequest, Draft], LowScore], request: SampleRequest, draft: Draft
-) -> LowScore:
-    """Check what a generator wrote, and measure F_LF."""
-    score = work(request, draft)
-    return _judged(score, f"F_LF {score.f_lf:.4f}" if score.f_lf is not None else "The rule is sound.")
-
-
-@task(name="try", task_run_name="try {request.id}", **TRIED_AGAIN)
-def score_trial(work: Callable[[TrialRequest], TrialScore], request: TrialRequest) -> TrialScore:
-    """Solve training instances as a search asks."""
-    score = work(request)
-    return _judged(score, f"Costs {', '.join(f'{cost:.4g}' for cost in score.costs or ())}")
-
-
-@task(name="measure RPB", task_run_name="solve the design instances with RPB", **TRIED_AGAIN)
-def measure_reference(work: Callable[[], Reference]) -> Reference:
-    """Solve the design instances with RPB, which others are measured by."""
-    reference = work()
-    solved = sum(result is not None for result in reference.results)
-    return told(reference, f"{solved} of {len(reference.results)} solved, {reference.cpu_s:.1f} CPU seconds")
-
-
-@task(name="score high", task_run_name="score {request.id} high", **TRIED_AGAIN)
-def score_high(
-    work: Callable[[SolveRequest, Reference], HighScore], request: SolveRequest, reference: Reference
-) -> HighScore:
-    """Solve the design instances with a rule."""
-    score = work(request, reference)
-    solves = f"{len(score.results)} solves, {score.cpu_s:.1f} CPU seconds"
-    if score.eliminated is not None:
-        return _judged(score, f"Given up in its race: {score.eliminated}; {solves}")
-    return _judged(score, f"F_HF {score.f_hf:.4g}: {solves}" if score.f_hf is not None else "")
-
-
-_TASKS: Final[dict[str, Task[..., Any]]] = {
-    Evaluator.write.__name__: propose,
-    Evaluator.score.__name__: score_low,
-    Evaluator.try_out.__name__: score_trial,
-    Evaluator.refer.__name__: measure_reference,
-    Evaluator.solve.__name__: score_high,
+_NAMES: Final = {
+    Evaluator.write.__name__: ("propose", "propose {0.id} by {0.operator}"),
+    Evaluator.score.__name__: ("score low", "score {0.id} low"),
+    Evaluator.try_out.__name__: ("try", "try {0.id}"),
+    Evaluator.refer.__name__: ("measure RPB", "solve the design instances with RPB"),
+    Evaluator.solve.__name__: ("score high", "score {0.id} high"),
 }
+"""What Prefect's pages call the methods of `Evaluator`, with the request they are called with."""
+
+
+@task(**TRIED_AGAIN)
+def perform(work: Callable[..., T], given: Sequence[Any]) -> T:
+    """Do a piece of work; the page says what came of it. A rule that fails is a result too."""
+    result = work(*given)
+    return with_message(result, *message_of(result))
+
+
+def message_of(result: object) -> tuple[str, str | None]:
+    """Return what the page of a task says of its result, and the name of its state, None for the usual one."""
+    failure = getattr(result, "failure", None)
+    if failure is not None and getattr(result, "text", None) is None:
+        return failure, REJECTED
+    match result:
+        case Draft():
+            return result.text or result.thought or "A rule was written.", None
+        case LowScore(f_lf=None):
+            return "The rule is sound.", None
+        case LowScore():
+            return f"F_LF {result.f_lf:.4f}", None
+        case Reference():
+            solved = sum(one is not None for one in result.results)
+            return f"{solved} of {len(result.results)} solved, {result.cpu_s:.1f} CPU seconds", None
+        case HighScore():
+            fate = f"Eliminated: {result.eliminated}" if result.f_hf is None else f"F_HF {result.f_hf:.4g}"
+            return f"{fate}; {len(result.results)} solves, {result.cpu_s:.1f} CPU seconds", None
+    return f"Costs {', '.join(f'{cost:.4g}' for cost in getattr(result, 'costs', None) or ())}", None
 
 
 class TaskExecutor:
-    """Has the work of a `Evaluator` done by tasks of the flow that runs."""
+    """Has the work of an `Evaluator` done by tasks of the flow that runs."""
 
     def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Pending[T]:
-        """Submit the task that stands for a method of `Evaluator`."""
-        return cast(Pending[T], _TASKS[work.__name__].submit(work, *args, **kwargs))
-
-
-def _judged(score: Score, praise: str) -> Score:
-    """Return a score, and have the task's page say what it is or why there is none."""
-    return told(score, praise) if score.failure is None else told(score, score.failure, REJECTED)
+        """Submit a task that calls a method of `Evaluator`."""
+        name, run_name = _NAMES[work.__name__]
+        own = perform.with_options(name=name, task_run_name=run_name.format(*args))
+        return cast(Pending[T], own.submit(work, args))
 
 
 def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
@@ -186,17 +149,9 @@ def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
 
 @task(name="validate", task_run_name="choose the final rule", **TRIED_AGAIN)
 def validate(
-    samples: dict[str, str],
-    instances: InstanceSet,
-    high: HighFidelityConfig,
-    runner: RunnerConfig,
+    samples: dict[str, str], instances: InstanceSet, high: HighFidelityConfig, runner: RunnerConfig
 ) -> Choice:
-    """Solve validation instances with each sample, and choose.
-
-    Parameters
-    ----------
-    samples : dict
-        Source by id, best F_HF first.
+    """Solve validation instances with each sample, given as source by id, best F_HF first, and choose.
 
     Raises
     ------
@@ -204,19 +159,8 @@ def validate(
         If every sample failed on some instance.
     """
     rules = [RuleMethod(name=name, source=source) for name, source in samples.items()]
-    return choose(
-        rules,
-        Setting("validation", instances.instances),
-        high,
-        worker_pool(runner),
-        home_store(),
-        progress_listener(),
-        note_listener(),
-    )
-
-
-KEY_BLOCK: Final = "bife-llm-api-key"
-"""Name of the Secret block the key is looked for in where the environment has none for BiFE."""
+    setting, pool = Setting("validation", instances.instances), worker_pool(runner)
+    return choose(rules, setting, high, pool, home_store(), progress_listener(), note_listener())
 
 
 @contextmanager
@@ -234,14 +178,14 @@ def model_key(config: GeneratorConfig) -> Iterator[None]:
 
 
 def _key() -> SecretStr | None:
-    """Return what the block holds; local servers need no key, so that there may be no block either."""
+    """Return the key in the block; local servers need none, so that there may be no block either."""
     try:
         with get_client(sync_client=True) as client:
             block = client.read_block_document_by_name(KEY_BLOCK, "secret", include_secrets=True)
     except ObjectNotFound:
         return None
     except httpx.HTTPError as error:
-        # Of the cause only its kind: nobody knows what a server puts into its complaint about a secret.
+        # Of the cause only its kind: a server may repeat the secret in its complaint.
         raise GeneratorError(
             f"Prefect's Secret block {KEY_BLOCK} could not be read ({type(error).__name__}); set {KEY_VARIABLE}."
         ) from None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
 from dotenv import dotenv_values
 
 from bife_core.errors import ConfigError
+from bife_core.places import home
 
 LEAST_FREE_MB = 100.0
 """Megabytes on disk below which no run begins: the databases of Prefect and MLflow take some tens when they are new."""
@@ -22,19 +23,13 @@ SETTINGS_FILE = "mlflow.env"
 
 @dataclass(frozen=True)
 class Home:
-    """The directory all runs of one user share.
-
-    Attributes
-    ----------
-    root : Path
-        Absolute path; the directory may not exist yet.
-    """
+    """The directory all runs of one user share; `root` is absolute, and may not exist yet."""
 
     root: Path
 
     @property
     def instances(self) -> Path:
-        """Generated models, cached by content."""
+        """Generated instances, cached by content."""
         return self._directory("instances")
 
     @property
@@ -44,23 +39,18 @@ class Home:
 
     @property
     def runs(self) -> Path:
-        """One directory per evolution, named by its key, per collection and per evaluation."""
+        """One directory per evolution, collection and evaluation, named by its key."""
         return self._directory("runs")
 
     @property
     def champions(self) -> Path:
-        """The champion that a run of Prefect's, which may be tried again, began its search with."""
+        """The champion that a flow run, which may be tried again, began its search with."""
         return self._directory("champions")
 
     @property
     def prefect(self) -> Path:
         """Database and profiles of the embedded Prefect API."""
         return self.root / "prefect"
-
-    @property
-    def task_results(self) -> Path:
-        """Results of Prefect tasks, as JSON, one file per cache key."""
-        return self.root / "results"
 
     @property
     def mlflow(self) -> Path:
@@ -81,10 +71,9 @@ class Home:
             If the home cannot be written to, or its disk is all but full.
         """
         _ = self.runs
-        free_mb = self.free_mb
-        if free_mb < LEAST_FREE_MB:
+        if self.free_mb < LEAST_FREE_MB:
             raise ConfigError(
-                f"Only {free_mb:.0f} MB are free where BiFE's home {self.root} lies, and a run needs "
+                f"Only {self.free_mb:.0f} MB are free where BiFE's home {self.root} lies, and a run needs "
                 f"{LEAST_FREE_MB:.0f} MB to begin; make room, or set BIFE_HOME to another disk."
             )
 
@@ -102,67 +91,48 @@ class Home:
 
 def project_home() -> Home:
     """Return the home in use: ``BIFE_HOME``, or the platform's directory for user data."""
-    named = os.environ.get("BIFE_HOME")
-    root = Path(named).expanduser() if named else platformdirs.user_data_path("bife")
-    return Home(root.resolve())
+    return Home(home())
 
 
 def prepare_environment() -> Home:
-    """Read the settings files and give Prefect and MLflow their defaults.
+    """Read the settings files and give Prefect and MLflow their defaults; calling it again changes nothing.
 
-    Files are read in the order ``$BIFE_ENV_FILE``, ``./mlflow.env``, ``<home>/mlflow.env``. What the
-    environment already holds wins over every file, and an earlier file over a later one; empty values count
-    as absent. Calling this again changes nothing.
-
-    Notes
-    -----
-    With ``PREFECT_API_URL`` or ``PREFECT_PROFILE`` set, Prefect is the user's own and keeps its settings;
-    otherwise its API is started for each run, with its database in the home. So it is with
-    ``MLFLOW_TRACKING_URI``.
+    Files are read in the order ``$BIFE_ENV_FILE``, ``./mlflow.env``, ``<home>/mlflow.env``. The environment wins over
+    every file, and an earlier file over a later one; empty values count as absent. With ``PREFECT_API_URL`` or
+    ``PREFECT_PROFILE`` set, Prefect is the user's own and keeps its settings; otherwise its API is started for each
+    run, with its database in the home. So it is with ``MLFLOW_TRACKING_URI``.
     """
     named = os.environ.get("BIFE_ENV_FILE")
-    if named:
-        _adopt(Path(named).expanduser())
-    _adopt(Path.cwd() / SETTINGS_FILE)
-    home = project_home()
-    _adopt(home.root / SETTINGS_FILE)
-
-    defaults = _mlflow_defaults(home) | _prefect_defaults(home)
-    for name, value in defaults.items():
-        if not os.environ.get(name):
-            os.environ[name] = value
+    _adopt(dotenv_values(Path(named).expanduser(), interpolate=False) if named else {})
+    _adopt(dotenv_values(Path.cwd() / SETTINGS_FILE, interpolate=False))
+    own = project_home()
+    _adopt(dotenv_values(own.root / SETTINGS_FILE, interpolate=False))
+    _adopt(_mlflow_defaults(own) | _prefect_defaults(own))
     for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"):
-        if name in os.environ:
-            os.environ[name] = _absolute(os.environ[name])
+        address = os.environ.get(name, "")
+        file = address.removeprefix("sqlite:///")
+        # Programs in other directories are to take it for the same file.
+        if file != address and not file.startswith(("/", ":memory:")):
+            os.environ[name] = f"sqlite:///{Path(file).absolute()}"
     # Prefect makes its own directory below, but not the one above it. A home that cannot be made is reported
     # by the first use of one of its directories, not by an import, and not by Prefect in its own words.
     try:
-        home.prefect.mkdir(parents=True, exist_ok=True)
+        own.prefect.mkdir(parents=True, exist_ok=True)
     except OSError:
         warnings.filterwarnings("ignore", message="Failed to create the Prefect home directory")
-    return home
+    return own
 
 
-def _adopt(path: Path) -> None:
-    """Add the file's values to the environment where it has none."""
-    if not path.is_file():
-        return
-    for name, value in dotenv_values(path, interpolate=False).items():
+def _adopt(values: Mapping[str, str | None]) -> None:
+    """Add values to the environment where it has none."""
+    for name, value in values.items():
         if value and not os.environ.get(name):
             os.environ[name] = value
 
 
-def _absolute(address: str) -> str:
-    """Return the address of a database such that programs in other directories take it for the same file."""
-    scheme, file = "sqlite:///", address.removeprefix("sqlite:///")
-    if file == address or file.startswith(("/", ":memory:")):
-        return address
-    return f"{scheme}{Path(file).absolute()}"
-
-
-def _mlflow_defaults(home: Home) -> dict[str, str]:
+def _mlflow_defaults(own: Home) -> dict[str, str]:
     return {
-        "MLFLOW_TRACKING_URI": f"sqlite:///{home.mlflow / 'mlflow.db'}",
+        "MLFLOW_TRACKING_URI": f"sqlite:///{own.mlflow / 'mlflow.db'}",
         "MLFLOW_DISABLE_TELEMETRY": "true",
         # Nobody needs a pickle to load a rule, and reading one runs whatever it holds.
         "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
@@ -179,11 +149,11 @@ def _mlflow_defaults(home: Home) -> dict[str, str]:
     }
 
 
-def _prefect_defaults(home: Home) -> dict[str, str]:
+def _prefect_defaults(own: Home) -> dict[str, str]:
     common = {
         "DO_NOT_TRACK": "true",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_LOCAL_STORAGE_PATH": str(home.task_results),
+        "PREFECT_LOCAL_STORAGE_PATH": str(own.root / "results"),
         # Prefect's own default is pickle: whoever may write a result could then run code.
         "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
@@ -194,7 +164,7 @@ def _prefect_defaults(home: Home) -> dict[str, str]:
     if os.environ.get("PREFECT_API_URL") or os.environ.get("PREFECT_PROFILE"):
         return common
     return common | {
-        "PREFECT_HOME": str(home.prefect),
+        "PREFECT_HOME": str(own.prefect),
         # The command line reports errors itself, as one sentence; Prefect would add its stack.
         "PREFECT_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_SERVER_LEVEL": "CRITICAL",

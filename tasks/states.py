@@ -30,26 +30,21 @@ R = TypeVar("R")
 REJECTED: Final = "Rejected"
 """Name of the state of a task whose rule is out: the work is done, and its result is a reason."""
 
-
 NOTHING_TO_DO: Final = "Nothing to do"
-"""Name of the state of a run that found everything known already."""
+"""Name of the state of a run that found all results stored already."""
 
 WAITING: Final = "Waiting"
 """Name of the state of a run that goes on once something else is done; its message says what."""
 
 
-def told(result: R, message: str, name: str | None = None) -> R:
-    """Return a result in such a way that its run ends with a message; outside a run it is returned as it is.
+def with_message(result: R, message: str, name: str | None = None) -> R:
+    """Return a result in such a way that the page of its run shows a message; outside a run, return it as it is.
 
-    A task that does so must be submitted: Prefect gives the result to who asks a future for it, or calls a flow,
-    but the state itself to who calls a task.
+    A task that does so must be submitted: Prefect gives the result to the caller of a future's `result` or of a flow,
+    but the state itself to the caller of a task.
 
     Parameters
     ----------
-    result : object
-        What the caller of the task or flow gets, as if it had been returned plainly.
-    message : str
-        Stands on the run's page.
     name : str or None
         Name of the state instead of "Completed", such as `REJECTED`.
     """
@@ -71,7 +66,7 @@ def waiting(sentence: str) -> Iterator[None]:
 
 
 def _replace(runs: Iterable[str], former: str, state: State[Any]) -> None:
-    """Set the state of runs, unless somebody else has set another one meanwhile, such as to cancel them."""
+    """Set the state of runs, unless they have another one by now, such as to be cancelled."""
     for number in runs:
         with get_client(sync_client=True) as client:
             if client.read_flow_run(UUID(number)).state_name == former:
@@ -79,10 +74,10 @@ def _replace(runs: Iterable[str], former: str, state: State[Any]) -> None:
 
 
 def in_plain_words(flow_function: Callable[P, R]) -> Callable[P, R]:
-    """Have a flow that ends with a `BifeError` show its sentence; who called the flow still gets the error."""
+    """Have a flow that ends with a `BifeError` show its sentence; the caller of the flow still gets the error."""
 
     @functools.wraps(flow_function)
-    def spoken(*args: P.args, **kwargs: P.kwargs) -> R:
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return flow_function(*args, **kwargs)
         except BifeError as error:
@@ -92,38 +87,28 @@ def in_plain_words(flow_function: Callable[P, R]) -> Callable[P, R]:
 
     # Prefect reads annotations as text and would look their names up here, where they mean nothing.
     signature = inspect.signature(flow_function, eval_str=True)
-    spoken.__signature__ = signature  # type: ignore[attr-defined]
-    spoken.__annotations__ = {name: known.annotation for name, known in signature.parameters.items()} | {
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {name: known.annotation for name, known in signature.parameters.items()} | {
         "return": signature.return_annotation
     }
-    return spoken
+    return run
 
 
-class _InPlainWords(logging.Filter):
-    """Names the task that a line is of, and leaves the stack out of an error that was made on purpose.
+def _tidy(record: logging.LogRecord) -> bool:
+    """Name the task that a line of a log is of, and leave the stack out of an error that was made on purpose.
 
     A flow's page lists the lines of all its tasks, and each of them says "Finished in state Completed()".
     """
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        task = getattr(record, "task_run_name", None)
-        if record.name == "prefect.task_runs" and task and not str(record.msg).startswith(f"{task}: "):
-            record.msg, record.args = f"{task}: {record.getMessage()}", ()
-        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        if isinstance(error, BifeError):
-            record.exc_info = record.exc_text = None
-        return True
+    name = getattr(record, "task_run_name", None)
+    if record.name == "prefect.task_runs" and name and not str(record.msg).startswith(f"{name}: "):
+        record.msg, record.args = f"{name}: {record.getMessage()}", ()
+    if isinstance(record.exc_info, tuple) and isinstance(record.exc_info[1], BifeError):
+        record.exc_info = record.exc_text = None
+    return True
 
 
-def tidy_logs() -> None:
-    """Have the logs of task and flow runs say what happened where; calling it again changes nothing."""
-    for name in ("prefect.task_runs", "prefect.flow_runs"):
-        logger = logging.getLogger(name)
-        if not any(isinstance(known, _InPlainWords) for known in logger.filters):
-            logger.addFilter(_InPlainWords())
-
-
-tidy_logs()
+for _name in ("prefect.task_runs", "prefect.flow_runs"):
+    logging.getLogger(_name).addFilter(_tidy)
 
 
 def is_infrastructure(task: Task[..., Any], run: TaskRun, state: State[Any]) -> bool:
@@ -138,8 +123,8 @@ TRIED_AGAIN: Final[dict[str, Any]] = {
     "retries": 2,
     "retry_delay_seconds": [1.0, 5.0],
     "retry_condition_fn": is_infrastructure,
-    # What was paid for is kept by us. Prefect would hash what a task is given, and where it cannot, as with a method of
-    # an evaluator, write a stack trace into the log of the run.
+    # Results are in the store. Prefect would hash what a task is given, and where it cannot, as with a method of an
+    # evaluator, write a stack trace into the log of the run.
     "cache_policy": NO_CACHE,
 }
 """Options of tasks for which another try may help."""

@@ -253,8 +253,7 @@ def _models(folder: Path) -> Finding:
     from bife_core.benchmarks.base import SPLITS
     from bife_core.config import InstancesConfig
     from bife_core.presets import preset, with_overrides
-    from tasks.collection import look_ahead
-    from tasks.instances import benchmark
+    from tasks.collection import benchmark, precheck
 
     # What `bife run --instances DIR` would solve: it finds these solves done.
     config = with_overrides(
@@ -263,7 +262,7 @@ def _models(folder: Path) -> Finding:
     )
     opened = benchmark(config.instances)
     usable = {one.digest for split in SPLITS for one in opened.instances(split, sys.maxsize)}
-    found = look_ahead.fn(config)
+    found = precheck.fn(config)
     text = " ".join([f"{len(usable)} can be used.", *opened.notes, found.sentence])
     return Finding(
         "warn" if getattr(opened, "left_out", ()) or found.little or found.share is None else "ok", text

@@ -187,8 +187,8 @@ def run_flow(
 
     from flows.cli.watching import watching
     from flows.operate.running import report_interruption, run
+    from tasks.collection import benchmark
     from tasks.home import project_home
-    from tasks.instances import benchmark
     from tasks.stores import listening
 
     try:

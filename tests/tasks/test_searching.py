@@ -11,21 +11,11 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
-from bife_core.search import Sample, SampleRequest, SolveRequest
 from tasks import evolution as searching
-from tasks.instances import benchmark, prepare_instances
+from tasks.collection import benchmark, prepare_instances
 from tasks.workers import close_workers, worker_pool
 
 TINY = InstancesConfig(size="tiny")
-REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=0)
-SAMPLE = Sample(id="g00-c00", generation=0, operator="i1", source="")
-
-
-@pytest.fixture
-def said(monkeypatch):
-    """Return what a task's page says of a piece of work, and its result."""
-    monkeypatch.setattr(searching, "told", lambda data, message, name=None: (message, name, data))
-    return lambda task, *given: task.fn(*given)
 
 
 def draft(**written):
@@ -33,29 +23,21 @@ def draft(**written):
 
 
 @pytest.mark.parametrize(
-    ("written", "message", "name"),
+    ("result", "message", "name"),
     [
         (draft(source="x", thought="Slack."), "Slack.", None),
         (draft(source="x"), "A rule was written.", None),
         (draft(text="Look at duals."), "Look at duals.", None),
         (draft(failure="No code."), "No code.", "Rejected"),
+        (LowScore(f_lf=0.25), "F_LF 0.2500", None),
+        (LowScore(failure="Loops."), "Loops.", "Rejected"),
+        (HighScore(f_hf=-2.5, cpu_s=5.0), "F_HF -2.5; 0 solves, 5.0 CPU seconds", None),
+        (Reference(results=(None,)), "0 of 1 solved, 0.0 CPU seconds", None),
     ],
 )
-def test_a_draft_is_told_in_its_own_words(said, written, message, name):
-    assert said(searching.propose, lambda request: written, REQUEST) == (message, name, written)
-
-
-def test_scores_are_told_with_their_numbers_or_reasons(said):
-    low = said(searching.score_low, lambda request, written: LowScore(f_lf=0.25), REQUEST, draft(source="x"))
-    assert low[:2] == ("F_LF 0.2500", None)
-    bad = said(searching.score_low, lambda request, written: LowScore(failure="Loops."), REQUEST, draft())
-    assert bad[:2] == ("Loops.", "Rejected")
-    request = SolveRequest(id="g00-c00", sample=SAMPLE)
-    reference = Reference(results=(None,))
-    scored = HighScore(f_hf=-2.5, cpu_s=5.0)
-    high = said(searching.score_high, lambda request, reference: scored, request, reference)
-    assert high[:2] == ("F_HF -2.5: 0 solves, 5.0 CPU seconds", None)
-    assert said(searching.measure_reference, lambda: reference)[0] == "0 of 1 solved, 0.0 CPU seconds"
+def test_the_page_of_a_task_says_what_came_of_it(result, message, name):
+    assert searching.message_of(result) == (message, name)
+    assert searching.perform.fn(lambda given: given, [result]) == result
 
 
 def test_a_set_of_instances_is_known_by_its_content():

@@ -12,7 +12,7 @@ from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from bife_core.errors import BifeError, RuleError
 from flows.reporting.artifacts import artifact_key
 from flows.verdicts import links
-from tasks.states import REJECTED, in_plain_words, told
+from tasks.states import REJECTED, in_plain_words, with_message
 
 
 def artifacts(key: str) -> list[Any]:
@@ -83,7 +83,7 @@ def test_links_lead_somewhere_only_with_a_server():
 
 @task
 def judge(reason: str | None) -> dict[str, int]:
-    return told({"judged": 1}, reason or "F_LF 0.5", REJECTED if reason else None)
+    return with_message({"judged": 1}, reason or "F_LF 0.5", REJECTED if reason else None)
 
 
 @task
@@ -97,7 +97,7 @@ def judging() -> int:
     """Judge twice."""
     state = judge.submit("Line 2: no.", return_state=True)
     assert (state.name, state.message, state.is_completed()) == ("Rejected", "Line 2: no.", True)
-    return told(judge.submit(None).result()["judged"] + state.result()["judged"], "Two were judged.")
+    return with_message(judge.submit(None).result()["judged"] + state.result()["judged"], "Two were judged.")
 
 
 @flow(name="failing")

@@ -13,7 +13,7 @@ from bife_core.errors import BifeError
 from flows.reporting.observer import Observer, noted, observer, observing
 from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
-from tasks.states import told
+from tasks.states import with_message
 from tasks.stores import note
 from tasks.tracking import outage, store
 from tasks.tracking.provenance import provenance
@@ -30,7 +30,7 @@ def plain(sentence: str) -> str:
     thread = threading.Thread(target=observer().note, args=("from a thread",))
     thread.start()
     thread.join()
-    return told(sentence, "All is well.")
+    return with_message(sentence, "All is well.")
 
 
 @flow(name="failing", **HOOKS)
