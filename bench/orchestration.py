@@ -52,7 +52,7 @@ def pipeline_cost(preset_name: str) -> None:
     from flows.pipeline import pipeline
     from flows.reporting.observer import Observer
     from tasks import evaluation_files
-    from tasks.tracking import require_store
+    from tasks.tracking.store import require_store
     from tasks.workers import close_workers
 
     class Stages(Observer):

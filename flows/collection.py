@@ -11,7 +11,7 @@ from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from tasks.collection import collect, track_collection
 from tasks.states import with_message
-from tasks.tracking import COLLECTION
+from tasks.tracking.store import COLLECTION
 
 
 @flow(name="collection", flow_run_name="collection {config.instances.label}", **HOOKS)

@@ -38,7 +38,7 @@ from tasks.evaluation_files import read_validation, search_behind
 from tasks.registry import origin_of, sample_name
 from tasks.states import with_message
 from tasks.stores import home_store
-from tasks.tracking import EVALUATION, TrackingError
+from tasks.tracking.store import EVALUATION, TrackingError
 
 RuleReference = Annotated[
     str,

@@ -30,8 +30,9 @@ from tasks.evolution import (
 from tasks.home import project_home
 from tasks.states import NOTHING_TO_DO, with_message
 from tasks.stores import alone_at, home_store, note_listener
-from tasks.tracking import EVOLUTION, EvolutionRun, run_url
+from tasks.tracking import EvolutionRun
 from tasks.tracking.provenance import provenance
+from tasks.tracking.store import EVOLUTION, run_url
 from tasks.tracking.views import charts_url, table_url
 from tasks.workers import worker_pool
 

@@ -28,7 +28,7 @@ from tasks.collection import precheck
 from tasks.evolution import require_generator
 from tasks.registry import Origin, RegisteredRule
 from tasks.states import NOTHING_TO_DO, with_message
-from tasks.tracking import TrackingError
+from tasks.tracking.store import TrackingError
 from tasks.tracking.writer import lineage
 
 _DONE: Final = "pipeline.json"

@@ -22,7 +22,7 @@ from tasks.registry import (
     register,
     registered_name,
 )
-from tasks.tracking import TrackingError
+from tasks.tracking.store import TrackingError
 
 _TEST_SHARE: Final = 3
 """Of how many models of a folder one is held out for the test."""

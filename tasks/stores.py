@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from bife_core.store import ClaimTimeoutError, Store
 from tasks.home import project_home
@@ -23,17 +23,17 @@ _listener: ContextVar[Progress | None] = ContextVar("bife_progress", default=Non
 
 
 def progress_listener() -> Progress | None:
-    """Return who listens, or None; tasks pass it on to the function that does the work."""
+    """Return the listener that tasks pass on to the function that does the work, or None."""
     return _listener.get()
 
 
 def note_listener() -> Note | None:
-    """Return who is told of mishaps, or None."""
+    """Return the function that shows notes to the person who watches this run, or None."""
     return _note_listener.get()
 
 
 def note(sentence: str) -> None:
-    """Have whoever watches this run read a sentence."""
+    """Show a sentence to the person who watches this run."""
     listener = note_listener()
     if listener is not None:
         listener(sentence)
@@ -50,13 +50,9 @@ def listening(listener: Progress, note: Note | None = None) -> Iterator[None]:
         _note_listener.reset(note_token)
 
 
-VARIABLE: Final = "BIFE_STORE"
-"""Environment variable with the database URL of a store that several machines share."""
-
-
 def home_store() -> Store:
-    """Return the store of the home, or the one that ``BIFE_STORE`` names; a process opens it once."""
-    return _opened(os.environ.get(VARIABLE) or str(project_home().root))
+    """Return the store of the home, or the database that ``BIFE_STORE`` names; a process opens it once."""
+    return _opened(os.environ.get("BIFE_STORE") or str(project_home().root))
 
 
 @lru_cache(maxsize=4)
@@ -66,16 +62,9 @@ def _opened(where: str) -> Store:
 
 @contextmanager
 def alone_at(name: str, work: str) -> Iterator[None]:
-    """Hold the claim on a piece of work, and wait without limit while another process does the same.
+    """Hold the claim on a piece of work, described for a reader by `work`; wait while another process does the same.
 
-    The caller then finds the other's results. The observer is told once, and the state of the run says so meanwhile.
-
-    Parameters
-    ----------
-    name : str
-        Name of the claim.
-    work : str
-        What is being done, for the sentence a person reads.
+    The caller then finds the other's results. The state of the run says meanwhile that it waits.
     """
     with ExitStack() as held:
         try:

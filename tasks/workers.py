@@ -1,4 +1,4 @@
-"""The worker processes all tasks of this process share."""
+"""The worker processes all tasks of this process share: on this machine, or of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -16,7 +16,9 @@ from bife_core.errors import ConfigError
 from bife_core.sandbox import Allowed, FailureKind, WorkerFailure, WorkerPool, Workers, usable_cores
 
 _CONNECT_LIMIT_S = 60
-_opening = threading.Lock()
+_HERE = RunnerConfig()
+_lock = threading.Lock()
+_pools: dict[RunnerConfig, Workers] = {}
 
 
 class DaskPool(Workers):
@@ -47,17 +49,13 @@ class DaskPool(Workers):
         self._closed = False
         self._cluster: Any = None
         if runner.address is None:
+            workers = runner.workers or len(usable_cores())
             self._cluster = LocalCluster(
-                n_workers=runner.workers or len(usable_cores()),
-                threads_per_worker=1,
-                processes=True,
-                host="127.0.0.1",
-                dashboard_address=None,
+                workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
             )
         try:
-            self._client = Client(
-                runner.address or self._cluster, timeout=_CONNECT_LIMIT_S, set_as_default=False
-            )
+            address = runner.address or self._cluster
+            self._client = Client(address, timeout=_CONNECT_LIMIT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ConfigError(
                 f"No Dask scheduler answers at {runner.address} ({error}); check runner.address, or leave it out to "
@@ -118,19 +116,14 @@ def perform(
 ) -> list[tuple[Any] | WorkerFailure]:
     """Make calls one right after the other in one worker of this machine; return each result in a tuple, or why none.
 
-    Parameters
-    ----------
-    allowed : dict
-        Limits of each call, and where it may read and write, as `WorkerPool.submit` takes them.
+    The limits of each call, and where it may read and write, are in `allowed`, as `WorkerPool.submit` takes them.
     """
     places: Any = allowed | {k: [Path(path) for path in allowed[k]] for k in ("reads", "writes")}
+    answers: list[tuple[Any] | WorkerFailure] = []
     try:
-        with _opening:
-            pool = _pool()
-        futures = pool.submit_in_turn(call, arguments, **places)
+        futures = worker_pool().submit_in_turn(call, arguments, **places)
     except WorkerFailure as error:
         return [error] * len(arguments)
-    answers: list[tuple[Any] | WorkerFailure] = []
     for future in futures:
         try:
             answers.append((future.result(),))
@@ -139,29 +132,11 @@ def perform(
     return answers
 
 
-@cache
-def _pool() -> WorkerPool:
-    """Return the pool that all calls to this process share."""
-    pool = WorkerPool()
-    atexit.register(pool.close)
-    return pool
-
-
-_lock = threading.Lock()
-_pools: dict[RunnerConfig, Workers] = {}
-_HERE = RunnerConfig()
-
-
 def worker_pool(runner: RunnerConfig = _HERE) -> Workers:
     """Return the pool of a runner, opened on first use and closed when the process ends.
 
     One pool for all tasks, and one slot per core for all programs of a user on this machine, keep solves apart: never
-    more than one on a core, whichever tasks and runs ask for them.
-
-    Parameters
-    ----------
-    runner : RunnerConfig
-        Where its workers are, and how many. A cluster that runs already has its own number.
+    more than one on a core. A cluster that runs already has its own number of workers.
 
     Raises
     ------

@@ -134,7 +134,7 @@ def databases(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path
 def prepared(home: Path, databases: Callable[[Path], Path]) -> Path:
     """The session's home with the databases in it and an API of Prefect: for tests that run a flow in this process."""
     from flows.operate.embedded import start
-    from tasks.tracking import require_store
+    from tasks.tracking.store import require_store
 
     made = databases(home)
     start()

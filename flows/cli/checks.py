@@ -190,7 +190,7 @@ def _walls() -> Finding:
 
 @_check("MLflow")
 def _mlflow() -> Finding:
-    from tasks.tracking import EVOLUTION, experiment_id, tracking_uri
+    from tasks.tracking.store import EVOLUTION, experiment_id, tracking_uri
 
     experiment_id(EVOLUTION)
     return Finding("ok", f"{importlib.metadata.version('mlflow')}, store {_without_password(tracking_uri())}")

@@ -31,8 +31,8 @@ def track(
     """Write to MLflow what it lacks of the runs in the store, as after an outage, or into an empty server."""
     console = standard_output()
     with console.status("Starting ..."):
-        from tasks.tracking import require_store, tracking_uri
         from tasks.tracking import track as track_all
+        from tasks.tracking.store import require_store, tracking_uri
 
         require_store()
     done: list[Synchronised] = []

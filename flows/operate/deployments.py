@@ -30,8 +30,9 @@ from flows.evolution import evolution
 from flows.operate.automations import register_automations
 from flows.pipeline import pipeline
 from flows.promotion import promotion, rollback
-from tasks.tracking import COLLECTION, EVALUATION, EVOLUTION, experiment_url, save_lists
 from tasks.tracking.provenance import git
+from tasks.tracking.store import COLLECTION, EVALUATION, EVOLUTION
+from tasks.tracking.views import experiment_url, save_lists
 
 WORK_POOL: Final = "bife"
 """Name of the pool the deployments' runs wait in and workers take them from."""

@@ -17,7 +17,8 @@ from flows.reporting.observer import observer, observing, watched
 from flows.safeguards.log import RunLog
 from tasks.home import project_home
 from tasks.states import in_plain_words
-from tasks.tracking import GONE, require_store, synchronise
+from tasks.tracking import GONE, synchronise
+from tasks.tracking.store import require_store
 
 P = ParamSpec("P")
 R = TypeVar("R")

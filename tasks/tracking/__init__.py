@@ -23,39 +23,19 @@ from bife_core.values import Value
 from tasks.home import project_home
 from tasks.stores import home_store, note
 from tasks.tracking import provenance, store
-from tasks.tracking.store import (
-    COLLECTION,
-    EVALUATION,
-    EVOLUTION,
-    TrackingError,
-    experiment_id,
-    require_store,
-    run_url,
-    tracking_uri,
-)
-from tasks.tracking.views import experiment_url, save_lists
+from tasks.tracking.store import TrackingError, tracking_uri
 from tasks.tracking.writer import EvolutionWriter, Record, write_record
 
 __all__ = [
-    "COLLECTION",
-    "EVALUATION",
-    "EVOLUTION",
     "GONE",
     "EvolutionRun",
     "Record",
     "Synchronised",
-    "TrackingError",
     "Waiting",
-    "experiment_id",
-    "experiment_url",
-    "require_store",
-    "run_url",
-    "save_lists",
     "synchronise",
     "synchronise_open",
     "track",
     "track_record",
-    "tracking_uri",
     "under_way",
 ]
 
@@ -104,21 +84,8 @@ _open: WeakSet[EvolutionRun] = WeakSet()
 class EvolutionRun:
     """Keeps the run of an evolution in MLflow up to date; an MLflow that fails stops no search.
 
-    Only the process that holds the evolution's claim may use it.
-
-    Parameters
-    ----------
-    study : str
-        Key of the evolution.
-
-    Attributes
-    ----------
-    run_id : str
-        The parent run; empty until MLflow has been reached.
-    samples, traces : int
-        How many this object wrote.
-    notes : tuple of str
-        What MLflow refused, as sentences.
+    Only the process that holds the evolution's claim may use it. `run_id` is the parent run, empty until MLflow has
+    been reached; `samples` and `traces` count what this object wrote, and `notes` say what MLflow refused.
     """
 
     def __init__(self, study: str) -> None:
@@ -131,12 +98,7 @@ class EvolutionRun:
         _open.add(self)
 
     def sync(self, *, now: bool = False) -> bool:
-        """Write the events that MLflow lacks, and return whether it has all of them.
-
-        Parameters
-        ----------
-        now : bool
-            Whether to try although MLflow did not answer a moment ago.
+        """Write the events that MLflow lacks, and return whether it has all; `now` asks it however recently it failed.
 
         Raises
         ------
@@ -185,17 +147,7 @@ def synchronise_open() -> None:
 
 
 class Synchronised(Value):
-    """What one study's synchronisation gave.
-
-    Attributes
-    ----------
-    name : str
-        Name of the study in lists of runs.
-    samples, traces : int
-        How many MLflow lacked and has now.
-    left : str
-        Why MLflow does not have all of it, as a sentence; empty where it does.
-    """
+    """What MLflow lacked of a study and has now; `left` says why it does not have all, and is empty where it does."""
 
     study: str
     name: str
@@ -228,13 +180,7 @@ class Waiting(Value):
 
 
 def track(*, rebuild: bool = False) -> Iterator[Synchronised]:
-    """Write to our MLflow what it lacks of all studies of the store, one by one.
-
-    Parameters
-    ----------
-    rebuild : bool
-        Whether to begin at the first event of each: this MLflow may have lost what it had.
-    """
+    """Write to our MLflow what it lacks of all studies of the store, or with `rebuild` all events, one study by one."""
     for row in home_store().studies():
         _close(row, GONE)
     for row in home_store().studies():
@@ -311,17 +257,10 @@ def _sync(row: StudyRow, *, now: bool) -> Synchronised:
 
 
 def track_record(folder: Path, record: Record) -> str:
-    """Store a record of a collection or evaluation and write it to MLflow; return the id of its run.
+    """Store a record whose files lie in a folder, which is named like its study, and write it to MLflow.
 
-    Parameters
-    ----------
-    folder : Path
-        Where its files lie; its name is the key of the study.
-
-    Returns
-    -------
-    str
-        Empty if MLflow cannot be reached now, or refuses it; `synchronise` writes it later.
+    Returns the id of its run, which is empty if MLflow cannot be reached now, or refuses it; `synchronise` writes it
+    later.
     """
     study, events = folder.name, home_store()
     with events.claim(f"record {study}"):
@@ -346,13 +285,7 @@ def track_record(folder: Path, record: Record) -> str:
 
 
 def read_record(study: str) -> Record | None:
-    """Return the last record of a study, or None.
-
-    Raises
-    ------
-    TrackingError
-        If it cannot be read.
-    """
+    """Return the last record of a study, or None; raise `TrackingError` if it cannot be read."""
     last = deque(home_store().events(study), maxlen=1)
     try:
         return Record.model_validate(last[0].body) if last else None

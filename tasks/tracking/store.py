@@ -52,13 +52,7 @@ def tracking_uri() -> str:
 
 @cache
 def client() -> MlflowClient:
-    """Return this process's client, with database and experiments in place.
-
-    Raises
-    ------
-    TrackingError
-        If the store cannot be reached.
-    """
+    """Return this process's client, with database and experiments in place, or raise `TrackingError`."""
     project_home().mlflow.mkdir(parents=True, exist_ok=True)
     try:
         # Processes that meet a fresh SQLite file together break its migration, so one goes first.
@@ -91,13 +85,7 @@ def made_by_another() -> Iterator[None]:
 
 
 def require_store() -> None:
-    """Make sure before anything is spent that the store can be used.
-
-    Raises
-    ------
-    TrackingError
-        If it cannot be reached.
-    """
+    """Make sure before anything is spent that the store can be used, or raise `TrackingError`."""
     client()
 
 
@@ -127,13 +115,7 @@ def _make_database(uri: str) -> None:
 
 @cache
 def experiment_id(name: str) -> str:
-    """Return the id of one of our experiments, which this process asks for once.
-
-    Raises
-    ------
-    TrackingError
-        If the store cannot be reached, or the experiment was deleted.
-    """
+    """Return the id of one of our experiments, or raise `TrackingError`."""
     try:
         experiment = client().get_experiment_by_name(name)
     except TRACKING_TROUBLE as error:
@@ -208,10 +190,7 @@ def log(
 ) -> None:
     """Log in as few requests as the store allows.
 
-    Parameters
-    ----------
-    known : set of (str, int), optional
-        Metric points that the run has, as (metric, step): they are not logged again, and new ones are added to it.
+    Metric points that are in `known`, as (metric, step), are not logged again; those that are logged are added to it.
     """
     had = set() if known is None else known
     new = {(point.key, point.step): point for point in metrics if (point.key, point.step) not in had}
@@ -281,24 +260,14 @@ def forget_tags(run_id: str, *names: str) -> None:
 
 
 def run_url(run_id: str, experiment: str) -> str:
-    """Return the page of a run: a whole address for a server, else the part after the UI's own address.
-
-    A run that MLflow has not taken yet has none.
-    """
+    """Return the page of a run, see `page`; none for a run that MLflow has not taken yet."""
     return page(f"experiments/{experiment_id(experiment)}/runs/{run_id}") if run_id else ""
 
 
 def page(path: str, address: str | None = None, **asked: str) -> str:
     """Return the address of one of MLflow's pages, in the mode that shows runs and the registry.
 
-    By itself MLflow shows its pages for language models, which have neither.
-
-    Parameters
-    ----------
-    address : str, optional
-        Of the server; by default ``BIFE_MLFLOW_UI``, else the tracking server's, or nothing for a database of ours.
-    asked : str
-        Further parameters of the page.
+    It begins with the address of a server, or is what follows the address of `bife ui` where MLflow is a database.
     """
     # Runs of `bife up` write to the database directly, which is faster, while a server shows it.
     uri = address or os.environ.get("BIFE_MLFLOW_UI") or tracking_uri()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import mlflow
 from mlflow.entities import SpanEvent, SpanStatus, SpanStatusCode, SpanType
@@ -18,14 +18,12 @@ from mlflow.tracing.constant import SpanAttributeKey
 from mlflow.tracing.provider import safe_set_span_in_context
 
 from bife_core.generators.base import Attempt, Message
+from bife_core.search import WrittenRequest
 from bife_core.study.journal import AnyEntry, Drafted, Unanswered
 from tasks.tracking.store import client
 
-# Names that MLflow documents (Token Usage and Cost Tracking, Attribute Mapping Reference, search by run).
-_MODEL: Final = "mlflow.llm.model"
-_TOKENS: Final = "mlflow.chat.tokenUsage"
-_COST: Final = "mlflow.llm.cost"
 _SOURCE_RUN: Final = "mlflow.sourceRun"
+"""By which MLflow searches for the traces of a run."""
 _CALL: Final = "bife.call"
 _RUN: Final = "bife.run"
 _DELIVERY: Final = "bife.delivery"
@@ -33,20 +31,10 @@ _DELIVERY: Final = "bife.delivery"
 
 @dataclass(frozen=True)
 class TracedCall:
-    """One call to a model API and what it was made for.
-
-    Attributes
-    ----------
-    name : str
-        Unique within its evolution, such as ``g03-c05.1``.
-    operator, generation, parents : str, int, list of str
-        The list of traces shows them, since prompts begin alike.
-    """
+    """One call to a model API and what it was made for; its name is unique in its evolution, such as ``g03-c05.1``."""
 
     name: str
-    operator: str
-    generation: int
-    parents: list[str]
+    request: WrittenRequest
     model: str
     messages: tuple[Message, ...]
     attempt: Attempt
@@ -57,29 +45,14 @@ def calls_of(entry: AnyEntry) -> list[TracedCall]:
     if not isinstance(entry, Drafted | Unanswered) or entry.draft is None:
         return []
     request, draft = entry.request, entry.draft
-    parents = [parent.id for parent in request.parents]
     return [
-        TracedCall(
-            f"{request.id}.{number}",
-            request.operator,
-            request.generation,
-            parents,
-            draft.model,
-            draft.messages[: attempt.asked],
-            attempt,
-        )
+        TracedCall(f"{request.id}.{number}", request, draft.model, draft.messages[: attempt.asked], attempt)
         for number, attempt in enumerate(draft.attempts, start=1)
     ]
 
 
 def store_traces(calls: Sequence[TracedCall], run_id: str, experiment_id: str) -> set[str]:
-    """Store calls that have no trace yet, tie them to a run, and return the names of those that were not taken.
-
-    Raises
-    ------
-    MlflowException
-        If the store does not answer, or does not say which it took.
-    """
+    """Store calls that have no trace yet, tie them to a run, and return the names of those that were not taken."""
     # MLflow's tracer logs its own failures and goes on, so what counts is what can be read back. Only the traces of
     # this delivery are read, so that the last of thousand costs what the first did.
     delivery, left = uuid.uuid4().hex, {call.name for call in calls}
@@ -122,35 +95,51 @@ def stored_traces(run_id: str, experiment_id: str, delivery: str | None = None) 
 
 
 def _store(call: TracedCall, run_id: str, experiment_id: str, delivery: str) -> None:
-    attempt = call.attempt
+    attempt, request = call.attempt, call.request
+    parents = [parent.id for parent in request.parents]
     began_ns, ties = int(attempt.started_unix_s * 1e9), {_RUN: run_id, _DELIVERY: delivery}
+    purpose = {"operator": request.operator, "generation": request.generation}
     span = mlflow.start_span_no_context(
         call.name,
         span_type=SpanType.CHAT_MODEL,
         inputs={
-            "operator": call.operator,
-            "generation": call.generation,
-            "parents": call.parents,
+            **purpose,
+            "parents": parents,
             "messages": [message.model_dump() for message in call.messages],
         },
         tags={
             _CALL: call.name,
             **ties,
             "recorded": str(attempt.recorded).lower(),
-            "operator": call.operator,
-            "generation": str(call.generation),
+            **{name: str(value) for name, value in purpose.items()},
         },
         metadata={_SOURCE_RUN: run_id},
         experiment_id=experiment_id,
         start_time_ns=began_ns,
     )
-    origin = f" from {', '.join(call.parents)}" if call.parents else ""
+    origin = f" from {', '.join(parents)}" if parents else ""
     with safe_set_span_in_context(span):
-        preview = f"{call.name}: {call.operator} in generation {call.generation}{origin}"
+        # Prompts begin alike, so that the list of traces shows what the call was for.
+        preview = f"{call.name}: {request.operator} in generation {request.generation}{origin}"
         mlflow.update_current_trace(request_preview=preview)
-    span.set_attributes(_attributes(call))
-    # These become tags with the span, so that a trace which is never completed can be recognised.
-    span.set_attributes({f"{SpanAttributeKey.TRACE_TAG_PREFIX}{name}": value for name, value in ties.items()})
+    tokens = {
+        "input_tokens": attempt.prompt_tokens,
+        "output_tokens": attempt.completion_tokens,
+        "total_tokens": attempt.prompt_tokens + attempt.completion_tokens,
+    }
+    # The ties become tags with the span, so that a trace which is never completed can be recognised.
+    span.set_attributes(
+        {f"{SpanAttributeKey.TRACE_TAG_PREFIX}{name}": value for name, value in ties.items()}
+        | {"mlflow.llm.model": call.model, "mlflow.chat.tokenUsage": tokens}
+    )
+    if attempt.http_status is not None:
+        span.set_attribute("http_status", attempt.http_status)
+    if attempt.cost_usd is not None:
+        costs = {"total_cost": float(attempt.cost_usd)}
+        if attempt.prompt_cost_usd is not None:
+            costs["input_cost"] = float(attempt.prompt_cost_usd)
+            costs["output_cost"] = float(attempt.cost_usd - attempt.prompt_cost_usd)
+        span.set_attribute("mlflow.llm.cost", costs)
     status = SpanStatus(SpanStatusCode.OK)
     if attempt.status != "ok":
         reason = attempt.error or "the call failed and gave no reason"
@@ -158,24 +147,3 @@ def _store(call: TracedCall, run_id: str, experiment_id: str, delivery: str) -> 
         # MLflow's stubs make the class look abstract; it is not.
         span.add_event(SpanEvent("exception", attributes={"exception.message": reason}))  # type: ignore[abstract]
     span.end(outputs=attempt.answer, status=status, end_time_ns=began_ns + int(attempt.seconds * 1e9))
-
-
-def _attributes(call: TracedCall) -> dict[str, Any]:
-    attempt = call.attempt
-    total = attempt.prompt_tokens + attempt.completion_tokens
-    attributes: dict[str, Any] = {
-        _MODEL: call.model,
-        _TOKENS: {
-            "input_tokens": attempt.prompt_tokens,
-            "output_tokens": attempt.completion_tokens,
-            "total_tokens": total,
-        },
-    }
-    if attempt.http_status is not None:
-        attributes["http_status"] = attempt.http_status
-    if attempt.cost_usd is not None:
-        attributes[_COST] = {"total_cost": float(attempt.cost_usd)}
-        if attempt.prompt_cost_usd is not None:
-            answer = attempt.cost_usd - attempt.prompt_cost_usd
-            attributes[_COST] |= {"input_cost": float(attempt.prompt_cost_usd), "output_cost": float(answer)}
-    return attributes

@@ -85,21 +85,9 @@ class _Child:
 
 
 class EvolutionWriter:
-    """Writes the events of an evolution to MLflow.
+    """Writes the events of an evolution, which begin with `opened`, to its run in MLflow, which is found or made.
 
-    Parameters
-    ----------
-    opened : Opened
-        The first event of the evolution.
-
-    Attributes
-    ----------
-    run_id : str
-        The parent run, which is found or made.
-    samples, traces : int
-        How many this object wrote.
-    notes : list of str
-        What MLflow refused, as sentences.
+    `samples` and `traces` count what it wrote, and `notes` are sentences on what MLflow refused.
     """
 
     def __init__(self, opened: Opened) -> None:
@@ -121,7 +109,6 @@ class EvolutionWriter:
                 self._runs[name] = str(child.info.run_id)
                 self._measured[name] = {(metric, 0) for metric in child.data.metrics}
         self._traced = stored_traces(self.run_id, store.experiment_id(store.EVOLUTION))
-        self._untraced: set[str] = set()
         self._prompted: set[str] = set()
         self._provenance: dict[str, str] = {}
         self._done_ms: dict[str, int] = {}
@@ -296,7 +283,11 @@ class EvolutionWriter:
             if isinstance(entry, Referred):
                 solves[RPB] = [_row(RPB, result, None) for result in entry.reference.results if result]
             elif isinstance(entry, HighScored):
-                solves[entry.id] = _rule_rows(entry.id, entry.score)
+                results = entry.score.results
+                costs: list[float | None] = [cost for cost in entry.score.costs if cost is not None]
+                if len(results) != len(costs):  # racing cut the rule short
+                    costs = [None] * len(results)
+                solves[entry.id] = [_row(entry.id, *each) for each in zip(results, costs, strict=True)]
         if solves:
             store.log_table(self.run_id, [row for rows in solves.values() for row in rows], DESIGN_SOLVES)
 
@@ -320,17 +311,16 @@ class EvolutionWriter:
                     raise
                 refused = set(missing)
             if refused:
-                self._untraced |= refused
-                names = sorted(self._untraced)[:_MOST_NAMED]
+                names = sorted(refused)[:_MOST_NAMED]
                 # An MLflow that takes this tag is not away: it will not take the traces later either.
                 store.log(self.run_id, tags={"untraced": " ".join(names)})
+                calls_refused = f"{counted(len(refused), 'call')} ({', '.join(names)})"
                 self.notes.append(
-                    f"MLflow refused the traces of {counted(len(refused), 'call')} "
-                    f"({', '.join(sorted(refused)[:_MOST_NAMED])}); {home_store().name} has them."
+                    f"MLflow refused the traces of {calls_refused}; {home_store().name} has them."
                 )
             self.traces += len(missing) - len(refused)
             self._traced |= missing.keys()
-        asked = {call.operator for call in calls} - self._prompted
+        asked = {str(call.request.operator) for call in calls} - self._prompted
         if asked and self._opened.prompts:
             used = self._opened.params.get("generator.prompt_version")
             self._attempt("the prompt templates", views.link_prompts, self.run_id, asked, used)
@@ -338,22 +328,16 @@ class EvolutionWriter:
 
 
 class Record(Value):
-    """All that MLflow gets of a collection or an evaluation.
+    """All that MLflow gets of a collection or an evaluation; equal inputs have an equal key, and one run.
 
     Attributes
     ----------
-    key : str
-        Its identity: equal inputs, equal key, one run.
     datasets : tuple of dict
         Name, digest, source, profile and context of all data it read or wrote.
-    tables : dict
-        Rows by the artifact's file name.
-    files : tuple of str
-        Names of artifacts in its folder.
-    at_unix_s : float
-        When it was finished.
-    provenance : dict
-        Tags of the process that finished it, see `tasks.tracking.provenance`.
+    tables, files : dict, tuple of str
+        Rows by the artifact's file name, and names of artifacts in its folder.
+    at_unix_s, provenance : float, dict
+        When it was finished, and tags of the process that did.
     """
 
     experiment: str
@@ -458,14 +442,6 @@ def _size(sample: Sample) -> dict[str, float | None]:
     if not sample.source or not sample.sha:
         return {}
     return {name: float(value) for name, value in complexity(sample.source).to_dict().items()}
-
-
-def _rule_rows(name: str, score: HighScore) -> list[dict[str, Any]]:
-    """Return the solves of a rule; those that racing cut short have no result."""
-    costs: list[float | None] = [cost for cost in score.costs if cost is not None]
-    if len(score.results) != len(costs):
-        costs = [None] * len(score.results)
-    return [_row(name, result, cost) for result, cost in zip(score.results, costs, strict=True)]
 
 
 def _row(name: str, result: SolveResult, cost: float | None) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def test_every_try_of_a_run_begins_with_the_champion_of_its_first(monkeypatch):
 
 
 def test_a_registry_that_is_away_is_a_note(monkeypatch):
-    from tasks.tracking import TrackingError
+    from tasks.tracking.store import TrackingError
 
     def away(*_):
         raise TrackingError("MLflow is away.")

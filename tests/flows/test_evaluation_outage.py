@@ -4,7 +4,7 @@ import pytest
 
 from bife_core.config import PipelineConfig
 from flows.evaluation import evaluation
-from tasks.tracking import TrackingError
+from tasks.tracking.store import TrackingError
 
 
 def test_mlflow_is_asked_for_the_search_behind_a_rule_before_anything_is_solved(monkeypatch):

@@ -7,7 +7,7 @@ from bife_core.generators import DraftingStoppedError
 from bife_core.presets import with_overrides
 from flows.evolution import evolution
 from flows.operate.running import run
-from tasks.tracking import EVOLUTION, experiment_id
+from tasks.tracking.store import EVOLUTION, experiment_id
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 

@@ -15,7 +15,7 @@ from bife_core.search import PARTS, SearchCost
 from flows.collection import collection
 from flows.evolution import evolution
 from flows.operate.running import run
-from tasks.tracking import EVOLUTION, experiment_id
+from tasks.tracking.store import EVOLUTION, experiment_id
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 

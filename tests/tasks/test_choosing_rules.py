@@ -7,7 +7,7 @@ from bife_core.benchmarks.formulation import likeness_of
 from bife_core.scip.reading import read_model
 from tasks import registry as choosing
 from tasks.registry import GENERAL, rule_for
-from tasks.tracking import TrackingError
+from tasks.tracking.store import TrackingError
 from tests.support.challenging import challenge, made_champion
 
 

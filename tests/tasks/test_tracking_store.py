@@ -78,7 +78,7 @@ def test_eight_writers_that_meet_a_fresh_database_share_one_run_and_lose_no_row(
 @pytest.mark.long
 def test_a_database_whose_making_was_killed_is_made_anew(tmp_path):
     """The migration takes a second or two, and what it leaves half-way could not be opened again."""
-    program = "from tasks.tracking import require_store; require_store()"
+    program = "from tasks.tracking.store import client; client()"
     environment = os.environ | {
         "BIFE_HOME": str(tmp_path),
         "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow/mlflow.db",
@@ -156,7 +156,7 @@ def test_links_name_the_view_and_a_server_only_if_there_is_one(run_id, monkeypat
 
 def test_an_unreachable_store_gives_one_sentence(tmp_path):
     program = """
-from tasks.tracking import TrackingError, experiment_id
+from tasks.tracking.store import TrackingError, experiment_id
 try:
     experiment_id("bife-evolution")
 except TrackingError as error:
