@@ -742,8 +742,8 @@ static int features_of(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR* variable
 //.
 //? CUTOFF
    cutoff(SCIPvarGetCutoffSum(variable, SCIP_BRANCHDIR_UPWARDS), SCIPvarGetCutoffSum(variable, SCIP_BRANCHDIR_DOWNWARDS),
-      SCIPvarGetNBranchings(variable, SCIP_BRANCHDIR_UPWARDS), SCIPvarGetNBranchings(variable, SCIP_BRANCHDIR_DOWNWARDS),
-      values);
+      (double)SCIPvarGetNBranchings(variable, SCIP_BRANCHDIR_UPWARDS),
+      (double)SCIPvarGetNBranchings(variable, SCIP_BRANCHDIR_DOWNWARDS), values);
 @WRITE:CUTOFF:values@
 //.
 //? BY_ROW
@@ -781,7 +781,7 @@ static int best_candidate(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR** cand
       double f[N_FEATURES];
       if( !features_of(scip, data, candidates[c], solution[c], f) )
          return -1;
-@SCORE@
+      own = score(f);
       finite = finite || isfinite(own);
       if( own > highest )  /* never for NaN */
       {

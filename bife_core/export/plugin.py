@@ -16,9 +16,8 @@ from typing import Any, Final
 
 from bife_core.errors import RuleError
 from bife_core.export.clang import library, number
-from bife_core.export.expressions import feature_constant
 from bife_core.export.formulas import formula_in_c
-from bife_core.export.functions import rule_in_c
+from bife_core.export.writing import feature_constant, rule_in_c
 from bife_core.features import (
     FEATURES,
     GROUPS,
@@ -93,13 +92,13 @@ def export_c(ref: AnyReference) -> str:
 
 
 def _filled(name: str, source: str, rule: CheckedRule) -> str:
-    features = frozenset(range(N_FEATURES)) if rule.features is None else rule.features
+    features = rule.features
     groups = groups_of(features)
     known = _conditions(groups, features)
     template = files("bife_core.export").joinpath("plugin.c").read_text(encoding="utf-8")
-    program = rule_in_c(rule.functions)
+    program, used = rule_in_c(rule.functions)
     formulas = [formula_in_c(formula) for needed, formula in _FORMULAS if _holds(needed, known)]
-    uses = program.uses.union(*(used for _, used in formulas))
+    uses = used.union(*(used for _, used in formulas))
     read = sorted(features)
     structure = _members(columns.STRUCTURE)
     guard = Guard()
@@ -108,7 +107,7 @@ def _filled(name: str, source: str, rule: CheckedRule) -> str:
         "FEATURES": "\n".join(f"   {feature_constant(i)} = {i},  /* {FEATURES[i].meaning} */" for i in read),
         "N_FEATURES": str(N_FEATURES),
         "LIBRARY": library(uses),
-        "RULE": program.text,
+        "RULE": program,
         "FORMULAS": "\n\n".join(formula for formula, _ in formulas),
         "N_OBJECTIVE": str(len(_members(columns.OBJECTIVE))),
         "N_STRUCTURE": str(len(structure)),
@@ -117,7 +116,6 @@ def _filled(name: str, source: str, rule: CheckedRule) -> str:
         "NO_RATIOS": _initial(rows.NO_RATIOS),
         "NO_SHARES": _initial(rows.NO_SHARES),
         "NO_SUMS": _initial(active_rows.NO_SUMS),
-        "SCORE": _SCORE_OR_FAIL if program.may_fail else "      own = score(f);",
         "DESCRIPTION": _c_string(f"BiFE rule {name}"),
         "SHARE": number(guard.max_share).text,
         "GRACE": number(guard.grace_s).text,
@@ -134,13 +132,6 @@ def _filled(name: str, source: str, rule: CheckedRule) -> str:
 
     filled = re.sub(r"@([A-Z_]+(?::[^@\n]+)?)@", put_in, _chosen(template, known))
     return re.sub(r"\n{3,}", "\n\n", filled)
-
-
-_SCORE_OR_FAIL: Final = """\
-      int failed = 0;
-      own = score(f, &failed);
-      if( failed )
-         return -1;"""
 
 
 def _conditions(groups: Iterable[Group], features: frozenset[int]) -> frozenset[str]:
@@ -209,9 +200,6 @@ def _header(name: str, source: str, rule: CheckedRule) -> str:
         made_by = f"BiFE {version('bife-branching')}"
     except PackageNotFoundError:
         made_by = "BiFE"
-    reads = (
-        "all features, some at computed places" if rule.features is None else f"{len(rule.features)} features"
-    )
     command = COMPILE_COMMAND.format(c="rule.c", so="rule.so")
     program = command.replace("-fPIC -shared ", "-DBIFE_MAIN ").replace("rule.so", "scip-with-rule")
     lines = f"""\
@@ -219,7 +207,7 @@ A branching rule for SCIP 8 to 10, written by {made_by}.
 
 Rule:  {name}
 Hash:  {rule.sha}
-Reads: {reads}
+Reads: {len(rule.features)} features
 
 Compile, where $SCIP is the folder SCIP is installed in:
 
@@ -237,12 +225,12 @@ Without SCIP's headers, add -DBIFE_NO_SCIP_HEADERS. Two rules in one program nee
 -DBIFE_NAME='"bife_2"' -DBIFE_INCLUDE=SCIPincludeBranchruleBife2; what compiles this file must not use -ffast-math.
 
 The rule is asked at every node whose LP solution is branched on, and the candidate with the highest score is branched
-on, the first of several. SCIP's next branching rule takes over where no score is above minus infinity, where the rule
-fails on a candidate, or where there is no memory for the features. With the guard, which is on unless
+on, the first of several. SCIP's next branching rule takes over where no score is above minus infinity, or where there
+is no memory for the features. With the guard, which is on unless
 branching/bife/maxshare is 0, that is reliability pseudocost branching (relpscost), and it takes over too where no score
 is finite, and while features and rule have taken more than maxshare of the solving time and more than
-branching/bife/grace seconds; for trees that are the same in every run set maxshare to 0. A rule that never returns
-cannot be stopped. Copies of SCIP (sub-MIPs, concurrent solvers, decompositions) do not get the rule.
+branching/bife/grace seconds; for trees that are the same in every run set maxshare to 0. Copies of SCIP (sub-MIPs,
+concurrent solvers, decompositions) do not get the rule.
 
 What is not the rule is part of BiFE (SPDX-License-Identifier: Apache-2.0, https://www.apache.org/licenses/LICENSE-2.0),
 whose docs/features.md says what each feature means. The rule is its author's:

@@ -16,7 +16,7 @@ from bife_core.fidelity.measures import Yardstick, chosen_rows
 from bife_core.fidelity.scoring import score_columns
 from bife_core.rules import Rejection, compile_rule
 from bife_core.rules.language import FUNCTION_NAME
-from bife_core.rules.literals import literals, with_literals
+from bife_core.rules.skeletons import literals, with_literals
 from bife_core.syntax import syntax_tree
 
 _SPREAD: Final = 0.5
@@ -31,8 +31,8 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
     """Return the rule with the numbers of highest F_LF among those tried; None if none is better than its own.
 
     CMA-ES (Hansen, 2016) on the logarithms of the numbers. Of the best setting each number goes back to the author's
-    that F_LF does not fall without, so that what has a meaning keeps it (``1.0 - x``). A rule that reads features by
-    indices that are no constants is left alone, and so are numbers outside its scoring function.
+    that F_LF does not fall without, so that what has a meaning keeps it (``1.0 - x``). Numbers outside the scoring
+    function are left alone.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
     """
     rule = compile_rule(source)
     places = [literal for literal in literals(source) if literal.of_score]
-    if isinstance(rule, Rejection) or rule.features is None or not places:
+    if isinstance(rule, Rejection) or not places:
         return None
     free = [index for index in range(len(decisions.columns)) if index not in rule.features][: len(places)]
     places = places[: len(free)]
@@ -53,7 +53,7 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
         if isinstance(node, ast.FunctionDef) and node.name == FUNCTION_NAME
     )
     lifted = compile_rule(with_literals(source, places, [f"{argument}[{index}]" for index in free]))
-    if isinstance(lifted, Rejection) or lifted.features is None:
+    if isinstance(lifted, Rejection):
         return None
     columns = decisions.columns.copy()
     used = np.array(sorted(lifted.features), dtype=np.int64)

@@ -1,135 +1,82 @@
-"""The first wall around a rule: only listed syntax and listed names pass, everything else is rejected by line.
+"""The first wall around a rule: text to syntax tree, listed syntax and listed names only, and their normal form.
 
-An allow-list: what is not mentioned here is not allowed, so new syntax of a later Python is rejected by
-itself.
+An allow-list: what is not mentioned here is rejected, with its line, and so is new syntax of a later Python. What is
+left when everything without effect on scores is taken away is the normal form, which hashing and lowering start from:
+docstrings, annotations and imports are gone; functions of numpy and math have one spelling; ``a += b`` reads ``a = a +
+b``; constants from outside the functions stand where they are used; calls of helpers name every argument by position;
+functions that are never called are dropped.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import Final
+import copy
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
 
 from bife_core.rules.language import (
-    ARRAY_ATTRIBUTES,
-    ARRAY_METHODS,
+    BUILTINS,
     CONSTANTS,
     FUNCTION_NAME,
     FUNCTIONS,
     KEYWORDS,
+    MAX_DEPTH,
+    MAX_FUNCTIONS,
     MAX_INTEGER,
+    MAX_NODES,
+    MAX_SOURCE_CHARACTERS,
     RESERVED_PREFIX,
 )
-from bife_core.rules.names import Names
-from bife_core.rules.rejections import RejectionError, forbidden
+from bife_core.rules.types import RejectionError, forbidden
+from bife_core.syntax import syntax_tree
 
 _SPOKEN: Final = {
-    "AsyncFor": "async code",
-    "AsyncFunctionDef": "async code",
-    "AsyncWith": "async code",
-    "Await": "async code",
     "ClassDef": "a class",
-    "Delete": "del",
     "Dict": "a dictionary",
-    "DictComp": "a dictionary",
-    "GeneratorExp": "a generator expression other than as the only argument of a call",
-    "Global": "global",
-    "In": "the operator 'in'",
-    "Invert": "the operator '~'",
-    "Is": "the operator 'is'",
-    "IsNot": "the operator 'is not'",
+    "FunctionDef": "a function within a function; define helpers beside it",
+    "GeneratorExp": "a sequence",
+    "Import": "an import below the top of a function",
+    "ImportFrom": "an import below the top of a function",
     "JoinedStr": "a string",
-    "LShift": "the operator '<<'",
     "Lambda": "lambda",
-    "MatMult": "the operator '@'",
+    "List": "a list",
+    "ListComp": "a list",
     "NamedExpr": "the operator ':='",
-    "NotIn": "the operator 'not in'",
-    "RShift": "the operator '>>'",
     "Set": "a set",
-    "SetComp": "a set",
+    "Slice": "a slice of the features",
     "Starred": "a starred expression",
     "Try": "try (arithmetic never raises here: x / 0 is an infinity or NaN)",
-    "TryStar": "try",
-    "YieldFrom": "yield",
+    "Tuple": "a tuple, except to assign several names at once",
+    "While": "while; write `for i in range(10)` with constant ends",
 }
 
-_STATEMENTS: Final = (
-    ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.If, ast.For, ast.While,
-    ast.Break, ast.Continue, ast.Pass, ast.Expr,
-)  # fmt: skip
-_EXPRESSIONS: Final = (
-    ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call,
-    ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.ListComp, ast.comprehension,
-)  # fmt: skip
-_OPERATORS: Final = (
-    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr, ast.BitXor,
+_ALLOWED: Final = (
+    ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.If, ast.For,
+    ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.keyword,
+    ast.Attribute, ast.Subscript,
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow,
     ast.USub, ast.UAdd, ast.Not, ast.And, ast.Or,
     ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Load, ast.Store,
 )  # fmt: skip
-_ALLOWED: Final = (*_STATEMENTS, *_EXPRESSIONS, *_OPERATORS)
 
 _SPECIAL_FLOATS: Final = frozenset({"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan"})
+_MODULES: Final = {"numpy": "np", "math": "math"}
+_MAX_CONSTANT_NODES: Final = 300
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
-def check(names: Names) -> None:
-    """Check every function of a rule.
-
-    Raises
-    ------
-    RejectionError
-        At the first thing outside the language of `bife_core.rules.language`.
-    """
-    for name, function in names.functions.items():
-        _check_name(name, function)
-        _check_signature(function, main=name == FUNCTION_NAME)
-    around: dict[str, frozenset[str]] = {}
-    for function in names.functions.values():  # those within a function come after it
-        own = around.get(function.name, frozenset()) | local_names(function)
-        around |= {inner.name: own for inner in function.body if isinstance(inner, ast.FunctionDef)}
-    for function in names.functions.values():
-        checker = _Checker(names, function, around.get(function.name, frozenset()))
-        for statement in function.body:
-            # Imports and helpers at the top of a function were lifted out when names were collected.
-            if not isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef):
-                checker.visit(statement)
-    for (
-        value
-    ) in names.constants.values():  # numbers only, but which operators and how large was not looked at
-        _Checker(names, names.functions[FUNCTION_NAME]).visit(value)
-    _check_recursion(names)
+def at(where: ast.AST, node: _Node) -> _Node:
+    """Return a node made for the place of another, whose line messages name."""
+    return ast.copy_location(node, where)
 
 
-def parameters(function: ast.FunctionDef) -> list[str]:
-    """Return the names of a function's positional parameters."""
-    return [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-
-
-def local_names(function: ast.FunctionDef) -> frozenset[str]:
-    """Return the parameters of a function and all names it assigns, those of comprehensions included."""
-    found = set(parameters(function))
-    stack: list[ast.AST] = list(function.body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.FunctionDef):
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-        stack.extend(ast.iter_child_nodes(node))
-    return frozenset(found)
-
-
-def special_float(node: ast.AST) -> str | None:
-    """Return the text of ``float("inf")`` and its like, the only calls that may hold a string."""
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "float"
-        and len(node.args) == 1
-        and isinstance(node.args[0], ast.Constant)
-        and isinstance(node.args[0].value, str)
-    ):
-        text = node.args[0].value.strip().lower()
-        return text if text in _SPECIAL_FLOATS else None
-    return None
+def dotted(text: str, where: ast.AST) -> ast.expr:
+    """Return what a canonical name such as ``"np.exp"`` or ``"max"`` names."""
+    module, _, attribute = text.rpartition(".")
+    if not module:
+        return at(where, ast.Name(id=attribute, ctx=ast.Load()))
+    return at(where, ast.Attribute(value=dotted(module, where), attr=attribute, ctx=ast.Load()))
 
 
 def literal_number(node: ast.AST) -> int | float | None:
@@ -142,6 +89,231 @@ def literal_number(node: ast.AST) -> int | float | None:
     return None
 
 
+def parameters(function: ast.FunctionDef) -> list[str]:
+    """Return the names of a function's positional parameters."""
+    return [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+
+
+def local_names(function: ast.FunctionDef) -> frozenset[str]:
+    """Return the parameters of a function and all names it assigns."""
+    stored = (
+        node.id
+        for statement in function.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    return frozenset(parameters(function)).union(stored)
+
+
+def called_name(node: ast.Call) -> str:
+    """Return ``"np.exp"``, ``"max"`` or a helper's name for a call in normal form."""
+    return ast.unparse(node.func)
+
+
+def parse(source: str | bytes) -> ast.Module:
+    """Parse a source of reasonable size.
+
+    Raises
+    ------
+    RejectionError
+        If it is empty, not UTF-8, not Python, or too large or too deeply nested to be handled safely.
+    """
+    if isinstance(source, bytes):
+        try:
+            source = source.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise RejectionError("syntax", f"The source is not UTF-8 text (byte {error.start}).") from error
+    if not source.strip():
+        raise RejectionError("no_code", "The source is empty.")
+    if len(source) > MAX_SOURCE_CHARACTERS:
+        size = f"{len(source)} characters long; at most {MAX_SOURCE_CHARACTERS} are allowed"
+        raise forbidden(f"The source is {size}.")
+    try:
+        tree = syntax_tree(source.removeprefix("\ufeff"))
+    except SyntaxError as error:
+        where = f"Line {error.lineno}: " if error.lineno else ""
+        raise RejectionError("syntax", f"{where}not valid Python: {error.msg}") from error
+    except (RecursionError, MemoryError):
+        raise forbidden("The source is nested too deeply to be parsed.") from None
+    except (ValueError, UnicodeError, OverflowError) as error:
+        raise RejectionError("syntax", f"The source is not valid Python: {error}.") from error
+    _measure(tree)
+    return tree
+
+
+def count_nodes(tree: ast.AST) -> int:
+    """Return the number of syntax nodes, the root included."""
+    return sum(1 for _ in ast.walk(tree))
+
+
+def _measure(tree: ast.Module) -> None:
+    # With an explicit stack: the limit protects the recursive passes that follow.
+    stack: list[tuple[ast.AST, int]] = [(tree, 0)]
+    nodes = 0
+    while stack:
+        node, depth = stack.pop()
+        nodes += 1
+        if depth > MAX_DEPTH:
+            raise forbidden(f"the code is nested more than {MAX_DEPTH} levels deep", node)
+        if nodes > MAX_NODES:
+            raise forbidden(f"The code has more than {MAX_NODES} syntax nodes.")
+        stack.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
+
+
+def normal_form(tree: ast.Module) -> tuple[ast.FunctionDef, ...]:
+    """Check a parsed rule and return its functions in normal form; the tree is used up.
+
+    Returns
+    -------
+    tuple of ast.FunctionDef
+        The scoring function first, then the helpers in the order they are first called from it.
+
+    Raises
+    ------
+    RejectionError
+        At the first thing outside the language of `bife_core.rules.language`.
+    """
+    names = _collect(tree)
+    for function in names.functions.values():
+        _check_signature(function, main=function.name == FUNCTION_NAME)
+    calls: dict[str, list[str]] = {}
+    for function in names.functions.values():
+        called = _Normal(names, function).rewrite()
+        calls[function.name] = list(dict.fromkeys(called))
+    _check_recursion(names, calls)
+    order = [FUNCTION_NAME]
+    for name in order:  # grows while it is walked
+        order += [called for called in calls[name] if called not in order]
+    functions = tuple(names.functions[name] for name in order)
+    # Constants put in where they are used can make the tree larger than its text.
+    if sum(map(count_nodes, functions)) > 2 * MAX_NODES:
+        raise forbidden("The code is too large once its constants are put in.")
+    return functions
+
+
+@dataclass
+class _Names:
+    """Meaning of the module-level names of one rule.
+
+    Attributes
+    ----------
+    imported : dict
+        Local name to ``"np"``, ``"math"`` or a dotted name below them such as ``"np.sqrt"``.
+    constants : dict
+        Name to the expression it stands for, itself free of names of other constants.
+    functions : dict
+        Name to definition.
+    """
+
+    imported: dict[str, str] = field(default_factory=lambda: {"np": "np", "math": "math"})
+    constants: dict[str, ast.expr] = field(default_factory=dict)
+    functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
+
+    def canonical(self, node: ast.expr) -> str | None:
+        """Return what an expression names: ``"np.exp"``, ``"max"``, ``"math"``, a helper's name, or None."""
+        if isinstance(node, ast.Name):
+            own = node.id if node.id in BUILTINS or node.id in self.functions else None
+            return self.imported.get(node.id, own)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = self.imported.get(node.value.id)
+            return f"{module}.{node.attr}" if module in ("np", "math") else None
+        return None
+
+    def add_import(self, statement: ast.Import | ast.ImportFrom) -> None:
+        for alias in statement.names:
+            if isinstance(statement, ast.Import):
+                target, shown = _MODULES.get(alias.name), alias.name
+            else:
+                module = _MODULES.get(statement.module or "") if statement.level == 0 else None
+                target = f"{module}.{alias.name}" if module else None
+                shown = f"{statement.module or '.'}.{alias.name}"
+                if target is not None and target not in FUNCTIONS and target not in CONSTANTS:
+                    raise forbidden(f"{shown} is not among the functions a rule may use", statement)
+            if target is None:
+                raise forbidden(f"a rule may import numpy and math only, not {shown}", statement)
+            bound = alias.asname or alias.name
+            if self.imported.get(bound, target) != target:
+                raise forbidden(f"{bound!r} is imported twice with different meanings", statement)
+            self.imported[bound] = target
+
+    def add_function(self, function: ast.FunctionDef) -> None:
+        if function.name in self.functions:
+            raise RejectionError("signature", f"the function {function.name!r} is defined twice", function)
+        if function.name in self.imported or function.name in BUILTINS:
+            said = f"a helper may not be called {function.name!r}, which has a meaning already"
+            raise forbidden(said, function)
+        if len(self.functions) == MAX_FUNCTIONS:
+            raise forbidden(f"a rule may have at most {MAX_FUNCTIONS} functions", function)
+        _check_name(function.name, function)
+        self.functions[function.name] = function
+        for inner in function.body:
+            if isinstance(inner, ast.Import | ast.ImportFrom):
+                self.add_import(inner)
+
+    def add_constant(self, target: ast.expr, value: ast.expr) -> None:
+        if (
+            isinstance(target, ast.Tuple)
+            and isinstance(value, ast.Tuple)
+            and len(target.elts) == len(value.elts)
+        ):
+            for inner, part in zip(target.elts, value.elts, strict=True):
+                self.add_constant(inner, part)
+            return
+        if not isinstance(target, ast.Name):
+            raise forbidden("a constant outside the function must be a plain name", target)
+        taken = target.id in self.imported or target.id in self.functions or target.id in BUILTINS
+        if taken or target.id in self.constants:
+            raise forbidden(f"the name {target.id!r} has a meaning already", target)
+        _check_name(target.id, target)
+        self.constants[target.id] = self._number(value)
+
+    def _number(self, node: ast.expr) -> ast.expr:
+        """Return an expression of numbers, with earlier constants put in and functions of numpy spelled out."""
+        match node:
+            case ast.Constant(value=int() | float()):
+                _check_integer(node)
+                return node
+            case ast.Name() if node.id in self.constants:
+                return self.constants[node.id]
+            case ast.BinOp(op=op) if isinstance(op, _ALLOWED):
+                node.left, node.right = self._number(node.left), self._number(node.right)
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd()):
+                node.operand = self._number(node.operand)
+            case _ if (meaning := self.canonical(node)) in CONSTANTS:
+                return dotted(meaning or "", node)
+            case _:
+                raise forbidden("a constant outside the function must be made of numbers only", node)
+        if count_nodes(node) > _MAX_CONSTANT_NODES:
+            raise forbidden("this constant is too large", node)
+        return node
+
+
+def _collect(tree: ast.Module) -> _Names:
+    names = _Names()
+    assigned: list[ast.Assign | ast.AnnAssign] = []
+    for statement in tree.body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            names.add_import(statement)
+        elif isinstance(statement, ast.FunctionDef):
+            names.add_function(statement)
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            assigned.append(statement)
+        elif not _is_bare_constant(statement):
+            raise forbidden("only imports, constants and functions may stand outside a function", statement)
+    if FUNCTION_NAME not in names.functions:
+        raise RejectionError("signature", f"The source must define {FUNCTION_NAME}(variable_features).")
+    for definition in assigned:
+        targets = definition.targets if isinstance(definition, ast.Assign) else [definition.target]
+        if definition.value is not None:
+            for target in targets:
+                names.add_constant(target, definition.value)
+    return names
+
+
+def _is_bare_constant(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
 def _check_signature(function: ast.FunctionDef, main: bool) -> None:
     arguments = function.args
     if function.decorator_list:
@@ -149,9 +321,8 @@ def _check_signature(function: ast.FunctionDef, main: bool) -> None:
     if getattr(function, "type_params", None):
         raise forbidden("type parameters are not allowed", function)
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-        raise RejectionError(
-            "signature", f"{function.name} must take plain positional arguments only", function
-        )
+        said = f"{function.name} must take plain positional arguments only"
+        raise RejectionError("signature", said, function)
     if main and (len(parameters(function)) != 1 or arguments.defaults):
         found = ", ".join(parameters(function)) or "none"
         wanted = f"{FUNCTION_NAME} must take exactly one argument, variable_features, without default"
@@ -161,215 +332,249 @@ def _check_signature(function: ast.FunctionDef, main: bool) -> None:
             raise forbidden("the default of a helper's argument must be a number", default)
 
 
-class _Checker(ast.NodeVisitor):
-    def __init__(self, names: Names, function: ast.FunctionDef, around: frozenset[str] = frozenset()) -> None:
-        self._names = names
-        self._around = around
-        self._where: ast.AST = function
-        self._locals = local_names(function)
-        for name in sorted(self._locals):
-            _check_name(name, function)
-            if name in names.imported or name in names.functions:
-                raise forbidden(f"the name {name!r} has a meaning already and cannot be assigned", function)
-
-    def visit(self, node: ast.AST) -> None:
-        if hasattr(node, "lineno"):
-            self._where = node
-        if not isinstance(node, _ALLOWED):
-            kind = type(node).__name__
-            spoken = _SPOKEN.get(kind, kind.lower())
-            # Operators have no line of their own.
-            raise forbidden(f"a rule may not use {spoken}", self._where)
-        super().visit(node)
-
-    def generic_visit(self, node: ast.AST) -> None:
-        for child in ast.iter_child_nodes(node):
-            if hasattr(node, "lineno"):
-                self._where = node
-            self.visit(child)
-
-    def visit_Expr(self, node: ast.Expr) -> None:
-        if not isinstance(node.value, ast.Constant):
-            self.visit(node.value)
-
-    def visit_Constant(self, node: ast.Constant) -> None:
-        value = node.value
-        if isinstance(value, str):
-            raise forbidden("a rule may not use strings", node)
-        if value is None:
-            raise forbidden("a rule may not use None", node)
-        if not isinstance(value, bool | int | float):
-            raise forbidden(f"a rule may not use the literal {value!r}", node)
-        if isinstance(value, int) and value > MAX_INTEGER:
-            raise forbidden("an integer must not exceed 2**53; write it as a float", node)
-
-    def visit_Return(self, node: ast.Return) -> None:
-        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
-            raise RejectionError("type", "the function returns None here; a score must be one number", node)
-        self.visit(node.value)
-
-    def visit_For(self, node: ast.For | ast.While) -> None:
-        if node.orelse:
-            raise forbidden("a loop may not have an else part", node)
-        self.generic_visit(node)
-
-    def visit_While(self, node: ast.While) -> None:
-        self.visit_For(node)
-
-    def visit_Assign(self, node: ast.Assign) -> None:
-        for target in node.targets:
-            _check_target(target)
-        self.visit(node.value)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        _check_target(node.target)
-        if node.value is not None:
-            self.visit(node.value)
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        _check_target(node.target)
-        self.visit(node.op)
-        self.visit(node.value)
-
-    def visit_comprehension(self, node: ast.comprehension) -> None:
-        if node.is_async:
-            raise forbidden("a rule may not use async code", node.target)
-        self.generic_visit(node)
-
-    def visit_Name(self, node: ast.Name) -> None:
-        if node.id in self._locals:
-            return
-        if node.id in self._around:
-            said = (
-                "is a variable of the function around this helper, which does not see it: make it an argument"
-            )
-            raise forbidden(f"{node.id!r} {said}", node)
-        if node.id in self._names.constants:
-            return
-        meaning = self._names.canonical(node)
-        if meaning in CONSTANTS:
-            return
-        if meaning is not None:
-            raise forbidden(f"{node.id!r} may only be called, not used as a value", node)
-        _check_name(node.id, node)
-        scope = "the function sees its own names and constants defined outside any function"
-        raise forbidden(f"the name {node.id!r} is not defined ({scope})", node)
-
-    def visit_Attribute(self, node: ast.Attribute) -> None:
-        if self._is_module(node.value):
-            meaning = self._names.canonical(node)
-            if meaning in CONSTANTS:
-                return
-            if meaning in FUNCTIONS:
-                raise forbidden(f"{meaning} may only be called, not used as a value", node)
-            raise forbidden(f"{meaning} is not among the functions a rule may use", node)
-        if node.attr not in ARRAY_ATTRIBUTES:
-            raise forbidden(f"the attribute {node.attr!r} is not allowed", node)
-        self.visit(node.value)
-
-    def visit_Subscript(self, node: ast.Subscript) -> None:
-        if not isinstance(node.ctx, ast.Load):
-            raise forbidden("a rule may not assign to elements; compute a new value instead", node)
-        if isinstance(node.slice, ast.Tuple):
-            raise forbidden("an index must be one number or one slice", node)
-        self.generic_visit(node)
-
-    def visit_BinOp(self, node: ast.BinOp) -> None:
-        self.generic_visit(node)  # first: a literal too large to be printed is rejected there
-        if isinstance(node.op, ast.Pow):
-            base, power = literal_number(node.left), literal_number(node.right)
-            if isinstance(base, int) and isinstance(power, int) and base.bit_length() * abs(power) > 53:
-                raise forbidden(f"{base} ** {power} is too large for an integer; write it as a float", node)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        if special_float(node) is not None and "float" not in self._locals:
-            return
-        self._check_callee(node)
-        arguments = node.args
-        if len(arguments) == 1 and isinstance(arguments[0], ast.GeneratorExp) and not node.keywords:
-            self.generic_visit(arguments[0])
-            return
-        for argument in (*arguments, *(keyword.value for keyword in node.keywords)):
-            if not _is_dtype(node, argument, self._names):
-                self.visit(argument)
-
-    def _check_callee(self, node: ast.Call) -> None:
-        callee = node.func
-        if isinstance(callee, ast.Attribute) and not self._is_module(callee.value):
-            if callee.attr not in ARRAY_METHODS:
-                raise forbidden(f"the method {callee.attr!r} is not allowed", node)
-            if node.args or node.keywords:
-                raise forbidden(f"the method {callee.attr!r} takes no arguments in a rule", node)
-            self.visit(callee.value)
-            return
-        meaning = self._names.canonical(callee)
-        if isinstance(callee, ast.Name) and callee.id in self._locals:
-            raise forbidden(f"{callee.id!r} is a value here and cannot be called", node)
-        if meaning in self._names.functions:
-            self._check_helper_call(node, self._names.functions[meaning])
-        elif meaning not in FUNCTIONS:
-            shown = ast.unparse(callee)
-            raise forbidden(f"{shown} is not among the functions a rule may use", node)
-        else:
-            allowed = KEYWORDS.get(meaning, frozenset())
-            for keyword in node.keywords:
-                if keyword.arg not in allowed:
-                    raise forbidden(f"{meaning} takes no argument {keyword.arg!r} in a rule", node)
-
-    def _check_helper_call(self, node: ast.Call, helper: ast.FunctionDef) -> None:
-        wanted = parameters(helper)
-        given = wanted[: len(node.args)] + [keyword.arg or "**" for keyword in node.keywords]
-        required = wanted[: len(wanted) - len(helper.args.defaults)]
-        too_many = len(node.args) > len(wanted) or len(set(given)) < len(given)
-        if too_many or not set(required) <= set(given) <= set(wanted):
-            raise forbidden(f"{helper.name} is called with arguments it does not take", node)
-
-    def _is_module(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Name) and self._names.imported.get(node.id) in ("np", "math")
-
-
 def _check_name(name: str, where: ast.AST) -> None:
     if name.startswith(("__", RESERVED_PREFIX)):
         raise forbidden(f"no name may start like {name!r}", where)
 
 
-def _check_target(target: ast.expr) -> None:
-    if isinstance(target, ast.Tuple | ast.List):
-        for element in target.elts:
-            _check_target(element)
-    elif isinstance(target, ast.Subscript):
-        raise forbidden("a rule may not assign to elements; compute a new value instead", target)
-    elif not isinstance(target, ast.Name):
-        raise forbidden("only plain names may be assigned", target)
+def _check_integer(node: ast.Constant) -> None:
+    if isinstance(node.value, int) and node.value > MAX_INTEGER:
+        raise forbidden("an integer must not exceed 2**53; write it as a float", node)
 
 
-def _is_dtype(call: ast.Call, argument: ast.expr, names: Names) -> bool:
-    for keyword in call.keywords:
-        if keyword.arg == "dtype" and keyword.value is argument:
-            if names.canonical(argument) not in ("float", "np.float64"):
-                raise forbidden("the only dtype in a rule is float", call)
-            return True
-    return False
-
-
-def _check_recursion(names: Names) -> None:
-    calls = {
-        name: {
-            called
-            for node in ast.walk(function)
-            if isinstance(node, ast.Call) and (called := names.canonical(node.func)) in names.functions
-        }
-        for name, function in names.functions.items()
-    }
+def _check_recursion(names: _Names, calls: dict[str, list[str]]) -> None:
     done: set[str] = set()
 
     def follow(name: str, path: tuple[str, ...]) -> None:
         if name in path:
             raise forbidden(f"the function {name!r} calls itself", names.functions[name])
         if name not in done:
-            for called in sorted(c for c in calls[name] if c is not None):
+            for called in calls[name]:
                 follow(called, (*path, name))
             done.add(name)
 
     for name in names.functions:
         follow(name, ())
+
+
+class _Normal(ast.NodeTransformer):
+    """Checks one function and rewrites it in place."""
+
+    def __init__(self, names: _Names, function: ast.FunctionDef) -> None:
+        self._names = names
+        self._function = function
+        self._where: ast.AST = function
+        self._calls: list[ast.Call] = []
+        self._local = local_names(function)
+        for name in sorted(self._local):
+            _check_name(name, function)
+            if name in names.imported or name in names.functions:
+                raise forbidden(f"the name {name!r} has a meaning already and cannot be assigned", function)
+
+    def rewrite(self) -> list[str]:
+        """Rewrite the function, and return the helpers it calls in the order of its text."""
+        function = self._function
+        # Imports at the top of a function were noted when names were collected.
+        body = [one for one in function.body if not isinstance(one, ast.Import | ast.ImportFrom)]
+        function.body = self._body(body)
+        function.args = ast.arguments(
+            posonlyargs=[],
+            args=[ast.arg(arg=name) for name in parameters(function)],
+            kwonlyargs=[],
+            kw_defaults=[],
+            defaults=function.args.defaults,
+        )
+        function.returns = None
+        self._calls.sort(key=lambda call: (call.lineno, call.col_offset))
+        return [called_name(call) for call in self._calls]
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if hasattr(node, "lineno"):
+            self._where = node
+        if not isinstance(node, _ALLOWED):
+            kind = type(node).__name__
+            # Operators have no line of their own.
+            raise forbidden(f"a rule may not use {_SPOKEN.get(kind, kind.lower())}", self._where)
+        return super().visit(node)  # type: ignore[no-any-return]
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        where = self._where
+        for name, part in ast.iter_fields(node):
+            if isinstance(part, list):
+                setattr(node, name, [self.visit(one) if isinstance(one, ast.AST) else one for one in part])
+            elif isinstance(part, ast.AST):
+                setattr(node, name, self.visit(part))
+            self._where = where
+        return node
+
+    def _body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        kept: list[ast.stmt] = []
+        for statement in statements:
+            no_effect = _is_bare_constant(statement) or isinstance(statement, ast.Pass)
+            if isinstance(statement, ast.AnnAssign) and statement.value is None:
+                self._check_target(statement.target)
+            elif isinstance(statement, ast.Expr) and not no_effect:
+                self.visit(statement.value)
+                raise forbidden("a line with a value that is not used has no effect", statement)
+            elif not no_effect:
+                kept.append(self.visit(statement))  # type: ignore[arg-type]
+        return kept or [ast.Pass()]
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
+            raise RejectionError("type", "the function returns None here; a score must be one number", node)
+        if isinstance(node.value, ast.Tuple | ast.List | ast.ListComp):
+            raise RejectionError("type", "the function returns a sequence; a score must be one number", node)
+        node.value = self._expression(node.value)
+        return node
+
+    def visit_If(self, node: ast.If) -> ast.If:
+        node.test = self._expression(node.test)
+        node.body = self._body(node.body)
+        node.orelse = self._body(node.orelse) if node.orelse else []
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        if node.orelse:
+            raise forbidden("a loop may not have an else part", node)
+        ends = node.iter.args if isinstance(node.iter, ast.Call) and not node.iter.keywords else []
+        is_range = isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range"
+        if (
+            not is_range
+            or "range" in self._local
+            or not 1 <= len(ends) <= 3
+            or not isinstance(node.target, ast.Name)
+        ):
+            raise forbidden("a loop must be `for i in range(...)` with one to three constant integers", node)
+        assert isinstance(node.iter, ast.Call)
+        node.iter.args = [self._expression(end) for end in ends]
+        node.body = self._body(node.body)
+        node.type_comment = None
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        for target in node.targets:
+            self._check_target(target)
+        several = isinstance(node.value, ast.Tuple) and all(
+            isinstance(target, ast.Tuple) and len(target.elts) == len(node.value.elts)
+            for target in node.targets
+        )
+        if several and isinstance(node.value, ast.Tuple):
+            node.value.elts = [self._expression(part) for part in node.value.elts]
+        elif any(isinstance(target, ast.Tuple) for target in node.targets):
+            raise forbidden("several names need as many values: `a, b = 1.0, 2.0`", node)
+        else:
+            node.value = self._expression(node.value)
+        node.type_comment = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        assert node.value is not None
+        return self.visit(at(node, ast.Assign(targets=[node.target], value=node.value)))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self._check_target(node.target)
+        assert isinstance(node.target, ast.Name)
+        current = at(node, ast.Name(id=node.target.id, ctx=ast.Load()))
+        value = at(node, ast.BinOp(left=current, op=node.op, right=node.value))
+        return self.visit(at(node, ast.Assign(targets=[node.target], value=value)))
+
+    def _check_target(self, target: ast.expr) -> None:
+        if isinstance(target, ast.Subscript):
+            raise forbidden("a rule may not assign to elements; compute a new value instead", target)
+        names = target.elts if isinstance(target, ast.Tuple) else [target]
+        if not all(isinstance(name, ast.Name) for name in names):
+            raise forbidden("only plain names may be assigned", target)
+
+    def _expression(self, node: ast.expr) -> ast.expr:
+        return self.visit(node)  # type: ignore[return-value]
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        if isinstance(node.value, str):
+            raise forbidden("a rule may not use strings", node)
+        if not isinstance(node.value, bool | int | float):
+            raise forbidden(f"a rule may not use the literal {node.value!r}", node)
+        _check_integer(node)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self._local:
+            return node
+        constant = self._names.constants.get(node.id)
+        if constant is not None:
+            # The copy keeps the line of its use, which is what a message should name.
+            return _relocated(constant, node)
+        meaning = self._names.canonical(node)
+        if meaning in CONSTANTS:
+            return dotted(meaning, node)
+        if meaning is not None:
+            raise forbidden(f"{node.id!r} may only be called, not used as a value", node)
+        _check_name(node.id, node)
+        scope = "the function sees its own names and constants defined outside any function"
+        raise forbidden(f"the name {node.id!r} is not defined ({scope})", node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        meaning = self._names.canonical(node)
+        if meaning in CONSTANTS:
+            return dotted(meaning, node)
+        if meaning in FUNCTIONS:
+            raise forbidden(f"{meaning} may only be called, not used as a value", node)
+        if meaning is not None:
+            raise forbidden(f"{meaning} is not among the functions a rule may use", node)
+        raise forbidden(f"the attribute {node.attr!r} is not allowed", node)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        special = self._special_float(node)
+        if special is not None:
+            return special
+        if isinstance(node.func, ast.Name) and node.func.id in self._local:
+            raise forbidden(f"{node.func.id!r} is a value here and cannot be called", node)
+        meaning = self._names.canonical(node.func) or ""
+        helper = self._names.functions.get(meaning)
+        if helper is not None:
+            _fill_arguments(node, helper)
+            self._calls.append(node)
+        elif meaning not in FUNCTIONS:
+            shown = ast.unparse(node.func)
+            raise forbidden(f"{shown} is not among the functions a rule may use", node)
+        elif meaning == "range":
+            raise forbidden("range may stand in the head of a for loop only", node)
+        for keyword in node.keywords:
+            if keyword.arg not in KEYWORDS.get(meaning, ()):
+                raise forbidden(f"{meaning} takes no argument {keyword.arg!r} in a rule", node)
+            keyword.value = self._expression(keyword.value)
+        node.args = [self._expression(argument) for argument in node.args]
+        node.func = dotted(meaning, node.func)
+        return node
+
+    def _special_float(self, node: ast.Call) -> ast.expr | None:
+        """Return ``float("inf")`` and its like, the only calls that may hold a string, as a constant."""
+        match node:
+            case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]) if (
+                text.strip().lower() in _SPECIAL_FLOATS and "float" not in self._local
+            ):
+                text = text.strip().lower()
+                value = dotted("np.nan" if text == "nan" else "np.inf", node)
+                return at(node, ast.UnaryOp(op=ast.USub(), operand=value)) if text[0] == "-" else value
+        return None
+
+
+def _relocated(value: ast.expr, where: ast.AST) -> ast.expr:
+    value = copy.deepcopy(value)
+    for node in ast.walk(value):
+        if isinstance(node, ast.expr):
+            at(where, node)
+    return value
+
+
+def _fill_arguments(call: ast.Call, helper: ast.FunctionDef) -> None:
+    """Give a call every argument of its helper by position, defaults put in."""
+    wanted = parameters(helper)
+    defaults = dict(zip(wanted[::-1], helper.args.defaults[::-1], strict=False))
+    by_name = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    given = dict(zip(wanted, call.args, strict=False)) | by_name
+    doubled = len(given) < len(call.args) + len(call.keywords)
+    if doubled or not set(wanted) - set(defaults) <= set(given) <= set(wanted):
+        raise forbidden(f"{helper.name} is called with arguments it does not take", call)
+    call.args = [given.get(name) or _relocated(defaults[name], call) for name in wanted]
+    call.keywords = []

@@ -9,7 +9,10 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from bife_core.errors import RuleError
+from bife_core.features import N_FEATURES
 from bife_core.rules.checked import check_source
 from bife_core.rules.language import FUNCTION_NAME
 from bife_core.rules.types import CompiledRule, Rejection
@@ -58,7 +61,7 @@ def compile_rule(
     from bife_core.rules.machine_code import compile_functions
 
     try:
-        code = compile_functions(checked.functions, checked.sha)
+        code = compile_functions(checked.functions, checked.features, checked.sha)
     except Exception as error:  # noqa: BLE001 - numba raises many types; each means "cannot compile this"
         return Rejection("type", _explanation(error))
     text = source if isinstance(source, str) else source.decode("utf-8-sig")
@@ -112,6 +115,20 @@ def rule_sha(source: str | bytes) -> str:
     if isinstance(checked, Rejection):
         raise RuleError(checked.reason)
     return checked.sha
+
+
+def score_one(source: str, value: float) -> dict[str, float]:
+    """Compile a rule and return its `score` of a candidate whose features are all `value`.
+
+    `bife doctor` and the tests have a worker call it, to show that rules run there.
+
+    Raises
+    ------
+    RuleError
+        If the rule is rejected.
+    """
+    rule = recompiled(source, "rule")
+    return {"score": float(rule.score(np.full((1, N_FEATURES), value))[0])}
 
 
 def _explanation(error: Exception) -> str:

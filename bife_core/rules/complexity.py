@@ -6,10 +6,9 @@ import ast
 from typing import Final
 
 from bife_core.errors import RuleError
+from bife_core.rules.checking import count_nodes, parse
 from bife_core.rules.language import CLAMPS, NONLINEAR
-from bife_core.rules.parsing import count_nodes, parse
-from bife_core.rules.rejections import RejectionError
-from bife_core.rules.types import Complexity
+from bife_core.rules.types import Complexity, RejectionError
 
 _SYMBOLS: Final = {"USub": "Sub", "UAdd": "Add"}
 

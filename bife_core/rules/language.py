@@ -1,27 +1,27 @@
 """The language a rule may use: every name it can mention, and how large it may be.
 
-Anything not listed here is rejected by `bife_core.rules.checking`. Allowing one more function of numbers that numba
-knows is one more word below; a function of sequences also needs its arithmetic in `bife_core.rules.reductions`.
+Anything not listed here is rejected by `bife_core.rules.checking`. One more function of numbers that numba knows is
+one more word below, and its C in `bife_core.export`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Final
+
+import numpy as np
 
 FUNCTION_NAME: Final = "candidate_variable_score"
 
 RESERVED_PREFIX: Final = "_bife_"
-"""What names a rule gets from BiFE start with, and no name of its own may."""
+"""A rule's variable that has the name of a builtin is spelled with it in generated code."""
 
 MAX_SOURCE_CHARACTERS: Final = 20_000
 MAX_NODES: Final = 3_000
 MAX_DEPTH: Final = 100
 MAX_FUNCTIONS: Final = 20
-MAX_LOOPS: Final = 8
 MAX_WRITTEN_OUT: Final = 10_000
-"""Syntax nodes of what is compiled, with sequences written out, and helpers wherever they are called."""
-MAX_SEQUENCE: Final = 300
-"""Elements of a sequence."""
+"""Syntax nodes of what is compiled, with loops written out, and helpers wherever they are called."""
 MAX_INTEGER: Final = 2**53
 MAX_POWER: Final = 64
 """Largest literal exponent computed by repeated multiplication; larger ones are taken as floats."""
@@ -32,42 +32,31 @@ def _names(text: str) -> frozenset[str]:
 
 
 NUMPY_UNARY: Final = _names("""
-    abs absolute fabs negative sign sqrt cbrt square reciprocal exp exp2 expm1 log log2 log10 log1p
-    sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh deg2rad rad2deg degrees radians
+    abs absolute fabs negative sign sqrt cbrt square exp exp2 expm1 log log2 log10 log1p
+    sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
     floor ceil trunc rint round around isnan isinf isfinite nan_to_num logical_not float64
 """)
 NUMPY_BINARY: Final = _names("""
     add subtract multiply divide true_divide floor_divide mod remainder fmod power float_power
-    maximum minimum fmax fmin arctan2 hypot copysign logaddexp logaddexp2
+    maximum minimum fmax fmin arctan2 hypot copysign
     logical_and logical_or logical_xor greater greater_equal less less_equal equal not_equal
 """)
-NUMPY_REDUCTIONS: Final = _names("sum prod mean std var median min max amin amax argmin argmax any all")
-NUMPY_FUNCTIONS: Final = (
-    NUMPY_UNARY | NUMPY_BINARY | NUMPY_REDUCTIONS | _names("where clip dot array asarray sort cumsum")
-)
-NUMPY_CONSTANTS: Final = _names("pi e inf nan euler_gamma")
+NUMPY_FUNCTIONS: Final = NUMPY_UNARY | NUMPY_BINARY | _names("where clip")
 
 MATH_FUNCTIONS: Final = _names("""
     sqrt cbrt exp exp2 expm1 log log2 log10 log1p pow fabs floor ceil trunc fmod hypot copysign
-    sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh degrees radians erf erfc
+    sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc
     isnan isinf isfinite
 """)
-MATH_CONSTANTS: Final = _names("pi e tau inf nan")
 
-BUILTINS: Final = _names("abs min max sum len range float int bool round pow enumerate zip any all sorted")
-
-ARRAY_METHODS: Final = _names("sum prod mean std var min max argmin argmax any all")
-ARRAY_ATTRIBUTES: Final = _names("shape size ndim")
+BUILTINS: Final = _names("abs min max float int bool round pow range")
 
 KEYWORDS: Final = {
     "np.clip": _names("a_min a_max min max"),
     "np.nan_to_num": _names("nan posinf neginf"),
-    "np.array": _names("dtype"),
-    "np.asarray": _names("dtype"),
     "np.round": _names("decimals"),
     "np.around": _names("decimals"),
     "round": _names("ndigits"),
-    "sorted": _names("reverse"),
 }
 """Keyword arguments by canonical function name; every other call takes positions only."""
 
@@ -78,24 +67,25 @@ FUNCTIONS: Final = (
 )
 """Canonical names of all functions a rule may call."""
 
-CONSTANTS: Final = frozenset(f"np.{name}" for name in NUMPY_CONSTANTS) | frozenset(
-    f"math.{name}" for name in MATH_CONSTANTS
-)
+CONSTANTS: Final[dict[str, float]] = {
+    **{f"np.{name}": float(getattr(np, name)) for name in ("pi", "e", "inf", "nan", "euler_gamma")},
+    **{f"math.{name}": float(getattr(math, name)) for name in ("pi", "e", "tau", "inf", "nan")},
+}
+"""Values of constants by canonical name."""
 
 NONLINEAR: Final = (
     frozenset(
         f"np.{name}"
         for name in (
             NUMPY_UNARY
-            - _names("negative float64 isnan isinf isfinite logical_not nan_to_num deg2rad rad2deg")
-            - _names("degrees radians round around rint floor ceil trunc")
+            - _names("negative float64 isnan isinf isfinite logical_not nan_to_num")
+            - _names("round around rint floor ceil trunc")
         )
-        | _names("power float_power arctan2 hypot logaddexp logaddexp2")
+        | _names("reciprocal power float_power arctan2 hypot logaddexp logaddexp2")
     )
     | frozenset(
         f"math.{name}"
-        for name in MATH_FUNCTIONS
-        - _names("floor ceil trunc fmod copysign degrees radians isnan isinf isfinite")
+        for name in MATH_FUNCTIONS - _names("floor ceil trunc fmod copysign isnan isinf isfinite")
     )
     | _names("abs pow")
 )

@@ -1,189 +1,516 @@
-"""What a rule says, in operations that numba compiles to what Python and numpy mean by it.
+"""From a rule in normal form to a scalar program, which numba and a C compiler take alike.
 
-Python, numpy and numba agree on almost everything a rule may say, but not on all of it. Where they differ, the normal
-form is rewritten:
+A scalar program knows 64-bit floats only. Its functions take floats and return one; they assign to names, branch and
+return. The scoring function takes the features the rule reads, one argument each. Loops are written out, so that every
+index is an integer the text tells and no rule runs for long; truths become 1.0 or 0.0 where a number is needed.
+Nothing in it raises and nothing has a side effect, so what is computed early does no harm.
 
-- a power with a negative or computed exponent is a power of floats;
-- `int`, `round`, `math.floor` and their like go through `to_int`, which raises for NaN and infinities;
-- `np.clip` is a minimum of a maximum, `np.where` picks a number;
-- a method of a sequence is the function of its name;
-- functions numba lacks under one name are called by another.
+What Python, numpy and C do not agree on is written in operations they do agree on: `int` and `round` become functions
+of floats, `np.clip` a minimum of a maximum, `np.where` a choice. Every path is followed, and a name that may be read
+before it is assigned is rejected: compiled code would read an arbitrary value.
 """
 
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable
 from typing import Final
 
-from bife_core.rules.checking import literal_number
+import numpy as np
+
+from bife_core.features import N_FEATURES
+from bife_core.rules.checking import at, called_name, count_nodes, dotted, literal_number, parameters
 from bife_core.rules.language import (
-    ARRAY_METHODS,
-    MATH_FUNCTIONS,
+    BUILTINS,
+    CONSTANTS,
+    FUNCTION_NAME,
     MAX_POWER,
-    NUMPY_BINARY,
-    NUMPY_UNARY,
+    MAX_WRITTEN_OUT,
     RESERVED_PREFIX,
 )
-from bife_core.rules.nodes import as_float, binary, call, callee_name, literal
-from bife_core.rules.rejections import forbidden
+from bife_core.rules.types import forbidden, no_number
 
+FEATURE: Final = "__feature_"
+"""Prefix of the scoring function's arguments, with the index behind it. No name of a rule starts with underscores."""
+
+_VECTOR: Final = "the features"
+"""What is known of a name that stands for the features as a whole."""
+
+_Known = int | str | None
+"""What is known of an assigned name: the features, the integer it holds, or None for any number."""
+
+_LARGEST: Final = 2**31
+"""Larger integers are no index."""
+
+_ARITHMETIC: Final[dict[type[ast.operator], Callable[[int, int], int]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
 _RENAMED: Final = {
     "math.fmod": "np.fmod",
     "math.exp2": "np.exp2",
     "math.cbrt": "np.cbrt",
-    "np.absolute": "np.abs",
-    "np.true_divide": "np.divide",
-    "np.amin": "np.min",
-    "np.amax": "np.max",
+    "math.floor": "np.floor",
+    "math.ceil": "np.ceil",
+    "math.trunc": "np.trunc",
+    "int": "np.trunc",
+    "np.absolute": "abs",
+    "np.abs": "abs",
 }
+_OPERATORS: Final[dict[str, ast.operator]] = {
+    "np.add": ast.Add(),
+    "np.subtract": ast.Sub(),
+    "np.multiply": ast.Mult(),
+    "np.divide": ast.Div(),
+    "np.true_divide": ast.Div(),
+    "np.floor_divide": ast.FloorDiv(),
+    "np.mod": ast.Mod(),
+    "np.remainder": ast.Mod(),
+    **dict.fromkeys(("pow", "math.pow", "np.power", "np.float_power"), ast.Pow()),
+}
+_RELATIONS: Final[dict[str, ast.cmpop]] = {
+    "np.greater": ast.Gt(),
+    "np.greater_equal": ast.GtE(),
+    "np.less": ast.Lt(),
+    "np.less_equal": ast.LtE(),
+    "np.equal": ast.Eq(),
+    "np.not_equal": ast.NotEq(),
+    "np.logical_xor": ast.NotEq(),
+}
+_TESTS: Final = {f"{module}.{name}" for module in ("np", "math") for name in ("isnan", "isinf", "isfinite")}
+_LOGICAL: Final = {"np.logical_and", "np.logical_or", "np.logical_not", "bool", *_RELATIONS, *_TESTS}
 
-_OF_FLOATS: Final = (
-    frozenset(f"np.{name}" for name in NUMPY_UNARY | NUMPY_BINARY)
-    - frozenset(f"np.{name}" for name in ("abs", "negative", "sign", "square", "reciprocal", "float64"))
-    - frozenset(f"np.{name}" for name in ("add", "subtract", "multiply", "maximum", "minimum"))
-) | frozenset(f"math.{name}" for name in MATH_FUNCTIONS)
+_OF_TWO: Final = {
+    *_OPERATORS, *_RELATIONS, "np.logical_and", "np.logical_or", "np.maximum", "np.minimum", "np.fmax", "np.fmin",
+    *(f"{module}.{name}" for module in ("np", "math") for name in ("fmod", "hypot", "copysign")),
+    "np.arctan2", "math.atan2",
+}  # fmt: skip
 
 
-def lower(functions: tuple[ast.FunctionDef, ...]) -> tuple[ast.FunctionDef, ...]:
-    """Rewrite the functions of a rule in normal form, in place.
+def lower(functions: tuple[ast.FunctionDef, ...]) -> tuple[tuple[ast.FunctionDef, ...], frozenset[int]]:
+    """Write a rule out as a scalar program.
+
+    Parameters
+    ----------
+    functions : tuple of ast.FunctionDef
+        In normal form, the scoring function first; none calls itself.
+
+    Returns
+    -------
+    tuple of ast.FunctionDef, frozenset of int
+        The program, in the same order, and the features its first function takes, in the order of their indices.
 
     Raises
     ------
     RejectionError
-        If a rounding asks for a computed number of digits, or a function has too many or too few arguments.
+        If something is no number where one is needed, an index is not constant or out of range, a name may be read too
+        early, or the program would be too long.
     """
-    return tuple(ast.fix_missing_locations(_Lowering().visit(function)) for function in functions)
+    program = _Program(functions)
+    lowered = [_Function(program, function).lowered() for function in functions]
+    sizes: dict[str, int] = {}
+    for function in _callees_first(lowered):
+        calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+        sizes[function.name] = count_nodes(function) + sum(sizes.get(called_name(call), 0) for call in calls)
+        if sizes[function.name] > MAX_WRITTEN_OUT:
+            raise _too_large(function)
+    main = lowered[0]
+    main.args.args = [ast.arg(arg=f"{FEATURE}{index}") for index in sorted(program.features)]
+    for function in lowered:
+        ast.fix_missing_locations(function)
+    return tuple(lowered), frozenset(program.features)
 
 
-class _Lowering(ast.NodeTransformer):
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        self.generic_visit(node)
-        return _power(node.left, node.right, node) if isinstance(node.op, ast.Pow) else node
+def _too_large(where: ast.AST) -> Exception:
+    what = "with its helpers and loops written out, the rule"
+    return forbidden(f"{what} has more than {MAX_WRITTEN_OUT} syntax nodes", where)
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        self.generic_visit(node)
-        name = callee_name(node)
-        if name is None:
-            if isinstance(node.func, ast.Attribute) and node.func.attr in ARRAY_METHODS:
-                return self.visit_Call(call(f"np.{node.func.attr}", [node.func.value], node))
-            return node
+
+def _callees_first(functions: list[ast.FunctionDef]) -> list[ast.FunctionDef]:
+    by_name = {function.name: function for function in functions}
+    found: dict[str, ast.FunctionDef] = {}
+
+    def add(function: ast.FunctionDef) -> None:
+        for node in ast.walk(function):
+            called = by_name.get(called_name(node)) if isinstance(node, ast.Call) else None
+            if called is not None and called.name not in found:
+                add(called)
+        found[function.name] = function
+
+    for function in functions:
+        add(function)
+    return list(found.values())
+
+
+class _Program:
+    """What all functions of a rule share: their generated names, the features they read, how long they are."""
+
+    def __init__(self, functions: tuple[ast.FunctionDef, ...]) -> None:
+        self.names = {function.name: f"__helper_{i}" for i, function in enumerate(functions)}
+        self.names[FUNCTION_NAME] = FUNCTION_NAME
+        self.features: set[int] = set()
+        self._nodes = 0
+
+    def spend(self, where: ast.AST) -> None:
+        """Count one syntax node as written out."""
+        self._nodes += 1
+        if self._nodes > MAX_WRITTEN_OUT:
+            raise _too_large(where)
+
+
+class _Function:
+    def __init__(self, program: _Program, function: ast.FunctionDef) -> None:
+        self._program = program
+        self._source = function
+        self._main = function.name == FUNCTION_NAME
+        self._known: dict[str, _Known] = dict.fromkeys(parameters(function), _VECTOR if self._main else None)
+        self._out: list[ast.stmt] = []
+        self._temporaries = 0
+
+    def lowered(self) -> ast.FunctionDef:
+        source = self._source
+        arguments = [ast.arg(arg=_spelled(name)) for name in parameters(source)]
+        body, runs_on = self._block(source.body)
+        if runs_on:
+            what = "the scoring function" if self._main else f"the helper {source.name!r}"
+            raise no_number(f"{what} can end without returning a number", source)
+        source.name = self._program.names[source.name]
+        source.body = body
+        source.args.args, source.args.defaults = arguments, []
+        return source
+
+    # --- statements ---
+
+    def _block(self, statements: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
+        """Return statements written out, and whether control can run past them; what it cannot reach is left out."""
+        outer, self._out = self._out, []
+        runs_on = self._statements(statements)
+        block, self._out = self._out, outer
+        return block or [ast.Pass()], runs_on
+
+    def _statements(self, statements: list[ast.stmt]) -> bool:
+        return all(self._statement(statement) for statement in statements)
+
+    def _statement(self, node: ast.stmt) -> bool:
+        self._program.spend(node)
+        match node:
+            case ast.Return(value=ast.expr() as value):
+                self._emit(ast.Return(value=self.number(value)), node)
+                return False
+            case ast.If():
+                return self._if(node)
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(args=ends)):
+                for counter in self._range(ends, node):
+                    self._assign([(name, at(node, ast.Constant(value=counter)))], node)
+                    if not self._statements(node.body):
+                        return False
+            case ast.Assign(value=ast.Tuple(elts=values)):
+                for target in node.targets:
+                    assert isinstance(target, ast.Tuple)
+                    names = [name.id for name in target.elts if isinstance(name, ast.Name)]
+                    self._assign(list(zip(names, values, strict=True)), node)
+            case ast.Assign():
+                value = node.value
+                for target in node.targets:
+                    assert isinstance(target, ast.Name)
+                    self._assign([(target.id, value)], node)
+                    value = at(node, ast.Name(id=target.id, ctx=ast.Load()))
+        return True
+
+    def _emit(self, made: ast.stmt, where: ast.AST) -> None:
+        self._out.append(at(where, made))
+
+    def _assign(self, pairs: list[tuple[str, ast.expr]], where: ast.AST) -> None:
+        """Assign values to names, all of them computed before the first is assigned."""
+        known: dict[str, _Known] = {}
+        found: list[tuple[str, ast.expr]] = []
+        for name, value in pairs:
+            known[name] = self._meaning(value)
+            if known[name] != _VECTOR:
+                number = self.number(value)
+                found.append((_spelled(name), number if len(pairs) == 1 else self._kept(number)))
+        for text, number in found:
+            self._emit(ast.Assign(targets=[ast.Name(id=text, ctx=ast.Store())], value=number), where)
+        self._known |= known
+
+    def _kept(self, number: ast.expr) -> ast.expr:
+        """Return a number that can be read several times, and later, at the price of one computation."""
+        if isinstance(number, ast.Constant) or (
+            isinstance(number, ast.Name) and number.id.startswith(FEATURE)
+        ):
+            return number
+        self._temporaries += 1
+        text = f"__{self._temporaries}"
+        self._emit(ast.Assign(targets=[ast.Name(id=text, ctx=ast.Store())], value=number), number)
+        return at(number, ast.Name(id=text, ctx=ast.Load()))
+
+    def _if(self, node: ast.If) -> bool:
+        test = self.truth(node.test)
+        before = dict(self._known)
+        body, body_runs_on = self._block(node.body)
+        after_body, self._known = self._known, before
+        orelse, orelse_runs_on = self._block(node.orelse)
+        if body_runs_on:
+            self._known = _met(after_body, self._known) if orelse_runs_on else after_body
+        self._emit(ast.If(test=test, body=body, orelse=orelse if node.orelse else []), node)
+        return body_runs_on or orelse_runs_on
+
+    def _range(self, ends: list[ast.expr], where: ast.AST) -> range:
+        known = [self._integer(end) for end in ends]
+        integers = [end for end in known if end is not None]
+        if len(integers) < len(known) or integers[2:] == [0]:
+            raise no_number("the ends of a range must be constant integers, and its step not 0", where)
+        return range(*integers)
+
+    # --- what the text tells ---
+
+    def _meaning(self, node: ast.expr) -> _Known:
+        if isinstance(node, ast.Name) and self._known.get(node.id) == _VECTOR:
+            return _VECTOR
+        return self._integer(node)
+
+    def _integer(self, node: ast.expr) -> int | None:
+        """Return the integer an expression is known to be, or None."""
+        match node:
+            case ast.Constant(value=int(value)) if not isinstance(value, bool):
+                return value
+            case ast.Name(id=name):
+                known = self._known.get(name)
+                return known if isinstance(known, int) else None
+            case ast.UnaryOp(op=ast.USub(), operand=inner):
+                positive = self._integer(inner)
+                return None if positive is None else -positive
+            case ast.BinOp(left=one, op=op, right=other) if type(op) in _ARITHMETIC:
+                left, right = self._integer(one), self._integer(other)
+                if left is not None and right is not None:
+                    value = _ARITHMETIC[type(op)](left, right)
+                    return value if abs(value) <= _LARGEST else None
+        return None
+
+    def _feature(self, node: ast.Subscript) -> ast.expr:
+        if not isinstance(node.value, ast.Name) or self._known.get(node.value.id, _VECTOR) != _VECTOR:
+            raise no_number("a number has no elements", node)
+        self._read(node.value)
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, float):
+            raise forbidden(f"an index must be an integer, not {node.slice.value!r}", node)
+        index = self._integer(node.slice)
+        if index is None:
+            raise no_number("the index of a feature must be a constant integer", node)
+        if not 0 <= index < N_FEATURES:
+            raise forbidden(f"feature index {index} is outside 0 to {N_FEATURES - 1}", node)
+        self._program.features.add(index)
+        return at(node, ast.Name(id=f"{FEATURE}{index}", ctx=ast.Load()))
+
+    def _read(self, node: ast.Name) -> _Known:
+        if node.id not in self._known:
+            raise no_number(f"the name {node.id!r} may be read before it is assigned", node)
+        return self._known[node.id]
+
+    # --- expressions ---
+
+    def number(self, node: ast.expr) -> ast.expr:
+        """Return code for the number an expression comes to."""
+        self._program.spend(node)
+        match node:
+            case ast.Constant(value=bool() | int() | float() as value):
+                return at(node, ast.Constant(value=float(value)))
+            case ast.Name(id=name):
+                if self._read(node) == _VECTOR:
+                    raise no_number("one number is needed here, such as variable_features[20]", node)
+                return at(node, ast.Name(id=_spelled(name), ctx=ast.Load()))
+            case ast.Attribute():
+                return at(node, ast.Constant(value=CONSTANTS[ast.unparse(node)]))
+            case ast.Subscript():
+                return self._feature(node)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.number(operand)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return at(node, ast.UnaryOp(op=ast.USub(), operand=self.number(operand)))
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._operation(left, op, right, node)
+            case ast.BoolOp(op=op, values=values) if not all(map(_is_truth, values)):
+                # Python's `or` and `and` return one of their operands.
+                *first, result = [self._kept(self.number(operand)) for operand in values]
+                for operand in reversed(first):
+                    test = _not_zero(operand)
+                    yes, no = (result, operand) if isinstance(op, ast.And) else (operand, result)
+                    result = at(node, ast.IfExp(test=test, body=yes, orelse=no))
+                return result
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self._choice(test, body, orelse, node)
+            case ast.Call() if not _is_truth(node):
+                return self._call(node)
+        one, zero = ast.Constant(value=1.0), ast.Constant(value=0.0)
+        return at(node, ast.IfExp(test=self.truth(node), body=one, orelse=zero))
+
+    def truth(self, node: ast.expr) -> ast.expr:
+        """Return code for the truth an expression comes to: a comparison, or several joined."""
+        self._program.spend(node)
+        match node:
+            case ast.Constant(value=bool()):
+                return node
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return at(node, ast.UnaryOp(op=ast.Not(), operand=self.truth(operand)))
+            case ast.BoolOp(op=op, values=values):
+                return at(node, ast.BoolOp(op=op, values=[self.truth(value) for value in values]))
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                numbers = [self.number(part) for part in comparators]
+                return at(node, ast.Compare(left=self.number(left), ops=ops, comparators=numbers))
+            case ast.Call() if _is_truth(node):
+                return self._test(node)
+        return _not_zero(self.number(node))
+
+    def _operation(self, left: ast.expr, op: ast.operator, right: ast.expr, where: ast.expr) -> ast.expr:
+        if isinstance(op, ast.Pow):
+            given = literal_number(right)
+            if isinstance(given, int):
+                # Repeated multiplication, which numba writes out for an integer exponent.
+                power: float = given if 0 <= given <= MAX_POWER else float(given)
+                exponent: ast.expr = at(right, ast.Constant(value=power))
+            else:
+                exponent = self.number(right) if given is None else at(right, ast.Constant(value=given))
+            return at(where, ast.BinOp(left=self.number(left), op=op, right=exponent))
+        return at(where, ast.BinOp(left=self.number(left), op=op, right=self.number(right)))
+
+    def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr, where: ast.expr) -> ast.expr:
+        return at(where, ast.IfExp(test=self.truth(test), body=self.number(yes), orelse=self.number(no)))
+
+    def _test(self, node: ast.Call) -> ast.expr:
+        name, arguments = called_name(node), node.args
+        _expect(node, 2 if name in _OF_TWO else 1)
+        if name == "bool":
+            return self.truth(arguments[0])
+        if name == "np.logical_not":
+            return at(node, ast.UnaryOp(op=ast.Not(), operand=self.truth(arguments[0])))
+        if name in ("np.logical_and", "np.logical_or"):
+            op = ast.And() if name == "np.logical_and" else ast.Or()
+            return at(node, ast.BoolOp(op=op, values=[self.truth(argument) for argument in arguments]))
+        if name == "np.logical_xor":
+            arguments = [at(node, ast.UnaryOp(op=ast.Not(), operand=argument)) for argument in arguments]
+        if name in _RELATIONS:
+            one, other = map(self.number, arguments)
+            return at(node, ast.Compare(left=one, ops=[_RELATIONS[name]], comparators=[other]))
+        return self._apply(name.replace("np.", "math."), arguments, node)
+
+    def _apply(self, name: str, arguments: list[ast.expr], where: ast.expr) -> ast.Call:
+        given = [self.number(argument) for argument in arguments]
+        return at(where, ast.Call(func=dotted(name, where), args=given, keywords=[]))
+
+    def _call(self, node: ast.Call) -> ast.expr:
+        name, arguments = called_name(node), node.args
+        if name in self._program.names:
+            return self._apply(self._program.names[name], arguments, node)
+        if name in ("min", "max"):
+            if len(arguments) < 2:
+                raise forbidden(f"{name} takes two numbers or more, and no sequence", node)
+            return self._apply(name, arguments, node)
         rewrite = _REWRITES.get(name)
         if rewrite is not None:
-            return rewrite(node)
-        if name in _RENAMED:
-            name = _RENAMED[name]
-            node = call(name, node.args, node)
-        if name == "np.fmod":
-            # Of whole numbers, compiled code would take a remainder of another sign.
-            node.args = [as_float(x) for x in node.args]
-        elif name in _OF_FLOATS:
-            # Of a boolean, compiled code would take the function in half precision.
-            node.args = [as_float(x) if _may_be_boolean(x) else x for x in node.args]
-        return node
+            return rewrite(self, node)
+        if name == "math.log" and len(arguments) == 2:
+            one, base = (self._apply(name, [argument], node) for argument in arguments)
+            return at(node, ast.BinOp(left=one, op=ast.Div(), right=base))
+        _expect(node, 2 if name in _OF_TWO else 1)
+        if name in _OPERATORS:
+            return self._operation(arguments[0], _OPERATORS[name], arguments[1], node)
+        if name in ("float", "np.float64"):
+            return self.number(arguments[0])
+        if name == "np.negative":
+            return self.number(at(node, ast.UnaryOp(op=ast.USub(), operand=arguments[0])))
+        if name == "np.square":
+            return self._operation(arguments[0], ast.Pow(), at(node, ast.Constant(value=2)), node)
+        return self._apply(_RENAMED.get(name, name), arguments, node)
+
+    def _round(self, node: ast.Call) -> ast.expr:
+        digits_given = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
+        if not node.args or len(digits_given) > 1:
+            raise forbidden("round takes a number and a number of digits", node)
+        digits = literal_number(digits_given[0]) if digits_given else 0
+        if not isinstance(digits, int) or abs(digits) > 15:
+            said = "the number of digits to round to must be a literal integer from -15 to 15"
+            raise forbidden(said, node)
+        scale = ast.Constant(value=10.0 ** abs(digits))
+        before, after = (ast.Mult(), ast.Div()) if digits > 0 else (ast.Div(), ast.Mult())
+        value = node.args[0]
+        if digits != 0:
+            value = at(node, ast.BinOp(left=value, op=before, right=at(node, scale)))
+        rounded = self._apply("np.rint", [value], node)
+        return at(node, ast.BinOp(left=rounded, op=after, right=scale)) if digits != 0 else rounded
+
+    def _clip(self, node: ast.Call) -> ast.expr:
+        bounds = {(keyword.arg or "")[-3:]: keyword.value for keyword in node.keywords}
+        arguments = [*node.args, *(bounds[end] for end in ("min", "max") if end in bounds)]
+        if len(arguments) != 3 or len(bounds) != len(node.keywords):
+            raise forbidden("np.clip takes a number, a lower and an upper bound", node)
+        raised = at(node, ast.Call(func=dotted("np.maximum", node), args=arguments[:2], keywords=[]))
+        return self._apply("np.minimum", [raised, arguments[2]], node)
+
+    def _where(self, node: ast.Call) -> ast.expr:
+        _expect(node, 3)
+        return self._choice(*node.args, node)  # type: ignore[call-arg]
+
+    def _nan_to_num(self, node: ast.Call) -> ast.expr:
+        _expect(node, 1)
+        largest = float(np.finfo(np.float64).max)
+        put: dict[str | None, ast.expr] = {
+            "nan": ast.Constant(value=0.0),
+            "posinf": ast.Constant(value=largest),
+            "neginf": ast.Constant(value=-largest),
+        }
+        put |= {keyword.arg: self.number(keyword.value) for keyword in node.keywords}
+        value = result = self._kept(self.number(node.args[0]))
+        for name, infinity in (("neginf", -np.inf), ("posinf", np.inf)):
+            test = ast.Compare(left=value, ops=[ast.Eq()], comparators=[ast.Constant(value=infinity)])
+            result = ast.IfExp(test=test, body=put[name], orelse=result)
+        is_nan = ast.Compare(left=value, ops=[ast.NotEq()], comparators=[value])
+        return at(node, ast.IfExp(test=is_nan, body=put["nan"], orelse=result))
 
 
-def _primitive(name: str, arguments: list[ast.expr], where: ast.expr) -> ast.Call:
-    return call(RESERVED_PREFIX + name, arguments, where)
-
-
-def _may_be_boolean(value: ast.expr) -> bool:
-    # Arithmetic and features are numbers; of anything else the text does not tell.
-    is_number = isinstance(value, ast.BinOp | ast.Subscript) or literal_number(value) is not None
-    return not is_number
-
-
-def _power(base: ast.expr, exponent: ast.expr, where: ast.expr) -> ast.expr:
-    given = literal_number(exponent)
-    if isinstance(given, int) and 0 <= given <= MAX_POWER:
-        return binary(base, ast.Pow(), literal(given, exponent), where)
-    if given is not None:
-        return binary(as_float(base), ast.Pow(), literal(float(given), exponent), where)
-    return binary(as_float(base), ast.Pow(), as_float(exponent), where)
-
-
-def _of_two(operator: Callable[[ast.expr, ast.expr, ast.expr], ast.expr]) -> Callable[[ast.Call], ast.expr]:
-    def rewrite(node: ast.Call) -> ast.expr:
-        if len(node.args) != 2:
-            raise forbidden(f"{callee_name(node)} takes two arguments", node)
-        return operator(node.args[0], node.args[1], node)
-
-    return rewrite
-
-
-def _of_one(build: Callable[[ast.expr], ast.expr]) -> Callable[[ast.Call], ast.expr]:
-    def rewrite(node: ast.Call) -> ast.expr:
-        if len(node.args) != 1 or node.keywords:
-            raise forbidden(f"{callee_name(node)} takes one argument", node)
-        return ast.copy_location(build(node.args[0]), node)
-
-    return rewrite
-
-
-def _whole(rounding: str) -> Callable[[ast.Call], ast.expr]:
-    return _of_one(lambda x: _primitive("to_int", [call(rounding, [as_float(x)], x)], x))
-
-
-def _round(node: ast.Call) -> ast.expr:
-    digits_given = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
-    if not node.args or len(digits_given) > 1:
-        raise forbidden("round takes a number and a number of digits", node)
-    digits = literal_number(digits_given[0]) if digits_given else 0
-    if not isinstance(digits, int) or abs(digits) > 15:
-        raise forbidden("the number of digits to round to must be a literal integer from -15 to 15", node)
-    value = node.args[0]
-    if digits > 0:
-        scaled = binary(as_float(value), ast.Mult(), literal(10.0**digits, node), node)
-        return binary(call("np.rint", [scaled], node), ast.Div(), literal(10.0**digits, node), node)
-    if digits < 0:
-        scaled = binary(as_float(value), ast.Div(), literal(10.0**-digits, node), node)
-        return binary(call("np.rint", [scaled], node), ast.Mult(), literal(10.0**-digits, node), node)
-    rounded = call("np.rint", [as_float(value)], node)
-    to_integer = callee_name(node) == "round" and not digits_given
-    return _primitive("to_int", [rounded], node) if to_integer else rounded
-
-
-def _clip(node: ast.Call) -> ast.expr:
-    bounds = {keyword.arg: keyword.value for keyword in node.keywords}
-    arguments = list(node.args)
-    for names in (("a_min", "min"), ("a_max", "max")):
-        arguments += [bounds.pop(name) for name in names if name in bounds]
-    if len(arguments) != 3 or bounds:
-        raise forbidden("np.clip takes a number, a lower and an upper bound", node)
-    return call("np.minimum", [call("np.maximum", arguments[:2], node), arguments[2]], node)
-
-
-def _where(node: ast.Call) -> ast.expr:
-    if len(node.args) != 3:
-        raise forbidden("np.where takes a condition and two values", node)
-    return _primitive("choose", node.args, node)
-
-
-def _logarithm(node: ast.Call) -> ast.expr:
-    if len(node.args) == 2:
-        logs = [call("math.log", [argument], node) for argument in node.args]
-        return binary(logs[0], ast.Div(), logs[1], node)
-    return node
-
-
-_REWRITES: Final[dict[str, Callable[[ast.Call], ast.expr]]] = {
-    "pow": _of_two(_power),
-    "math.pow": _of_two(_power),
-    "np.power": _of_two(_power),
-    "np.float_power": _of_two(_power),
-    "int": _whole("np.trunc"),
-    "math.trunc": _whole("np.trunc"),
-    "math.floor": _whole("np.floor"),
-    "math.ceil": _whole("np.ceil"),
-    "float": _of_one(as_float),
-    "np.float64": _of_one(as_float),
-    "round": _round,
-    "np.round": _round,
-    "np.floor_divide": _of_two(lambda a, b, where: binary(a, ast.FloorDiv(), b, where)),
-    "np.mod": _of_two(lambda a, b, where: binary(a, ast.Mod(), b, where)),
-    "np.remainder": _of_two(lambda a, b, where: binary(a, ast.Mod(), b, where)),
-    "np.around": _round,
-    "np.clip": _clip,
-    "np.where": _where,
-    "math.log": _logarithm,
+_REWRITES: Final[dict[str, Callable[[_Function, ast.Call], ast.expr]]] = {
+    "round": _Function._round,
+    "np.round": _Function._round,
+    "np.around": _Function._round,
+    "np.clip": _Function._clip,
+    "np.where": _Function._where,
+    "np.nan_to_num": _Function._nan_to_num,
 }
+
+
+def _spelled(name: str) -> str:
+    """Return a rule's name as generated code spells it, so that it hides none of the words generated code uses."""
+    return RESERVED_PREFIX + name if name in BUILTINS else name
+
+
+def _is_truth(node: ast.expr) -> bool:
+    """Tell whether an expression is a comparison or a like truth by its form."""
+    match node:
+        case ast.Compare() | ast.Constant(value=bool()) | ast.UnaryOp(op=ast.Not()):
+            return True
+        case ast.BoolOp(values=values):
+            return all(map(_is_truth, values))
+        case ast.Call():
+            return called_name(node) in _LOGICAL
+    return False
+
+
+def _not_zero(number: ast.expr) -> ast.expr:
+    return at(number, ast.Compare(left=number, ops=[ast.NotEq()], comparators=[ast.Constant(value=0.0)]))
+
+
+def _expect(node: ast.Call, count: int) -> None:
+    if len(node.args) != count:
+        names = {1: "one number", 2: "two numbers", 3: "a condition and two numbers"}
+        raise forbidden(f"{called_name(node)} takes {names[count]}", node)
+
+
+def _met(one: dict[str, _Known], other: dict[str, _Known]) -> dict[str, _Known]:
+    """Return what is known where two paths meet."""
+    met: dict[str, _Known] = {}
+    for name in one.keys() & other.keys():
+        if one[name] == other[name]:
+            met[name] = one[name]
+        elif _VECTOR not in (one[name], other[name]):
+            met[name] = None
+    return met

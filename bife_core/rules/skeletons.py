@@ -1,4 +1,4 @@
-"""Rules with named parameters: a skeleton in text, and the plain rule it becomes when they are set to numbers.
+"""Numbers of a rule that may be other numbers: literals of its text, and named parameters of a skeleton.
 
 A skeleton is written like a rule, except that the function has further arguments with numbers as defaults, and that
 a dictionary says between which bounds each of them may be set::
@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from bife_core.errors import RuleError
@@ -24,6 +25,9 @@ from bife_core.syntax import NOT_PYTHON, syntax_tree
 from bife_core.values import Value
 
 BOUNDS_NAME: Final = "BOUNDS"
+
+GUARD: Final = 1e-4
+"""Numbers up to this size keep divisors from zero; they are no parameters."""
 
 
 class Parameter(Value):
@@ -166,3 +170,63 @@ def _bounds(tree: ast.Module) -> dict[str, tuple[float, float]]:
 def _number(node: ast.expr) -> float | None:
     value = literal_number(node)
     return float(value) if value is not None and math.isfinite(value) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A floating-point number in a text.
+
+    Attributes
+    ----------
+    value : float
+    line, begin, end : int
+        Where it stands: the line from 0, and bytes in it.
+    of_score : bool
+        Whether it stands in the body of the scoring function itself.
+    """
+
+    value: float
+    line: int
+    begin: int
+    end: int
+    of_score: bool
+
+
+def literals(source: str) -> list[Literal]:
+    """Return the numbers of a rule that may be tuned, in the order of the text; none of what is no Python.
+
+    Feature indices and other whole numbers, guards such as 1e-9, and numbers in docstrings are none.
+    """
+    try:
+        tree = syntax_tree(source)
+    except NOT_PYTHON:
+        return []
+    inside = {
+        id(inner)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name == FUNCTION_NAME
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    found = [
+        Literal(node.value, node.lineno - 1, node.col_offset, node.end_col_offset or 0, id(node) in inside)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, float)
+        and math.isfinite(node.value)
+        and node.value > GUARD
+        and node.lineno == node.end_lineno
+    ]
+    return sorted(found, key=lambda literal: (literal.line, literal.begin))
+
+
+def with_literals(source: str, places: Sequence[Literal], texts: Sequence[str]) -> str:
+    """Return the source with texts in place of some of its literals; nothing else changes."""
+    lines = source.encode().splitlines(keepends=True)
+    for place, text in sorted(
+        zip(places, texts, strict=True), key=lambda pair: (pair[0].line, pair[0].begin), reverse=True
+    ):
+        # Columns of a syntax tree count bytes.
+        line = lines[place.line]
+        lines[place.line] = line[: place.begin] + text.encode() + line[place.end :]
+    return b"".join(lines).decode()

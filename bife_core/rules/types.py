@@ -1,9 +1,10 @@
-"""A rule from source text to compiled form, or the reason there is none."""
+"""What comes of a rule's text: a compiled rule, or the reason there is none."""
 
 from __future__ import annotations
 
+import ast
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from bife_core.rules.machine_code import MachineCode
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+_LONGEST_REASON: Final = 300
 
 RejectionKind = Literal[
     "no_code", "syntax", "signature", "forbidden", "type", "runtime", "timeout", "duplicate"
@@ -40,6 +43,39 @@ class Rejection:
 
     kind: RejectionKind
     reason: str
+
+
+class RejectionError(Exception):
+    """A stage rejects the rule; inside this package only: its `rejection` is what callers get.
+
+    Parameters
+    ----------
+    kind : RejectionKind
+        What is wrong.
+    reason : str
+        One sentence without a line number; shortened if it is long.
+    where : ast.AST or None
+        The node it speaks of; its line is put in front.
+    """
+
+    def __init__(self, kind: RejectionKind, reason: str, where: ast.AST | None = None) -> None:
+        line = getattr(where, "lineno", None)
+        reason = " ".join(reason.split())
+        if len(reason) > _LONGEST_REASON:  # it quotes the rule, and names in a rule can be long
+            reason = reason[:_LONGEST_REASON] + " ..."
+        sentence = f"Line {line}: {reason}" if line else reason[:1].upper() + reason[1:]
+        self.rejection = Rejection(kind, sentence.removesuffix(".") + ".")
+        super().__init__(self.rejection.reason)
+
+
+def forbidden(reason: str, where: ast.AST | None = None) -> RejectionError:
+    """Return the error for something outside the allowed language."""
+    return RejectionError("forbidden", reason, where)
+
+
+def no_number(reason: str, where: ast.AST | None = None) -> RejectionError:
+    """Return the error for something that is no number where one is needed."""
+    return RejectionError("type", reason, where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +112,8 @@ def full_rows(X: FloatArray) -> FloatArray:
 class CompiledRule:
     """A branching rule as machine code; `bife_core.rules.compile_rule` makes one.
 
-    Scores follow IEEE arithmetic as numpy's float64 has it: ``x / 0`` is an infinity or NaN, ``log(0)`` is -inf,
-    ``sqrt(-1)`` is NaN; nothing of that raises.
+    Numbers are 64-bit floats with IEEE arithmetic, as numpy's float64 has it: ``x / 0`` is an infinity or NaN,
+    ``log(0)`` is -inf, ``sqrt(-1)`` is NaN. A rule never raises, and its time is bounded by the length of its text.
 
     Attributes
     ----------
@@ -87,17 +123,14 @@ class CompiledRule:
         Text as it was given, defining ``candidate_variable_score(variable_features)``.
     sha : str
         Hash of the normalised syntax tree: equal for sources that differ in names, comments or layout only.
-    features : frozenset of int or None
-        Columns the rule reads, or None when some index is computed and all are needed.
+    features : frozenset of int
+        Columns the rule reads.
     address : int
         Of the C function ``int64_t score(const double *X, int64_t n, double *out)``. `X` is row-major,
-        n x `N_FEATURES`; the function returns 0, or 1 if the rule raised (`out` is then incomplete). It stays valid for
-        the life of the process and takes no Python lock.
+        n x `N_FEATURES`; the function returns 0. It stays valid for the life of the process and takes no Python lock.
     """
 
-    def __init__(
-        self, name: str, source: str, sha: str, features: frozenset[int] | None, code: MachineCode
-    ) -> None:
+    def __init__(self, name: str, source: str, sha: str, features: frozenset[int], code: MachineCode) -> None:
         self.name = name
         self.source = source
         self.sha = sha
@@ -109,7 +142,7 @@ class CompiledRule:
         return f"CompiledRule({self.name!r})"
 
     def score(self, X: FloatArray) -> FloatArray:
-        """Score candidates in this process, without a time limit.
+        """Score candidates in this process.
 
         Parameters
         ----------
@@ -124,14 +157,9 @@ class CompiledRule:
         Raises
         ------
         RuleError
-            If the shape is wrong or the rule raised on a candidate.
+            If the shape is wrong.
         """
         matrix = full_rows(X)
         scores = np.empty(len(matrix))
-        if self._code.run(matrix, scores):
-            return scores
-        for i in range(len(matrix)):
-            if not self._code.run(matrix[i : i + 1], scores[i : i + 1]):
-                what = "an index out of range, or NaN or an infinity where an integer was needed"
-                raise RuleError(f"The rule {self.name!r} failed on candidate {i} ({what}).")
-        raise RuleError(f"The rule {self.name!r} failed for want of memory.")
+        self._code.run(matrix, scores)
+        return scores

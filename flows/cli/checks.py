@@ -166,7 +166,7 @@ def _worker() -> Finding:
 
     began_s = time.perf_counter()
     with WorkerPool(1, pin=False) as pool:
-        call = pool.submit("bife_core.rules.selftest:score_one", {"source": _RULE, "value": 2.0}, limit_s=60)
+        call = pool.submit("bife_core.rules.compiling:score_one", {"source": _RULE, "value": 2.0}, limit_s=60)
         scored = call.result()
     took_s = time.perf_counter() - began_s
     if scored["score"] != 2.0:

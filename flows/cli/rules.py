@@ -56,7 +56,7 @@ def show(
     ] = False,
 ) -> None:
     """Show a rule: source, features it reads, size, origin and hash."""
-    from bife_core.features import FEATURES, N_FEATURES
+    from bife_core.features import FEATURES
     from bife_core.methods.loading import load_rule
     from bife_core.rules import REFERENCE_RULES, complexity
 
@@ -76,12 +76,6 @@ def show(
         ("hash", rule.sha),
         *_kept(reference),
     ]
-    if rule.features is None:
-        show_facts(
-            console,
-            [*facts, ("reads", f"features at computed positions: all {N_FEATURES} are extracted")],
-        )
-        return
     show_facts(console, facts)
     show_heading(console, "Features it reads")
     read = [FEATURES[index] for index in sorted(rule.features)]

@@ -1,4 +1,4 @@
-"""The corpus as far as it is quick: every static rejection, and a sample of what has to run to be stopped."""
+"""The corpus as far as it is quick: every static rejection, and a sample of what runs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,13 @@ from tests.hostile.corpus import RULES, Case, outcome_of, read_case, read_corpus
 
 CASES = {case.name: case for case in read_corpus(RULES)}
 SAMPLE = (
-    "endless_true",
+    "always_nan",
+    "as_long_as_can_be",
     "good_with_everything",
-    "index_computed_before",
     "int_of_nan",
     "most_negative_by_minus_one",
     "shadowed_by_generated_code",
-    "solve_raises_on_integers",
-    "table_of_rows",
-    "tuple_index_beyond",
+    "solve_nan_on_integers",
 )
 
 
@@ -60,7 +58,7 @@ def arena(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", SAMPLE)
-def test_a_rule_that_has_to_run_to_be_stopped_is_stopped(arena, name):
+def test_a_rule_that_runs_ends_as_expected(arena, name):
     verdict = arena.face(CASES[name])
     assert verdict.escapes == ()
     assert CASES[name].accepts(verdict.outcome), verdict

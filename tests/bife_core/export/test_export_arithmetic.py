@@ -10,18 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bife_core.errors import RuleError
 from bife_core.export.building import compiler
 from bife_core.export.clang import library
-from bife_core.export.expressions import feature_constant
-from bife_core.export.functions import rule_in_c
+from bife_core.export.writing import feature_constant, rule_in_c
 from bife_core.features import N_FEATURES
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.rules.checked import check_source
-from bife_core.rules.language import MATH_FUNCTIONS, NUMPY_BINARY, NUMPY_REDUCTIONS, NUMPY_UNARY
+from bife_core.rules.language import MATH_FUNCTIONS, NUMPY_BINARY, NUMPY_UNARY
 from tests.bife_core.rules.test_rules_semantics import (
     EXPRESSIONS,
     HEAD,
+    HELPERS,
     STATEMENTS,
     TWO_ARGUMENTS,
     edge_matrix,
@@ -37,19 +36,17 @@ LAST_BIT = ("cbrt", "10.0 ** f[2]", "hypot")
 
 
 def in_c(sources: list[str], folder: Path) -> list[np.ndarray]:
-    """Return the scores of rules as C computes them, NaN with a payload of 1 where they fail."""
+    """Return the scores of rules as C computes them."""
     parts, uses = [], set()
     for k, source in enumerate(sources):
         checked = check_source(source)
         assert not isinstance(checked, Rejection), (source, checked)
-        rule = rule_in_c(checked.functions)
-        uses |= rule.uses
-        parts.append(re.sub(r"\b(score|helper_\d+)\(", rf"\1_of_{k}(", rule.text))
-        call = f"score_of_{k}(X + 72 * i, &failed)" if rule.may_fail else f"score_of_{k}(X + 72 * i)"
+        text, used = rule_in_c(checked.functions)
+        uses |= used
+        parts.append(re.sub(r"\b(score|helper_\d+)\(", rf"\1_of_{k}(", text))
         parts.append(
-            f"void run_{k}(const double* X, int n, double* out, int* raised)\n{{\n"
-            f"   for( int i = 0; i < n; ++i )\n   {{\n      int failed = 0;\n      out[i] = {call};\n"
-            "      raised[i] = failed;\n   }\n}\n"
+            f"void run_{k}(const double* X, int n, double* out)\n{{\n"
+            f"   for( int i = 0; i < n; ++i )\n      out[i] = score_of_{k}(X + 72 * i);\n}}\n"
         )
     names = ", ".join(f"{feature_constant(i)} = {i}" for i in range(N_FEATURES))
     head = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n"
@@ -57,7 +54,6 @@ def in_c(sources: list[str], folder: Path) -> list[np.ndarray]:
     path = folder / f"rules_{len(list(folder.iterdir()))}.c"  # a library is loaded once under one name
     path.write_text(text, encoding="utf-8")
     flags = ["-std=c99", "-O2", "-fPIC", "-shared", "-ffp-contract=off", "-Wall", "-Werror"]
-    flags += ["-fsanitize=signed-integer-overflow", "-fsanitize-undefined-trap-on-error"]
     command = compiler()
     assert command is not None
     done = subprocess.run(
@@ -79,43 +75,22 @@ def in_c(sources: list[str], folder: Path) -> list[np.ndarray]:
     code = ctypes.CDLL(str(path.with_suffix(".so")))
     found = []
     for k in range(len(sources)):
-        scores, raised = np.empty(len(X)), np.empty(len(X), np.int32)
+        scores = np.empty(len(X))
         getattr(code, f"run_{k}")(
-            X.ctypes.data_as(ctypes.c_void_p),
-            len(X),
-            scores.ctypes.data_as(ctypes.c_void_p),
-            raised.ctypes.data_as(ctypes.c_void_p),
+            X.ctypes.data_as(ctypes.c_void_p), len(X), scores.ctypes.data_as(ctypes.c_void_p)
         )
-        found.append(np.ma.masked_array(scores, raised != 0))
+        found.append(scores)
     return found
-
-
-def by_machine(source: str) -> np.ma.MaskedArray:
-    """Return the scores of a rule as BiFE computes them, masked where it raises."""
-    rule = compile_rule(source)
-    assert isinstance(rule, CompiledRule), (source, rule)
-    try:
-        return np.ma.masked_array(rule.score(X), np.zeros(len(X), bool))
-    except RuleError:
-        pass
-    scores, raised = np.zeros(len(X)), np.zeros(len(X), bool)
-    for i in range(len(X)):
-        try:
-            scores[i] = rule.score(X[i : i + 1])[0]
-        except RuleError:
-            raised[i] = True
-    return np.ma.masked_array(scores, raised)
 
 
 def assert_same(sources: list[str], folder: Path) -> None:
     for source, found in zip(sources, in_c(sources, folder), strict=True):
-        expected = by_machine(source)
-        np.testing.assert_array_equal(found.mask, expected.mask, err_msg=source)
-        one, other = found.compressed(), expected.compressed()
+        rule = compile_rule(source)
+        assert isinstance(rule, CompiledRule), (source, rule)
         if any(word in source for word in LAST_BIT):
-            np.testing.assert_allclose(one, other, rtol=1e-15, err_msg=source)
+            np.testing.assert_allclose(found, rule.score(X), rtol=1e-15, err_msg=source)
         else:
-            np.testing.assert_array_equal(one, other, err_msg=source)
+            np.testing.assert_array_equal(found, rule.score(X), err_msg=source)
 
 
 def of(expressions: list[str]) -> list[str]:
@@ -127,12 +102,7 @@ def test_reference_rules(tmp_path: Path) -> None:
 
 
 def test_statements(tmp_path: Path) -> None:
-    assert_same([f"{HEAD}    {body}\n" for body in STATEMENTS], tmp_path)
-
-
-def test_integers_wrap_around_without_undefined_behaviour(tmp_path: Path) -> None:
-    drawn = "h = 7\n    for i in range(9):\n        h = h * 6364136223 + i - (-h)\n    return h / 2.0 + abs(h) + h**3"
-    assert_same([f"{HEAD}    {drawn}\n"], tmp_path)
+    assert_same([HELPERS, *(f"{HEAD}    {body}\n" for body in STATEMENTS)], tmp_path)
 
 
 SHARE = pytest.mark.parametrize(
@@ -149,9 +119,8 @@ def test_expressions(step: int, tmp_path: Path) -> None:
 def test_functions(step: int, tmp_path: Path) -> None:
     unary = [f"np.{name}(f[1])" for name in sorted(NUMPY_UNARY)]
     binary = [f"np.{name}(f[1], f[2])" for name in sorted(NUMPY_BINARY)]
-    several = [f"np.{name}(f[1:6])" for name in sorted(NUMPY_REDUCTIONS)]
     math = [
         f"math.{name}(f[1], f[2])" if name in TWO_ARGUMENTS else f"math.{name}(f[1])"
         for name in sorted(MATH_FUNCTIONS)
     ]
-    assert_same(of((unary + binary + several + math)[::step]), tmp_path)
+    assert_same(of((unary + binary + math)[::step]), tmp_path)

@@ -84,12 +84,6 @@ def test_the_tree_is_the_native_one(all_features: str, tiny_auctions: list[Insta
         assert_same_tree(tiny_auctions[0].path, rule, tmp_path)
 
 
-FEW = """
-def candidate_variable_score(f):
-    return (f[24] + 1e-9) * (1.0 + f[84] + f[85]) ** -0.5 * (0.1 + f[106]) * (0.1 + f[110]) + 1e-6 * f[104]
-"""
-
-
 @needs_compiler
 @pytest.mark.long
 def test_the_tree_is_the_native_one_with_cuts_everywhere_and_restarts(
@@ -115,9 +109,7 @@ def test_all_rules_on_a_model_each(number: int, rule: str, golden_dir: Path, tmp
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    "body", ["return float('nan')", "return float('-inf')", "return f[int(f[3]) + 1000]"]
-)
+@pytest.mark.parametrize("body", ["return float('nan')", "return float('-inf')"])
 def test_where_the_rule_cannot_decide_scip_branches(
     body: str, tiny_auctions: list[Instance], tmp_path: Path
 ) -> None:

@@ -54,7 +54,6 @@ def test_all_but_the_numbers_stays_and_a_first_line_says_so() -> None:
     [
         HEAD + "    return f[18] * f[24] ** 0.5\n",  # nothing is better
         HEAD + "    return f[18] * f[24]\n",  # no numbers
-        HEAD + "    return f[int(f[18])] * 0.5\n",  # reads features by what others are
         "WEIGHT = 3.5\n\n\n" + HEAD + "    return f[18] * f[24] ** WEIGHT\n",  # not in the function
         "nonsense (",
     ],
@@ -68,17 +67,6 @@ def test_a_rule_that_reads_nearly_all_features_has_few_numbers_tuned() -> None:
     source = HEAD + f"    return f[18] * f[24] ** 3.5 + 0.0 * ({many})\n"
     better = tuned(source, EXPERT, Yardstick(EXPERT), 60)
     assert better is None or compile_rule(better).features == compile_rule(source).features
-
-
-def test_numbers_of_a_helper_within_are_left_alone_and_the_others_tuned() -> None:
-    source = (
-        HEAD
-        + "    def least(x):\n        return max(x, 1.0)\n    return f[18] * f[24] ** 3.5 + 0.0 * least(f[3])\n"
-    )
-    better = tuned(source, EXPERT, Yardstick(EXPERT), 300)
-    assert better is not None
-    assert "max(x, 1.0)" in better
-    assert f_lf(better) > 0.9
 
 
 class Stopped(InProcess):

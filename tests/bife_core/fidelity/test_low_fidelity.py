@@ -74,11 +74,9 @@ def test_a_large_set_is_scored_like_a_loop_in_python() -> None:
         assert low_fidelity(rule, decisions) == right / len(decisions), name
 
 
-def test_no_decision_and_a_raising_rule_are_errors(four_decisions: Decisions) -> None:
+def test_no_decision_is_an_error() -> None:
     with pytest.raises(DecisionsError, match="at least one"):
         low_fidelity(rule_of("return 1.0"), concatenate([]))
-    with pytest.raises(RuleError, match="failed on candidate 0"):
-        low_fidelity(rule_of("return variable_features[int(variable_features[0]) + 500]"), four_decisions)
 
 
 def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
@@ -100,24 +98,6 @@ def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
     assert broken.f_lf is None
     assert broken.kind == "syntax"
     assert "Line 1" in (broken.failure or "")
-
-    raising = score_low(
-        HEADER + "return variable_features[int(variable_features[0]) + 500]", path, config, pool
-    )
-    assert raising.f_lf is None
-    assert raising.kind == "runtime"
-    assert raising.failure == (
-        f"The rule 'rule_{(raising.sha or '')[:8]}' failed on candidate 0 "
-        "(an index out of range, or NaN or an infinity where an integer was needed)."
-    )
-
-    endless = (
-        HEADER + "x = 1.0\n    while x > 0.0:\n        x += variable_features[0] * 0.0 + 1.0\n    return x"
-    )
-    hanging = score_low(endless, path, LowFidelityConfig(), pool, limit_s=2.0)
-    assert hanging.f_lf is None
-    assert hanging.kind == "timeout"
-    assert "2 s" in (hanging.failure or "")
 
     silent = score_low(HEADER + "return math.nan", path, config, pool)
     assert (silent.f_lf, silent.kind) == (None, "runtime")

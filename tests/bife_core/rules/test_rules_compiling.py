@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import ctypes
 import pickle
-import re
 import threading
 import time
 
@@ -58,18 +57,11 @@ def test_another_shape_is_an_error(shape):
         compile_rule(SIMPLE).score(np.zeros(shape))
 
 
-def test_a_rule_that_raises_names_the_candidate():
-    rule = compile_rule(HEAD + "return f[int(f[0])]")
-    X = np.zeros((5, N_FEATURES))
-    assert rule.score(X).tolist() == [0.0] * 5
-    for bad in (float(N_FEATURES), -N_FEATURES - 1.0, np.nan, np.inf, 1e30):
-        X[3, 0] = bad
-        with pytest.raises(RuleError, match="candidate 3"):
-            rule.score(X)
-
-
 def test_nothing_of_arithmetic_raises():
     rule = compile_rule(HEAD + "return 1.0 / f[0] + math.log(f[1]) + math.sqrt(f[2]) + math.exp(f[3])")
+    assert np.isnan(
+        compile_rule(HEAD + "return int(f[0]) + round(f[1]) * 0").score(np.full((1, N_FEATURES), np.nan))
+    )
     X = np.zeros((4, N_FEATURES))
     X[1, 1] = X[3, 0] = 1.0
     X[2, 2] = -1.0
@@ -81,66 +73,29 @@ def test_nothing_of_arithmetic_raises():
     assert scores[3] == np.inf
 
 
-def test_the_c_function_reports_what_happened():
+def test_the_c_function_fills_the_scores():
     prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
-    rule = compile_rule(HEAD + "return f[int(f[0])] + f[1]")
-    score = prototype(rule.address)
+    score = prototype(compile_rule(HEAD + "return f[71] + f[1]").address)
     X, out = np.zeros((3, N_FEATURES)), np.full(3, -1.0)
     X[:, 1] = [1.0, 2.0, 3.0]
+    X[2, 71] = 0.5
+    assert score(X.ctypes.data, 2, out.ctypes.data) == 0
+    assert out.tolist() == [1.0, 2.0, -1.0]
     assert score(X.ctypes.data, 3, out.ctypes.data) == 0
-    assert out.tolist() == [1.0, 2.0, 3.0]
-    assert score(X.ctypes.data, 0, out.ctypes.data) == 0
-    X[1, 0] = 100.0
-    assert score(X.ctypes.data, 3, out.ctypes.data) == 1
+    assert out.tolist() == [1.0, 2.0, 3.5]
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "f[1:3]",
-        "np.array([f[1], 1.0])",
-        "(f[1], f[2])",
-        "[f[1]]",
-        "f",
-        "(f[1], [f[2]])",
-        "[x for x in f[1:4] if x > 0]",
-    ],
-)
-def test_a_score_must_be_one_number(value):
-    found = compile_rule(f"{HEAD}return {value}")
-    assert isinstance(found, Rejection)
-    assert (found.kind, found.reason) == (
-        "type",
-        "Line 2: the function returns a sequence; a score must be one number.",
-    )
-
-
-@pytest.mark.parametrize("value", ["f[1] ^ f[2]", "f[f[1]]", "(0.5, 0.25)[f[1]]"])
-def test_what_numba_cannot_type_is_rejected_with_its_words(value):
-    found = compile_rule(f"{HEAD}return {value}")
-    assert isinstance(found, Rejection)
-    assert found.kind == "type"
-    assert re.fullmatch(r"The rule is no program of numbers that numba can compile: [^\n]+\.", found.reason)
-
-
-@pytest.mark.parametrize("value", ["1", "True", "f[1] > 0", "int(f[1])", "np.argmax(f)", "np.float64(1)"])
+@pytest.mark.parametrize("value", ["1", "True", "f[1] > 0", "int(f[1])", "np.float64(1)"])
 def test_whole_numbers_and_booleans_are_numbers(value):
     scores = compile_rule(f"{HEAD}return {value}").score(np.ones((2, N_FEATURES)))
     assert scores.dtype == np.float64
     assert np.all(np.isin(scores, [0.0, 1.0]))
 
 
-def test_compiling_runs_nothing():
-    start = time.monotonic()
-    rule = compile_rule(f"{HEAD}x = 1.0\n    while x > 0.0:\n        x += 1.0 + abs(f[0])\n    return x")
-    assert isinstance(rule, CompiledRule)
-    assert time.monotonic() - start < 30
-
-
 def test_a_worker_compiles_and_scores():
     arguments = {"source": SIMPLE, "value": 2.5}
     with WorkerPool(1) as pool:
-        facts = pool.submit("bife_core.rules.selftest:score_one", arguments, limit_s=60).result()
+        facts = pool.submit("bife_core.rules.compiling:score_one", arguments, limit_s=60).result()
     assert facts == {"score": 6.25}
 
 

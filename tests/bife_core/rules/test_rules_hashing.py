@@ -68,10 +68,8 @@ def test_helper_names_and_order_do_not_matter_but_bodies_do():
         "def candidate_variable_score(f):\n    return b(a(f[1]))\n"
     )
     two = (
-        "def candidate_variable_score(g):\n"
-        "    def second(u):\n        return u + 1.0\n"
-        "    return first(x=second(g[1]), y=2.0)\n"
-        "def first(x, y):\n    return x * y\n"
+        "def candidate_variable_score(g):\n    return first(x=second(g[1]), y=2.0)\n"
+        "def first(x, y):\n    return x * y\ndef second(u):\n    return u + 1.0\n"
     )
     assert rule_sha(one) == rule_sha(two)
     assert rule_sha(one) != rule_sha(one.replace("y=2.0", "y=3.0"))

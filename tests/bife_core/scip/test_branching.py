@@ -61,14 +61,6 @@ def test_a_rule_without_a_usable_score_hands_over_to_scip(body: str, tiny_auctio
     assert model.getObjVal() == pytest.approx(alone.getObjVal())
 
 
-def test_a_rule_that_raises_hands_over_and_is_counted(tiny_auctions: list[Instance]) -> None:
-    model = paper_model(tiny_auctions[0].path)
-    stats = attach(model, rule_of("return variable_features[int(variable_features[3]) + 1000]"))
-    model.optimize()
-    assert stats.rule_errors == stats.calls > 0
-    assert model.getStatus() == "optimal"
-
-
 @pytest.mark.parametrize(
     ("scores", "chosen"),
     [

@@ -14,7 +14,7 @@ from bife_core.scip.solving import SolveSettings
 from tests.bife_core.scip.test_branching import HEADER, paper_model, rule_of
 
 SLOW = (
-    "total = 0.0\n    for k in range(2000):\n        total = total + math.sin(k * variable_features[18])\n"
+    "total = 0.0\n    for k in range(400):\n        total = total + math.sin(k * variable_features[18])\n"
     "    return total"
 )
 STRICT = Guard(max_share=0.02, grace_s=0.0)

@@ -23,23 +23,16 @@ from bife_core.solves import Solve, SolveJob, run_solves, running
 from bife_core.store import Store, StoreError
 
 SETTINGS = SolveSettings(time_limit_s=60)
-ROUND_ROBIN = """
-def candidate_variable_score(variable_features):
-    x = 0.0
-    for i in range({rounds}):
-        x = x * 0.999 + variable_features[18]
-    return x
-"""
+WORST = RuleMethod(name="worst", source="def candidate_variable_score(f):\n    return 1.0 / (1.0 + f[18])\n")
 
 
 def jobs(instances: list[Instance], method: Method) -> list[list[Solve]]:
     return [[Solve.of(SolveJob.of(instance, method, SETTINGS))] for instance in instances]
 
 
-def slow(effort: int) -> RuleMethod:
-    """A rule that wastes time at every candidate."""
-    source = ROUND_ROBIN.format(rounds=effort * 20_000)
-    return RuleMethod(name="slow", source=source)
+def slow(folder: Path, name: str) -> list[Instance]:
+    """Return an instance that `WORST` takes seconds to solve."""
+    return [Instance(name, folder / f"{name}.mps.gz", "a" * 16)]
 
 
 def key_of(solve: Solve) -> str:
@@ -83,10 +76,13 @@ def test_a_key_tells_apart_what_a_result_depends_on(
 
 
 def test_a_solve_is_stored_although_an_earlier_one_still_runs(
-    tiny_auctions: list[Instance], tmp_path: Path
+    tiny_auctions: list[Instance], golden_dir: Path, tmp_path: Path
 ) -> None:
     store = Store(tmp_path)
-    queue = [*jobs(tiny_auctions[:1], slow(40)), *jobs(tiny_auctions[:1], ScipMethod(name="relpscost"))]
+    queue = [
+        *jobs(slow(golden_dir, "item_placement_0"), WORST),
+        *jobs(tiny_auctions[:1], ScipMethod(name="relpscost")),
+    ]
     ended: list[BaseException] = []
 
     def solve_all() -> None:
@@ -108,12 +104,11 @@ def test_a_solve_is_stored_although_an_earlier_one_still_runs(
     assert [failure.kind for failure in ended if isinstance(failure, WorkerFailure)] == ["closed"]
 
 
-def test_a_killed_solver_is_replaced_and_its_solve_repeated(
-    tiny_auctions: list[Instance], tmp_path: Path
-) -> None:
+def test_a_killed_solver_is_replaced_and_its_solve_repeated(golden_dir: Path, tmp_path: Path) -> None:
     notes: list[str] = []
     with WorkerPool(1) as pool:
-        run_solves(jobs(tiny_auctions[:1], ScipMethod(name="relpscost")), Store(tmp_path), pool)  # warm
+        (instance,) = slow(golden_dir, "indset_0")
+        run_solves(jobs([instance], ScipMethod(name="relpscost")), Store(tmp_path), pool)  # warm
         solver = psutil.Process(
             pool.submit("bife_core.sandbox.selftest:describe", {}, limit_s=60).result()["pid"]
         )
@@ -126,9 +121,8 @@ def test_a_killed_solver_is_replaced_and_its_solve_repeated(
 
         killer = threading.Thread(target=kill_in_the_middle)
         killer.start()
-        outcome = run_solves(jobs(tiny_auctions[:1], slow(5)), Store(tmp_path), pool, note=notes.append)[
-            0
-        ].outcome
+        queue = jobs([instance], WORST)
+        outcome = run_solves(queue, Store(tmp_path), pool, note=notes.append)[0].outcome
         killer.join()
     assert outcome.failure is None
     assert outcome.result is not None

@@ -2,7 +2,6 @@ import uuid
 
 import pytest
 
-from bife_core.features import N_FEATURES
 from bife_core.rules import REFERENCE_RULES
 from flows.cli.completion import auto_or_rule_references, methods, rule_references
 from tasks.tracking.provenance import user
@@ -48,13 +47,6 @@ def test_a_rule_is_shown_with_all_that_is_known_of_it(bife):
     assert "ast nodes" in shown
     for name in ("slack", "pseudocost_up", "pseudocost_down", "active_coef_weight4_sum"):
         assert f"  {name}" in shown
-
-
-def test_a_rule_that_computes_its_positions_reads_everything(bife, tmp_path):
-    file = tmp_path / "all.py"
-    file.write_text("def candidate_variable_score(f):\n    return f[int(f[3]) % 72]\n")
-    shown = bife("rules", "show", file).stdout
-    assert f"all {N_FEATURES} are extracted" in shown
 
 
 def test_the_source_alone_is_a_rule_again(bife, tmp_path):

@@ -1,5 +1,5 @@
 # about: a loop nobody has proven to end, on odd steps it does not
-# expect: timeout
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     n = int(variable_features[18] * 0.0) + 27
     k = 0

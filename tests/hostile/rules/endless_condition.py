@@ -1,5 +1,5 @@
 # about: a condition that stays true
-# expect: timeout
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     x = 1.0
     while x > 0.0:

@@ -1,5 +1,5 @@
 # about: a helper that does not come back
-# expect: timeout
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     def spin(x):
         while x >= 0.0:

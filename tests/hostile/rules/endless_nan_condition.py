@@ -1,5 +1,5 @@
 # about: a comparison with NaN never ends it
-# expect: timeout
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     x = float('nan') * variable_features[18]
     n = 0

@@ -1,5 +1,5 @@
 # about: a loop that is never left by return
-# expect: rejected/type
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     x = [1.0]
     while True:

@@ -1,5 +1,5 @@
 # about: while True, compiled
-# expect: timeout
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     x = variable_features[18]
     while True:

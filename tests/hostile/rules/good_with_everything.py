@@ -1,13 +1,21 @@
 # about: a good rule that uses much of the language
 # expect: scored
 # solve: solved
+import numpy as xp
+from math import log1p as lg
+
+UP, DOWN = 20, 21
+
+
+def safe(a, b, eps=1e-9):
+    return a / max(b, eps)
+
+
 def candidate_variable_score(variable_features):
     f = variable_features
-
-    def safe(a, b, eps=1e-9):
-        return a / max(b, eps)
-    weights = (0.5, 0.25, 0.125)
-    s = sum(w * x for w, x in zip(weights, f[20:23]))
+    s, t = 0.5 * f[UP], 0.25 * f[DOWN]
     for i in range(48, 54):
         s += f[i] * 0.01 if f[i] > 0 else 0.0
-    return np.clip(safe(s, f[18]), -1e6, 1e6) + np.mean([f[20], f[21]])
+    if not s > t and (f[18] or t):
+        s, t = t, s
+    return xp.clip(safe(s, f[18]), -1e6, a_max=1e6) + lg(abs(t)) + round(t, 2) + math.tanh(s) ** 2

@@ -1,4 +1,4 @@
 # about: a feature as an index
-# expect: runtime
+# expect: rejected/type
 def candidate_variable_score(variable_features):
     return variable_features[int(variable_features[0] * 1e6) + 72]

@@ -1,5 +1,5 @@
 # about: an index that is a product of products of products
-# expect: scored | runtime | rejected/forbidden
+# expect: rejected/type
 def candidate_variable_score(variable_features):
     a0 = 9007199254740992
     a1 = a0 * a0

@@ -1,4 +1,4 @@
 # about: int(inf)
-# expect: runtime
+# expect: scored
 def candidate_variable_score(variable_features):
     return int(np.inf + variable_features[20])

@@ -1,5 +1,5 @@
 # about: a list that doubles
-# expect: rejected/type
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     x = [variable_features[18]]
     while len(x) > 0:

@@ -1,5 +1,5 @@
 # about: a mask longer than the features
-# expect: rejected/type
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     m = np.asarray([True] * 5000)
     return variable_features[m].sum()

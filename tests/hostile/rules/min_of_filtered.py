@@ -1,4 +1,4 @@
 # about: a filter that leaves nothing
-# expect: rejected/type
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     return min([x for x in variable_features if x < -1e300])

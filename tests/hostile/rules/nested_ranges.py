@@ -1,5 +1,5 @@
 # about: a billion billion rounds
-# expect: timeout
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     s = variable_features[18]
     for i in range(1000000000):

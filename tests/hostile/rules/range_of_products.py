@@ -1,5 +1,5 @@
 # about: a range whose end does not fit a machine word
-# expect: scored | timeout
+# expect: rejected/type
 def candidate_variable_score(variable_features):
     a = 9007199254740992
     s = 0.0

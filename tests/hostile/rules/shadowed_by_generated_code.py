@@ -3,8 +3,7 @@
 # solve: solved
 def candidate_variable_score(variable_features):
     range = variable_features[18]
-    max = 0.0
-    for min in variable_features[0:3]:
-        max = max + range * min
-    len = [x for x in variable_features[20:23]]
-    return max + np.max(len) + np.sum(len) + sum(len)
+    max = abs = helper_1 = score = f = 0.0
+    min = variable_features[0]
+    max = max + range * min
+    return max + np.maximum(abs, min) + helper_1 + score + f

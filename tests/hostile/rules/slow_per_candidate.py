@@ -1,5 +1,5 @@
 # about: each candidate takes seconds
-# expect: timeout
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     s = variable_features[18]
     for i in range(400000000):

@@ -1,6 +1,5 @@
 # about: raises in a real model only
-# expect: scored
-# solve: runtime
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     whole = 0.0
     for x in variable_features:

@@ -1,6 +1,5 @@
 # about: slow enough to matter in a solve
-# expect: scored | timeout
-# solve: solved | timeout
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     s = variable_features[18]
     for i in range(20000):

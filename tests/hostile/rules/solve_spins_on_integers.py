@@ -1,6 +1,5 @@
 # about: well behaved on recorded features, endless on those of a real model
-# expect: scored
-# solve: timeout
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     whole = 0.0
     for x in variable_features:

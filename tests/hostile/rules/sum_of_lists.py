@@ -1,4 +1,4 @@
 # about: sum with a start
-# expect: rejected/type
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     return len(sum([[1.0]] * 100000, []))

@@ -1,6 +1,5 @@
 # about: a loop over pairs, looked up at a computed place
-# expect: scored
-# solve: solved
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     s = 0.0
     for place, weight in ((18, 0.5), (20, 0.25), (21, 2)):

@@ -1,5 +1,5 @@
 # about: the same by addition
-# expect: rejected/type
+# expect: rejected/forbidden
 def candidate_variable_score(variable_features):
     t0 = (1.0, 1.0)
     t1 = t0 + t0

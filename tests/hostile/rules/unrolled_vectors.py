@@ -1,5 +1,5 @@
 # about: a helper that may get the features in any of 13 places
-# expect: scored | timeout
+# expect: rejected/type
 def g(a, b, c, d, e, f, h, i, j, k, l, m, n):
     return 1.0
 def candidate_variable_score(variable_features):

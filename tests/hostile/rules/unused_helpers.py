@@ -2,6 +2,8 @@
 # expect: scored
 # solve: solved
 def a(x):
-    return [x] * 1000000000
+    for i in range(1000000000):
+        x = x + i
+    return x
 def candidate_variable_score(variable_features):
     return variable_features[18]
