@@ -11,7 +11,7 @@ import re
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -253,12 +253,7 @@ class RuleForModel(Value):
 def gate(challenger: Evidence, champion: str | None, champion_metric: Cost = "time") -> GateDecision:
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
-    Parameters
-    ----------
-    champion : str or None
-        Hash of the present champion, if there is one.
-    champion_metric : str
-        What that champion was judged by.
+    The present champion, if there is one, is given by its hash and by what it was judged by.
 
     Notes
     -----
@@ -330,14 +325,9 @@ def gate_decision(evidence: Evidence, champion: RegisteredRule | None) -> GateDe
 
 
 def refusal(tags_of_versions: Iterable[Mapping[str, str]], test_digest: str | None = None) -> Refusal | None:
-    """Return the last decision against a rule, or None where there is none or it was taken back.
+    """Return the last decision against a rule in all its versions, or None where there is none or it was taken back.
 
-    Parameters
-    ----------
-    tags_of_versions : iterable of mapping
-        Of all versions that hold the rule.
-    test_digest : str, optional
-        Only decisions on the rule as measured on these instances; by default all.
+    With a `test_digest`, only decisions on the rule as measured on these instances count.
     """
     approved = ""
     refusals: list[Refusal] = []
@@ -375,18 +365,10 @@ def registered_name(instances: InstancesConfig) -> str:
 
 @contextmanager
 def registry(held: str | None = None) -> Iterator[MlflowClient]:
-    """Yield MLflow's client; what the registry cannot do inside becomes a `TrackingError`.
-
-    Parameters
-    ----------
-    held : str, optional
-        Name no other process may change anything of meanwhile.
-    """
+    """Yield MLflow's client, which no other process uses to change the name `held` meanwhile."""
     client = store.client()
     try:
-        with ExitStack() as locks:
-            if held is not None:
-                locks.enter_context(home_store().claim(f"registry-{held}"))
+        with home_store().claim(f"registry-{held}") if held is not None else nullcontext():
             yield client
     except store.TRACKING_TROUBLE as error:
         raise TrackingError(
@@ -520,12 +502,8 @@ def run_data(run_id: str) -> RunData:
 def rule_for(model: Model) -> RuleForModel:
     """Return the champion that was measured on instances like this one, the best if several were, or the general rule.
 
-    A registry that cannot be reached holds no champions; the reason says so.
-
-    Parameters
-    ----------
-    model : pyscipopt.Model
-        As it was read, before it is solved.
+    The instance is given as it was read, before it is solved. A registry that cannot be reached holds no champions;
+    the reason says so.
     """
     try:
         champions = [rule for rule in list_rules() if CHAMPION in rule.aliases]

@@ -17,68 +17,26 @@ from tasks.tracking import store
 
 _TAG: Final = "mlflow.sharedViewState."
 _RULES: Final = (
-    "metrics.`f_hf`",
-    "metrics.`f_lf`",
-    "params.`operator`",
-    "params.`generation`",
-    "tags.`parents`",
-    "tags.`outcome`",
-    "metrics.`ast_nodes`",
-    "metrics.`solve_cpu_s`",
-    "params.`llm_model`",
+    "metrics.`f_hf` metrics.`f_lf` params.`operator` params.`generation` tags.`parents` tags.`outcome` "
+    "metrics.`ast_nodes` metrics.`solve_cpu_s` params.`llm_model`"
 )
 """Columns of a list of samples."""
-
-_LISTS: Final[dict[str, tuple[str, str, dict[str, Any]]]] = {
-    store.EVOLUTION: (
-        "evolutions",
-        "All evolutions, the newest first",
-        {
-            "searchFilter": "tags.kind = 'evolution'",
-            "orderByKey": "attributes.start_time",
-            "orderByAsc": False,
-            "selectedColumns": [
-                "tags.`benchmark`",
-                "tags.`search`",
-                "metrics.`final_f_hf`",
-                "metrics.`final_f_lf`",
-                "metrics.`samples`",
-                "metrics.`cost_usd`",
-                "tags.`ended_by`",
-            ],
-        },
-    ),
-    store.EVALUATION: (
-        "evaluations",
-        "All evaluations, the fastest rule first",
-        {
-            "searchFilter": "tags.kind = 'evaluation'",
-            "orderByKey": "metrics.`ratio`",
-            "orderByAsc": True,
-            # MLflow sorts them by name within metrics, params and tags.
-            "selectedColumns": [
-                "metrics.`missing`",
-                "metrics.`p_value`",
-                "metrics.`ratio`",
-                "metrics.`ratio_high`",
-                "metrics.`ratio_low`",
-                "tags.`benchmark`",
-                "tags.`metric`",
-                "tags.`verdict`",
-            ],
-        },
-    ),
+_EVOLUTIONS: Final = (
+    "tags.`benchmark` tags.`search` metrics.`final_f_hf` metrics.`final_f_lf` metrics.`samples` "
+    "metrics.`cost_usd` tags.`ended_by`"
+)
+# MLflow sorts them by name within metrics, params and tags.
+_EVALUATIONS: Final = (
+    "metrics.`missing` metrics.`p_value` metrics.`ratio` metrics.`ratio_high` metrics.`ratio_low` "
+    "tags.`benchmark` tags.`metric` tags.`verdict`"
+)
+_NEWEST: Final = "All evolutions, the newest first"
+_FASTEST: Final = "All evaluations, the fastest rule first"
+_LISTS: Final = {
+    store.EVOLUTION: ("evolutions", _NEWEST, "attributes.start_time", False, _EVOLUTIONS),
+    store.EVALUATION: ("evaluations", _FASTEST, "metrics.`ratio`", True, _EVALUATIONS),
 }
-"""Key, name and state of the view of an experiment as a whole."""
-
-_COMMON: Final = {
-    "startTime": "ALL",
-    "lifecycleFilter": "Active",
-    "datasetsFilter": [],
-    "modelVersionFilter": "All Runs",
-    # MLflow's charts show the first ten runs by default.
-    "runsHiddenMode": "SHOWALL",
-}
+"""Key, name, order and columns of the view of an experiment as a whole."""
 _WHY: Final = ["ast_nodes", "f_lf", "f_hf"]
 """Axes on the right of the parallel coordinates; the last one gives the lines their colour."""
 _HOW: Final = ["generation", "operator"]
@@ -92,31 +50,18 @@ _SECTIONS: Final = {
 def save_view(parent: str, name: str, time_ms: int) -> None:
     """Save the view of an evolution's samples that `table_url` and `charts_url` open.
 
-    Parameters
-    ----------
-    parent : str
-        Run of the evolution, which is named `name` and began at the Unix time `time_ms`.
-
-    Raises
-    ------
-    MlflowException
-        If the store does not take it.
+    The run `parent` is the evolution's, which is named `name` and began at the Unix time `time_ms`.
     """
     # Evolutions may have equal names: the beginning of the run's id distinguishes them.
     _save(store.EVOLUTION, parent, f"{name} ({parent[:8]}): rules, best first", view_state(parent), time_ms)
 
 
 def save_lists() -> None:
-    """Save the views that `experiment_url` opens.
-
-    Raises
-    ------
-    TrackingError
-        If the store cannot be reached or does not take them.
-    """
+    """Save the views that `experiment_url` opens, or raise `TrackingError`."""
     try:
-        for experiment, (key, name, state) in _LISTS.items():
-            _save(experiment, key, name, _COMMON | state, 0)
+        for experiment, (key, name, order, ascending, columns) in _LISTS.items():
+            chosen = f"tags.kind = '{key.removesuffix('s')}'"
+            _save(experiment, key, name, _state(chosen, order, ascending, columns), 0)
     except store.TRACKING_TROUBLE as error:
         raise store.TrackingError(
             f"MLflow's store at {store.tracking_uri()} takes no views ({store.first_line(error)})."
@@ -131,15 +76,27 @@ def _save(experiment: str, key: str, name: str, state: Mapping[str, Any], time_m
         client.set_experiment_tag(number, _TAG + key, text)
 
 
+def _state(chosen: str, order: str, ascending: bool, columns: str) -> dict[str, Any]:
+    return {
+        "searchFilter": chosen,
+        "orderByKey": order,
+        "orderByAsc": ascending,
+        "selectedColumns": columns.split(),
+        "startTime": "ALL",
+        "lifecycleFilter": "Active",
+        "datasetsFilter": [],
+        "modelVersionFilter": "All Runs",
+        # MLflow's charts show the first ten runs by default.
+        "runsHiddenMode": "SHOWALL",
+    }
+
+
 def view_state(parent: str) -> dict[str, Any]:
     """Return the state of MLflow's page: filter, order, columns, and the charts that show why a rule is good."""
     solved, every = _SECTIONS
-    return {
-        **_COMMON,
-        "searchFilter": f"tags.kind = 'sample' and tags.`mlflow.parentRunId` = '{parent}'",
-        "orderByKey": "metrics.`f_hf`",
-        "orderByAsc": False,
-        "selectedColumns": list(_RULES),
+    chosen = f"tags.kind = 'sample' and tags.`mlflow.parentRunId` = '{parent}'"
+    axes = {"xaxis": {"key": "f_lf", "type": "METRIC"}, "yaxis": {"key": "f_hf", "type": "METRIC"}}
+    return _state(chosen, "metrics.`f_hf`", False, _RULES) | {
         "compareRunSections": [
             {"uuid": section, "name": name, "display": True, "columns": 1}
             for section, name in _SECTIONS.items()
@@ -147,13 +104,7 @@ def view_state(parent: str) -> dict[str, Any]:
         "compareRunCharts": [
             # Parallel coordinates leave out runs that lack one of the axes: rules without F_HF get their own.
             _chart(solved, "parallel", "PARALLEL", selectedParams=_HOW, selectedMetrics=_WHY),
-            _chart(
-                solved,
-                "fidelities",
-                "SCATTER",
-                xaxis={"key": "f_lf", "type": "METRIC"},
-                yaxis={"key": "f_hf", "type": "METRIC"},
-            ),
+            _chart(solved, "fidelities", "SCATTER", **axes),
             _chart(solved, "f_hf", "BAR", metricKey="f_hf"),
             _chart(every, "parallel", "PARALLEL", selectedParams=_HOW, selectedMetrics=_WHY[:-1]),
         ],
@@ -196,12 +147,8 @@ def _runs(experiment: str, **asked: str) -> str:
 def link_prompts(run_id: str, operators: Collection[str], used: str | None = None) -> None:
     """Register the prompt templates of some operators where they are new, and note their versions on a run.
 
-    Parameters
-    ----------
-    operators : collection of str
-        Those without a template, such as reflections, are passed over.
-    used : str or None
-        `prompt_version` of the templates that the run used; nothing is done if the present ones are others.
+    Operators without a template, such as reflections, are passed over. Nothing is done if the run used templates of
+    another `prompt_version`.
     """
     if used not in (None, prompt_version()):
         return

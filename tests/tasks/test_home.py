@@ -8,7 +8,7 @@ import pytest
 
 from bife_core.errors import ConfigError
 from tasks import home as home_module
-from tasks.home import Home, prepare_environment, project_home
+from tasks.home import Home, prepare_environment
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -38,6 +38,13 @@ def test_defaults_lie_in_the_home(environment, monkeypatch):
     assert os.environ["MLFLOW_TRACKING_URI"] == f"sqlite:///{home.root}/mlflow/mlflow.db"
     assert os.environ["PREFECT_HOME"] == str(home.root / "prefect")
     assert os.environ["PREFECT_LOCAL_STORAGE_PATH"] == str(home.root / "results")
+    assert os.environ["MLFLOW_ALLOW_PICKLE_DESERIALIZATION"] == "false"
+    assert os.environ["PREFECT_RESULTS_DEFAULT_SERIALIZER"] == "json"
+    assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
+    assert os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+    before = dict(os.environ)
+    prepare_environment()
+    assert dict(os.environ) == before, "again changes nothing"
 
 
 @pytest.mark.parametrize("name", ["MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"])
@@ -51,14 +58,6 @@ def test_a_database_beside_the_shell_is_the_same_for_programs_elsewhere(environm
         monkeypatch.setenv(name, given)
         prepare_environment()
         assert os.environ[name] == meant
-
-
-def test_no_pickle_is_read_and_nothing_is_reported(environment, monkeypatch):
-    prepare_environment()
-    assert os.environ["MLFLOW_ALLOW_PICKLE_DESERIALIZATION"] == "false"
-    assert os.environ["PREFECT_RESULTS_DEFAULT_SERIALIZER"] == "json"
-    assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
-    assert os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
 
 
 def test_the_shell_wins_over_files_and_earlier_files_over_later_ones(environment, monkeypatch):
@@ -82,16 +81,13 @@ def test_the_shell_wins_over_files_and_earlier_files_over_later_ones(environment
     }
 
 
-def test_a_file_may_name_the_home(environment, monkeypatch):
+def test_a_file_may_name_the_home_and_hold_dollar_signs_and_hashes(environment, monkeypatch):
     monkeypatch.setenv("BIFE_HOME", "")
-    Path("mlflow.env").write_text(f"BIFE_HOME={environment / 'elsewhere'}\n")
-    assert prepare_environment().root == environment / "elsewhere"
-
-
-def test_values_with_dollar_signs_and_hashes_stay_as_they_are(environment, monkeypatch):
     restored(monkeypatch, "BIFE_LLM_API_KEY")
-    Path("mlflow.env").write_text("BIFE_LLM_API_KEY='sk-$HOME#1'  # mine\n")
-    prepare_environment()
+    Path("mlflow.env").write_text(
+        f"BIFE_HOME={environment / 'there'}\nBIFE_LLM_API_KEY='sk-$HOME#1'  # mine\n"
+    )
+    assert prepare_environment().root == environment / "there"
     assert os.environ["BIFE_LLM_API_KEY"] == "sk-$HOME#1"
 
 
@@ -102,25 +98,6 @@ def test_servers_of_the_user_are_left_alone(environment, monkeypatch):
     assert os.environ["MLFLOW_TRACKING_URI"] == "http://127.0.0.1:2"
     assert "PREFECT_HOME" not in os.environ
     assert "PREFECT_LOGGING_LEVEL" not in os.environ
-
-
-def test_preparing_twice_changes_nothing(environment):
-    prepare_environment()
-    before = dict(os.environ)
-    prepare_environment()
-    assert dict(os.environ) == before
-
-
-def test_a_home_that_cannot_be_written_gives_a_sentence(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="set BIFE_HOME to a directory of yours"):
-        _ = Home(tmp_path / "file").decisions
-
-
-def test_the_tilde_of_a_home_is_expanded(environment, monkeypatch):
-    monkeypatch.setenv("HOME", str(environment))
-    monkeypatch.setenv("BIFE_HOME", "~/mine")
-    assert project_home().root == environment / "mine"
 
 
 def test_importing_the_flows_settles_prefect_and_mlflow(tmp_path):
@@ -148,8 +125,11 @@ print(json.dumps([str(settings.home), str(settings.results.local_storage_path), 
     assert done.stderr == ""
 
 
-def test_a_disk_without_room_is_found_out_before_a_run_begins(tmp_path, monkeypatch):
+def test_a_home_without_room_or_rights_is_found_before_a_run_begins(tmp_path, monkeypatch):
     Home(tmp_path).require_room()
     monkeypatch.setattr(home_module, "LEAST_FREE_MB", 1e12)
     with pytest.raises(ConfigError, match=r"Only \d+ MB are free .*; make room"):
         Home(tmp_path).require_room()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="set BIFE_HOME to a directory of yours"):
+        Home(tmp_path / "file").require_room()

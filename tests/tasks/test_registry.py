@@ -1,9 +1,12 @@
+"""The registry: versions with their evidence, the gate, decisions of people, and the rule for an instance."""
+
 import hashlib
 import os
 import pickle
 import uuid
 import warnings
 from pathlib import Path
+from unittest.mock import Mock
 
 import mlflow
 import numpy as np
@@ -11,23 +14,34 @@ import pytest
 from mlflow.exceptions import MlflowException
 
 import bife_core.rules
+from bife_core.benchmarks.formulation import likeness_of
 from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
 from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.loading import load_method, stored_text
 from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.rules import rule_sha
+from bife_core.scip.reading import read_model
+from tasks import registry
 from tasks.registry import (
+    CHALLENGER,
+    CHAMPION,
+    GENERAL,
     by_alias,
     list_rules,
     open_case,
     origin_of,
     promote,
+    refusal,
+    refuse,
     register_rule,
     registered_name,
+    roll_back,
+    rule_for,
     sample_name,
 )
 from tasks.tracking import store
+from tasks.tracking.store import TrackingError
 from tests.support.challenging import beside, challenge, evidence, made_champion, source
 
 
@@ -49,13 +63,8 @@ def test_the_source_comes_back_by_alias_and_by_version(name):
     assert registered.aliases == ("challenger", "champion")
     assert stored_text(f"models:/{name}@champion") == source(0)
     assert stored_text(registered.reference) == source(0)
-
-
-def test_load_rule_knows_the_scheme(name):
-    registered = made_champion(name, 0)
     rule = bife_core.load_rule(registered.reference)
-    features = np.ones((3, N_FEATURES))
-    assert rule.score(features) == pytest.approx([1.0, 1.0, 1.0])
+    assert rule.score(np.ones((3, N_FEATURES))) == pytest.approx([1.0, 1.0, 1.0])
 
 
 def test_the_model_scores_candidates_and_holds_no_pickle(name, home, recwarn):
@@ -89,17 +98,6 @@ def test_a_rule_of_an_evolution_has_the_lineage_of_its_sample():
     tags = {"kind": "evolution", "best_sample": "g01-c01", "lineage": "g01-c01 by e2 from g00-c01"}
     evolution = store.client().create_run(store.experiment_id(store.EVOLUTION), tags=tags).info.run_id
     assert origin_of(f"runs:/{evolution}").lineage == "g01-c01 by e2 from g00-c01"
-
-
-def test_a_logged_model_is_named_after_benchmark_and_sample(name):
-    run_id = store.client().create_run(store.experiment_id(store.EVALUATION)).info.run_id
-    register_rule(name, source(0), evidence(0, evaluation_run=run_id, lineage="g02-c03 by m2 from g01-c00"))
-    logged = mlflow.search_logged_models(
-        experiment_ids=[store.experiment_id(store.EVALUATION)],
-        filter_string=f"source_run_id = '{run_id}'",
-        output_format="list",
-    )
-    assert [model.name for model in logged] == [f"{name}-g02-c03"]
 
 
 def test_a_scorer_is_registered_and_loaded_like_a_rule(name):
@@ -202,16 +200,6 @@ def test_only_rules_judged_by_the_same_metric_compete(name):
     assert better.version == 3, "by another metric it is another entry"
 
 
-def test_a_rule_judged_by_the_integral_does_not_displace_one_judged_by_time(name):
-    first = made_champion(name, 0)
-    by_integral = made_champion(name, 1, metric="primal_dual_integral", ratio=0.5, **beside(0))
-    assert by_integral.aliases == ("challenger",)
-    assert "the champion was judged by CPU time" in open_case.fn(name).decision.reason
-    again = made_champion(name, 0, metric="primal_dual_integral")
-    assert (again.version, again.aliases) == (3, ("challenger",)), "nor does the same rule take its place"
-    assert by_alias(name, "champion").version == first.version
-
-
 def test_nodes_never_make_a_champion(name):
     few = made_champion(name, 0, metric="nodes")
     assert few.aliases == ("challenger",)
@@ -281,3 +269,138 @@ def test_all_rules_are_listed_with_their_aliases(name, monkeypatch):
     monkeypatch.setattr("mlflow.MlflowClient.get_model_version", None)  # not one request for each
     found = [(rule.version, rule.aliases) for rule in list_rules() if rule.name == name]
     assert found == [(2, ("challenger",)), (1, ("champion",))]
+
+
+def said(word: str, at: str, digest: str = "digest") -> dict[str, str]:
+    return {
+        f"{word}_by": "Ada",
+        f"{word}_reason": "why",
+        f"{word}_at": at,
+        f"{word}_test_digest": digest,
+    }
+
+
+def test_a_refused_rule_that_is_found_again_stays_refused(name):
+    first = challenge(name, 0)
+    refuse.fn(name, first.version, "Ada", "reads too many features")
+    again = challenge(name, 0)
+    assert (again.version, again.aliases) == (first.version, ())
+    assert again.refusal.sentence.startswith("Ada refused it on 2")
+    assert again.refusal.sentence.endswith("(reads too many features)")
+    assert by_alias(name, CHALLENGER) is None
+
+    elsewhere = challenge(name, 0, evolution_key="another search")
+    assert (elsewhere.version, elsewhere.aliases) == (first.version + 1, ())
+    assert elsewhere.tags["rejected_reason"] == "reads too many features"
+    assert challenge(name, 1).refusal is None, "another rule has nothing to do with it"
+
+
+def test_measured_on_other_instances_it_is_a_challenger_again_and_the_refusal_is_told(name):
+    first = challenge(name, 0)
+    refuse.fn(name, first.version, "Ada", "no gain on our models")
+    again = challenge(name, 0, test_digest="our models")
+    assert (again.version, again.aliases, again.refusal) == (first.version, (CHALLENGER,), None)
+    case = open_case.fn(name)
+    assert case.refused.endswith("(no gain on our models)")
+    # Back on the first instances, the word of then still holds.
+    assert challenge(name, 0).refusal is not None
+
+
+def test_the_gate_does_not_overrule_a_person(name):
+    first = challenge(name, 0)
+    refuse.fn(name, first.version, "Ada", "it is not ours to use")
+    assert made_champion(name, 0).aliases == ()
+    assert by_alias(name, CHAMPION) is None
+
+
+def test_a_champion_that_was_rolled_back_does_not_come_back_by_itself(name):
+    first = made_champion(name, 0)
+    second = made_champion(name, 1, **beside(0))
+    assert second.aliases == (CHALLENGER, CHAMPION)
+    roll_back.fn(name, "Grace", "slow on the new models")
+    assert by_alias(name, CHALLENGER) is None
+    again = made_champion(name, 1, **beside(0))
+    assert (again.version, again.aliases) == (second.version, ())
+    assert "Grace took it out of use on" in again.refusal.sentence
+    assert by_alias(name, CHAMPION).version == first.version
+
+
+def test_a_person_may_weigh_it_again(name):
+    first = challenge(name, 0)
+    refuse.fn(name, first.version, "Ada", "too early")
+    store.client().set_registered_model_alias(name, CHALLENGER, str(first.version))
+    case = open_case.fn(name)
+    assert case.decision.promote
+    assert case.refused.endswith("(too early)")
+    assert challenge(name, 0).aliases == (CHALLENGER,), "registering leaves an alias alone that a person set"
+
+
+@pytest.mark.parametrize(
+    ("versions", "digest", "by"),
+    [
+        ([], None, None),
+        ([{}], None, None),
+        ([said("rejected", "2026-01-01")], "digest", "rejected"),
+        ([said("rejected", "2026-01-01")], "other", None),
+        ([said("rejected", "2026-01-01")], None, "rejected"),
+        ([said("rejected", "2026-01-01") | {"approved_at": "2026-01-02"}], None, None),
+        ([said("rejected", "2026-01-01"), {"approved_at": "2026-01-02"}], None, None),
+        ([said("rolled_back", "2026-01-02") | {"approved_at": "2026-01-02"}], None, "rolled_back"),
+        ([said("rejected", "2026-01-03"), said("rolled_back", "2026-01-02")], None, "rejected"),
+        ([{"rejected_at": "2026-01-03", "test_digest": "digest"}], "digest", "rejected"),
+    ],
+)
+def test_the_last_word_counts_as_long_as_it_was_not_taken_back(versions, digest, by):
+    found = refusal(versions, digest)
+    assert (None if found is None else found.word) == by
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A model of a kind that no other test's champion was made for."""
+    path = tmp_path / "chain.lp"
+    rows = "".join(f" c{i}: 2 x{i} - 3 y + 5 x{i + 1} = {i % 4}\n" for i in range(7))
+    names = " ".join(f"x{i}" for i in range(8))
+    path.write_text(f"Minimize\n obj: x0 + y\nSubject To\n{rows}Bounds\n y <= 9\nGenerals\n {names}\nEnd\n")
+    return path
+
+
+def register(how, models, number=0, **known):
+    return how(
+        f"bife-test-{uuid.uuid4().hex[:8]}", number, likeness=likeness_of(models).model_dump_json(), **known
+    )
+
+
+def test_the_best_champion_for_such_models_is_chosen(model):
+    register(made_champion, [model], ratio=0.8)
+    best = register(made_champion, [model], ratio=0.6, ci_low=0.5, ci_high=0.7)
+    register(challenge, [model], ratio=0.1)
+    choice = rule_for(read_model(model))
+    assert choice.reference == f"models:/{best.name}@champion"
+    assert choice.reason == "It was measured on instances like this one: 0.600 of RPB's CPU time."
+
+
+def test_a_model_unlike_all_is_left_to_the_general_rule(model, tmp_path):
+    champion = register(made_champion, [model])
+    other = tmp_path / "other.lp"
+    other.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinaries\n x y\nEnd\n")
+    choice = rule_for(read_model(other))
+    assert choice.reference == GENERAL
+    assert choice.reason.startswith("No champion was made for instances like this one")
+    assert f"{champion.name}: variables: 2 here, 9 there" in choice.reason
+
+
+@pytest.mark.parametrize("registered", [(), TrackingError("MLflow is away.")])
+def test_without_champions_the_model_is_not_gone_through(registered, monkeypatch):
+    monkeypatch.setattr(registry, "list_rules", Mock(side_effect=[registered]))
+    nothing_to_look_at = object()
+    assert rule_for(nothing_to_look_at).reference == GENERAL
+
+
+def test_a_registry_that_is_away_is_named_and_holds_nobody_up(model, monkeypatch):
+    def away():
+        raise TrackingError("MLflow is away.")
+
+    monkeypatch.setattr(registry, "list_rules", away)
+    choice = rule_for(read_model(model))
+    assert (choice.reference, choice.reason) == (GENERAL, "Champions are not known. MLflow is away.")
