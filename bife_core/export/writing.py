@@ -33,7 +33,7 @@ _WIDTH: Final = 110
 
 _SAME: Final = words("""
     sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh
-    atanh floor ceil trunc rint fabs erf erfc fmod hypot copysign atan2
+    atanh floor ceil trunc rint fabs erf erfc hypot atan2
 """)
 _FUNCTIONS: Final = {
     **{f"{module}.{name}": name for module in ("np", "math") for name in _SAME},

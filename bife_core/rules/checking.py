@@ -19,7 +19,6 @@ from bife_core.rules.language import (
     CONSTANTS,
     FUNCTION_NAME,
     FUNCTIONS,
-    KEYWORDS,
     MAX_DEPTH,
     MAX_FUNCTIONS,
     MAX_INTEGER,
@@ -52,7 +51,7 @@ _SPOKEN: Final = {
 
 _ALLOWED: Final = (
     ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.If, ast.For,
-    ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.keyword,
+    ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call,
     ast.Attribute, ast.Subscript,
     ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow,
     ast.USub, ast.UAdd, ast.Not, ast.And, ast.Or,
@@ -539,10 +538,8 @@ class _Normal(ast.NodeTransformer):
             raise forbidden(f"{shown} is not among the functions a rule may use", node)
         elif meaning == "range":
             raise forbidden("range may stand in the head of a for loop only", node)
-        for keyword in node.keywords:
-            if keyword.arg not in KEYWORDS.get(meaning, ()):
-                raise forbidden(f"{meaning} takes no argument {keyword.arg!r} in a rule", node)
-            keyword.value = self._expression(keyword.value)
+        if node.keywords:
+            raise forbidden(f"{meaning} takes no argument by name in a rule", node)
         node.args = [self._expression(argument) for argument in node.args]
         node.func = dotted(meaning, node.func)
         return node

@@ -31,34 +31,18 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-NUMPY_UNARY: Final = _names("""
-    abs absolute fabs negative sign sqrt cbrt square exp exp2 expm1 log log2 log10 log1p
+NUMPY_FUNCTIONS: Final = _names("""
+    abs absolute fabs sign sqrt cbrt square exp exp2 expm1 log log2 log10 log1p
     sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
-    floor ceil trunc rint round around isnan isinf isfinite nan_to_num logical_not float64
+    floor ceil trunc rint round isnan isinf isfinite float64
+    power maximum minimum fmax fmin arctan2 hypot where clip
 """)
-NUMPY_BINARY: Final = _names("""
-    add subtract multiply divide true_divide floor_divide mod remainder fmod power float_power
-    maximum minimum fmax fmin arctan2 hypot copysign
-    logical_and logical_or logical_xor greater greater_equal less less_equal equal not_equal
-""")
-NUMPY_FUNCTIONS: Final = NUMPY_UNARY | NUMPY_BINARY | _names("where clip")
-
 MATH_FUNCTIONS: Final = _names("""
-    sqrt cbrt exp exp2 expm1 log log2 log10 log1p pow fabs floor ceil trunc fmod hypot copysign
+    sqrt cbrt exp exp2 expm1 log log2 log10 log1p pow fabs floor ceil trunc hypot
     sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc
     isnan isinf isfinite
 """)
-
 BUILTINS: Final = _names("abs min max float int bool round pow range")
-
-KEYWORDS: Final = {
-    "np.clip": _names("a_min a_max min max"),
-    "np.nan_to_num": _names("nan posinf neginf"),
-    "np.round": _names("decimals"),
-    "np.around": _names("decimals"),
-    "round": _names("ndigits"),
-}
-"""Keyword arguments by canonical function name; every other call takes positions only."""
 
 FUNCTIONS: Final = (
     frozenset(f"np.{name}" for name in NUMPY_FUNCTIONS)
@@ -73,22 +57,15 @@ CONSTANTS: Final[dict[str, float]] = {
 }
 """Values of constants by canonical name."""
 
-NONLINEAR: Final = (
-    frozenset(
-        f"np.{name}"
-        for name in (
-            NUMPY_UNARY
-            - _names("negative float64 isnan isinf isfinite logical_not nan_to_num")
-            - _names("round around rint floor ceil trunc")
-        )
-        | _names("reciprocal power float_power arctan2 hypot logaddexp logaddexp2")
-    )
-    | frozenset(
-        f"math.{name}"
-        for name in MATH_FUNCTIONS - _names("floor ceil trunc fmod copysign isnan isinf isfinite")
-    )
-    | _names("abs pow")
-)
+NONLINEAR: Final = _names("abs pow") | {
+    f"{module}.{name}"
+    for module in ("np", "math")
+    for name in _names("""
+        abs absolute fabs sign sqrt cbrt square reciprocal exp exp2 expm1 log log2 log10 log1p pow power
+        sin cos tan arcsin arccos arctan asin acos atan sinh cosh tanh arcsinh arccosh arctanh asinh acosh atanh
+        arctan2 atan2 hypot erf erfc float_power logaddexp logaddexp2
+    """)
+}
 """Functions the complexity metric counts as non-linear."""
 
 CLAMPS: Final = frozenset(

@@ -5,9 +5,8 @@ return. The scoring function takes the features the rule reads, one argument eac
 index is an integer the text tells and no rule runs for long; truths become 1.0 or 0.0 where a number is needed.
 Nothing in it raises and nothing has a side effect, so what is computed early does no harm.
 
-What Python, numpy and C do not agree on is written in operations they do agree on: `int` and `round` become functions
-of floats, `np.clip` a minimum of a maximum, `np.where` a choice. Every path is followed, and a name that may be read
-before it is assigned is rejected: compiled code would read an arbitrary value.
+`int` and `round` become functions of floats, `np.clip` a minimum of a maximum, `np.where` a choice. Every path is
+followed, and a name that may be read before it is assigned is rejected: compiled code would read an arbitrary value.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ import ast
 import operator
 from collections.abc import Callable
 from typing import Final
-
-import numpy as np
 
 from bife_core.features import N_FEATURES
 from bife_core.rules.checking import at, called_name, count_nodes, dotted, literal_number, parameters
@@ -49,44 +46,26 @@ _ARITHMETIC: Final[dict[type[ast.operator], Callable[[int, int], int]]] = {
     ast.Mult: operator.mul,
 }
 _RENAMED: Final = {
-    "math.fmod": "np.fmod",
     "math.exp2": "np.exp2",
     "math.cbrt": "np.cbrt",
     "math.floor": "np.floor",
     "math.ceil": "np.ceil",
     "math.trunc": "np.trunc",
     "int": "np.trunc",
+    "round": "np.rint",
+    "np.round": "np.rint",
     "np.absolute": "abs",
     "np.abs": "abs",
 }
-_OPERATORS: Final[dict[str, ast.operator]] = {
-    "np.add": ast.Add(),
-    "np.subtract": ast.Sub(),
-    "np.multiply": ast.Mult(),
-    "np.divide": ast.Div(),
-    "np.true_divide": ast.Div(),
-    "np.floor_divide": ast.FloorDiv(),
-    "np.mod": ast.Mod(),
-    "np.remainder": ast.Mod(),
-    **dict.fromkeys(("pow", "math.pow", "np.power", "np.float_power"), ast.Pow()),
-}
-_RELATIONS: Final[dict[str, ast.cmpop]] = {
-    "np.greater": ast.Gt(),
-    "np.greater_equal": ast.GtE(),
-    "np.less": ast.Lt(),
-    "np.less_equal": ast.LtE(),
-    "np.equal": ast.Eq(),
-    "np.not_equal": ast.NotEq(),
-    "np.logical_xor": ast.NotEq(),
-}
 _TESTS: Final = {f"{module}.{name}" for module in ("np", "math") for name in ("isnan", "isinf", "isfinite")}
-_LOGICAL: Final = {"np.logical_and", "np.logical_or", "np.logical_not", "bool", *_RELATIONS, *_TESTS}
-
-_OF_TWO: Final = {
-    *_OPERATORS, *_RELATIONS, "np.logical_and", "np.logical_or", "np.maximum", "np.minimum", "np.fmax", "np.fmin",
-    *(f"{module}.{name}" for module in ("np", "math") for name in ("fmod", "hypot", "copysign")),
-    "np.arctan2", "math.atan2",
-}  # fmt: skip
+_POWERS: Final = ("pow", "math.pow", "np.power")
+_ARGUMENTS: Final = {
+    **dict.fromkeys((*_POWERS, "np.maximum", "np.minimum", "np.fmax", "np.fmin"), 2),
+    **dict.fromkeys(("np.arctan2", "math.atan2", "np.hypot", "math.hypot"), 2),
+    "np.where": 3,
+    "np.clip": 3,
+}
+"""How many arguments a function takes, if not one."""
 
 
 def lower(functions: tuple[ast.FunctionDef, ...]) -> tuple[tuple[ast.FunctionDef, ...], frozenset[int]]:
@@ -359,7 +338,11 @@ class _Function:
                 numbers = [self.number(part) for part in comparators]
                 return at(node, ast.Compare(left=self.number(left), ops=ops, comparators=numbers))
             case ast.Call() if _is_truth(node):
-                return self._test(node)
+                _expect(node, 1)
+                name = called_name(node)
+                if name == "bool":
+                    return self.truth(node.args[0])
+                return self._apply(name.replace("np.", "math."), node.args, node)
         return _not_zero(self.number(node))
 
     def _operation(self, left: ast.expr, op: ast.operator, right: ast.expr, where: ast.expr) -> ast.expr:
@@ -377,23 +360,6 @@ class _Function:
     def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr, where: ast.expr) -> ast.expr:
         return at(where, ast.IfExp(test=self.truth(test), body=self.number(yes), orelse=self.number(no)))
 
-    def _test(self, node: ast.Call) -> ast.expr:
-        name, arguments = called_name(node), node.args
-        _expect(node, 2 if name in _OF_TWO else 1)
-        if name == "bool":
-            return self.truth(arguments[0])
-        if name == "np.logical_not":
-            return at(node, ast.UnaryOp(op=ast.Not(), operand=self.truth(arguments[0])))
-        if name in ("np.logical_and", "np.logical_or"):
-            op = ast.And() if name == "np.logical_and" else ast.Or()
-            return at(node, ast.BoolOp(op=op, values=[self.truth(argument) for argument in arguments]))
-        if name == "np.logical_xor":
-            arguments = [at(node, ast.UnaryOp(op=ast.Not(), operand=argument)) for argument in arguments]
-        if name in _RELATIONS:
-            one, other = map(self.number, arguments)
-            return at(node, ast.Compare(left=one, ops=[_RELATIONS[name]], comparators=[other]))
-        return self._apply(name.replace("np.", "math."), arguments, node)
-
     def _apply(self, name: str, arguments: list[ast.expr], where: ast.expr) -> ast.Call:
         given = [self.number(argument) for argument in arguments]
         return at(where, ast.Call(func=dotted(name, where), args=given, keywords=[]))
@@ -406,76 +372,22 @@ class _Function:
             if len(arguments) < 2:
                 raise forbidden(f"{name} takes two numbers or more, and no sequence", node)
             return self._apply(name, arguments, node)
-        rewrite = _REWRITES.get(name)
-        if rewrite is not None:
-            return rewrite(self, node)
         if name == "math.log" and len(arguments) == 2:
             one, base = (self._apply(name, [argument], node) for argument in arguments)
             return at(node, ast.BinOp(left=one, op=ast.Div(), right=base))
-        _expect(node, 2 if name in _OF_TWO else 1)
-        if name in _OPERATORS:
-            return self._operation(arguments[0], _OPERATORS[name], arguments[1], node)
-        if name in ("float", "np.float64"):
-            return self.number(arguments[0])
-        if name == "np.negative":
-            return self.number(at(node, ast.UnaryOp(op=ast.USub(), operand=arguments[0])))
+        _expect(node, _ARGUMENTS.get(name, 1))
+        if name in _POWERS:
+            return self._operation(arguments[0], ast.Pow(), arguments[1], node)
         if name == "np.square":
             return self._operation(arguments[0], ast.Pow(), at(node, ast.Constant(value=2)), node)
+        if name == "np.where":
+            return self._choice(arguments[0], arguments[1], arguments[2], node)
+        if name == "np.clip":
+            raised = at(node, ast.Call(func=dotted("np.maximum", node), args=arguments[:2], keywords=[]))
+            return self._apply("np.minimum", [raised, arguments[2]], node)
+        if name in ("float", "np.float64"):
+            return self.number(arguments[0])
         return self._apply(_RENAMED.get(name, name), arguments, node)
-
-    def _round(self, node: ast.Call) -> ast.expr:
-        digits_given = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
-        if not node.args or len(digits_given) > 1:
-            raise forbidden("round takes a number and a number of digits", node)
-        digits = literal_number(digits_given[0]) if digits_given else 0
-        if not isinstance(digits, int) or abs(digits) > 15:
-            said = "the number of digits to round to must be a literal integer from -15 to 15"
-            raise forbidden(said, node)
-        scale = ast.Constant(value=10.0 ** abs(digits))
-        before, after = (ast.Mult(), ast.Div()) if digits > 0 else (ast.Div(), ast.Mult())
-        value = node.args[0]
-        if digits != 0:
-            value = at(node, ast.BinOp(left=value, op=before, right=at(node, scale)))
-        rounded = self._apply("np.rint", [value], node)
-        return at(node, ast.BinOp(left=rounded, op=after, right=scale)) if digits != 0 else rounded
-
-    def _clip(self, node: ast.Call) -> ast.expr:
-        bounds = {(keyword.arg or "")[-3:]: keyword.value for keyword in node.keywords}
-        arguments = [*node.args, *(bounds[end] for end in ("min", "max") if end in bounds)]
-        if len(arguments) != 3 or len(bounds) != len(node.keywords):
-            raise forbidden("np.clip takes a number, a lower and an upper bound", node)
-        raised = at(node, ast.Call(func=dotted("np.maximum", node), args=arguments[:2], keywords=[]))
-        return self._apply("np.minimum", [raised, arguments[2]], node)
-
-    def _where(self, node: ast.Call) -> ast.expr:
-        _expect(node, 3)
-        return self._choice(*node.args, node)  # type: ignore[call-arg]
-
-    def _nan_to_num(self, node: ast.Call) -> ast.expr:
-        _expect(node, 1)
-        largest = float(np.finfo(np.float64).max)
-        put: dict[str | None, ast.expr] = {
-            "nan": ast.Constant(value=0.0),
-            "posinf": ast.Constant(value=largest),
-            "neginf": ast.Constant(value=-largest),
-        }
-        put |= {keyword.arg: self.number(keyword.value) for keyword in node.keywords}
-        value = result = self._kept(self.number(node.args[0]))
-        for name, infinity in (("neginf", -np.inf), ("posinf", np.inf)):
-            test = ast.Compare(left=value, ops=[ast.Eq()], comparators=[ast.Constant(value=infinity)])
-            result = ast.IfExp(test=test, body=put[name], orelse=result)
-        is_nan = ast.Compare(left=value, ops=[ast.NotEq()], comparators=[value])
-        return at(node, ast.IfExp(test=is_nan, body=put["nan"], orelse=result))
-
-
-_REWRITES: Final[dict[str, Callable[[_Function, ast.Call], ast.expr]]] = {
-    "round": _Function._round,
-    "np.round": _Function._round,
-    "np.around": _Function._round,
-    "np.clip": _Function._clip,
-    "np.where": _Function._where,
-    "np.nan_to_num": _Function._nan_to_num,
-}
 
 
 def _spelled(name: str) -> str:
@@ -491,7 +403,7 @@ def _is_truth(node: ast.expr) -> bool:
         case ast.BoolOp(values=values):
             return all(map(_is_truth, values))
         case ast.Call():
-            return called_name(node) in _LOGICAL
+            return called_name(node) in ("bool", *_TESTS)
     return False
 
 
@@ -501,8 +413,8 @@ def _not_zero(number: ast.expr) -> ast.expr:
 
 def _expect(node: ast.Call, count: int) -> None:
     if len(node.args) != count:
-        names = {1: "one number", 2: "two numbers", 3: "a condition and two numbers"}
-        raise forbidden(f"{called_name(node)} takes {names[count]}", node)
+        plural = "argument" if count == 1 else "arguments"
+        raise forbidden(f"{called_name(node)} takes {count} {plural} here", node)
 
 
 def _met(one: dict[str, _Known], other: dict[str, _Known]) -> dict[str, _Known]:

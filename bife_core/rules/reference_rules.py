@@ -1,19 +1,16 @@
-"""The reference rules: one file each in `bife_core/rules/reference`, described by its own header.
-
-A file's docstring starts with one sentence; the paragraphs ``Origin:`` and, if it is the reference of a
-benchmark, ``Benchmark:`` follow. Adding a rule is adding a file.
-"""
+"""The reference rules: functions of `bife_core/rules/reference.py`, each described by its docstring."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from importlib.resources.abc import Traversable
+from inspect import cleandoc
 from typing import Final
 
 from bife_core.errors import RuleError
+from bife_core.rules.language import FUNCTION_NAME
 from bife_core.syntax import syntax_tree
 
 
@@ -24,7 +21,6 @@ class ReferenceRule:
     Attributes
     ----------
     name : str
-        File name without suffix.
     source : str
         Python text.
     summary : str
@@ -42,40 +38,55 @@ class ReferenceRule:
     benchmark: str | None
 
 
-def read_header(name: str, source: str) -> ReferenceRule:
-    """Read a rule's description from its docstring.
+def read_rules(text: str) -> dict[str, ReferenceRule]:
+    """Read the rules of a module: its functions whose docstring names an origin; the others are helpers.
 
     Raises
     ------
     RuleError
-        If there is no docstring, or it names no origin.
+        If a function has a docstring that names no origin.
     """
-    text = ast.get_docstring(syntax_tree(source)) or ""
-    paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
-    fields = {
-        key: paragraph.removeprefix(f"{key}:").strip()
-        for key in ("Origin", "Benchmark")
-        for paragraph in paragraphs
-        if paragraph.startswith(f"{key}:")
+    tree, lines = syntax_tree(text), text.splitlines()
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    numbers = {
+        target.id: ast.unparse(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
     }
-    if not paragraphs or not fields.get("Origin"):
-        raise RuleError(f"The reference rule {name!r} needs a docstring with a paragraph 'Origin: ...'.")
-    return ReferenceRule(name, source, paragraphs[0], fields["Origin"], fields.get("Benchmark"))
+    rules: dict[str, ReferenceRule] = {}
+    for name, function in functions.items():
+        documentation = ast.get_docstring(function)
+        if documentation is None:
+            continue
+        paragraphs = [" ".join(paragraph.split()) for paragraph in cleandoc(documentation).split("\n\n")]
+        fields = dict(paragraph.split(": ", 1) for paragraph in paragraphs[1:] if ": " in paragraph)
+        if not fields.get("Origin"):
+            raise RuleError(f"The reference rule {name!r} needs a docstring with a paragraph 'Origin: ...'.")
+        words = {node.id: None for node in ast.walk(function) if isinstance(node, ast.Name)}
+        helpers = [functions[word] for word in words if word in functions]
+        words |= {
+            node.id: None for helper in helpers for node in ast.walk(helper) if isinstance(node, ast.Name)
+        }
+        constants = [word for word in numbers if word in words]
+        values = ", ".join(numbers[word] for word in constants)
+        parts = [
+            *(["import math\n"] if "math" in words else []),
+            *([f"{', '.join(constants)} = {values}\n"] if constants else []),
+            *("\n" + "\n".join(lines[helper.lineno - 1 : helper.end_lineno]) + "\n" for helper in helpers),
+            f"\ndef {FUNCTION_NAME}(variable_features) -> float:",
+        ]
+        body = "\n".join(lines[function.body[1].lineno - 1 : function.end_lineno])
+        end = "\n" if "\n" in documentation else ""
+        source = f'"""{documentation}{end}"""\n\n' + "\n".join(parts) + f"\n{body}\n"
+        rules[name] = ReferenceRule(name, source, paragraphs[0], fields["Origin"], fields.get("Benchmark"))
+    return rules
 
 
-def _sources() -> Iterator[Traversable]:
-    folder = files("bife_core.rules") / "reference"
-    yield from sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".py")), key=lambda file: file.name
-    )
-
-
-def _read_all() -> dict[str, ReferenceRule]:
-    names = ((file.name.removesuffix(".py"), file) for file in _sources())
-    return {name: read_header(name, file.read_text(encoding="utf-8")) for name, file in names}
-
-
-REFERENCE_RULES: Final[Mapping[str, ReferenceRule]] = _read_all()
+REFERENCE_RULES: Final[Mapping[str, ReferenceRule]] = read_rules(
+    files("bife_core.rules").joinpath("reference.py").read_text(encoding="utf-8")
+)
 """All reference rules by name."""
 
 BENCHMARK_RULES: Final[Mapping[str, str]] = {

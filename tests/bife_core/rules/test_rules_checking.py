@@ -55,7 +55,7 @@ def accepted(source: str) -> CheckedRule:
         "f = variable_features\n    total = 0.0\n    for i in range(48, 54):\n        total += f[i]\n    return total",
         "a, b = variable_features[1], variable_features[2]\n    return max(a, b, 0.5) - min(a, b)",
         "return float('-inf') if variable_features[3] == 0 else float('inf')",
-        "return np.clip(variable_features[18], a_min=0.1, a_max=0.5)",
+        "return np.clip(variable_features[18], 0.1, 0.5)",
         "max = variable_features[1]\n    return max * 2.0",
     ],
 )

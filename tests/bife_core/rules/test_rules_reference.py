@@ -11,7 +11,7 @@ from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
 from bife_core.methods.loading import load_rule
 from bife_core.rules import BENCHMARK_RULES, REFERENCE_RULES, compile_rule
-from bife_core.rules.reference_rules import read_header
+from bife_core.rules.reference_rules import read_rules
 
 
 def candidates(n: int = 400) -> np.ndarray:
@@ -104,15 +104,39 @@ def test_each_benchmark_of_the_paper_has_its_rule():
     assert len(claims) == len(set(claims))
 
 
-def test_a_header_needs_an_origin():
-    body = "def candidate_variable_score(f): return f[1]"
-    header = read_header(
-        "mine", f'"""Sum up.\n\nOrigin: ours,\nreally.\n\nBenchmark: set_covering\n"""\n{body}'
-    )
-    assert (header.summary, header.origin, header.benchmark) == ("Sum up.", "ours, really.", "set_covering")
-    for text in (body, f'"""Sum up."""\n{body}'):
-        with pytest.raises(RuleError, match="Origin"):
-            read_header("mine", text)
+MODULE = """
+import math
+
+UP, DOWN = 0, 0
+SLACK = 18
+SUM = 23
+
+
+def half(x):
+    return x / 2.0
+
+
+def mine(variable_features) -> float:
+    \"\"\"Sum up.
+
+    Origin: ours,
+    really.
+
+    Benchmark: set_covering
+    \"\"\"
+    return half(variable_features[SUM]) + math.sqrt(variable_features[SLACK])
+"""
+
+
+def test_a_rule_is_its_function_below_what_it_uses():
+    (rule,) = read_rules(MODULE).values()
+    assert (rule.name, rule.summary, rule.origin, rule.benchmark) == (
+        "mine", "Sum up.", "ours, really.", "set_covering",
+    )  # fmt: skip
+    assert "SLACK, SUM = 18, 23" in rule.source
+    assert compile_rule(rule.source).features == {18, 23}
+    with pytest.raises(RuleError, match="Origin"):
+        read_rules(MODULE.replace("Origin: ours", "by us"))
 
 
 def test_descriptions_do_not_change_the_rule():

@@ -18,4 +18,4 @@ def candidate_variable_score(variable_features):
         s += f[i] * 0.01 if f[i] > 0 else 0.0
     if not s > t and (f[18] or t):
         s, t = t, s
-    return xp.clip(safe(s, f[18]), -1e6, a_max=1e6) + lg(abs(t)) + round(t, 2) + math.tanh(s) ** 2
+    return xp.clip(safe(s, f[18]), -1e6, 1e6) + lg(abs(t)) + round(t) + math.tanh(s) ** 2

@@ -1,0 +1,263 @@
+"""The reference rules, one function each; its docstring is one sentence, `Origin: ...`, and `Benchmark: ...` if it is
+the reference of one.
+
+This file is read as text: a rule's source is its function, called `candidate_variable_score`, below the constants and
+helpers it uses. Adding a rule is adding a function.
+"""
+
+import math
+
+# Indices of features (docs/features.md).
+ROWS = 3
+POSITIVE = 8
+LEAST_POSITIVE = 11
+NEGATIVE = 13
+SLACK = 18
+UP = 20
+DOWN = 21
+RATIO = 22
+SUM = 23
+PRODUCT = 24
+CUTOFFS_UP = 25
+CUTOFFS_DOWN = 26
+RATE_UP = 27
+RATE_DOWN = 28
+MEAN_LENGTH = 29
+TIGHT_ROWS = 48
+WEIGHT_BY_SIZE = 54
+WEIGHT_BY_CANDIDATES = 60
+SHARE_BY_CANDIDATES = 61
+MEAN_SHARE_BY_CANDIDATES = 62
+WEIGHT_BY_DUAL = 66
+SHARE_BY_DUAL = 67
+
+
+def squash(x):
+    return x / (x + 1.0)
+
+
+def harmonic_mean(a, b):
+    if a > 0 and b > 0:
+        return 2.0 / (1.0 / a + 1.0 / b)
+    return max(a, b)
+
+
+def active_rows(variable_features) -> float:
+    """Number of tight rows the variable appears in.
+
+    Origin: after the active-constraint methods of Patel and Chinneck, "Active-constraint variable ordering for
+    faster feasibility of mixed integer linear programs" (2007): each tight row counts one.
+    """
+    return variable_features[TIGHT_ROWS]
+
+
+def active_rows_by_candidates(variable_features) -> float:
+    """Tight rows the variable appears in, each weighted by one over its sum over unfixed integer variables.
+
+    Origin: after the active-constraint methods of Patel and Chinneck (2007), which count only variables still
+    free to branch on. The weight is that of Khalil et al. (2016).
+    """
+    return variable_features[WEIGHT_BY_CANDIDATES]
+
+
+def active_rows_by_dual(variable_features) -> float:
+    """Tight rows the variable appears in, each weighted by its dual value.
+
+    Origin: after the active-constraint methods of Patel and Chinneck (2007), with the dual weight of Khalil et
+    al. (2016).
+    """
+    return variable_features[WEIGHT_BY_DUAL]
+
+
+def active_rows_by_size(variable_features) -> float:
+    """Tight rows the variable appears in, each weighted by one over the sum of its coefficients.
+
+    Origin: after the active-constraint methods of Patel and Chinneck (2007): a row with little room left to
+    others counts more. The weight is that of Khalil et al. (2016).
+    """
+    return variable_features[WEIGHT_BY_SIZE]
+
+
+def cutoff_rate(variable_features) -> float:
+    """How often branching on the variable has cut off a child, smoothed; ties go to the pseudocost product.
+
+    Origin: the cutoff score of hybrid branching (Achterberg and Berthold, "Hybrid branching", 2009); form ours.
+    """
+    rate = variable_features[RATE_UP] + variable_features[RATE_DOWN]
+    cutoffs = variable_features[CUTOFFS_UP] + variable_features[CUTOFFS_DOWN]
+    return rate * squash(cutoffs) + 1e-3 * squash(variable_features[PRODUCT])
+
+
+def general(variable_features) -> float:
+    """Weight in tight rows times fractionality, raised by pseudocost gains and by large coefficients.
+
+    Origin: ours; fitted to recorded strong-branching decisions of five families at once so that the least agreement, over
+    that of a formula of the family's own, is largest (`python -m bench.general`).
+    """
+    f = variable_features
+    gain = math.sqrt(max(f[PRODUCT], 1e-6) * max(f[RATIO], 1e-6))
+    tightness = math.tanh(1.7 * max(f[SHARE_BY_CANDIDATES], 1e-6))
+    return (
+        max(f[SHARE_BY_DUAL], 1e-6)
+        * tightness**3.7
+        * max(f[SLACK], 1e-6) ** 0.84
+        * (1.0 + 1.6 * gain) ** 2.4
+        * (1.0 + 1.2 * max(f[LEAST_POSITIVE], 1e-6)) ** 2.8
+    )
+
+
+def hybrid(variable_features) -> float:
+    """Pseudocosts first, past cutoffs a little.
+
+    Origin: hybrid branching (Achterberg and Berthold, 2009), which adds cheap statistics of the search to the
+    pseudocost score. They divide each statistic by its average over the candidates; a score that sees one
+    candidate cannot, so the squashing is applied to the bare values.
+    """
+    gain = math.sqrt(max(variable_features[UP], 1e-6) * max(variable_features[DOWN], 1e-6))
+    cutoffs = squash(variable_features[CUTOFFS_UP] * variable_features[CUTOFFS_DOWN])
+    return squash(gain) + 1e-2 * cutoffs
+
+
+def khalil_weighted(variable_features) -> float:
+    """Linear score over a handful of squashed features.
+
+    Origin: the form is that of the linear rankings of Khalil et al., "Learning to branch in mixed integer
+    programming" (2016), which weight these very features; the weights here are ours, chosen by hand, and no
+    instance is learned from.
+    """
+    f = variable_features
+    tight_share = f[TIGHT_ROWS] / max(f[ROWS], 1.0)
+    return (
+        1.00 * math.log1p(max(f[PRODUCT], 0.0))
+        + 0.50 * math.log1p(max(f[SHARE_BY_DUAL], 0.0))
+        + 0.25 * f[SLACK]
+        + 0.10 * f[RATIO]
+        + 0.10 * tight_share
+    )
+
+
+def largest_degree(variable_features) -> float:
+    """Mean length of the rows the variable appears in, times their number.
+
+    Origin: degree branching, as exact algorithms for covering and independent sets use it: decide first what
+    touches most.
+    """
+    return variable_features[ROWS] * variable_features[MEAN_LENGTH]
+
+
+def most_fractional(variable_features) -> float:
+    """Distance of the LP value to the nearest integer.
+
+    Origin: the oldest branching rule of all (most infeasible branching); a baseline that better rules must beat.
+    """
+    return variable_features[SLACK]
+
+
+def paper_ca(variable_features) -> float:
+    """Harmonic mean of the pseudocost gains, times fractionality, times the squared dual weight of tight rows.
+
+    Origin: the rule BiFE's paper publishes for combinatorial auctions, re-expressed. The paper takes a square
+    root, a ratio z / (z + 1) and a logistic curve on top; they keep the order of candidates and are left out.
+
+    Benchmark: combinatorial_auction
+    """
+    up = max(variable_features[UP], 1e-10)
+    down = max(variable_features[DOWN], 1e-10)
+    fractionality = max(variable_features[SLACK], 1e-10)
+    weight = max(variable_features[SHARE_BY_DUAL], 1e-10)
+    harmonic = up * down / (up + down)
+    return fractionality * harmonic * weight * weight
+
+
+def paper_cfl(variable_features) -> float:
+    """Fractionality times the geometric mean of the pseudocost gains, lowered where one sign prevails.
+
+    Origin: the rule BiFE's paper publishes for capacitated facility location, re-expressed.
+    """
+    positive = max(variable_features[POSITIVE], 1e-8)
+    negative = max(variable_features[NEGATIVE], 1e-8)
+    balance = min(positive, negative) / max(positive, negative)
+    gain = math.sqrt(max(variable_features[PRODUCT], 1e-8))
+    return max(variable_features[SLACK] * gain * balance, 0.0)
+
+
+def paper_mis(variable_features) -> float:
+    """Weighted sum of fractionality, geometric mean of the pseudocost gains and activity of the tight rows.
+
+    Origin: the rule BiFE's paper publishes for maximum independent set, re-expressed. The paper takes the
+    square root of the sum, which keeps the order of candidates and is left out.
+
+    Benchmark: independent_set
+    """
+    up, down = variable_features[UP], variable_features[DOWN]
+    rows, dual = variable_features[TIGHT_ROWS], variable_features[SHARE_BY_DUAL]
+
+    gain = math.sqrt(up * down) if up > 1e-9 and down > 1e-9 else max(up, down)
+    gain = gain / (1.0 + math.sqrt(variable_features[SUM]))
+    activity = math.log1p(rows * dual) if rows > 0 and dual > 0 else 0.0
+    return 2.5 * math.tanh(3.0 * variable_features[SLACK]) + 3.5 * gain + 2.0 * activity
+
+
+def paper_sc(variable_features) -> float:
+    """Fractionality times the geometric mean of the pseudocost gains, raised where the tight rows weigh much.
+
+    Origin: the rule BiFE's paper publishes for set covering, re-expressed. The paper maps scores from 0 to 100
+    to 0 to 1 by a logarithm and cuts off what lies above; here they are cut off at 100.
+
+    Benchmark: set_covering
+    """
+    up, down = variable_features[UP], variable_features[DOWN]
+    if up <= 0 or down <= 0:
+        return 0.0
+    activity = 1.0 + harmonic_mean(variable_features[WEIGHT_BY_DUAL], variable_features[TIGHT_ROWS])
+    score = variable_features[SLACK] * math.sqrt(up * down) * activity
+    return min(score, 100.0)
+
+
+def pseudocost_min(variable_features) -> float:
+    """The smaller of the two pseudocost gains: judge a variable by its worse child.
+
+    Origin: the max-min choice, one end of the weighted score of Linderoth and Savelsbergh (1999).
+    """
+    return min(variable_features[UP], variable_features[DOWN])
+
+
+def pseudocost_product(variable_features) -> float:
+    """Product of the two pseudocost gains, neither of which may vanish.
+
+    Origin: the product score of Achterberg, Koch and Martin, "Branching rules revisited" (2005), which SCIP uses.
+    """
+    return max(variable_features[UP], 1e-6) * max(variable_features[DOWN], 1e-6)
+
+
+def pseudocost_sum(variable_features) -> float:
+    """Sum of the two pseudocost gains.
+
+    Origin: a score as old as pseudocosts themselves (Benichou et al., "Experiments in mixed-integer linear
+    programming", 1971); Linderoth and Savelsbergh (1999) compare it with others.
+    """
+    return variable_features[SUM]
+
+
+def pseudocost_weighted(variable_features) -> float:
+    """Five sixths of the smaller pseudocost gain plus one sixth of the larger.
+
+    Origin: the weighted score of Linderoth and Savelsbergh, "A computational study of search strategies for
+    mixed integer programming" (1999), with the weight 1/6 of Achterberg, Koch and Martin (2005).
+    """
+    up, down = variable_features[UP], variable_features[DOWN]
+    return (5.0 * min(up, down) + max(up, down)) / 6.0
+
+
+def tuned_cfl(variable_features) -> float:
+    """Fractionality, the smaller pseudocost gain and the candidate's weight in tight rows, raised by cutoffs seen above.
+
+    Origin: ours; the form was fitted to recorded strong-branching decisions of capacitated facility location and
+    chosen among its like by the LP iterations of solves.
+
+    Benchmark: facility_location
+    """
+    f = variable_features
+    gain = max(min(f[UP], f[DOWN]), 1e-6)
+    score = (max(f[SLACK], 1e-6) * gain) ** 0.6 * max(f[MEAN_SHARE_BY_CANDIDATES], 1e-9)
+    return score * (1.0 + f[CUTOFFS_UP]) ** 0.3
