@@ -25,20 +25,8 @@ from bife_core.scip.builtin import RPB
 from bife_core.scip.solving import SolveResult
 from bife_core.search import ReflectionRequest, Sample
 from bife_core.study import files as reports
-from bife_core.study.journal import (
-    AnyEntry,
-    Completed,
-    Drafted,
-    Ended,
-    HighScored,
-    Opened,
-    Referred,
-    Scored,
-    Settled,
-    Started,
-    Stopped,
-    read_journal,
-)
+from bife_core.study import journal
+from bife_core.study.journal import AnyEntry, Completed, Drafted, Ended, Opened, Started, Stopped
 from bife_core.values import Value
 from bife_core.wording import counted
 from tasks.home import project_home
@@ -109,6 +97,7 @@ class EvolutionWriter:
                 self._runs[name] = str(child.info.run_id)
                 self._measured[name] = {(metric, 0) for metric in child.data.metrics}
         self._traced = stored_traces(self.run_id, store.experiment_id(store.EVOLUTION))
+        self._untraced: set[str] = set()
         self._prompted: set[str] = set()
         self._provenance: dict[str, str] = {}
         self._done_ms: dict[str, int] = {}
@@ -136,7 +125,7 @@ class EvolutionWriter:
                     self._provenance = entry.provenance
                 case Drafted():
                     self._done_ms[entry.request.id] = _ms(entry)
-                case Scored() | HighScored():
+                case journal.Scored() | journal.HighScored():
                     self._done_ms[entry.id] = _ms(entry)
         self._write_children()
 
@@ -159,12 +148,12 @@ class EvolutionWriter:
         match entry:
             case Drafted():
                 self._drafted(entry, self._children[entry.request.id])
-            case Scored() if entry.score.f_lf is not None:
+            case journal.Scored() if entry.score.f_lf is not None:
                 values = {"f_lf": entry.score.f_lf, "f_lf_seconds": entry.score.seconds}
                 self._children[entry.id].metrics += store.points(values, _ms(entry))
-            case HighScored():
+            case journal.HighScored():
                 self._children[entry.id].metrics += store.points(_high_metrics(entry.score), _ms(entry))
-            case Settled():
+            case journal.Settled():
                 self._settled(entry.sample, _ms(entry), self._children[entry.sample.id])
 
     def _drafted(self, entry: Drafted, child: _Child) -> None:
@@ -279,10 +268,10 @@ class EvolutionWriter:
             store.log(run_id, tags={"outcome": UNSETTLED})
             store.client().set_terminated(run_id, "KILLED", time_ms)
         solves: dict[str, list[dict[str, Any]]] = {}
-        for entry, _ in read_journal(home_store(), self._opened.key):
-            if isinstance(entry, Referred):
+        for entry, _ in journal.read_journal(home_store(), self._opened.key):
+            if isinstance(entry, journal.Referred):
                 solves[RPB] = [_row(RPB, result, None) for result in entry.reference.results if result]
-            elif isinstance(entry, HighScored):
+            elif isinstance(entry, journal.HighScored):
                 results = entry.score.results
                 costs: list[float | None] = [cost for cost in entry.score.costs if cost is not None]
                 if len(results) != len(costs):  # racing cut the rule short
@@ -311,7 +300,8 @@ class EvolutionWriter:
                     raise
                 refused = set(missing)
             if refused:
-                names = sorted(refused)[:_MOST_NAMED]
+                self._untraced |= refused
+                names = sorted(self._untraced)[:_MOST_NAMED]
                 # An MLflow that takes this tag is not away: it will not take the traces later either.
                 store.log(self.run_id, tags={"untraced": " ".join(names)})
                 calls_refused = f"{counted(len(refused), 'call')} ({', '.join(names)})"
