@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 from weakref import WeakSet
 
+from mlflow.exceptions import MlflowException
+
 from bife_core.errors import BifeError
 from bife_core.store import ClaimTimeoutError, StudyRow
 from bife_core.study.closing import close_left, left_open
@@ -110,7 +112,11 @@ class EvolutionRun:
                 return True
             if _cursor(self.study) is None:
                 home_store().set_cursor(_subscriber(), self.study, 0)
-            return outage.reach(self._write, now=now) or False
+            try:
+                return outage.reach(self._write, now=now) or False
+            except (MlflowException, TrackingError) as error:
+                self.notes += (f"MLflow refused the study {self.study} ({store.first_line(error)}).",)
+                return False
 
     def _write(self) -> bool:
         events = list(read_journal(home_store(), self.study, self._read))
@@ -246,7 +252,7 @@ def _sync(row: StudyRow, *, now: bool) -> Synchronised:
                 left = "" if _sync_record(row.key, now=now) else _unreached()
                 return study.model_copy(update={"left": left})
             run = EvolutionRun(row.key)
-            left = "" if run.sync(now=now) else _unreached()
+            left = "" if run.sync(now=now) else next(reversed(run.notes), _unreached())
             done = {"samples": run.samples, "traces": run.traces, "notes": run.notes}
             return study.model_copy(update=done | {"left": left})
     except ClaimTimeoutError:

@@ -159,6 +159,13 @@ def _away(*_, **__):
     raise MlflowException("the server is away")
 
 
+def test_a_study_that_is_refused_stops_no_search(journal, folder, monkeypatch):
+    monkeypatch.setattr(store, "open_run", _too_large)
+    evolution = EvolutionRun(folder.name)
+    assert not evolution.sync()
+    assert evolution.notes[0].startswith("MLflow refused the study")
+
+
 def test_an_event_that_is_refused_does_not_hold_up_the_others(key, folder):
     journal = opened(key, folder, params={"a name that is not§allowed": 1})
     add_generation(journal, 1)
