@@ -31,19 +31,13 @@ from bife_core.syntax import syntax_tree
 
 _SPOKEN: Final = {
     "ClassDef": "a class",
-    "Dict": "a dictionary",
     "FunctionDef": "a function within a function; define helpers beside it",
     "GeneratorExp": "a sequence",
     "Import": "an import below the top of a function",
     "ImportFrom": "an import below the top of a function",
-    "JoinedStr": "a string",
-    "Lambda": "lambda",
     "List": "a list",
     "ListComp": "a list",
-    "NamedExpr": "the operator ':='",
-    "Set": "a set",
     "Slice": "a slice of the features",
-    "Starred": "a starred expression",
     "Try": "try (arithmetic never raises here: x / 0 is an infinity or NaN)",
     "Tuple": "a tuple, except to assign several names at once",
     "While": "while; write `for i in range(10)` with constant ends",
@@ -175,14 +169,12 @@ def normal_form(tree: ast.Module) -> tuple[ast.FunctionDef, ...]:
     names = _collect(tree)
     for function in names.functions.values():
         _check_signature(function, main=function.name == FUNCTION_NAME)
-    calls: dict[str, list[str]] = {}
-    for function in names.functions.values():
-        called = _Normal(names, function).rewrite()
-        calls[function.name] = list(dict.fromkeys(called))
-    _check_recursion(names, calls)
+    calls = {name: _Normal(names, function).rewrite() for name, function in names.functions.items()}
     order = [FUNCTION_NAME]
     for name in order:  # grows while it is walked
-        order += [called for called in calls[name] if called not in order]
+        for called in calls[name]:
+            if called not in order:
+                order.append(called)
     functions = tuple(names.functions[name] for name in order)
     # Constants put in where they are used can make the tree larger than its text.
     if sum(map(count_nodes, functions)) > 2 * MAX_NODES:
@@ -192,17 +184,7 @@ def normal_form(tree: ast.Module) -> tuple[ast.FunctionDef, ...]:
 
 @dataclass
 class _Names:
-    """Meaning of the module-level names of one rule.
-
-    Attributes
-    ----------
-    imported : dict
-        Local name to ``"np"``, ``"math"`` or a dotted name below them such as ``"np.sqrt"``.
-    constants : dict
-        Name to the expression it stands for, itself free of names of other constants.
-    functions : dict
-        Name to definition.
-    """
+    """What module-level names mean: of imports, ``"np"`` or such as ``"np.sqrt"``; of constants, their expression."""
 
     imported: dict[str, str] = field(default_factory=lambda: {"np": "np", "math": "math"})
     constants: dict[str, ast.expr] = field(default_factory=dict)
@@ -339,21 +321,6 @@ def _check_name(name: str, where: ast.AST) -> None:
 def _check_integer(node: ast.Constant) -> None:
     if isinstance(node.value, int) and node.value > MAX_INTEGER:
         raise forbidden("an integer must not exceed 2**53; write it as a float", node)
-
-
-def _check_recursion(names: _Names, calls: dict[str, list[str]]) -> None:
-    done: set[str] = set()
-
-    def follow(name: str, path: tuple[str, ...]) -> None:
-        if name in path:
-            raise forbidden(f"the function {name!r} calls itself", names.functions[name])
-        if name not in done:
-            for called in calls[name]:
-                follow(called, (*path, name))
-            done.add(name)
-
-    for name in names.functions:
-        follow(name, ())
 
 
 class _Normal(ast.NodeTransformer):

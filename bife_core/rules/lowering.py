@@ -74,7 +74,7 @@ def lower(functions: tuple[ast.FunctionDef, ...]) -> tuple[tuple[ast.FunctionDef
     Parameters
     ----------
     functions : tuple of ast.FunctionDef
-        In normal form, the scoring function first; none calls itself.
+        In normal form, the scoring function first; they are used up.
 
     Returns
     -------
@@ -85,42 +85,39 @@ def lower(functions: tuple[ast.FunctionDef, ...]) -> tuple[tuple[ast.FunctionDef
     ------
     RejectionError
         If something is no number where one is needed, an index is not constant or out of range, a name may be read too
-        early, or the program would be too long.
+        early, a function calls itself, or the program would be too long.
     """
     program = _Program(functions)
     lowered = [_Function(program, function).lowered() for function in functions]
-    sizes: dict[str, int] = {}
-    for function in _callees_first(lowered):
-        calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
-        sizes[function.name] = count_nodes(function) + sum(sizes.get(called_name(call), 0) for call in calls)
-        if sizes[function.name] > MAX_WRITTEN_OUT:
-            raise _too_large(function)
-    main = lowered[0]
-    main.args.args = [ast.arg(arg=f"{FEATURE}{index}") for index in sorted(program.features)]
+    _measure({function.name: function for function in lowered})
+    lowered[0].args.args = [ast.arg(arg=f"{FEATURE}{index}") for index in sorted(program.features)]
     for function in lowered:
         ast.fix_missing_locations(function)
     return tuple(lowered), frozenset(program.features)
 
 
+def _measure(functions: dict[str, ast.FunctionDef]) -> None:
+    """Reject a function that calls itself, or is too long with its helpers wherever they are called."""
+    sizes: dict[str, int] = {}
+
+    def size(name: str, path: tuple[str, ...]) -> int:
+        function = functions[name]
+        if name in path:
+            raise forbidden("the function in this line calls itself", function)
+        if name not in sizes:
+            calls = (called_name(node) for node in ast.walk(function) if isinstance(node, ast.Call))
+            helpers = sum(size(called, (*path, name)) for called in calls if called in functions)
+            sizes[name] = count_nodes(function) + helpers
+            if sizes[name] > MAX_WRITTEN_OUT:
+                raise _too_large(function)
+        return sizes[name]
+
+    size(FUNCTION_NAME, ())
+
+
 def _too_large(where: ast.AST) -> Exception:
     what = "with its helpers and loops written out, the rule"
     return forbidden(f"{what} has more than {MAX_WRITTEN_OUT} syntax nodes", where)
-
-
-def _callees_first(functions: list[ast.FunctionDef]) -> list[ast.FunctionDef]:
-    by_name = {function.name: function for function in functions}
-    found: dict[str, ast.FunctionDef] = {}
-
-    def add(function: ast.FunctionDef) -> None:
-        for node in ast.walk(function):
-            called = by_name.get(called_name(node)) if isinstance(node, ast.Call) else None
-            if called is not None and called.name not in found:
-                add(called)
-        found[function.name] = function
-
-    for function in functions:
-        add(function)
-    return list(found.values())
 
 
 class _Program:

@@ -75,7 +75,7 @@ def work(
     asked = Fit.model_validate(fit)
     formulas = fit_rules(_fitter(decisions), asked, rng, parents, known)
     if not formulas:
-        nothing = "No other formula tells the candidates of the recorded decisions apart."
+        nothing = "No other formula distinguishes the candidates of the recorded decisions."
         return {"failure": nothing, "seconds": time.process_time() - began_s}
     # Far down the list are formulas that were made and never improved upon.
     chosen = formulas[asked.rank % math.ceil(_GOOD * len(formulas))]
@@ -100,7 +100,7 @@ def fit_rules(
     ----------
     parents, known : sequence of str
         Sources of rules to breed from, and of those there are already; what is outside the grammar is passed over, and
-        no rule is bred from one that reads what its line does without.
+        no rule is bred from one that reads what its niche does without.
     """
     path = fitter.select(fit.terms, fit.line)
     if not path or not fit.children:

@@ -24,8 +24,7 @@ from bife_core.generators.offline.expression import (
     tidy,
     walk,
 )
-from bife_core.symbolic.columns import Columns, Floats, held_by_cache
-from bife_core.symbolic.logit import ConditionalLogit
+from bife_core.symbolic.columns import Columns, ConditionalLogit, Floats, held_by_cache
 
 RIDGE: Final = 1e-3
 """Of exponents per standard deviation of a factor's logarithm within decisions."""
@@ -55,12 +54,7 @@ class Fitted:
 
 
 class Fitter:
-    """Fits formulas to decisions.
-
-    Parameters
-    ----------
-    columns : Columns
-    """
+    """Fits formulas to decisions."""
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
@@ -70,7 +64,7 @@ class Fitter:
         self._paths: dict[tuple[int, ...], tuple[int, list[Fitted]]] = {}
 
     def fit(self, root: Node) -> Fitted | None:
-        """Return the formula with the likeliest exponents; None if it tells no candidates apart.
+        """Return the formula with the likeliest exponents; None if it distinguishes no candidates.
 
         The factors of a product get an exponent each; any other formula is raised to one power, which changes no
         choice but says how sure it is of them.
@@ -83,32 +77,28 @@ class Fitter:
         weights, _ = self._logit.fit(known[telling], np.zeros(len(telling)))
         return self._fitted([parts[i] for i in telling], weights / spreads[telling])
 
-    def offered(self, line: int, terms: int = 1) -> tuple[int, ...]:
-        """Return the features of a line: those of other roles than the lines before it begin with.
+    def offered(self, niche: int, terms: int = 1) -> tuple[int, ...]:
+        """Return the features of a niche: those of other roles than the niches before it begin with.
 
-        Where so many lines would leave nothing that tells candidates apart, they are counted from 0 again.
-
-        Parameters
-        ----------
-        terms : int
-            How many factors are selected of the line, while it is looked at; they are kept for `select`.
+        Where so many niches would leave nothing that distinguishes candidates, they are counted from 0 again. `terms`
+        factors are selected of the niche on the way; they are kept for `select`.
         """
-        lines: list[tuple[int, ...]] = []
+        niches: list[tuple[int, ...]] = []
         offered = tuple(self.columns.offered)
-        while path := self._path(offered, terms if len(lines) == line else 1):
-            if len(lines) == line:
+        while path := self._path(offered, terms if len(niches) == niche else 1):
+            if len(niches) == niche:
                 return offered
-            lines.append(offered)
+            niches.append(offered)
             first = role_of_feature(leaves(path[0].root)[0])
             offered = tuple(feature for feature in offered if role_of_feature(feature) != first)
-        return lines[line % len(lines)] if lines else offered
+        return niches[niche % len(niches)] if niches else offered
 
-    def select(self, terms: int, line: int = 0) -> list[Fitted]:
+    def select(self, terms: int, niche: int = 0) -> list[Fitted]:
         """Return products of one, two, ... factors: each time the factor is added that is worth most.
 
-        Every feature of the line is offered as it is, and in shapes with scales of its own values.
+        Every feature of the niche is offered as it is, and in shapes with scales of its own values.
         """
-        return self._path(self.offered(line, terms), terms)
+        return self._path(self.offered(niche, terms), terms)
 
     def _path(self, offered: tuple[int, ...], terms: int) -> list[Fitted]:
         made, path = self._paths.get(offered, (0, []))
@@ -143,7 +133,7 @@ class Fitter:
         return path
 
     def _roughly(self, offered: Sequence[Node]) -> tuple[list[Node], npt.NDArray[np.float32]]:
-        """Return the parts that tell candidates apart with their logarithms, of so many in single precision."""
+        """Return the parts that distinguish candidates with their logarithms, of so many in single precision."""
         roughly = np.empty((len(offered), len(self.columns.best)), dtype=np.float32)
         telling: list[Node] = []
         for part in offered:

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from bife_core.errors import RuleError
-from bife_core.rules import REFERENCE_RULES, Complexity, complexity
+from bife_core.rules import Complexity, complexity
 
 RULE = '''
 import numpy as np
@@ -37,24 +37,12 @@ def test_counted_by_hand():
     )
 
 
-def test_the_smallest_rule():
-    measured = complexity("def candidate_variable_score(f): return 0.0")
-    assert (measured.operators, measured.nonlinear_calls, measured.branches) == (0, 0, 0)
-    assert measured.to_dict()["intermediate_variables"] == 0
-
-
 def test_names_layout_and_comments_do_not_matter():
     plain = "def candidate_variable_score(f):\n    a = f[1] * 2.0\n    return a\n"
     dressed = (
         "# hello\ndef candidate_variable_score(v):\n    total = (v[1]\n        * 2.0)\n    return total\n"
     )
     assert complexity(plain) == complexity(dressed)
-
-
-def test_the_papers_rules_are_larger_than_the_plain_ones():
-    product = complexity(REFERENCE_RULES["pseudocost_product"].source)
-    for name in ("paper_ca", "paper_sc", "paper_mis", "paper_cfl"):
-        assert complexity(REFERENCE_RULES[name].source).ast_nodes > product.ast_nodes
 
 
 @pytest.mark.parametrize("source", ["", "def f(:", "\x00"])

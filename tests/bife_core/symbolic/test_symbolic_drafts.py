@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections import UserDict
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -55,15 +53,6 @@ def test_a_worker_fits_what_this_process_does(recorded: Path) -> None:
     assert (here.generator, here.attempts) == ("symbolic", ())
 
 
-def test_a_fit_costs_what_it_worked_not_what_it_waited(recorded: Path) -> None:
-    with WorkerPool(1) as pool, ThreadPoolExecutor(4) as threads:
-        began_s = time.monotonic()
-        drafts = list(threads.map(lambda _: fit_draft(request(40), recorded, pool), range(4)))
-        took_s = time.monotonic() - began_s
-    # One worker made all of them, and the last waited for three others.
-    assert 0.0 < sum(draft.seconds for draft in drafts) < took_s
-
-
 def test_a_bred_child_is_another_rule_than_its_parent(recorded: Path) -> None:
     parent = fit_draft(request(0), recorded, InProcess())
     assert "one by one" in str(parent.thought)
@@ -78,14 +67,6 @@ def test_requests_of_a_generation_make_other_rules_of_the_same_decisions(recorde
     assert len(set(sources)) == 2
     had = Sample(id="g00-c00", generation=0, operator="fit", source=sources[0])
     assert fit_draft(requests[0], recorded, InProcess(), [had]).source == sources[1]
-
-
-def test_no_request_gets_a_formula_that_nobody_improved_upon(recorded: Path) -> None:
-    def made(rank: int) -> str | None:
-        ranked = request(10).model_copy(update={"fit": Fit(terms=2, children=10, rank=rank)})
-        return fit_draft(ranked, recorded, InProcess()).source
-
-    assert made(64) in {made(0), made(1), made(2)}
 
 
 class Forbidden(UserDict[str, ReferenceRule]):
