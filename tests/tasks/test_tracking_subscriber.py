@@ -16,7 +16,7 @@ from sqlalchemy.engine import Engine
 from bife_core.generators.calls import CallStore
 from bife_core.study.journal import Settled
 from tasks.stores import home_store, listening
-from tasks.tracking import GONE, EvolutionRun, store, synchronise, writer
+from tasks.tracking import GONE, EvolutionRun, store, synchronise, track, writer
 from tasks.tracking import traces as tracing
 from tasks.tracking.provenance import WHOLE_RUN
 from tests.support import journals
@@ -429,6 +429,18 @@ def test_a_search_that_a_process_works_on_is_left_to_it(killed, folder):
     with home_store().claim(f"evolution {folder.name}"):
         assert synchronise("Gone.") is None
     assert parent(killed).info.status == "RUNNING"
+
+
+def test_track_names_what_it_cannot_write_and_goes_on(key, killed, folder):
+    other = f"{key}-unreadable"
+    home_store().open_study(other, "evolution", "a search")
+    home_store().append(other, "opened", {})
+    with home_store().claim(f"evolution {folder.name}"):
+        left = {done.study: done.left for done in track()}
+    assert "A process works on it" in left[folder.name]
+    assert "written by another version of BiFE" in left[other]
+    assert {done.study: done.left for done in track()}[folder.name] == ""
+    assert parent(killed).data.tags["stopped"] == GONE
 
 
 def test_a_search_killed_before_mlflow_had_answered_once_is_written(journal, folder):
