@@ -15,7 +15,7 @@ from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, Literal, TypeVar, cast, get_args
+from typing import Final, Literal, TypeVar
 
 import mlflow
 import numpy as np
@@ -201,8 +201,7 @@ class RegisteredRule(Value):
     @property
     def metric(self) -> Cost:
         """What it was judged by, CPU time by default."""
-        found = self.tags.get("metric", "time")
-        return cast("Cost", found) if found in get_args(Cost) else "time"
+        return self.evidence.metric if self.evidence is not None else "time"
 
     @property
     def refusal(self) -> Refusal | None:
@@ -608,21 +607,19 @@ def open_case(name: str) -> Case:
     challenger, champion = by_alias(name, CHALLENGER), by_alias(name, CHAMPION)
     if challenger is None:
         raise PromotionError(f"{name} has no challenger; `bife rules list` shows what is registered.")
-    if _number(champion) == challenger.version:
-        raise PromotionError(f"Version {challenger.version} of {name}, its challenger, is champion already.")
-    evidence = challenger.evidence
+    number, evidence = challenger.version, challenger.evidence
+    if _number(champion) == number:
+        raise PromotionError(f"Version {number} of {name}, its challenger, is champion already.")
     if evidence is None:
-        raise PromotionError(
-            f"Version {challenger.version} of {name} carries no evidence; evaluate it first."
-        )
+        raise PromotionError(f"Version {number} of {name} carries no evidence; evaluate it first.")
     before = refusal(version.tags for version in by_hash(name, evidence.sha))
     return Case(
         name=name,
-        version=challenger.version,
+        version=number,
         champion=_number(champion),
         decision=gate_decision(evidence, champion),
         card=challenger.card,
-        page=store.page(f"models/{name}/versions/{challenger.version}"),
+        page=store.page(f"models/{name}/versions/{number}"),
         refused="" if before is None else before.sentence,
     )
 
