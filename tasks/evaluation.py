@@ -31,7 +31,7 @@ SOLVE_COLUMNS: Final = (
     "setting", "instance", "seed", "method", "status", "cpu_s", "nodes", "fair_nodes", "lp_iterations",
     "primal_bound", "gap",
 )  # fmt: skip
-"""What a reader looks at first of a solve."""
+"""Columns of the table of solves."""
 
 
 def evaluation_key(
@@ -161,7 +161,7 @@ def track_evaluation(
             "benchmark": instances_config.label,
             "rule_sha": lead.identity,
             "metric": compared.metric,
-            "verdict": compared.finding,
+            "conclusion": compared.finding,
             "mlflow.note.content": evaluation_files.abstract(summary),
         },
         datasets=tuple(chosen.dataset for chosen in instances),

@@ -154,7 +154,7 @@ def _prefect_defaults(own: Home) -> dict[str, str]:
         "DO_NOT_TRACK": "true",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_LOCAL_STORAGE_PATH": str(own.root / "results"),
-        # Prefect's own default is pickle: whoever may write a result could then run code.
+        # Prefect's own default is pickle: a program that may write a result could then run code.
         "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
         # A server of ours writes what tasks report once a second; by default each event is a transaction.

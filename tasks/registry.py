@@ -310,11 +310,11 @@ def gate(challenger: Evidence, champion: str | None, champion_metric: Cost = "ti
     elif challenger.champion_obstacle:
         reason = f"{takes}, but beside the champion {challenger.champion_obstacle}."
     else:
-        known = f"{ratio:.3f} of the champion's ({beside}, {p_text(p_value)})"
+        compared = f"{ratio:.3f} of the champion's ({beside}, {p_text(p_value)})"
         low, high = challenger.champion_ci_low, challenger.champion_ci_high
         if finding(low, high, p_value, level) == "better":
-            return GateDecision(promote=True, reason=f"{takes} and {known}.")
-        reason = f"{takes}, but {known}: it may be {worse} than the champion."
+            return GateDecision(promote=True, reason=f"{takes} and {compared}.")
+        reason = f"{takes}, but {compared}: it may be {worse} than the champion."
     return GateDecision(promote=False, reason=reason)
 
 
@@ -334,9 +334,9 @@ def refusal(tags_of_versions: Iterable[Mapping[str, str]], test_digest: str | No
         approved = max(approved, tags.get("approved_at", ""))
         for word in _VERBS:
             if f"{word}_at" in tags:
-                said = {name: tags.get(f"{word}_{name}", "") for name in ("by", "reason", "at")}
+                decision = {name: tags.get(f"{word}_{name}", "") for name in ("by", "reason", "at")}
                 digest = tags.get(f"{word}_test_digest", tags.get("test_digest", ""))
-                refusals.append(Refusal(word=word, test_digest=digest, **said))
+                refusals.append(Refusal(word=word, test_digest=digest, **decision))
     # All times are written by one clock in one format, so that they sort as text. A champion of this very second
     # was approved before it was rolled back.
     standing = [one for one in refusals if one.at >= approved and test_digest in (None, one.test_digest)]
@@ -514,17 +514,18 @@ def rule_for(model: Model) -> RuleForModel:
     differences: dict[str, str] = {}
     fitting: list[tuple[bool, float, str, str]] = []
     for champion in champions:
-        known = champion.evidence
-        if known is None or not known.likeness:
+        evidence = champion.evidence
+        if evidence is None or not evidence.likeness:
             differences[champion.name] = "it does not say what instances it was made for"
             continue
-        difference = Likeness.model_validate_json(known.likeness).difference(found)
+        difference = Likeness.model_validate_json(evidence.likeness).difference(found)
         if difference is not None:
             differences[champion.name] = difference
             continue
-        than = f"{known.ratio:.3f} of {known_as(known.baseline)}'s {METRICS[known.metric].words}"
+        words = METRICS[evidence.metric].words
+        than = f"{evidence.ratio:.3f} of {known_as(evidence.baseline)}'s {words}"
         # Ratios of different metrics do not compare; those of time come first.
-        fitting.append((known.metric != "time", known.ratio, champion.name, than))
+        fitting.append((evidence.metric != "time", evidence.ratio, champion.name, than))
     if fitting:
         _, _, name, than = min(fitting)
         reason = f"It was measured on instances like this one: {than}."
@@ -572,7 +573,7 @@ def register_rule(name: str, source: str, evidence: Evidence, *, by_gate: bool =
             number = _create(client, name, method, evidence, tags)
         else:
             number = str(same.version)
-            # What the new evidence is silent on is known no more.
+            # Tags that the new evidence does not have are out of date.
             for key in (same.tags.keys() & Evidence.model_fields.keys()) - tags.keys():
                 client.delete_model_version_tag(name, number, key)
             for key, value in tags.items():
@@ -689,9 +690,9 @@ def _put_aside(client: MlflowClient, name: str, number: int, word: Word, by: str
         client.delete_registered_model_alias(name, CHALLENGER)
 
 
-def _note(client: MlflowClient, name: str, number: int, what: str, said: Mapping[str, str]) -> None:
+def _note(client: MlflowClient, name: str, number: int, what: str, decision: Mapping[str, str]) -> None:
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    for key, value in {**said, "at": now}.items():
+    for key, value in {**decision, "at": now}.items():
         client.set_model_version_tag(name, str(number), f"{what}_{key}", value)
 
 

@@ -46,7 +46,7 @@ class BranchingRule(PythonModel):
             )
         if not isinstance(method, Scorer):
             raise RuleError(f"A method of kind {method.kind!r} scores no candidates.")
-        method.address  # noqa: B018 - a rule that does not compile is told at once
+        method.address  # noqa: B018 - a rule that does not compile is refused at once
         self.rule = method
 
     # MLflow reads the hint of `model_input`, and knows the plain class only.

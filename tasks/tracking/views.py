@@ -28,7 +28,7 @@ _EVOLUTIONS: Final = (
 # MLflow sorts them by name within metrics, params and tags.
 _EVALUATIONS: Final = (
     "metrics.`missing` metrics.`p_value` metrics.`ratio` metrics.`ratio_high` metrics.`ratio_low` "
-    "tags.`benchmark` tags.`metric` tags.`verdict`"
+    "tags.`benchmark` tags.`conclusion` tags.`metric`"
 )
 _NEWEST: Final = "All evolutions, the newest first"
 _FASTEST: Final = "All evaluations, the fastest rule first"

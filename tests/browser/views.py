@@ -206,7 +206,7 @@ VIEWS: Final = (
             shown.up.mlflow,
             viewStateShareKey="evaluations",
         ),
-        ("All evaluations, the fastest", "ratio", "ratio_high", "ratio_low", "verdict", "better"),
+        ("All evaluations, the fastest", "ratio", "ratio_high", "ratio_low", "conclusion", "better"),
     ),
     View(
         "mlflow-evolution", _evolution("/model-metrics"), ("best_f_hf", "best_f_lf", "Model metrics", "Step")
