@@ -1,6 +1,7 @@
-"""The roof: the sections of all rooms put together, as one set of models for command line, form and MLflow.
+"""The whole configuration, one model for command line, form and MLflow.
 
-Every field has a default and a description; unknown keys are errors. Each section stands in the room that reads it.
+Every field has a default and a description; unknown keys are errors. Each section is defined
+in the package that reads it.
 The nine gaps the BiFE paper leaves open are fields of `SearchConfig`, `LowFidelityConfig` and `HighFidelityConfig`;
 `docs/how-it-works.md` discusses each default.
 """
@@ -16,7 +17,7 @@ from bife_core.decisions.config import CollectionConfig
 from bife_core.evaluation.config import EvaluationConfig, ProtocolName, ValidationConfig, protocol
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.generators.config import BudgetConfig, GeneratorConfig
-from bife_core.search.config import Llm4BranchConfig, ReevoConfig, SearchConfig
+from bife_core.search.config import SearchConfig
 from bife_core.values import Value
 
 __all__ = [
@@ -26,11 +27,9 @@ __all__ = [
     "GeneratorConfig",
     "HighFidelityConfig",
     "InstancesConfig",
-    "Llm4BranchConfig",
     "LowFidelityConfig",
     "PipelineConfig",
     "ProtocolName",
-    "ReevoConfig",
     "RunnerConfig",
     "SearchConfig",
     "ValidationConfig",

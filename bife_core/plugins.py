@@ -13,7 +13,7 @@ from bife_core.errors import ConfigError
 
 Plugin = TypeVar("Plugin")
 
-_OF_EXTRAS: Final = {"httpx": "llm", "openai": "llm", "pydantic_settings": "llm", "optuna": "operate"}
+_OF_EXTRAS: Final = {"httpx": "llm", "openai": "llm", "pydantic_settings": "llm"}
 """Packages that only some of BiFE's own plugins import, and the extra that brings each."""
 
 
@@ -90,6 +90,15 @@ class Plugins(MutableMapping[str, Plugin]):
     def foreign(self) -> list[str]:
         """Names other packages offer."""
         return [name for name in self if name not in self._own]
+
+    def listed(self) -> list[tuple[str, str]]:
+        """Return name and package with its version, of each plugin."""
+        entries = self._entries()
+        return [(name, _package(entries[name]) if name in entries else "this process") for name in self]
+
+    def revision(self, name: str) -> str:
+        """Return what tells versions of a plugin's code apart, see `code_revision`; BiFE's own are not loaded."""
+        return code_revision(self[name]) if name in self.foreign else ""
 
     def offer(self, schema: dict[str, Any]) -> None:
         """Enter the names into the JSON schema of a setting, so that a form lists them."""

@@ -13,7 +13,6 @@ from bife_core.config import (
     GeneratorConfig,
     HighFidelityConfig,
     InstancesConfig,
-    Llm4BranchConfig,
     LowFidelityConfig,
     PipelineConfig,
     SearchConfig,
@@ -65,11 +64,7 @@ def _budget(name: PresetName) -> PipelineConfig:
     if name == "quick":
         return PipelineConfig(
             collection=CollectionConfig(decisions=150, decisions_per_instance=25),
-            search=SearchConfig(
-                method="symbolic",
-                samples=32,
-                llm4branch=Llm4BranchConfig(training_instances=2, tuning_calls=12, tuning_initial=4),
-            ),
+            search=SearchConfig(method="symbolic", samples=32),
             low=LowFidelityConfig(tune=200),
             high=HighFidelityConfig(instances=6),
             validation=ValidationConfig(finalists=3, instances=6),
@@ -79,19 +74,7 @@ def _budget(name: PresetName) -> PipelineConfig:
         return PipelineConfig(
             instances=InstancesConfig(size="tiny"),
             collection=CollectionConfig(decisions=20, time_limit_s=20),
-            search=SearchConfig(
-                samples=8,
-                initial=4,
-                population=3,
-                llm4branch=Llm4BranchConfig(
-                    training_instances=2,
-                    screening_limit_s=10,
-                    tuning_calls=3,
-                    tuning_initial=2,
-                    tuning_instances=1,
-                    islands=3,
-                ),
-            ),
+            search=SearchConfig(samples=8, initial=4, population=3),
             high=HighFidelityConfig(instances=2, cost="nodes", time_limit_s=10),
             validation=ValidationConfig(finalists=2, instances=1),
             evaluation=EvaluationConfig(instances=2, seeds=(0,), time_limit_s=10),
@@ -113,7 +96,7 @@ def with_overrides(config: PipelineConfig, overrides: dict[str, Any]) -> Pipelin
         node: Any = data
         for key in path:
             node = node.get(key) if isinstance(node, dict) else None
-        if not isinstance(node, dict) or last not in node:
+        if not isinstance(node, dict) or (last not in node and path != ["search", "options"]):
             raise ConfigError(f"There is no setting {dotted!r}; `bife config` lists them all.")
         node[last] = value
     try:

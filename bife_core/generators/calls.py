@@ -27,7 +27,7 @@ class Call(Outcome):
     ----------
     key, number : str, int
         The request's key and the how-many-th call it was for that key, from 1.
-    operator, generation, parents
+    kind, operator, generation, parents
         What was asked for, for a reader who has nothing but the file; `parents` are ids.
     prompt_digest, prompt_version : str
         Hash of `messages`, and of the prompt files they were made from.
@@ -47,6 +47,7 @@ class Call(Outcome):
     schema_version: Literal[1] = 1
     key: str
     number: int = Field(ge=1)
+    kind: Literal["sample", "reflection"] = "sample"
     operator: str = ""
     generation: int = 0
     parents: tuple[str, ...] = ()

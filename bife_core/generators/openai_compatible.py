@@ -21,13 +21,12 @@ from bife_core.generators.model_api import ask
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.parsing import parse_answer, parse_reflection, read_skeleton
 from bife_core.generators.prompting import (
-    REFLECTIONS,
     assemble,
     assemble_repair,
     prompt_digest,
     prompt_version,
 )
-from bife_core.search.types import WrittenRequest
+from bife_core.search.types import ReflectionRequest, WrittenRequest
 
 _LENGTH: Final = "length"
 _WITHHELD: Final = "content_filter"
@@ -140,6 +139,7 @@ class OpenAIGenerator:
         call = Call(
             key=request.id,
             number=1,
+            kind=request.kind,
             operator=request.operator,
             generation=request.generation,
             parents=tuple(parent.id for parent in request.parents),
@@ -292,13 +292,13 @@ def read_answer(request: WrittenRequest, generator: str, call: Call, attempts: t
         "messages": call.messages,
         "attempts": attempts,
     }
-    if request.operator in REFLECTIONS:
+    if isinstance(request, ReflectionRequest):
         text = parse_reflection(call.answer)
         return Draft(**known, text=text, failure=None if text else "The model's reflection was empty.")
     ending = call.finish_reason
     parsed = parse_answer(call.answer, cut_off=bool(ending) and str(ending).lower() not in _ENDED)
     source, skeleton, failure = parsed.source, None, parsed.failure
-    if request.operator == "skeleton" and parsed.source is not None:
+    if request.skeleton and parsed.source is not None:
         source, skeleton, failure = read_skeleton(parsed.source)
     if failure is not None and ending == _WITHHELD:
         failure = f"The provider's content filter withheld the answer. {failure}"

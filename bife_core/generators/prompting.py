@@ -1,7 +1,7 @@
 """Prompts for language models: problem description, operator, parents and rule template, as text files.
 
-The files lie in `prompts/`: `problem.md`, one per operator and reflection, `parent.md`, a template of the answer for
-rules and one for skeletons, the sections that only informed prompts have, and `repair.md` for a second answer. Words
+The files lie in `prompts/`: `problem.md`, one per operator, `parent.md`, a template of the answer for rules and one for
+skeletons, the sections that only informed prompts have, and `repair.md` for a second answer. Words
 after a dollar sign are filled in here; the description of the features comes from the table `FEATURES`.
 """
 
@@ -12,23 +12,22 @@ import json
 from functools import cache
 from importlib import resources
 from string import Template
-from typing import Final, get_args
+from typing import Final
 
+from bife_core.errors import ConfigError
 from bife_core.features import FEATURES, GROUPS, N_FEATURES
 from bife_core.generators.base import Message
 from bife_core.generators.briefing import Briefing
 from bife_core.generators.config import Prompts
 from bife_core.generators.informing import earlier_attempts, feature_line, heading, measured_features, scores
 from bife_core.generators.parsing import without_reasoning
-from bife_core.search.types import Reflection, Sample, WritingOperator, WrittenRequest
+from bife_core.search.types import Operator, ReflectionRequest, Sample, WrittenRequest
 
-OPERATORS: Final[tuple[WritingOperator, ...]] = get_args(WritingOperator)
-REFLECTIONS: Final[tuple[Reflection, ...]] = get_args(Reflection)
+OPERATORS: Final[tuple[Operator, ...]] = ("i1", "e1", "e2", "m1", "m2")
 _INFORMED: Final = ("models", "scored_parent", "scores", "earlier", "m2_fitted", "fitted")
 _FILES: Final = (
     "problem",
     *OPERATORS,
-    *REFLECTIONS,
     "parent",
     "template",
     "skeleton_template",
@@ -47,7 +46,7 @@ def _template(name: str) -> Template:
     return Template(path.read_text(encoding="utf-8"))
 
 
-def prompt_templates() -> dict[WritingOperator, str]:
+def prompt_templates() -> dict[Operator, str]:
     """Return the whole template of each operator, features filled in and the other fields as ``$name``."""
     return {
         operator: "\n\n".join(
@@ -134,16 +133,27 @@ def assemble(
     operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
     parts = [
         _template("problem").substitute(table, benchmark=briefing.benchmark.replace("_", " ")),
-        _template(operator).substitute(count=len(request.parents), parents=parents, hints=hints),
+        _operator(operator, request).substitute(count=len(request.parents), parents=parents, hints=hints),
     ]
     if told is not None:
         parts = _with_facts(parts, request, told)
-    if request.operator not in REFLECTIONS:
+    if not isinstance(request, ReflectionRequest):
         if told is not None:
             table["sentence"] = _SENTENCE
-        answer = "skeleton_template" if request.operator == "skeleton" else "template"
+        answer = "skeleton_template" if request.skeleton else "template"
         parts.append(_template(answer).substitute(table))
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)
+
+
+def _operator(name: Operator, request: WrittenRequest) -> Template:
+    """Return the operator's part of the prompt: the request's own, or the file of that name."""
+    if request.prompt is not None:
+        return Template(request.prompt)
+    if request.operator not in OPERATORS:
+        raise ConfigError(
+            f"The operator {request.operator!r} is not one of {', '.join(OPERATORS)}: its search must give a prompt."
+        )
+    return _template(name)
 
 
 def _with_facts(parts: list[str], request: WrittenRequest, briefing: Briefing) -> list[str]:
@@ -153,10 +163,12 @@ def _with_facts(parts: list[str], request: WrittenRequest, briefing: Briefing) -
     if briefing.models:
         listed = "\n".join(f"- {sentence}" for sentence in briefing.models)
         facts.append(_template("models").substitute(models=listed))
-    earlier = "" if request.operator in REFLECTIONS else earlier_attempts(briefing, shown=request.parents)
+    earlier = (
+        "" if isinstance(request, ReflectionRequest) else earlier_attempts(briefing, shown=request.parents)
+    )
     if earlier:
         behind.append(_template("earlier").substitute(earlier=earlier))
-    if briefing.fitting and request.operator not in (*REFLECTIONS, "skeleton"):
+    if briefing.fitting and not isinstance(request, ReflectionRequest) and not request.skeleton:
         behind.append(_template("fitted").template)
     if briefing.low and (request.parents or earlier or briefing.features):
         noise = " ".join(briefing.noise)

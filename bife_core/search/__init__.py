@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bife_core.search.base import Answered, BaseSearch, NoOptions, solved_sample, trial_costs
 from bife_core.search.bife import BifeSearch
 from bife_core.search.config import SEARCHES, open_search
 from bife_core.search.cost import PARTS, CostLedger, CostPoint, SearchCost
-from bife_core.search.seeding import sample_seed
+from bife_core.search.drawing import sample_seed
 from bife_core.search.types import (
     Answer,
     GenerationSummary,
@@ -27,10 +28,13 @@ __all__ = [
     "PARTS",
     "SEARCHES",
     "Answer",
+    "Answered",
+    "BaseSearch",
     "BifeSearch",
     "CostLedger",
     "CostPoint",
     "GenerationSummary",
+    "NoOptions",
     "ReflectionAnswer",
     "ReflectionRequest",
     "Request",
@@ -46,4 +50,6 @@ __all__ = [
     "WrittenRequest",
     "open_search",
     "sample_seed",
+    "solved_sample",
+    "trial_costs",
 ]

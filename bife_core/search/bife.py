@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from bife_core.search.answers import solved_sample
+from bife_core.search.base import Answered, BaseSearch, solved_sample
 from bife_core.search.config import LEAST_TERMS, SearchConfig
 from bife_core.search.population import (
     Population,
@@ -27,7 +27,6 @@ from bife_core.search.population import (
     reaches,
     threshold,
 )
-from bife_core.search.sampled import SampledSearch, Told
 from bife_core.search.types import (
     Fit,
     GenerationSummary,
@@ -39,7 +38,7 @@ from bife_core.search.types import (
 )
 
 
-class BifeSearch(SampledSearch):
+class BifeSearch(BaseSearch):
     """Algorithm 1 behind `ask` and `tell`.
 
     Two steps make a generation: samples are asked for all together, then solves for those whose F_LF earns
@@ -74,11 +73,6 @@ class BifeSearch(SampledSearch):
         self._reserve: tuple[Sample, ...] = ()
 
     @property
-    def operators(self) -> tuple[Operator, ...]:
-        """The operators of a generation, in order."""
-        return self.config.operators
-
-    @property
     def elites(self) -> tuple[Sample, ...]:
         """The elite set after the last completed generation, best F_HF first."""
         return self._population.elites
@@ -98,30 +92,34 @@ class BifeSearch(SampledSearch):
         """F_LF a sample must reach to earn solves; None while there is no elite."""
         return self._tau
 
-    def _summary(self) -> GenerationSummary:
-        return super()._summary().model_copy(update={"n_elites": len(self.elites), "tau": self.tau})
+    def summary(self) -> GenerationSummary:
+        """Return the summary of the generation that ends, with tau and the elites."""
+        return super().summary().model_copy(update={"n_elites": len(self.elites), "tau": self.tau})
 
-    def _next(self) -> tuple[Request, ...]:
+    def propose(self) -> tuple[Request, ...]:
+        """Return what to ask next."""
         if self._to_solve:
             return tuple(self._solve_request(sample) for sample in self._to_solve)
-        return self._samples_by(self.operators if self._ancestors else ())
+        return self.sample_requests(self.operators if self._ancestors else ())
 
-    def _take(self, told: Told) -> None:
+    def learn(self, answered: Answered) -> None:
+        """Take the answers to what `propose` returned."""
         if self._to_solve:
-            answers = [answer for _, answer in told if isinstance(answer, SolveAnswer)]
+            answers = [answer for _, answer in answered if isinstance(answer, SolveAnswer)]
             solved = [solved_sample(rule, one) for rule, one in zip(self._to_solve, answers, strict=True)]
             self._costs.update({one.id: one.costs for one in answers})
-            self._samples.update({sample.id: sample for sample in solved})
+            for sample in solved:
+                self.update(sample)
             self._to_solve = () if self._ancestors or by_high_fidelity(solved) else self._call_founders()
         else:
-            newcomers = self._admit(told)
+            newcomers = self.admit(answered)
             self._newcomers = tuple(sample.id for sample in newcomers)
             self._to_solve = self._earns_solves(newcomers)
         if not self._to_solve:
             self._population = self._survivors([self._samples[name] for name in self._newcomers])
             self._reserve = ()
             self._set_tau()
-            self._close()
+            self.end_generation()
 
     @property
     def _fitted_share(self) -> float:
@@ -129,36 +127,39 @@ class BifeSearch(SampledSearch):
         return 0.0
 
     @property
-    def _lines(self) -> int:
-        """Lines of descent that the initial rules which are fitted begin."""
+    def _niches(self) -> int:
+        """Niches that the initial rules which are fitted begin."""
         return 1
 
-    def _initial(self) -> tuple[Operator, ...]:
+    def initial_operators(self) -> tuple[Operator, ...]:
+        """Return what makes the initial rules."""
         fitted = round(self._fitted_share * self.config.initial)
         return tuple("fit" if number < fitted else "i1" for number in range(self.config.initial))
 
-    def _parents(self, operator: Operator) -> tuple[Sample, ...]:
-        return super()._parents(operator) if self._ancestors else ()
+    def choose_parents(self, operator: Operator) -> tuple[Sample, ...]:
+        """Draw parents, none where the generation is another initialisation."""
+        return super().choose_parents(operator) if self._ancestors else ()
 
-    def _fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:
+    def fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:
+        """Return how the rule of a sample is fitted; None where it is written."""
         if operator != "fit":
             return None
         settings = self.config.symbolic
-        lines, sizes = self._lines, settings.terms - LEAST_TERMS + 1
+        niches, sizes = self._niches, settings.terms - LEAST_TERMS + 1
         if parents:
             terms = LEAST_TERMS + (self.generation + position) % sizes
-            line = parents[0].line or 0
-            return Fit(terms=terms, children=settings.children, rank=position, line=line)
-        # Lines and sizes in turn. At first every second rule has its factors added one by one, once for each line and
+            niche = parents[0].niche or 0
+            return Fit(terms=terms, children=settings.children, rank=position, niche=niche)
+        # Niches and sizes in turn. At first every second rule has its factors added one by one, once for each niche and
         # size, since nothing is drawn for that.
-        once = 0 if self.generation > 0 else lines * sizes
+        once = 0 if self.generation > 0 else niches * sizes
         selected = min((position + 1) // 2, once)
         is_selected = position % 2 == 0 and position // 2 < once
         number = selected if is_selected else position - selected
-        terms = LEAST_TERMS + (number + number // math.lcm(lines, sizes)) % sizes
+        terms = LEAST_TERMS + (number + number // math.lcm(niches, sizes)) % sizes
         if is_selected:
-            return Fit(terms=terms, children=0, line=number % lines)
-        return Fit(terms=terms, children=settings.children, rank=number // lines, line=number % lines)
+            return Fit(terms=terms, children=0, niche=number % niches)
+        return Fit(terms=terms, children=settings.children, rank=number // niches, niche=number % niches)
 
     def _solve_request(self, sample: Sample) -> SolveRequest:
         if not self.elites:

@@ -33,16 +33,16 @@ def by_high_fidelity(samples: Iterable[Sample]) -> tuple[Sample, ...]:
     return tuple(sorted(solved, key=lambda rule: (_descending(rule.f_hf), _sampling_order(rule))))
 
 
-def line_by_line(ranked: Iterable[Sample]) -> tuple[Sample, ...]:
-    """Return the rules with the first of each line of descent before all others, then the second of each, and so on.
+def niche_by_niche(ranked: Iterable[Sample]) -> tuple[Sample, ...]:
+    """Return the rules with the first of each niche before all others, then the second of each, and so on.
 
-    Rules without a line are a line of their own.
+    Rules without a niche are a niche of their own.
     """
     had: Counter[int | None] = Counter()
     placed = []
     for rule in ranked:
-        placed.append((had[rule.line], rule))
-        had[rule.line] += 1
+        placed.append((had[rule.niche], rule))
+        had[rule.niche] += 1
     return tuple(rule for _, rule in sorted(placed, key=itemgetter(0)))
 
 
@@ -67,7 +67,7 @@ def threshold(
 ) -> float | None:
     """Return tau, the F_LF that earns solves; None while there is no elite.
 
-    Where all elites are kept, the paper's tau can only rise, for whoever becomes an elite has reached it. One rule
+    Where all elites are kept, the paper's tau can only rise, for every elite has reached it. One rule
     that agrees often with strong branching and solves badly can so end all admission; `threshold_share` prevents it.
 
     Parameters

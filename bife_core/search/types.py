@@ -9,20 +9,8 @@ from pydantic import Field
 from bife_core.scip.cost import Cost
 from bife_core.values import Value
 
-EohOperator = Literal["i1", "e1", "e2", "m1", "m2"]
-"""EoH's prompt operators: initialise, two crossovers, two mutations."""
-
-ReevoOperator = Literal["improve_seed", "reflective_crossover", "elitist_mutation"]
-"""ReEvo's: improve the seed rule, cross two rules with a hint, mutate the best rule with what was learnt so far."""
-
-WritingOperator = Literal[EohOperator, ReevoOperator, "skeleton"]
-"""All that a generator writes a rule by; `skeleton` is LLM4Branch's, a rule with named parameters."""
-
-Operator = Literal[WritingOperator, "fit"]
-"""All that give a rule; with `fit` nobody writes it, it is fitted to the recorded decisions."""
-
-Reflection = Literal["short_term_reflection", "long_term_reflection"]
-"""ReEvo's operators that write a text: a hint from two rules, and a lesson from many hints."""
+Operator = str
+"""What makes a rule: BiFE's own are EoH's i1 (no parents), e1, e2 (crossovers), m1, m2 (mutations), and `fit`."""
 
 
 class Sample(Value):
@@ -40,8 +28,8 @@ class Sample(Value):
         Hash of what the rule chose in the recorded decisions; two rules of one behaviour are behavioural duplicates.
     f_lf, f_hf : float or None
         Low and high fidelity, higher is better; None while unknown.
-    line : int or None
-        Line of descent of a fitted rule, see `Fit`; None for all others.
+    niche : int or None
+        Niche of a fitted rule, see `Fit`; None for all others.
     eliminated : str or None
         Why a valid rule was given up while it was being solved with and has no F_HF, as half a sentence.
     failure : str or None
@@ -59,7 +47,7 @@ class Sample(Value):
     behaviour: str | None = None
     f_lf: float | None = None
     f_hf: float | None = None
-    line: int | None = None
+    niche: int | None = None
     eliminated: str | None = None
     failure: str | None = None
 
@@ -86,7 +74,7 @@ class Fit(Value):
     rank : int
         Which of those bred is chosen, 0 being the likeliest: the rules of a generation are bred from the same decisions
         and shall differ.
-    line : int
+    niche : int
         How many kinds of features (roles) the rule does without: of the first factors selected from all features, from
         those of other roles than that, and so on. What imitates best may solve badly, and then all rules that rest on
         it do.
@@ -95,7 +83,7 @@ class Fit(Value):
     terms: int
     children: int
     rank: int = 0
-    line: int = 0
+    niche: int = 0
 
 
 class SampleRequest(Value):
@@ -104,11 +92,16 @@ class SampleRequest(Value):
     Attributes
     ----------
     hints : tuple of str
-        Texts for who writes the rule, such as reflections.
+        Texts for the generator, such as reflections.
     scored : bool
         Whether F_LF is wanted; without, the rule is only checked.
     source : str or None
-        The rule itself where the search brings it along, as its start; then nobody is asked to write one.
+        The rule itself where the search starts from a given one; then no generator is asked.
+    prompt : str or None
+        The operator's part of the prompt, for an operator that is not BiFE's own; ``$parents``, ``$hints`` and
+        ``$count`` (of parents) are filled in. Required for a generator that asks a language model.
+    skeleton : bool
+        Whether a rule with named parameters is wanted, see `bife_core.rules.skeletons`.
     fit : Fit or None
         How a rule by operator `fit` is found.
     """
@@ -122,6 +115,8 @@ class SampleRequest(Value):
     seed: int
     scored: bool = True
     source: str | None = None
+    prompt: str | None = None
+    skeleton: bool = False
     fit: Fit | None = None
 
 
@@ -131,9 +126,10 @@ class ReflectionRequest(Value):
     kind: Literal["reflection"] = "reflection"
     id: str
     generation: int
-    operator: Reflection
+    operator: Operator
     parents: tuple[Sample, ...] = ()
     hints: tuple[str, ...] = ()
+    prompt: str | None = None
     seed: int
 
 
@@ -175,7 +171,7 @@ class SolveRequest(Value):
     ----------
     to_beat, best : tuple of (float or None)
         Costs by design instance of the worst rule that the search would keep, and of its best; empty where the rule has
-        none to beat. Whoever solves may give a rule up that cannot beat the one.
+        none to beat. A rule that cannot beat the worst may be given up.
     """
 
     kind: Literal["solve"] = "solve"

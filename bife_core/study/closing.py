@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
 from bife_core.generators import Draft
 from bife_core.generators.calls import Call, CallStore
 from bife_core.search import ReflectionRequest, Sample, SampleRequest, WrittenRequest
-from bife_core.search.types import Reflection
 from bife_core.store import Store, StudyRow
 from bife_core.study.journal import (
     Drafted,
@@ -25,7 +24,6 @@ from bife_core.study.journal import (
     read_journal,
 )
 
-_REFLECTIONS: Final = frozenset(get_args(Reflection))
 _CLOSED: Final = frozenset(str(entry.model_fields["kind"].default) for entry in (Ended, Stopped))
 _NOT_READ: Final = "The process ended before it read the answer; the next start of the search does."
 
@@ -125,7 +123,7 @@ def _unreported(journal: Journal) -> list[Unanswered]:
 
 
 def _request(call: Call, samples: dict[str, Sample]) -> WrittenRequest:
-    kind = ReflectionRequest if call.operator in _REFLECTIONS else SampleRequest
+    kind = ReflectionRequest if call.kind == "reflection" else SampleRequest
     asked = {"id": call.key, "generation": call.generation, "operator": call.operator, "seed": 0}
     parents = tuple(samples[name] for name in call.parents if name in samples)
     return kind.model_validate({**asked, "parents": parents})

@@ -47,7 +47,7 @@ def sample_rows(samples: Sequence[Sample]) -> list[dict[str, Any]]:
             "operator": sample.operator,
             "generation": sample.generation,
             "parents": " ".join(sample.parents),
-            "line": sample.line,
+            "niche": sample.niche,
             "failure": sample.failure,
             "thought": sample.thought,
             "sha": sample.sha,

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
-from bife_core.generators.config import GeneratorConfig
+from bife_core.generators.config import GENERATORS, GeneratorConfig
+from bife_core.search.config import SEARCHES
 
 VERSION: Final = 4
 """Raise this when the same configuration would no longer give the same search."""
@@ -76,6 +77,10 @@ def evolution_facts(
         "generator": generator,
         "design": content_of(design),
     }
+    # What other packages bring is part of a search only by its code.
+    code = [SEARCHES.revision(config.search.method), GENERATORS.revision(config.generator.kind)]
+    if any(code):
+        facts |= {"code": code}
     if decisions is not None:
         facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
     if config.search.fits:

@@ -44,7 +44,7 @@ def breed(
         All that were made, the best first, each of another form.
     """
     known: dict[Hashable, Fitted] = {}
-    offered = fitter.offered(fit.line)
+    offered = fitter.offered(fit.niche)
 
     def enter(root: Node) -> None:
         if len(components(root)) > fit.terms:

@@ -102,10 +102,10 @@ def fit_rules(
         Sources of rules to breed from, and of those there are already; what is outside the grammar is passed over, and
         no rule is bred from one that reads what its niche does without.
     """
-    path = fitter.select(fit.terms, fit.line)
+    path = fitter.select(fit.terms, fit.niche)
     if not path or not fit.children:
         return path[-1:]
-    offered = set(fitter.offered(fit.line))
+    offered = set(fitter.offered(fit.niche))
     shown, had = [tree for tree in _trees(parents) if offered.issuperset(leaves(tree))], _trees(known)
     founders = [*path, *(fitted for tree in shown if (fitted := fitter.fit(tree)) is not None)]
     old = {form_of(root) for root in (*(fitted.root for fitted in founders), *shown, *had)}

@@ -86,7 +86,7 @@ OPTIONS: Final = {
     "search": _option(
         _Text,
         _HOW,
-        "How rules are searched for: bife, symbolic, random, eoh, reevo, llm4branch, ... (docs/searches.md).",
+        "How rules are searched for: bife, symbolic, random, or a search of another package (docs/searches.md).",
         "the preset's, or bife with --generator",
         metavar="NAME",
         autocompletion=_searches,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import checks, config, demo, export, report, rules, solve, stages, track, up
+from flows.cli import checks, config, demo, export, plugins, report, rules, solve, stages, track, up
 from flows.cli.outcome import EXIT_CODES, ReportingGroup
 
 app = typer.Typer(
@@ -43,6 +43,7 @@ app.command("status", rich_help_panel=_OPERATE)(up.status)
 app.command("track", rich_help_panel=_OPERATE)(track.track)
 app.command("ui", rich_help_panel=_LOOK)(up.ui)
 app.command("config", rich_help_panel=_LOOK)(config.config)
+app.command("plugins", rich_help_panel=_LOOK)(plugins.plugins)
 app.command("doctor", rich_help_panel=_LOOK)(checks.doctor)
 
 

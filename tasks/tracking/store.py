@@ -295,8 +295,8 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
     Examples
     --------
-    >>> flat({"search": {"samples": 8, "operators": ["e1", "m1"]}})
-    {'search.samples': 8, 'search.operators': 'e1 m1'}
+    >>> flat({"search": {"samples": 8}, "evaluation": {"seeds": [0, 1]}})
+    {'search.samples': 8, 'evaluation.seeds': '0 1'}
     """
     params: dict[str, Any] = {}
     for name, value in settings.items():

@@ -179,7 +179,7 @@ class EvolutionWriter:
 
     def _settled(self, sample: Sample, time_ms: int, child: _Child) -> None:
         child.params |= {"generation": sample.generation, "operator": sample.operator}
-        child.params |= {} if sample.line is None else {"line": sample.line}
+        child.params |= {} if sample.niche is None else {"niche": sample.niche}
         child.tags |= {
             "kind": "sample" if sample.source else "call",
             "rule_sha": sample.sha or "",

@@ -12,8 +12,11 @@ import pytest
 
 from bife_core.benchmarks.base import Family
 from bife_core.benchmarks.generated import GeneratedBenchmark
+from bife_core.config import PipelineConfig, SearchConfig
 from bife_core.methods.scip import ScipMethod
 from bife_core.plugins import code_revision
+from bife_core.search import SEARCHES, BifeSearch
+from bife_core.study.identity import evolution_facts, evolution_key
 
 FAMILY = """
 def generate(rng, size):
@@ -65,3 +68,17 @@ def test_a_plugin_may_name_its_revision_and_ours_need_none(tmp_path: Path) -> No
     module = imported(tmp_path, "my_named", "def generate(rng): ...\ngenerate.revision = 7\n")
     assert code_revision(module.generate) == "7"
     assert code_revision(ScipMethod) == ""
+
+
+def test_a_search_of_another_package_is_found_anew_when_its_code_changes(monkeypatch) -> None:
+    class Changed(BifeSearch):
+        revision = "1"
+
+    monkeypatch.setitem(SEARCHES, "changed", Changed)
+    config = PipelineConfig(search=SearchConfig(method="changed"))
+    facts = [evolution_facts(config, "x", {}, None, ())]
+    monkeypatch.setattr(Changed, "revision", "2")
+    facts.append(evolution_facts(config, "x", {}, None, ()))
+    assert [fact["code"] for fact in facts] == [["1", ""], ["2", ""]]
+    assert evolution_key(facts[0]) != evolution_key(facts[1])
+    assert "code" not in evolution_facts(PipelineConfig(), "x", {}, None, ())

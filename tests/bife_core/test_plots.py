@@ -17,7 +17,7 @@ from bife_core.config import SearchConfig
 from bife_core.rules import Complexity
 from bife_core.scip.bounds import BoundPoint
 from bife_core.search import BifeSearch, CostPoint, GenerationSummary, Sample, SearchCost
-from tests.support.searching import World, drive
+from bife_core.testing import World, drive
 
 
 @pytest.fixture(scope="module")

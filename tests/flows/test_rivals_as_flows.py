@@ -19,9 +19,8 @@ from tasks.tracking.store import EVOLUTION, experiment_id
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 
-RIVALS = ("bife_without_f_lf", "eoh", "llm4branch", "reevo")
+RIVALS = ("eoh", "llm4branch", "reevo")
 SPENDS = {
-    "bife_without_f_lf": {"generation", "f_lf", "f_hf"},
     "eoh": {"collection", "generation", "f_lf"},
     "llm4branch": {"generation", "f_lf", "tuning", "f_hf"},
     "reevo": {"collection", "generation", "f_lf"},
@@ -33,12 +32,18 @@ SMALL = {
     "instances.size": "tiny",
     "collection.decisions": 20,
     "search.initial": 2,
-    "search.llm4branch.islands": 2,
-    "search.llm4branch.training_instances": 1,
-    "search.llm4branch.tuning_calls": 2,
     "high.instances": 1,
 }
-SAMPLES = {"bife_without_f_lf": 6, "eoh": 6, "llm4branch": 4, "reevo": 6}
+TRIALS = {
+    "search.options": {
+        "islands": 2,
+        "training_instances": 1,
+        "tuning_calls": 2,
+        "tuning_initial": 2,
+        "tuning_instances": 1,
+    }
+}
+SAMPLES = {"eoh": 6, "llm4branch": 4, "reevo": 6}
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +58,7 @@ def evolved(decisions):
     @cache
     def evolve(method, *settings):
         wanted = {"search.method": method, "search.samples": SAMPLES[method], **dict(settings)}
+        wanted |= TRIALS if method == "llm4branch" else {}
         return run(None, evolution, with_overrides(preset("smoke"), SMALL | wanted), decisions)
 
     return evolve
@@ -206,7 +212,6 @@ def test_llm4branch_asks_a_model_for_skeletons_and_says_what_is_wrong_with_one(a
         # A tiny model is solved in no time, so that speed-up means little.
         "llm4branch",
         ["boundless", "apt", "no_code"],
-        **{"llm4branch.screening_speedup": 0.0},
     )
     assert len(prompts) == result.cost.calls == 4
     assert all("BOUNDS" in prompt and "as a skeleton" in prompt for prompt in prompts)

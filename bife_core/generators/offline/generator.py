@@ -9,29 +9,25 @@ from typing import Final
 import numpy as np
 
 from bife_core.errors import RuleError
+from bife_core.features import FEATURES
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft
 from bife_core.generators.briefing import Briefing
 from bife_core.generators.config import GeneratorConfig
-from bife_core.generators.offline import guided, operators
+from bife_core.generators.offline import operators
 from bife_core.generators.offline.expression import Node
 from bife_core.generators.offline.foreign import tune_source
 from bife_core.generators.offline.operators import Proposal
 from bife_core.generators.offline.priors import pick, rule_from_features, sample_rule
 from bife_core.generators.offline.reader import read
-from bife_core.generators.offline.reflection import read_hints, reflect
 from bife_core.generators.offline.syntax import features_read
 from bife_core.generators.offline.writer import write, write_skeleton
-from bife_core.generators.prompting import REFLECTIONS
 from bife_core.rules import REFERENCE_RULES
 from bife_core.rules.skeletons import BOUNDS_NAME, parse_skeleton
-from bife_core.search.types import WrittenRequest
+from bife_core.search.types import ReflectionRequest, SampleRequest, WrittenRequest
 
 _REFERENCE_SHARE: Final = 0.5
 """Share of initial rules that are made from reference rules where there are some."""
-
-_INSPIRED_SHARE: Final = 0.5
-"""Share of skeletons that join the parent with its first inspiration; the others change the parent alone."""
 
 _JOINED: Final = (1, 2, 3)
 """How many reference rules an initial rule may be made from."""
@@ -66,14 +62,14 @@ class OfflineGenerator:
     def generate(self, request: WrittenRequest, briefing: Briefing) -> Draft:
         """Write one rule or one reflection; it always succeeds."""
         rng = np.random.default_rng(request.seed)
-        if request.operator in REFLECTIONS:
-            return self._draft(request, text=reflect(request))
+        if isinstance(request, ReflectionRequest):
+            return self._draft(request, text=_reflection(request))
         if request.operator == "m2" and request.parents and read(request.parents[0].written) is None:
             source = tune_source(rng, request.parents[0].written)
             if source is not None:
                 return self._draft(request, source=source, thought="The parent with other numbers.")
         proposal = self._propose(rng, request)
-        if request.operator == "skeleton":
+        if request.skeleton:
             written = parse_skeleton(write_skeleton(proposal.root))
             return self._draft(
                 request, source=written.bound(), skeleton=written.source, thought=proposal.thought
@@ -83,10 +79,8 @@ class OfflineGenerator:
     def _draft(self, request: WrittenRequest, **written: str) -> Draft:
         return Draft(key=request.id, generator=self.name, model=self.model, **written)
 
-    def _propose(self, rng: np.random.Generator, request: WrittenRequest) -> Proposal:
-        if request.operator == "reflective_crossover" and len(request.parents) == 2:
-            worse, better = (_tree(rng, parent.written) for parent in request.parents)
-            return guided.cross(rng, worse, better, read_hints(request.hints))
+    def _propose(self, rng: np.random.Generator, request: SampleRequest) -> Proposal:
+        """Write by the operator; an operator of another package is a mutation of one parent or joins several."""
         parents = tuple(dict.fromkeys(_tree(rng, parent.written) for parent in request.parents))
         if request.operator == "i1" or not parents:
             return self._initial(rng)
@@ -95,18 +89,12 @@ class OfflineGenerator:
                 return operators.explore(rng, parents)
             case "e2":
                 return operators.recombine(rng, parents)
-            case "m1":
-                return operators.vary(rng, parents[0])
-            case "improve_seed":
-                return operators.recombine(rng, (parents[0], operators.initialise(rng).root))
-            case "elitist_mutation":
-                return guided.mutate(rng, parents[0], read_hints(request.hints))
-            case "skeleton" if len(parents) > 1 and rng.random() < _INSPIRED_SHARE:
-                return operators.recombine(rng, parents[:2])
-            case "skeleton":
-                return operators.vary(rng, parents[0])
-            case _:
+            case "m2":
                 return operators.tune(rng, parents[0])
+            case _ if request.operator != "m1" and len(parents) > 1:
+                return operators.recombine(rng, parents[:2])
+            case _:
+                return operators.vary(rng, parents[0])
 
     def _initial(self, rng: np.random.Generator) -> Proposal:
         if not self._references or rng.random() >= _REFERENCE_SHARE:
@@ -126,6 +114,18 @@ def configured(config: GeneratorConfig, account: Account) -> OfflineGenerator:
     library = config.start == "library"
     return OfflineGenerator(
         {name: rule.source for name, rule in REFERENCE_RULES.items()} if library else None
+    )
+
+
+def _reflection(request: ReflectionRequest) -> str:
+    """Return which features the last parent reads and the others do not; of hints alone, the hints joined."""
+    if not request.parents:
+        return " ".join(dict.fromkeys(request.hints)) or "There is no hint yet."
+    *others, better = (features_read(parent.written) for parent in request.parents)
+    known = {index for features in others for index in features}
+    names = ", ".join(FEATURES[index].name for index in better if index not in known)
+    return (
+        f"Favour {names}." if names else "Both read the same features; combine them as the better rule does."
     )
 
 

@@ -6,15 +6,14 @@ from pathlib import Path
 from string import Template
 
 import pytest
-from pydantic import TypeAdapter
 
+from bife_core.errors import ConfigError
 from bife_core.features import FEATURES
 from bife_core.generators.base import Message
 from bife_core.generators.briefing import Briefing, FeatureRange
 from bife_core.generators.parsing import parse_answer
 from bife_core.generators.prompting import (
     OPERATORS,
-    REFLECTIONS,
     assemble,
     assemble_repair,
     feature_description,
@@ -22,7 +21,7 @@ from bife_core.generators.prompting import (
     prompt_version,
 )
 from bife_core.rules.language import FUNCTION_NAME
-from bife_core.search import Sample, WrittenRequest
+from bife_core.search import ReflectionRequest, Sample, SampleRequest
 
 ABOUT = Briefing(benchmark="set_covering")
 
@@ -39,10 +38,8 @@ PARENTS = (
 )
 
 
-def request(operator: str, parents: tuple[Sample, ...] = PARENTS) -> WrittenRequest:
-    kind = "reflection" if operator in REFLECTIONS else "sample"
-    told = {"kind": kind, "id": "k", "generation": 1, "operator": operator, "parents": parents, "seed": 1}
-    return TypeAdapter(WrittenRequest).validate_python(told)
+def request(operator: str, parents: tuple[Sample, ...] = PARENTS) -> SampleRequest:
+    return SampleRequest(id="k", generation=1, operator=operator, parents=parents, seed=1)
 
 
 def text(operator: str) -> str:
@@ -56,17 +53,11 @@ PLAIN = {
     "e2": "1f5b649292281452",
     "m1": "49b34688933840b4",
     "m2": "9d587b7590663ca1",
-    "improve_seed": "501b61313dcce046",
-    "reflective_crossover": "0d533d7ff31c8440",
-    "elitist_mutation": "1f847b251c47cea8",
-    "skeleton": "619d1e6d123e95d8",
-    "short_term_reflection": "de89eadd864c04b3",
-    "long_term_reflection": "1e738a1652300354",
 }
 """Hashes of the plain prompts: recorded answers are found by them."""
 
 
-@pytest.mark.parametrize("operator", [*OPERATORS, *REFLECTIONS])
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_the_plain_prompts_are_as_they_were(operator: str) -> None:
     assert hashlib.sha256(text(operator).encode()).hexdigest()[:16] == PLAIN[operator]
 
@@ -99,12 +90,11 @@ def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
     assert message.content == (golden_dir / "informed_prompt.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("operator", [*OPERATORS, *REFLECTIONS])
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_numbers_that_are_fitted_afterwards_are_said_to_be(operator: str) -> None:
     briefing = ABOUT.model_copy(update={"fitting": True, "fitted": ("g00-c01",)})
     (message,) = assemble(request(operator), briefing)
-    theirs = operator in (*REFLECTIONS, "skeleton")
-    assert ("fitted to the recorded decisions after" in message.content) is not theirs
+    assert "fitted to the recorded decisions after" in message.content
     assert ("other values for them" in message.content) is False
     if "Rule 1" in message.content:
         assert "Rule 1. first thought. (Its numbers were fitted since.)" in message.content
@@ -126,7 +116,7 @@ def test_every_feature_is_explained_once_with_its_index_and_meaning() -> None:
         assert lines.count(line) == 1
 
 
-@pytest.mark.parametrize("operator", [*OPERATORS, *REFLECTIONS])
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_no_placeholder_is_left_open(operator: str) -> None:
     filled = text(operator).replace("$notaplaceholder", "")
     assert "$" not in filled
@@ -190,7 +180,7 @@ def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
     names = {path.name for path in folder.iterdir() if path.name.endswith(".md")}
     others = ("problem", "parent", "template", "skeleton_template")
     others += ("models", "scored_parent", "scores", "earlier", "m2_fitted", "fitted", "repair")
-    assert names == {f"{name}.md" for name in (*OPERATORS, *REFLECTIONS, *others)}
+    assert names == {f"{name}.md" for name in (*OPERATORS, *others)}
     for name in names:
         assert Template((folder / name).read_text(encoding="utf-8")).is_valid()
 
@@ -203,3 +193,17 @@ def test_a_model_asked_again_is_shown_its_answer_without_its_reasoning(answer: s
     asked = (Message(role="user", content="Write a rule."),)
     _, said, _ = assemble_repair(asked, answer, "It fails.")
     assert said == Message(role="assistant", content=shown)
+
+
+def test_an_operator_of_another_package_brings_its_own_prompt() -> None:
+    own = "# Your task\n\nMix $count rules.\n\n$parents\n\nHints:\n$hints"
+    asked = request("mix").model_copy(update={"prompt": own, "hints": ("Use slack.",), "skeleton": True})
+    content = assemble(asked, ABOUT.model_copy(update={"fitting": True}))[0].content
+    assert "Mix 2 rules." in content
+    assert "- Use slack." in content
+    assert "BOUNDS" in content
+    assert "fitted to the recorded decisions" not in content, "a skeleton's numbers are its search's to tune"
+    text = ReflectionRequest(id="r", generation=1, operator="why", prompt="Say why.\n$parents", seed=0)
+    assert "# How to answer" not in assemble(text, ABOUT)[0].content
+    with pytest.raises(ConfigError, match="'mix' is not one of i1, e1"):
+        assemble(request("mix"), ABOUT)

@@ -10,8 +10,8 @@ import pytest
 
 from bife_core.config import SearchConfig
 from bife_core.search import SEARCHES, Search, open_search
+from bife_core.testing import World, drive, rebuilt
 from tests.support import documents
-from tests.support.searching import World, drive, rebuilt
 
 PAGE = "docs/extending.md"
 

@@ -17,7 +17,17 @@ from bife_core.search import (
 )
 from bife_core.search.config import SymbolicConfig
 from bife_core.search.symbolic import SymbolicSearch
-from tests.support.searching import World, drive, ids, sample, solve, table, told
+from bife_core.testing import World, drive
+from tests.support.searching import ids, sample, solve, table, told
+
+
+def only(operator: str, **fields: Any) -> BifeSearch:
+    """Return a search whose generations have one operator."""
+
+    class OneOperator(BifeSearch):
+        operators = (operator,)
+
+    return OneOperator(SearchConfig(**fields))
 
 
 def test_generators_that_only_fail_end_with_the_budget_used() -> None:
@@ -29,19 +39,21 @@ def test_generators_that_only_fail_end_with_the_budget_used() -> None:
     assert (search.best, search.tau, search.ask()) == (None, None, ())
 
 
-@pytest.mark.parametrize(("lines", "terms"), [(4, 6), (4, 5), (1, 4), (2, 3), (3, 4)])
-def test_fitted_rules_are_of_all_lines_and_sizes_and_none_is_asked_for_twice(lines: int, terms: int) -> None:
-    symbolic = SymbolicConfig(terms=terms, lines=lines)
+@pytest.mark.parametrize(("niches", "terms"), [(4, 6), (4, 5), (1, 4), (2, 3), (3, 4)])
+def test_fitted_rules_are_of_all_niches_and_sizes_and_none_is_asked_for_twice(
+    niches: int, terms: int
+) -> None:
+    symbolic = SymbolicConfig(terms=terms, niches=niches)
     asked = SymbolicSearch(SearchConfig(method="symbolic", samples=48, initial=48, symbolic=symbolic)).ask()
     fits = [request.fit for request in asked if isinstance(request, SampleRequest) and request.fit]
-    selected = [(fit.line, fit.terms) for fit in fits if fit.children == 0]
+    selected = [(fit.niche, fit.terms) for fit in fits if fit.children == 0]
     assert len(selected) == len(set(selected)), "nothing is drawn for these: a second would be the same rule"
-    bred = [(fit.line, fit.rank) for fit in fits if fit.children]
+    bred = [(fit.niche, fit.rank) for fit in fits if fit.children]
     assert len(bred) == len(set(bred)) == 48 - len(selected), (
         "bred from the same decisions, they differ in rank"
     )
-    every = set(product(range(lines), range(2, terms + 1)))
-    assert set(selected) == {(fit.line, fit.terms) for fit in fits if fit.children} == every
+    every = set(product(range(niches), range(2, terms + 1)))
+    assert set(selected) == {(fit.niche, fit.terms) for fit in fits if fit.children} == every
 
 
 @pytest.mark.parametrize(
@@ -95,7 +107,7 @@ def test_n_of_the_selection_is_the_configured_one_however_many_are_alive() -> No
 
     PCG64(0) draws .637 .270 .041 .017 .813 .913 .607 .729 .544 .935, and .544 tells the two apart.
     """
-    search = BifeSearch(SearchConfig(samples=12, initial=2, population=8, operators=("m1",)))
+    search = only("m1", samples=12, initial=2, population=8)
     low, high = {"g00-c00": 0.9, "g00-c01": 0.8}, {"g00-c00": -1.0, "g00-c01": -2.0}
     asked = drive(search, table(low, high))
     parents = [r.parents[0].id[-1] for (r, *_) in asked[2:] if isinstance(r, SampleRequest)]
@@ -128,7 +140,7 @@ def test_a_rule_is_raced_against_the_worst_elite_and_capped_by_the_best() -> Non
 
 
 def test_a_rule_that_was_outraced_is_no_failure_and_no_elite() -> None:
-    search = BifeSearch(SearchConfig(samples=5, initial=4, population=4, operators=("e1",)))
+    search = only("e1", samples=5, initial=4, population=4)
     told(search, *(sample(f"g00-c0{k}", 0.5 - 0.1 * k) for k in range(4)))
     told(search, solve("g00-c00", -2.0, costs=(2.0,)), solve("g00-c01", -5.0, costs=(5.0,)))
     told(search, sample("g01-c00", 0.9))

@@ -13,7 +13,7 @@ from bife_core.search.population import (
     by_high_fidelity,
     by_low_fidelity,
     founders,
-    line_by_line,
+    niche_by_niche,
     reaches,
     threshold,
 )
@@ -40,11 +40,11 @@ def test_orders_leave_out_the_invalid_and_break_ties_by_age() -> None:
     assert by_high_fidelity([]) == by_low_fidelity([]) == ()
 
 
-def test_the_best_of_each_line_comes_before_the_second_of_any() -> None:
-    lines = (0, 0, None, 1, 0, None, 1, 2)
-    ranked = [rule(f"g00-c0{place}", line=line) for place, line in enumerate(lines)]
-    assert [one.id[-1] for one in line_by_line(ranked)] == ["0", "2", "3", "7", "1", "5", "6", "4"]
-    assert line_by_line([]) == ()
+def test_the_best_of_each_niche_comes_before_the_second_of_any() -> None:
+    niches = (0, 0, None, 1, 0, None, 1, 2)
+    ranked = [rule(f"g00-c0{place}", niche=niche) for place, niche in enumerate(niches)]
+    assert [one.id[-1] for one in niche_by_niche(ranked)] == ["0", "2", "3", "7", "1", "5", "6", "4"]
+    assert niche_by_niche([]) == ()
 
 
 @pytest.mark.parametrize(
@@ -130,6 +130,6 @@ def test_failed_newcomers_never_live() -> None:
 
 
 @pytest.mark.parametrize(("of", "tau"), [(None, 0.5), (10, 0.5), (11, 0.4), (20, 0.4), (99, 0.2)])
-def test_the_share_may_be_of_more_samples_than_a_line_has(of: int | None, tau: float) -> None:
-    line = [rule(f"g00-c0{place}", f_lf) for place, f_lf in enumerate((0.5, 0.4, 0.3, 0.2))]
-    assert threshold(line[:1], line, SearchConfig(threshold_share=0.1), of) == tau
+def test_the_share_may_be_of_more_samples_than_a_niche_has(of: int | None, tau: float) -> None:
+    niche = [rule(f"g00-c0{place}", f_lf) for place, f_lf in enumerate((0.5, 0.4, 0.3, 0.2))]
+    assert threshold(niche[:1], niche, SearchConfig(threshold_share=0.1), of) == tau

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bife_core.search import Sample
-from bife_core.search.selection import draw_parents, selection_probabilities
+from bife_core.search.drawing import draw_parents, selection_probabilities
 
 RANKED = tuple(Sample(id=f"g00-c0{k}", generation=0, operator="i1", f_lf=1 - k / 10) for k in range(5))
 

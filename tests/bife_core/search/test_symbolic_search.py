@@ -12,80 +12,80 @@ BROUGHT = "def candidate_variable_score(f):\n    return f[18]\n"
 
 
 def founded() -> SymbolicSearch:
-    """Return a search of two lines that has its elite: the first agrees, the second solves."""
+    """Return a search of two niches that has its elite: the first agrees, the second solves."""
     config = SearchConfig(
         method="symbolic",
         samples=20,
         initial=8,
         population=4,
         elite_fraction=0.5,
-        symbolic=SymbolicConfig(lines=2),
+        symbolic=SymbolicConfig(niches=2),
     )
     search = SymbolicSearch(config)
     asked = [request for request in search.ask() if isinstance(request, SampleRequest)]
     agrees = {0: 0.5, 1: 0.3}
-    lines = [request.fit.line for request in asked if request.fit is not None]
-    assert sorted(lines) == [0] * 4 + [1] * 4
+    niches = [request.fit.niche for request in asked if request.fit is not None]
+    assert sorted(niches) == [0] * 4 + [1] * 4
     told(
         search,
         *(
-            sample(request.id, agrees[line] + place / 1000)
-            for place, (request, line) in enumerate(zip(asked, lines, strict=True))
+            sample(request.id, agrees[niche] + place / 1000)
+            for place, (request, niche) in enumerate(zip(asked, niches, strict=True))
         ),
     )
     solves = [request for request in search.ask() if isinstance(request, SolveRequest)]
-    assert [request.sample.line for request in solves] == [0, 1], (
+    assert [request.sample.niche for request in solves] == [0, 1], (
         "the best of each, not the two that agree most"
     )
     told(search, solve(solves[0].id, -2.0), solve(solves[1].id, -1.0))
     return search
 
 
-def test_a_rule_is_solved_with_where_it_reaches_the_tau_of_its_line() -> None:
+def test_a_rule_is_solved_with_where_it_reaches_the_tau_of_its_niche() -> None:
     search = founded()
     best, worst = search.elites
-    assert (best.line, worst.line) == (1, 0)
+    assert (best.niche, worst.niche) == (1, 0)
     assert search.tau == best.f_lf
     asked = [request for request in search.ask() if isinstance(request, SampleRequest)]
     told(search, *(sample(request.id, 0.4) for request in asked))
     earned = {request.id for request in search.ask() if isinstance(request, SolveRequest)}
-    assert earned == {request.id for request in asked if request.fit is not None and request.fit.line == 1}
+    assert earned == {request.id for request in asked if request.fit is not None and request.fit.niche == 1}
     assert worst.f_lf is not None
     assert worst.f_lf > 0.4
 
 
-def test_a_child_is_of_the_line_of_its_better_parent() -> None:
+def test_a_child_is_of_the_niche_of_its_better_parent() -> None:
     search = founded()
     ranks = {rule.id: rank for rank, rule in enumerate(search.population)}
-    lines = set()
+    niches = set()
     for request in search.ask():
         assert isinstance(request, SampleRequest)
         assert request.fit is not None
         better, worse = request.parents
         assert ranks[better.id] < ranks[worse.id]
-        assert request.fit.line == better.line
-        lines.add(better.line)
-    assert 1 in lines
+        assert request.fit.niche == better.niche
+        niches.add(better.niche)
+    assert 1 in niches
 
 
-def test_a_rule_that_was_brought_along_is_of_no_line_and_may_breed_with_all_features() -> None:
+def test_a_rule_that_the_search_begins_with_has_no_niche_and_may_breed_with_all_features() -> None:
     search = SymbolicSearch(
         SearchConfig(method="symbolic", samples=8, initial=4, population=2, first_rules=(BROUGHT,))
     )
     told(search, *(sample(request.id, 0.9 if request.id == "g00-c04" else 0.1) for request in search.ask()))
     told(search, *(solve(request.id, float(request.id == "g00-c04")) for request in search.ask()))
-    assert search.elites[0].line is None
+    assert search.elites[0].niche is None
     for request in search.ask():
         assert isinstance(request, SampleRequest)
         assert request.fit is not None
         if request.parents[0].id == "g00-c04":
-            assert request.fit.line == 0
+            assert request.fit.niche == 0
 
 
-def test_one_of_each_line_founds_the_elite_and_so_does_what_was_brought_along() -> None:
+def test_one_of_each_niche_founds_the_elite_and_so_does_the_first_rules() -> None:
     search = SymbolicSearch(
         SearchConfig(method="symbolic", samples=8, initial=8, population=2, first_rules=(BROUGHT,))
     )
     told(search, *(sample(request.id, 0.1 + place / 100) for place, request in enumerate(search.ask())))
-    called = [request.sample.line for request in search.ask() if isinstance(request, SolveRequest)]
+    called = [request.sample.niche for request in search.ask() if isinstance(request, SolveRequest)]
     assert sorted(called, key=str) == [0, 1, 2, 3, None]

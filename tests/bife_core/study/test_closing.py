@@ -31,7 +31,7 @@ def killed(tmp_path):
         call("g00-c00", "ok", operator="i1", answer="a rule"),
         call("g01-c00", "error", operator="m1", parents=("g00-c00", "g00-c07"), error="HTTP 500"),
         call("g01-c00", "ok", operator="m1", parents=("g00-c00", "g00-c07"), answer="a rule"),
-        call("g01-r00", "sent", operator="short_term_reflection"),
+        call("g01-r00", "sent", operator="short_term_reflection", kind="reflection"),
     )
     return folder
 

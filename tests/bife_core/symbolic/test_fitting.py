@@ -79,7 +79,7 @@ def test_each_niche_does_without_the_roles_that_those_before_it_begin_with() -> 
     for niche in range(3):
         path = fitter.select(2, niche)
         begins.append(role_of_feature(leaves(path[0].root)[0]))
-        bred = fit_rules(fitter, Fit(terms=3, children=60, line=niche), np.random.default_rng(0))
+        bred = fit_rules(fitter, Fit(terms=3, children=60, niche=niche), np.random.default_rng(0))
         for fitted in (*path, *bred):
             assert {role_of_feature(feature) for feature in leaves(fitted.root)}.isdisjoint(begins[:niche])
     assert begins[0] in map(role_of_feature, (18, 24, 48))

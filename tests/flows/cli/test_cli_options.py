@@ -61,8 +61,8 @@ def test_options_change_what_they_say(bife, tmp_path):
     assert (config.instances.benchmark, config.instances.folder) == ("folder", tmp_path)
     config = resolved(bife, "--generator", "openai", "--model", "some-model")
     assert (config.generator.kind, config.generator.model) == ("openai", "some-model")
-    config = resolved(bife, "--search", "reevo", "--set", "search.reevo.mutation_rate=0.25")
-    assert (config.search.method, config.search.reevo.mutation_rate) == ("reevo", 0.25)
+    config = resolved(bife, "--search", "reevo", "--set", "search.options.mutation_rate=0.25")
+    assert (config.search.method, config.search.options) == ("reevo", {"mutation_rate": 0.25})
     config = resolved(bife, "--replay-from", tmp_path)
     assert (config.generator.kind, config.generator.replay_from) == ("replay", tmp_path)
 
@@ -79,17 +79,17 @@ def test_later_sources_win_over_earlier_ones(bife, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("settings.yaml", "search:\n  samples: 20  # few\n  operators: [e1, m1]\nrunner:\n  workers: 2\n"),
-        ("settings.YML", "search: {samples: 20, operators: [e1, m1]}\nrunner.workers: 2\n"),
-        ("settings.toml", 'search.samples = 20\nsearch.operators = ["e1", "m1"]\n[runner]\nworkers = 2\n'),
-        ("settings", '{"search": {"samples": 20, "operators": ["e1", "m1"]}, "runner": {"workers": 2}}'),
+        ("settings.yaml", "search:\n  samples: 20  # few\n  first_rules: [e1, m1]\nrunner:\n  workers: 2\n"),
+        ("settings.YML", "search: {samples: 20, first_rules: [e1, m1]}\nrunner.workers: 2\n"),
+        ("settings.toml", 'search.samples = 20\nsearch.first_rules = ["e1", "m1"]\n[runner]\nworkers = 2\n'),
+        ("settings", '{"search": {"samples": 20, "first_rules": ["e1", "m1"]}, "runner": {"workers": 2}}'),
     ],
 )
 def test_a_file_of_settings_is_yaml_toml_or_json(bife, tmp_path, name, content):
     file = tmp_path / name
     file.write_text(content)
     config = resolved(bife, "--preset", "paper", "--config", file)
-    changed = {"search.samples": 20, "search.operators": ["e1", "m1"], "runner.workers": 2}
+    changed = {"search.samples": 20, "search.first_rules": ["e1", "m1"], "runner.workers": 2}
     assert config == with_overrides(preset("paper"), changed)
 
 

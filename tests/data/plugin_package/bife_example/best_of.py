@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from bife_core.config import SearchConfig
-from bife_core.search.answers import solved_sample
+from bife_core.search import Answered, BaseSearch, Request, Sample, SolveAnswer, SolveRequest, solved_sample
 from bife_core.search.population import by_low_fidelity
-from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.types import (
-    Request,
-    Sample,
-    SolveAnswer,
-    SolveRequest,
-)
 
 
-class BestOfSearch(SampledSearch):
+class BestOfSearch(BaseSearch):
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
         self._chosen: tuple[Sample, ...] = ()
 
-    def _next(self) -> tuple[Request, ...]:
+    def propose(self) -> tuple[Request, ...]:
         if self._chosen:
             return tuple(SolveRequest(id=rule.id, sample=rule) for rule in self._chosen)
-        remaining = self._remaining()
+        remaining = self.remaining()
         if remaining <= 0:
             return ()
-        self._begin()
-        return tuple(self._sample(position, "i1") for position in range(remaining))
+        self.begin_generation()
+        return tuple(self.sample_request(position, "i1") for position in range(remaining))
 
-    def _take(self, told: Told) -> None:
+    def learn(self, answered: Answered) -> None:
         if not self._chosen:
-            self._chosen = by_low_fidelity(self._admit(told))[: self.config.population]
+            self._chosen = by_low_fidelity(self.admit(answered))[: self.config.population]
         else:
-            for rule, (_, answer) in zip(self._chosen, told, strict=True):
+            for rule, (_, answer) in zip(self._chosen, answered, strict=True):
                 if isinstance(answer, SolveAnswer):
-                    self._samples[rule.id] = solved_sample(rule, answer)
+                    self.update(solved_sample(rule, answer))
             self._chosen = ()
         if not self._chosen:
-            self._close()
+            self.end_generation()

@@ -7,7 +7,7 @@ population; the best rule so far is drawn from even when it is no longer in it. 
 
 - It begins with a seed rule written by a person. Ours is the pseudocost product; it uses up no budget. It is no part
   of the first population, but the best rule so far until a better one is written.
-- Reflections are calls that give no rule: they use up budget only if `reevo.count_reflections` says so.
+- Reflections are calls that give no rule: they use up budget only if `count_reflections` says so.
 - Without two rules of different F_LF, more rules are written from the seed instead of ending the search.
 - A reflection that fails leaves its crossover without a hint, or the lesson as it was.
 """
@@ -17,19 +17,24 @@ from __future__ import annotations
 import math
 from typing import ClassVar, Final, Literal
 
+from pydantic import Field
+
 from bife_core.rules import REFERENCE_RULES
-from bife_core.search.config import SearchConfig
-from bife_core.search.population import by_low_fidelity
-from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.seeding import sample_id, sample_seed
-from bife_core.search.types import (
-    Reflection,
+from bife_core.search import (
+    Answered,
+    BaseSearch,
     ReflectionAnswer,
     ReflectionRequest,
     Request,
     Sample,
     SampleRequest,
+    sample_seed,
 )
+from bife_core.search.config import SearchConfig
+from bife_core.search.drawing import sample_id
+from bife_core.search.population import by_low_fidelity
+from bife_core.values import Value
+from bife_rivals import prompt
 
 SEED_RULE: Final = "pseudocost_product"
 _TRIES: Final = 1000
@@ -37,7 +42,16 @@ _TRIES: Final = 1000
 _Step = Literal["initialise", "compare", "cross", "learn", "mutate"]
 
 
-class ReevoSearch(SampledSearch):
+class ReevoOptions(Value):
+    """ReEvo's own settings."""
+
+    mutation_rate: float = Field(
+        0.5, ge=0, le=1, description="Mutants of the best rule in each generation, as a share of N."
+    )
+    count_reflections: bool = Field(False, description="Whether a reflection uses up budget as a rule does.")
+
+
+class ReevoSearch(BaseSearch):
     """ReEvo behind `ask` and `tell`; reflections, crossovers, a reflection and mutants make a generation.
 
     Examples
@@ -48,6 +62,8 @@ class ReevoSearch(SampledSearch):
     """
 
     high_fidelity: ClassVar[bool] = False
+    Options: ClassVar[type[Value]] = ReevoOptions
+    options: ReevoOptions
 
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
@@ -58,14 +74,16 @@ class ReevoSearch(SampledSearch):
         self._lesson: str | None = None
         self._reflections = 0
 
-    def _remaining(self) -> int:
-        return super()._remaining() - (self._reflections if self.config.reevo.count_reflections else 0)
+    def remaining(self) -> int:
+        """Return how many samples the budget still allows, reflections counted where they use it up."""
+        return super().remaining() - (self._reflections if self.options.count_reflections else 0)
 
-    def _next(self) -> tuple[Request, ...]:
+    def propose(self) -> tuple[Request, ...]:
+        """Return what to ask next."""
         if self._step == "learn":
             hints = tuple(hint for hint in (self._lesson, *self._hints) if hint)
             return (self._reflect("long", "long_term_reflection", hints=hints),)
-        remaining = self._remaining()
+        remaining = self.remaining()
         if remaining <= 0:
             # Only reflections that use up budget can end it within a generation.
             if self._step in ("cross", "mutate"):
@@ -74,21 +92,21 @@ class ReevoSearch(SampledSearch):
         if self._step == "cross":
             crossed = zip(self._pairs, self._hints, strict=True)
             return tuple(
-                self._sample(position, "reflective_crossover", pair, (hint,) if hint else ())
+                self._written(position, "reflective_crossover", pair, (hint,) if hint else ())
                 for position, (pair, hint) in enumerate(crossed)
             )[:remaining]
         if self._step == "mutate":
             assert self.best is not None
             lesson = (self._lesson,) if self._lesson else ()
             return tuple(
-                self._sample(len(self._children) + number, "elitist_mutation", (self.best,), lesson)
+                self._written(len(self._children) + number, "elitist_mutation", (self.best,), lesson)
                 for number in range(min(self._mutants(), remaining))
             )
-        self._begin()
+        self.begin_generation()
         self._children = ()
         if self._step == "compare":
             # Where reflections use up budget, a pair costs two of it.
-            affordable = remaining // 2 if self.config.reevo.count_reflections else remaining
+            affordable = remaining // 2 if self.options.count_reflections else remaining
             self._pairs = self._draw_pairs(min(self.config.population, affordable))
         if self._step == "initialise" or not self._pairs:
             self._step = "initialise"
@@ -102,15 +120,20 @@ class ReevoSearch(SampledSearch):
         source = REFERENCE_RULES[SEED_RULE].source
         name = sample_id(0, 0)
         parent = Sample(id=name, generation=0, operator="improve_seed", source=source)
-        seed = [self._sample(0, "improve_seed", source=source)] if self.generation == 0 else []
+        seed = [self.sample_request(0, "improve_seed", source=source)] if self.generation == 0 else []
         count = min(self.config.initial, remaining)
-        asked = [self._sample(len(seed) + number, "improve_seed", (parent,)) for number in range(count)]
-        return (*seed, *asked, *self._brought(len(seed) + count, "improve_seed"))
+        asked = [self._written(len(seed) + number, "improve_seed", (parent,)) for number in range(count)]
+        return (*seed, *asked, *self.first_rules(len(seed) + count, "improve_seed"))
+
+    def _written(
+        self, position: int, operator: str, parents: tuple[Sample, ...], hints: tuple[str, ...] = ()
+    ) -> SampleRequest:
+        return self.sample_request(position, operator, parents, hints, prompt=prompt(operator))
 
     def _reflect(
         self,
         name: str,
-        operator: Reflection,
+        operator: str,
         parents: tuple[Sample, ...] = (),
         hints: tuple[str, ...] = (),
     ) -> ReflectionRequest:
@@ -121,41 +144,43 @@ class ReevoSearch(SampledSearch):
             operator=operator,
             parents=parents,
             hints=hints,
+            prompt=prompt(operator),
             seed=sample_seed(self.config.drawn, key),
         )
 
     def _draw_pairs(self, count: int) -> tuple[tuple[Sample, Sample], ...]:
         """Draw pairs of different F_LF, worse rule first; none if all rules have the same."""
         best = self.best
-        pool = self._alive if best is None or best in self._alive else (*self._alive, best)
+        pool = self.alive if best is None or best in self.alive else (*self.alive, best)
         if len({rule.f_lf for rule in pool}) < 2:
             return ()
         pairs: list[tuple[Sample, Sample]] = []
         for _ in range(_TRIES):
             if len(pairs) == count:
                 break
-            one, other = (pool[int(self._rng.random() * len(pool))] for _ in range(2))
+            one, other = (pool[int(self.rng.random() * len(pool))] for _ in range(2))
             if one.f_lf != other.f_lf:
                 better, worse = by_low_fidelity((one, other))
                 pairs.append((worse, better))
         return tuple(pairs)
 
     def _mutants(self) -> int:
-        return math.floor(round(self.config.reevo.mutation_rate * self.config.population, 9))
+        return math.floor(round(self.options.mutation_rate * self.config.population, 9))
 
-    def _take(self, told: Told) -> None:
-        texts = tuple(answer.text for _, answer in told if isinstance(answer, ReflectionAnswer))
+    def learn(self, answered: Answered) -> None:
+        """Take the answers to what `propose` returned."""
+        texts = tuple(answer.text for _, answer in answered if isinstance(answer, ReflectionAnswer))
         self._reflections += len(texts)
-        newcomers = tuple(self._admit(told))
+        newcomers = tuple(self.admit(answered))
         match self._step:
             case "initialise":
-                brought = {r.id for r, _ in told if isinstance(r, SampleRequest) and r.source is not None}
+                brought = {r.id for r, _ in answered if isinstance(r, SampleRequest) and r.source is not None}
                 self._end_generation(tuple(rule for rule in newcomers if rule.id not in brought))
             case "compare":
                 self._hints, self._step = texts, "cross"
             case "cross":
                 self._children = newcomers
-                due = self._mutants() > 0 and self._remaining() > 0 and self.best is not None
+                due = self._mutants() > 0 and self.remaining() > 0 and self.best is not None
                 self._step = "learn" if due and any(self._hints) else "mutate"
                 if not due:
                     self._end_generation(self._children)
@@ -165,6 +190,6 @@ class ReevoSearch(SampledSearch):
                 self._end_generation((*self._children, *newcomers))
 
     def _end_generation(self, newcomers: tuple[Sample, ...]) -> None:
-        self._alive = by_low_fidelity(newcomers)
+        self.alive = by_low_fidelity(newcomers)
         self._step = "compare"
-        self._close()
+        self.end_generation()

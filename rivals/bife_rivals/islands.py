@@ -5,11 +5,57 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from bife_core.search.config import Llm4BranchConfig
-from bife_core.search.grid import Cell, cell_of, features_of
+from bife_core.scip.cost import Cost
+from bife_core.search import Sample
 from bife_core.search.population import by_high_fidelity
-from bife_core.search.types import Sample
+from bife_core.values import Value
+from bife_rivals.grid import Cell, cell_of, features_of
+
+
+class Llm4BranchOptions(Value):
+    """LLM4Branch's own settings; the defaults are the paper's for auctions."""
+
+    training_instances: int = Field(4, ge=1, description="Instances for screening and tuning.")
+    screening_limit_s: float = Field(60.0, gt=0, description="CPU seconds a screening solve may take.")
+    screening_cost: Cost | None = Field(
+        "time", description="What screening compares with RPB's; null is what F_HF is measured in."
+    )
+    screening_speedup: float = Field(
+        0.5, ge=0, description="Speed-up over RPB a program must have on each training instance to be tuned."
+    )
+    tuning_calls: int = Field(100, ge=0, description="Parameter settings tried for each program.")
+    tuning_initial: int = Field(
+        10, ge=1, description="Of these, settings drawn before a model proposes them."
+    )
+    tuning_instances: int = Field(2, ge=1, description="Training instances solved for each setting.")
+    tuning_limit_s: float = Field(10.0, gt=0, description="CPU seconds a tuning solve may take.")
+    islands: int = Field(8, ge=1, description="Populations that evolve side by side.")
+    programs: int = Field(120, ge=1, description="Programs kept over all islands.")
+    archive: int = Field(20, ge=1, description="Best programs of all islands, which parents are taken from.")
+    bins: int = Field(
+        10, ge=1, description="Cells of an island's grid of unlike programs, along each of its two axes."
+    )
+    elite_ratio: float = Field(0.2, ge=0, le=1, description="Share of an island that may inspire.")
+    exploitation: float = Field(0.7, ge=0, le=1, description="Chance that a parent is of the archive.")
+    exploration: float = Field(0.2, ge=0, le=1, description="Chance that a parent is any of its island.")
+    inspirations: int = Field(3, ge=0, description="Programs shown beside the parent.")
+    migration_interval: int = Field(50, ge=1, description="Generations between two migrations.")
+    migration_rate: float = Field(
+        0.1, ge=0, le=1, description="Share of an island that migrates to the next."
+    )
+
+    @model_validator(mode="after")
+    def _shares_and_instances_fit(self) -> Llm4BranchOptions:
+        if self.exploitation + self.exploration > 1:
+            raise ValueError("exploitation and exploration cannot exceed 1 together")
+        if self.tuning_instances > self.training_instances:
+            raise ValueError(
+                f"tuning_instances ({self.tuning_instances}) cannot exceed "
+                f"training_instances ({self.training_instances})"
+            )
+        return self
 
 
 class Islands:
@@ -20,7 +66,7 @@ class Islands:
 
     Parameters
     ----------
-    config : Llm4BranchConfig
+    config : Llm4BranchOptions
         Sizes, shares and chances.
     start : str
         The program the search begins with; diversity is measured from it.
@@ -28,7 +74,7 @@ class Islands:
         Draws parents; shared with the search.
     """
 
-    def __init__(self, config: Llm4BranchConfig, start: str, rng: np.random.Generator) -> None:
+    def __init__(self, config: Llm4BranchOptions, start: str, rng: np.random.Generator) -> None:
         self._config = config
         self._reference = features_of(start)
         self._rng = rng

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
+from bife_core.search import Answered, BaseSearch, Request, Sample
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_low_fidelity
-from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.types import Request, Sample
 
 _DECIMALS: Final = 5
 
 
-class EohSearch(SampledSearch):
+class EohSearch(BaseSearch):
     """EoH behind `ask` and `tell`; one step makes a generation.
 
     Examples
@@ -37,19 +36,21 @@ class EohSearch(SampledSearch):
         super().__init__(config)
         self._turn = 0
 
-    def _next(self) -> tuple[Request, ...]:
-        if not self._alive:
-            return self._samples_by(())
-        operators, end = self.config.operators, self._turn + self.config.population
-        requests = self._samples_by([operators[turn % len(operators)] for turn in range(self._turn, end)])
+    def propose(self) -> tuple[Request, ...]:
+        """Return what to ask next."""
+        if not self.alive:
+            return self.sample_requests(())
+        operators, end = self.operators, self._turn + self.config.population
+        requests = self.sample_requests([operators[turn % len(operators)] for turn in range(self._turn, end)])
         self._turn += len(requests)
         return requests
 
-    def _take(self, told: Told) -> None:
-        newcomers = self._admit(told)
+    def learn(self, answered: Answered) -> None:
+        """Take the answers to what `propose` returned."""
+        newcomers = self.admit(answered)
         distinct: dict[float, Sample] = {}
-        for sample in by_low_fidelity((*self._alive, *newcomers)):
+        for sample in by_low_fidelity((*self.alive, *newcomers)):
             assert sample.f_lf is not None
             distinct.setdefault(round(sample.f_lf, _DECIMALS), sample)
-        self._alive = tuple(distinct.values())[: self.config.population]
-        self._close()
+        self.alive = tuple(distinct.values())[: self.config.population]
+        self.end_generation()

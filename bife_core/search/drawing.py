@@ -1,13 +1,46 @@
-"""Parent selection: rank-based draws from a population whose elites come first (paper, section 4.4)."""
+"""Draws of a search: a seed for each sample, and parents by rank (paper, section 4.4)."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bife_core.search.types import Sample
+
+
+def sample_id(generation: int, position: int) -> str:
+    """Return the id of a sample: generation and position, such as ``g03-c05``."""
+    return f"g{generation:02d}-c{position:02d}"
+
+
+def sample_seed(seed: int, sample: str) -> int:
+    """Derive the seed of one sample from the seed of the search, whatever the order and the machine of its evaluation.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the search, non-negative.
+    sample : str
+        Id of the sample.
+
+    Returns
+    -------
+    int
+        Between 0 and 2**31 - 1, a range every solver and model API accepts; the same on every platform.
+
+    Examples
+    --------
+    >>> sample_seed(0, "g00-c00") == sample_seed(0, "g00-c00")
+    True
+    >>> sample_seed(0, "g00-c00") == sample_seed(0, "g00-c01")
+    False
+    """
+    digest = hashlib.sha256(sample.encode()).digest()
+    words = [int.from_bytes(digest[start : start + 4], "little") for start in range(0, 16, 4)]
+    return int(np.random.SeedSequence([seed, *words]).generate_state(1, np.uint32)[0]) >> 1
 
 
 def selection_probabilities(size: int, population: int) -> NDArray[np.float64]:
@@ -62,7 +95,7 @@ def draw_parents(
     Raises
     ------
     ValueError
-        If there is nobody to draw.
+        If there is no rule to draw.
     """
     if not ranked:
         raise ValueError("There is no rule to draw a parent from.")

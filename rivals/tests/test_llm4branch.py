@@ -6,23 +6,34 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bife_rivals.grid import cell_of, features_of
+from bife_rivals.islands import Islands, Llm4BranchOptions
+from bife_rivals.tuning import Tuner
 
-from bife_core.config import Llm4BranchConfig, SearchConfig
+from bife_core.config import SearchConfig
 from bife_core.features import N_FEATURES
 from bife_core.rules.skeletons import Parameter, parse_skeleton
 from bife_core.search import Answer, Request, Sample, SampleAnswer, SolveAnswer, TrialAnswer, open_search
-from bife_core.search.grid import cell_of, features_of
-from bife_core.search.islands import Islands
-from bife_core.search.tuning import Tuner
-from tests.support.searching import SKELETON, drive, ids
+from bife_core.testing import drive
+from tests.support.searching import ids
 
-SMALL = Llm4BranchConfig(
+SKELETON = """
+BOUNDS = {{"weight": (0.0, {high}.0)}}
+
+
+def candidate_variable_score(variable_features, weight=0.5):
+    return variable_features[18] + weight * variable_features[20] + {high}.0
+"""
+
+SMALL = Llm4BranchOptions(
     training_instances=2, tuning_calls=4, tuning_initial=2, tuning_instances=1, islands=2, tuning_limit_s=3
 )
 
 
 def search_with(**fields: Any) -> Any:
-    return open_search(SearchConfig(method="llm4branch", samples=4, initial=1, llm4branch=SMALL, **fields))
+    return open_search(
+        SearchConfig(method="llm4branch", samples=4, initial=1, options=SMALL.model_dump(), **fields)
+    )
 
 
 def begun() -> Any:
@@ -177,7 +188,7 @@ def program(name: str, f_hf: float, features: tuple[int, ...] = ()) -> Sample:
 
 
 def islands(**fields: Any) -> Islands:
-    settings = Llm4BranchConfig(**({"islands": 2, "elite_ratio": 1.0} | fields))
+    settings = Llm4BranchOptions(**({"islands": 2, "elite_ratio": 1.0} | fields))
     return Islands(settings, START, np.random.Generator(np.random.PCG64(0)))
 
 
@@ -267,4 +278,4 @@ def test_the_best_of_an_island_migrate_to_the_next() -> None:
 )
 def test_settings_that_contradict_each_other_are_refused(fields: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        Llm4BranchConfig(**fields)
+        Llm4BranchOptions(**fields)

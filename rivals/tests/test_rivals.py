@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from bife_core.config import ReevoConfig, SearchConfig
+import pytest
+
+from bife_core.config import SearchConfig
+from bife_core.errors import ConfigError
 from bife_core.search import (
     Answer,
     ReflectionAnswer,
@@ -15,7 +18,8 @@ from bife_core.search import (
     SolveRequest,
     open_search,
 )
-from tests.support.searching import World, drive, ids, table
+from bife_core.testing import World, check_search, drive
+from tests.support.searching import ids, table
 
 
 def config(method: str, **fields: Any) -> SearchConfig:
@@ -134,7 +138,7 @@ def test_a_failed_reflection_leaves_its_crossover_without_a_hint() -> None:
 
 
 def test_reevo_without_mutation_has_neither_lessons_nor_mutants() -> None:
-    search = open_search(config("reevo", samples=20, reevo=ReevoConfig(mutation_rate=0.0)))
+    search = open_search(config("reevo", samples=20, options={"mutation_rate": 0.0}))
     asked = drive(search, World(seed=3, distinct=100))
     kinds = {name for requests in asked for name in operators(requests)}
     assert kinds == {"improve_seed", "short_term_reflection", "reflective_crossover"}
@@ -147,3 +151,35 @@ def test_rules_that_are_all_alike_are_followed_by_more_from_the_seed() -> None:
     search = open_search(config("reevo", samples=12))
     asked = drive(search, answer)
     assert {name for requests in asked for name in operators(requests)} == {"improve_seed"}
+
+
+SMALL = {"training_instances": 2, "tuning_calls": 3, "tuning_initial": 2, "tuning_instances": 1, "islands": 3}
+
+
+@pytest.mark.parametrize(
+    ("method", "options"), [("eoh", {}), ("reevo", {}), ("llm4branch", SMALL | {"migration_interval": 2})]
+)
+def test_it_keeps_to_the_contract(method: str, options: dict[str, Any]) -> None:
+    check_search(method, options=options)
+
+
+def test_reflections_may_use_up_budget() -> None:
+    search = open_search(config("reevo", samples=20, initial=5, options={"count_reflections": True}))
+    asked = [request for requests in drive(search, World(seed=9, distinct=40)) for request in requests]
+    reflections = sum(request.kind == "reflection" for request in asked)
+    samples = sum(isinstance(request, SampleRequest) and request.source is None for request in asked)
+    assert reflections > 0
+    assert samples + reflections in (20, 21), "a lesson at the very end may be one too many"
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "why"),
+    [
+        ("llm4branch", {"first_rules": ("def f(): pass",)}, "a program of its own"),
+        ("llm4branch", {"options": {"exploitation": 0.9, "exploration": 0.2}}, "cannot exceed 1"),
+        ("reevo", {"options": {"mutation": 1}}, "mutation"),
+    ],
+)
+def test_settings_that_do_not_fit_are_one_sentence(method: str, fields: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        open_search(config(method, **fields))

@@ -11,7 +11,7 @@ design instances. Only programs with an F_HF live on an island. What the method 
   program that is too slow is a failure with that number as its reason.
 - A setting whose solves fail costs more than any other; in the published code it costs 0, the least.
 - Parents and inspirations go by F_HF; an island's grid by the length of a program and the features it reads
-  (`bife_core.search.grid`).
+  (`bife_rivals.grid`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,27 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
-from bife_core.errors import RuleError
+from bife_core.errors import ConfigError, RuleError
 from bife_core.rules import REFERENCE_RULES, rule_sha
 from bife_core.rules.skeletons import Skeleton, parse_skeleton
-from bife_core.search.answers import solved_sample, trial_costs
+from bife_core.search import (
+    Answered,
+    BaseSearch,
+    Request,
+    Sample,
+    SolveAnswer,
+    SolveRequest,
+    TrialAnswer,
+    TrialRequest,
+    sample_seed,
+    solved_sample,
+    trial_costs,
+)
 from bife_core.search.config import SearchConfig
-from bife_core.search.islands import Islands
-from bife_core.search.sampled import SampledSearch, Told
-from bife_core.search.seeding import sample_seed
-from bife_core.search.tuning import Tuner
-from bife_core.search.types import Request, Sample, SolveAnswer, SolveRequest, TrialAnswer, TrialRequest
+from bife_core.values import Value
+from bife_rivals import prompt
+from bife_rivals.islands import Islands, Llm4BranchOptions
+from bife_rivals.tuning import Tuner
 
 START_RULE: Final = "pseudocost_product"
 BASELINE: Final = "rpb"
@@ -49,7 +60,7 @@ class _Program:
     tried: int = 0
 
 
-class Llm4BranchSearch(SampledSearch):
+class Llm4BranchSearch(BaseSearch):
     """LLM4Branch behind `ask` and `tell`; a generation takes one step for each setting that is tried.
 
     Examples
@@ -60,38 +71,48 @@ class Llm4BranchSearch(SampledSearch):
     """
 
     low_fidelity: ClassVar[bool] = False
+    Options: ClassVar[type[Value]] = Llm4BranchOptions
+    options: Llm4BranchOptions
 
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
-        self.settings = config.llm4branch
-        self.islands = Islands(self.settings, REFERENCE_RULES[START_RULE].source, self._rng)
+        if config.start_from_champion or config.first_rules:
+            raise ConfigError(
+                "llm4branch begins with a program of its own: remove search.first_rules and the like."
+            )
+        self.islands = Islands(self.options, REFERENCE_RULES[START_RULE].source, self.rng)
         self._baseline: tuple[float, ...] | None = None
         self._programs: list[_Program] = []
 
     @property
     def training_instances(self) -> int:
         """Number of training instances that trials speak of."""
-        return self.settings.training_instances
+        return self.options.training_instances
 
     @property
     def population(self) -> tuple[Sample, ...]:
         """The programs on all islands after the last completed generation, highest F_HF first."""
         return self.islands.programs
 
-    def _next(self) -> tuple[Request, ...]:
+    def propose(self) -> tuple[Request, ...]:
+        """Return what to ask next."""
         if self._programs:
             return tuple(self._stage_request(program) for program in self._programs)
         if not self._begun:
-            self._begin()
-            start = self._sample(0, "skeleton", source=REFERENCE_RULES[START_RULE].source)
+            self.begin_generation()
+            start = self.sample_request(
+                0, "skeleton", source=REFERENCE_RULES[START_RULE].source, skeleton=True
+            )
             return (self._trial(BASELINE), start)
-        remaining = self._remaining()
+        remaining = self.remaining()
         if remaining <= 0:
             return ()
-        self._begin()
+        self.begin_generation()
         return tuple(
-            self._sample(island, "skeleton", self.islands.draw(island))
-            for island in range(min(self.settings.islands, remaining))
+            self.sample_request(
+                island, "skeleton", self.islands.draw(island), prompt=prompt("skeleton"), skeleton=True
+            )
+            for island in range(min(self.options.islands, remaining))
         )
 
     def _stage_request(self, program: _Program) -> Request:
@@ -106,8 +127,8 @@ class Llm4BranchSearch(SampledSearch):
                     sample=sample.id,
                     source=_skeleton(sample).bound(parameters),
                     parameters=parameters,
-                    instances=tuple(range(self.settings.tuning_instances)),
-                    time_limit_s=self.settings.tuning_limit_s,
+                    instances=tuple(range(self.options.tuning_instances)),
+                    time_limit_s=self.options.tuning_limit_s,
                 )
             case "validation":
                 return SolveRequest(id=sample.id, sample=sample)
@@ -118,38 +139,39 @@ class Llm4BranchSearch(SampledSearch):
             id=name,
             sample=sample.id if sample is not None else None,
             source=sample.source if sample is not None else None,
-            instances=tuple(range(self.settings.training_instances)),
-            time_limit_s=self.settings.screening_limit_s,
-            cost=self.settings.screening_cost,
+            instances=tuple(range(self.options.training_instances)),
+            time_limit_s=self.options.screening_limit_s,
+            cost=self.options.screening_cost,
         )
 
-    def _take(self, told: Told) -> None:
+    def learn(self, answered: Answered) -> None:
+        """Take the answers to what `propose` returned."""
         if self._programs:
-            moved = zip(self._programs, told, strict=True)
+            moved = zip(self._programs, answered, strict=True)
             self._programs = [
                 program for program, (request, answer) in moved if self._goes_on(program, request, answer)
             ]
         else:
-            for request, answer in told:
+            for request, answer in answered:
                 if isinstance(request, TrialRequest) and isinstance(answer, TrialAnswer):
                     costs = trial_costs(answer, len(request.instances))
                     self._baseline = None if isinstance(costs, str) else costs
             everywhere = self.generation == 0
             self._programs = [
                 self._enter(sample, None if everywhere else island)
-                for island, sample in enumerate(self._admit(told))
+                for island, sample in enumerate(self.admit(answered))
                 if sample.valid
             ]
         if not self._programs:
-            if self.generation and self.generation % self.settings.migration_interval == 0:
+            if self.generation and self.generation % self.options.migration_interval == 0:
                 self.islands.migrate()
-            self._close()
+            self.end_generation()
 
     def _enter(self, sample: Sample, island: int | None) -> _Program:
         tuner = Tuner(
             _skeleton(sample).parameters,
-            calls=self.settings.tuning_calls,
-            initial=self.settings.tuning_initial,
+            calls=self.options.tuning_calls,
+            initial=self.options.tuning_initial,
             seed=sample_seed(self.config.drawn, f"{sample.id}.tuning"),
         )
         return _Program(sample, island, tuner)
@@ -172,7 +194,7 @@ class Llm4BranchSearch(SampledSearch):
                 self._store(program, program.sample.model_copy(update={"failure": costs}))
                 return False
             place, speedup = self._least_speedup(costs)
-            needed = self.settings.screening_speedup
+            needed = self.options.screening_speedup
             if program.island is not None and speedup < needed:
                 where = f"on training instance {place + 1}"
                 why = f"screened out: {speedup:.2g} times as fast as RPB {where}, {needed:g} needed"
@@ -207,7 +229,7 @@ class Llm4BranchSearch(SampledSearch):
 
     def _store(self, program: _Program, sample: Sample) -> None:
         program.sample = sample
-        self._samples[sample.id] = sample
+        self.update(sample)
 
 
 def _skeleton(sample: Sample) -> Skeleton:

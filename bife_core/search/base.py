@@ -1,0 +1,381 @@
+"""The base class of searches: a budget of samples, duplicates told apart by hash, and `ask` and `tell`."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final, TypeVar
+
+import numpy as np
+from pydantic import ValidationError
+
+from bife_core.errors import ConfigError
+from bife_core.search.config import SearchConfig
+from bife_core.search.drawing import draw_parents, sample_id, sample_seed
+from bife_core.search.population import by_high_fidelity, by_low_fidelity
+from bife_core.search.types import (
+    Answer,
+    Fit,
+    GenerationSummary,
+    Operator,
+    Request,
+    Sample,
+    SampleAnswer,
+    SampleRequest,
+    SolveAnswer,
+    TrialAnswer,
+)
+from bife_core.values import Value, describe
+
+OPERATORS: Final[tuple[Operator, ...]] = ("e1", "e2", "m1", "m2")
+"""Operators of a generation, in order (paper, section 4.3)."""
+
+CROSSOVER_PARENTS: Final = 2
+"""Parents that `e1` and `e2` read."""
+
+Answered = Sequence[tuple[Request, Answer]]
+"""Requests with their answers, in order."""
+
+
+class NoOptions(Value):
+    """The options of a search that has none."""
+
+
+class BaseSearch(ABC):
+    """Base class of searches: a subclass writes `propose` (what to ask) and `learn` (what the answers change).
+
+    A generation begins with `begin_generation` and ends with `end_generation`. `sample_request` and
+    `sample_requests` make requests for rules, `admit` enters the answers and charges the budget, `update` replaces a
+    sample, `choose_parents` draws parents by rank from `parent_pool`, `rng` draws everything else. A rule whose hash
+    was seen before becomes a failure, `duplicate of <first id>`. `ask` gives the same requests again until they are
+    answered.
+
+    Parameters
+    ----------
+    config : SearchConfig
+        All settings of the search, its seed included.
+
+    Attributes
+    ----------
+    options : Value
+        `config.options`, validated by the class attribute `Options`.
+    alive : tuple of Sample
+        The population; subclasses replace it.
+
+    Raises
+    ------
+    ConfigError
+        If `config.options` does not fit `Options`.
+    """
+
+    Options: ClassVar[type[Value]] = NoOptions
+    """Model of the settings of this search alone, given as `search.options`."""
+
+    operators: tuple[Operator, ...] = OPERATORS
+    """The operators of a generation, in order."""
+
+    low_fidelity: ClassVar[bool] = True
+    """Whether samples are scored with F_LF; decisions are recorded only for searches that need them."""
+
+    high_fidelity: ClassVar[bool] = True
+    """Whether rules are solved with, and the best is that of highest F_HF; without, it is that of highest F_LF."""
+
+    draws_with_replacement: ClassVar[bool] = False
+    """Whether a crossover may read the same rule twice while there are others."""
+
+    def __init__(self, config: SearchConfig) -> None:
+        self.config = config
+        try:
+            self.options: Any = self.Options.model_validate(config.options)
+        except ValidationError as error:
+            raise ConfigError(f"search.options of the search {config.method!r}: {describe(error)}") from error
+        # PCG64 by name: `default_rng` may choose another bit generator in a later NumPy.
+        self.rng = np.random.Generator(np.random.PCG64(config.drawn))
+        self._samples: dict[str, Sample] = {}
+        self._first_with_sha: dict[str, str] = {}
+        self._begun = 0
+        self._used = 0
+        self._pending: tuple[Request, ...] = ()
+        self._summaries: list[GenerationSummary] = []
+        self.alive: tuple[Sample, ...] = ()
+
+    @property
+    def training_instances(self) -> int:
+        """Number of training instances that trials speak of."""
+        return 0
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """All samples so far, in the order they were sampled."""
+        return tuple(self._samples.values())
+
+    @property
+    def best(self) -> Sample | None:
+        """The rule the search would return now, answers of the generation under way included."""
+        ranked = by_high_fidelity if self.high_fidelity else by_low_fidelity
+        return next(iter(ranked(self.samples)), None)
+
+    @property
+    def population(self) -> tuple[Sample, ...]:
+        """The rules alive after the last completed generation."""
+        return self.alive
+
+    @property
+    def generation(self) -> int:
+        """The generation last asked for; 0 is the initial population."""
+        return max(0, self._begun - 1)
+
+    @property
+    def samples_used(self) -> int:
+        """How much of the budget of `samples` is spent."""
+        return self._used
+
+    @property
+    def summaries(self) -> tuple[GenerationSummary, ...]:
+        """One summary per completed generation."""
+        return tuple(self._summaries)
+
+    def ask(self) -> tuple[Request, ...]:
+        """Return the next requests, independent of one another; empty when the search is over."""
+        if not self._pending:
+            self._pending = self.propose()
+        return self._pending
+
+    def tell(self, answers: tuple[Answer, ...]) -> None:
+        """Take the answers to the last `ask`; nothing changes when they do not fit.
+
+        Raises
+        ------
+        ValueError
+            If the answers are not those to the requests of the last `ask`, in their order.
+        """
+        check_answers(self._pending, answers)
+        requests, self._pending = self._pending, ()
+        self.learn(tuple(zip(requests, answers, strict=True)))
+
+    @abstractmethod
+    def propose(self) -> tuple[Request, ...]:
+        """Return what to ask next, all independent of one another; empty ends the search."""
+
+    @abstractmethod
+    def learn(self, answered: Answered) -> None:
+        """Take the answers to what `_next` returned."""
+
+    def update(self, sample: Sample) -> None:
+        """Replace the sample of that id."""
+        self._samples[sample.id] = sample
+
+    def remaining(self) -> int:
+        """Return how many samples the budget still allows."""
+        return self.config.samples - self._used
+
+    def begin_generation(self) -> None:
+        """Begin a generation."""
+        self._begun += 1
+
+    def end_generation(self) -> None:
+        """End the generation under way."""
+        self._summaries.append(self.summary())
+
+    def summary(self) -> GenerationSummary:
+        """Return the summary of the generation that ends."""
+        samples, alive = self.samples, self.population
+        own = [sample for sample in samples if sample.generation == self.generation]
+        best_low, best_high = by_low_fidelity(samples)[:1], by_high_fidelity(samples)[:1]
+        f_lf = [sample.f_lf for sample in alive if sample.f_lf is not None]
+        return GenerationSummary(
+            generation=self.generation,
+            samples=len(own),
+            failures=sum(not sample.valid for sample in own),
+            solved=sum(sample.f_hf is not None for sample in own),
+            samples_total=len(samples),
+            failures_total=sum(not sample.valid for sample in samples),
+            best_f_lf=best_low[0].f_lf if best_low else None,
+            mean_f_lf=sum(f_lf) / len(f_lf) if f_lf else None,
+            best_f_hf=best_high[0].f_hf if best_high else None,
+            n_alive=len(alive),
+        )
+
+    def sample_requests(self, operators: Sequence[Operator]) -> tuple[Request, ...]:
+        """Begin a generation with a sample by each of the operators, as many as the budget allows.
+
+        Without operators it is an initialisation.
+        """
+        remaining = self.remaining()
+        if remaining <= 0:
+            return ()
+        self.begin_generation()
+        asked = [
+            self.sample_request(position, operator, self.choose_parents(operator))
+            for position, operator in enumerate((operators or self.initial_operators())[:remaining])
+        ]
+        return (*asked, *self.first_rules(len(asked), "i1"))
+
+    def initial_operators(self) -> tuple[Operator, ...]:
+        """Return what makes the initial rules."""
+        return tuple("i1" for _ in range(self.config.initial))
+
+    def first_rules(self, position: int, operator: Operator) -> tuple[SampleRequest, ...]:
+        """Return the rules the search is to begin with, as samples of its first generation after `position` others."""
+        rules = self.config.first_rules if self.generation == 0 else ()
+        return tuple(
+            self.sample_request(number, operator, source=source)
+            for number, source in enumerate(rules, position)
+        )
+
+    def sample_request(
+        self,
+        position: int,
+        operator: Operator,
+        parents: tuple[Sample, ...] = (),
+        hints: tuple[str, ...] = (),
+        source: str | None = None,
+        prompt: str | None = None,
+        skeleton: bool = False,
+    ) -> SampleRequest:
+        """Return the request for the sample at `position` of the generation under way; see `SampleRequest`."""
+        name = sample_id(self.generation, position)
+        return SampleRequest(
+            id=name,
+            generation=self.generation,
+            operator=operator,
+            parents=parents,
+            hints=hints,
+            seed=sample_seed(self.config.drawn, name),
+            scored=self.low_fidelity,
+            source=source,
+            prompt=prompt,
+            skeleton=skeleton,
+            fit=self.fit(position, operator, parents),
+        )
+
+    def fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:
+        """Return how the rule of a sample is fitted; None where it is written."""
+        return None
+
+    @property
+    def parent_pool(self) -> tuple[Sample, ...]:
+        """The rules that parents are drawn from, by rank."""
+        return self.population
+
+    def choose_parents(self, operator: Operator) -> tuple[Sample, ...]:
+        """Draw the parents of one of EoH's operators, by rank."""
+        if operator == "i1":
+            return ()
+        return draw_parents(
+            self.parent_pool,
+            CROSSOVER_PARENTS if operator in ("e1", "e2") else 1,
+            population=self.config.population,
+            rng=self.rng,
+            replacement=self.draws_with_replacement,
+        )
+
+    def admit(self, answered: Answered) -> list[Sample]:
+        """Enter the samples among the answers, charge the budget, and return them in order."""
+        entered = []
+        for request, answer in answered:
+            if not isinstance(request, SampleRequest) or not isinstance(answer, SampleAnswer):
+                continue
+            first = self._first_with_sha.setdefault(answer.sha, request.id) if answer.sha else request.id
+            sample = answered_sample(request, answer, first if first != request.id else None)
+            self._samples[sample.id] = sample
+            # A rule that the search brought along was not asked of the generator.
+            if request.source is None:
+                self._used += 1
+            entered.append(sample)
+        return entered
+
+
+AnyAnswer = TypeVar("AnyAnswer", bound=Answer)
+
+
+def check_answers(requests: Sequence[Request], answers: Sequence[Answer]) -> None:
+    """Make sure there is one answer per request, in order and of its kind.
+
+    Raises
+    ------
+    ValueError
+        If nothing was asked, or if a number, kind or id differs; the text names the first difference.
+    """
+    if not requests:
+        raise ValueError("Answers came but nothing was asked: call ask() before every tell().")
+    if len(answers) != len(requests):
+        raise ValueError(
+            f"Expected {len(requests)} answers, one per request of the last ask(), found {len(answers)}."
+        )
+    for position, (request, answer) in enumerate(zip(requests, answers, strict=True)):
+        if (request.kind, request.id) != (answer.kind, answer.id):
+            raise ValueError(
+                f"Expected the answer to the {request.kind} request {request.id!r} at position {position}, "
+                f"found a {answer.kind} answer {answer.id!r}: give the answers in the order of the requests."
+            )
+
+
+def settle(answer: AnyAnswer) -> AnyAnswer:
+    """Turn numbers that are not finite into a failure with its reason; settling twice changes nothing.
+
+    A settled answer survives JSON, which knows no NaN.
+    """
+    match answer:
+        case SampleAnswer(f_lf=float() as value) if not math.isfinite(value):
+            reason = answer.failure or f"F_LF is {value}, not a finite number"
+            return answer.model_copy(update={"f_lf": None, "failure": reason})
+        case SolveAnswer(f_hf=float() as value) if not math.isfinite(value):
+            reason = answer.failure or f"F_HF is {value}, not a finite number"
+            return answer.model_copy(update={"f_hf": None, "failure": reason})
+        case TrialAnswer(costs=tuple() as costs) if not all(map(math.isfinite, costs)):
+            reason = answer.failure or f"A cost in {costs} is not a finite number"
+            return answer.model_copy(update={"costs": None, "failure": reason})
+    return answer
+
+
+def answered_sample(request: SampleRequest, answer: SampleAnswer, duplicate_of: str | None = None) -> Sample:
+    """Return the sample a request became.
+
+    Parameters
+    ----------
+    duplicate_of : str or None
+        Id of the first sample with the same hash, if there is one. A failure of the sample's own is the
+        reason kept.
+    """
+    answer = settle(answer)
+    failure = answer.failure
+    if failure is None and request.scored and answer.f_lf is None:
+        failure = "no F_LF was reported"
+    if failure is None and duplicate_of is not None:
+        failure = f"duplicate of {duplicate_of}"
+    return Sample(
+        id=request.id,
+        generation=request.generation,
+        operator=request.operator,
+        parents=tuple(parent.id for parent in request.parents),
+        sha=answer.sha,
+        source=answer.source,
+        skeleton=answer.skeleton,
+        thought=answer.thought,
+        behaviour=answer.behaviour,
+        f_lf=answer.f_lf,
+        niche=None if request.fit is None else request.fit.niche,
+        failure=failure,
+    )
+
+
+def solved_sample(sample: Sample, answer: SolveAnswer) -> Sample:
+    """Return the sample with its F_HF, or with the reason why its solves gave none."""
+    answer = settle(answer)
+    if answer.failure is None and answer.eliminated is not None:
+        return sample.model_copy(update={"f_hf": None, "eliminated": answer.eliminated, "failure": None})
+    if answer.failure is None and answer.f_hf is not None:
+        return sample.model_copy(update={"f_hf": answer.f_hf, "failure": None})
+    return sample.model_copy(update={"f_hf": None, "failure": answer.failure or "no F_HF was reported"})
+
+
+def trial_costs(answer: TrialAnswer, instances: int) -> tuple[float, ...] | str:
+    """Return the costs of a trial on so many instances, or the reason there are none."""
+    answer = settle(answer)
+    if answer.failure is not None or answer.costs is None:
+        return answer.failure or "no costs were reported"
+    if len(answer.costs) != instances:
+        return f"{len(answer.costs)} costs were reported for {instances} instances"
+    return answer.costs
