@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import copy
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from bife_core.rules.language import (
     BUILTINS,
@@ -343,35 +343,17 @@ class _Normal(ast.NodeTransformer):
         # Imports at the top of a function were noted when names were collected.
         body = [one for one in function.body if not isinstance(one, ast.Import | ast.ImportFrom)]
         function.body = self._body(body)
-        function.args = ast.arguments(
-            posonlyargs=[],
-            args=[ast.arg(arg=name) for name in parameters(function)],
-            kwonlyargs=[],
-            kw_defaults=[],
-            defaults=function.args.defaults,
-        )
-        function.returns = None
         self._calls.sort(key=lambda call: (call.lineno, call.col_offset))
         return [called_name(call) for call in self._calls]
 
-    def visit(self, node: ast.AST) -> ast.AST:
+    def visit(self, node: ast.AST) -> Any:
         if hasattr(node, "lineno"):
             self._where = node
         if not isinstance(node, _ALLOWED):
             kind = type(node).__name__
             # Operators have no line of their own.
             raise forbidden(f"a rule may not use {_SPOKEN.get(kind, kind.lower())}", self._where)
-        return super().visit(node)  # type: ignore[no-any-return]
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        where = self._where
-        for name, part in ast.iter_fields(node):
-            if isinstance(part, list):
-                setattr(node, name, [self.visit(one) if isinstance(one, ast.AST) else one for one in part])
-            elif isinstance(part, ast.AST):
-                setattr(node, name, self.visit(part))
-            self._where = where
-        return node
+        return super().visit(node)
 
     def _body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         kept: list[ast.stmt] = []
@@ -383,7 +365,7 @@ class _Normal(ast.NodeTransformer):
                 self.visit(statement.value)
                 raise forbidden("a line with a value that is not used has no effect", statement)
             elif not no_effect:
-                kept.append(self.visit(statement))  # type: ignore[arg-type]
+                kept.append(self.visit(statement))
         return kept or [ast.Pass()]
 
     def visit_Return(self, node: ast.Return) -> ast.Return:
@@ -391,29 +373,24 @@ class _Normal(ast.NodeTransformer):
             raise RejectionError("type", "the function returns None here; a score must be one number", node)
         if isinstance(node.value, ast.Tuple | ast.List | ast.ListComp):
             raise RejectionError("type", "the function returns a sequence; a score must be one number", node)
-        node.value = self._expression(node.value)
+        node.value = self.visit(node.value)
         return node
 
     def visit_If(self, node: ast.If) -> ast.If:
-        node.test = self._expression(node.test)
+        node.test = self.visit(node.test)
         node.body = self._body(node.body)
         node.orelse = self._body(node.orelse) if node.orelse else []
         return node
 
     def visit_For(self, node: ast.For) -> ast.For:
-        if node.orelse:
-            raise forbidden("a loop may not have an else part", node)
-        ends = node.iter.args if isinstance(node.iter, ast.Call) and not node.iter.keywords else []
-        is_range = isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range"
-        if (
-            not is_range
-            or "range" in self._local
-            or not 1 <= len(ends) <= 3
-            or not isinstance(node.target, ast.Name)
-        ):
-            raise forbidden("a loop must be `for i in range(...)` with one to three constant integers", node)
-        assert isinstance(node.iter, ast.Call)
-        node.iter.args = [self._expression(end) for end in ends]
+        match node:
+            case ast.For(
+                target=ast.Name(), iter=ast.Call(func=ast.Name(id="range"), keywords=[]) as head, orelse=[]
+            ) if 1 <= len(head.args) <= 3 and "range" not in self._local:
+                head.args = [self.visit(end) for end in head.args]
+            case _:
+                said = "a loop must be `for i in range(...)` with one to three constant integers, and no else"
+                raise forbidden(said, node)
         node.body = self._body(node.body)
         node.type_comment = None
         return node
@@ -421,24 +398,25 @@ class _Normal(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         for target in node.targets:
             self._check_target(target)
-        several = isinstance(node.value, ast.Tuple) and all(
-            isinstance(target, ast.Tuple) and len(target.elts) == len(node.value.elts)
-            for target in node.targets
-        )
-        if several and isinstance(node.value, ast.Tuple):
-            node.value.elts = [self._expression(part) for part in node.value.elts]
-        elif any(isinstance(target, ast.Tuple) for target in node.targets):
-            raise forbidden("several names need as many values: `a, b = 1.0, 2.0`", node)
+        tuples = [target for target in node.targets if isinstance(target, ast.Tuple)]
+        if not tuples:
+            node.value = self.visit(node.value)
+        elif (
+            isinstance(node.value, ast.Tuple)
+            and len(tuples) == len(node.targets)
+            and {len(target.elts) for target in tuples} == {len(node.value.elts)}
+        ):
+            node.value.elts = [self.visit(part) for part in node.value.elts]
         else:
-            node.value = self._expression(node.value)
+            raise forbidden("several names need as many values: `a, b = 1.0, 2.0`", node)
         node.type_comment = None
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         assert node.value is not None
         return self.visit(at(node, ast.Assign(targets=[node.target], value=node.value)))
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         self._check_target(node.target)
         assert isinstance(node.target, ast.Name)
         current = at(node, ast.Name(id=node.target.id, ctx=ast.Load()))
@@ -452,14 +430,9 @@ class _Normal(ast.NodeTransformer):
         if not all(isinstance(name, ast.Name) for name in names):
             raise forbidden("only plain names may be assigned", target)
 
-    def _expression(self, node: ast.expr) -> ast.expr:
-        return self.visit(node)  # type: ignore[return-value]
-
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
-        if isinstance(node.value, str):
-            raise forbidden("a rule may not use strings", node)
         if not isinstance(node.value, bool | int | float):
-            raise forbidden(f"a rule may not use the literal {node.value!r}", node)
+            raise forbidden("a rule may use no literal but numbers, True and False", node)
         _check_integer(node)
         return node
 
@@ -507,7 +480,7 @@ class _Normal(ast.NodeTransformer):
             raise forbidden("range may stand in the head of a for loop only", node)
         if node.keywords:
             raise forbidden(f"{meaning} takes no argument by name in a rule", node)
-        node.args = [self._expression(argument) for argument in node.args]
+        node.args = [self.visit(argument) for argument in node.args]
         node.func = dotted(meaning, node.func)
         return node
 

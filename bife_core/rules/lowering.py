@@ -154,7 +154,10 @@ class _Function:
             raise no_number(f"{what} can end without returning a number", source)
         source.name = self._program.names[source.name]
         source.body = body
-        source.args.args, source.args.defaults = arguments, []
+        source.args = ast.arguments(
+            posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[]
+        )
+        source.returns = None
         return source
 
     # --- statements ---

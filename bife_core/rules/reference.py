@@ -8,28 +8,11 @@ helpers it uses. Adding a rule is adding a function.
 import math
 
 # Indices of features (docs/features.md).
-ROWS = 3
-POSITIVE = 8
-LEAST_POSITIVE = 11
-NEGATIVE = 13
-SLACK = 18
-UP = 20
-DOWN = 21
-RATIO = 22
-SUM = 23
-PRODUCT = 24
-CUTOFFS_UP = 25
-CUTOFFS_DOWN = 26
-RATE_UP = 27
-RATE_DOWN = 28
-MEAN_LENGTH = 29
-TIGHT_ROWS = 48
-WEIGHT_BY_SIZE = 54
-WEIGHT_BY_CANDIDATES = 60
-SHARE_BY_CANDIDATES = 61
-MEAN_SHARE_BY_CANDIDATES = 62
-WEIGHT_BY_DUAL = 66
-SHARE_BY_DUAL = 67
+ROWS, POSITIVE, LEAST_POSITIVE, NEGATIVE, SLACK = 3, 8, 11, 13, 18
+UP, DOWN, RATIO, SUM, PRODUCT = 20, 21, 22, 23, 24
+CUTOFFS_UP, CUTOFFS_DOWN, RATE_UP, RATE_DOWN, MEAN_LENGTH = 25, 26, 27, 28, 29
+TIGHT_ROWS, WEIGHT_BY_SIZE, WEIGHT_BY_CANDIDATES, WEIGHT_BY_DUAL = 48, 54, 60, 66
+SHARE_BY_CANDIDATES, MEAN_SHARE_BY_CANDIDATES, SHARE_BY_DUAL = 61, 62, 67
 
 
 def squash(x):
@@ -91,8 +74,8 @@ def cutoff_rate(variable_features) -> float:
 def general(variable_features) -> float:
     """Weight in tight rows times fractionality, raised by pseudocost gains and by large coefficients.
 
-    Origin: ours; fitted to recorded strong-branching decisions of five families at once so that the least agreement, over
-    that of a formula of the family's own, is largest (`python -m bench.general`).
+    Origin: ours; fitted to recorded strong-branching decisions of five families at once so that the least
+    agreement, over that of a formula of the family's own, is largest (`python -m bench.general`).
     """
     f = variable_features
     gain = math.sqrt(max(f[PRODUCT], 1e-6) * max(f[RATIO], 1e-6))
@@ -184,8 +167,8 @@ def paper_cfl(variable_features) -> float:
 def paper_mis(variable_features) -> float:
     """Weighted sum of fractionality, geometric mean of the pseudocost gains and activity of the tight rows.
 
-    Origin: the rule BiFE's paper publishes for maximum independent set, re-expressed. The paper takes the
-    square root of the sum, which keeps the order of candidates and is left out.
+    Origin: the rule BiFE's paper publishes for maximum independent set, re-expressed. The paper takes the square
+    root of the sum, which keeps the order of candidates and is left out.
 
     Benchmark: independent_set
     """
@@ -201,8 +184,8 @@ def paper_mis(variable_features) -> float:
 def paper_sc(variable_features) -> float:
     """Fractionality times the geometric mean of the pseudocost gains, raised where the tight rows weigh much.
 
-    Origin: the rule BiFE's paper publishes for set covering, re-expressed. The paper maps scores from 0 to 100
-    to 0 to 1 by a logarithm and cuts off what lies above; here they are cut off at 100.
+    Origin: the rule BiFE's paper publishes for set covering, re-expressed. The paper maps scores from 0 to 100 to
+    0 to 1 by a logarithm and cuts off what lies above; here they are cut off at 100.
 
     Benchmark: set_covering
     """
@@ -242,8 +225,8 @@ def pseudocost_sum(variable_features) -> float:
 def pseudocost_weighted(variable_features) -> float:
     """Five sixths of the smaller pseudocost gain plus one sixth of the larger.
 
-    Origin: the weighted score of Linderoth and Savelsbergh, "A computational study of search strategies for
-    mixed integer programming" (1999), with the weight 1/6 of Achterberg, Koch and Martin (2005).
+    Origin: the weighted score of Linderoth and Savelsbergh, "A computational study of search strategies for mixed
+    integer programming" (1999), with the weight 1/6 of Achterberg, Koch and Martin (2005).
     """
     up, down = variable_features[UP], variable_features[DOWN]
     return (5.0 * min(up, down) + max(up, down)) / 6.0

@@ -48,13 +48,13 @@ def read_rules(text: str) -> dict[str, ReferenceRule]:
     """
     tree, lines = syntax_tree(text), text.splitlines()
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    numbers = {
-        target.id: ast.unparse(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    numbers: dict[str, str] = {}
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+                numbers |= {
+                    ast.unparse(one): ast.unparse(value) for one, value in zip(names, values, strict=True)
+                }
     rules: dict[str, ReferenceRule] = {}
     for name, function in functions.items():
         documentation = ast.get_docstring(function)
@@ -70,10 +70,10 @@ def read_rules(text: str) -> dict[str, ReferenceRule]:
             node.id: None for helper in helpers for node in ast.walk(helper) if isinstance(node, ast.Name)
         }
         constants = [word for word in numbers if word in words]
-        values = ", ".join(numbers[word] for word in constants)
+        given = ", ".join(numbers[word] for word in constants)
         parts = [
             *(["import math\n"] if "math" in words else []),
-            *([f"{', '.join(constants)} = {values}\n"] if constants else []),
+            *([f"{', '.join(constants)} = {given}\n"] if constants else []),
             *("\n" + "\n".join(lines[helper.lineno - 1 : helper.end_lineno]) + "\n" for helper in helpers),
             f"\ndef {FUNCTION_NAME}(variable_features) -> float:",
         ]

@@ -157,13 +157,13 @@ def _bounds(tree: ast.Module) -> dict[str, tuple[float, float]]:
         if not isinstance(statement.value, ast.Dict):
             raise RuleError(f"`{BOUNDS_NAME}` must be a dictionary of (low, high) by parameter name.")
         for key, value in zip(statement.value.keys, statement.value.values, strict=True):
-            pair = value.elts if isinstance(value, ast.Tuple | ast.List) else []
-            ends = [_number(end) for end in pair]
-            if not isinstance(key, ast.Constant) or len(ends) != 2 or ends[0] is None or ends[1] is None:
-                raise RuleError(
-                    f"`{BOUNDS_NAME}` must give two numbers, (low, high), for each parameter name."
-                )
-            bounds[str(key.value)] = (ends[0], ends[1])
+            ends = [_number(end) for end in value.elts] if isinstance(value, ast.Tuple | ast.List) else []
+            match key, ends:
+                case ast.Constant(value=str(name)), [float(low), float(high)]:
+                    bounds[name] = low, high
+                case _:
+                    said = "must give two numbers, (low, high), for each parameter name"
+                    raise RuleError(f"`{BOUNDS_NAME}` {said}.")
     return bounds
 
 
