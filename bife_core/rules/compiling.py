@@ -7,7 +7,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from bife_core.features import N_FEATURES
 from bife_core.rules.checked import check_source
 from bife_core.rules.language import FUNCTION_NAME
 from bife_core.rules.types import CompiledRule, Rejection
-
-_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def compile_rule(
@@ -63,7 +61,7 @@ def compile_rule(
     try:
         code = compile_functions(checked.functions, checked.features, checked.sha)
     except Exception as error:  # noqa: BLE001 - numba raises many types; each means "cannot compile this"
-        return Rejection("type", _explanation(error))
+        return Rejection("type", f"The rule is too large or too deep for numba ({type(error).__name__}).")
     text = source if isinstance(source, str) else source.decode("utf-8-sig")
     named = name if name is not None else f"rule_{checked.sha[:8]}"
     return CompiledRule(named, text, checked.sha, checked.features, code)
@@ -129,10 +127,3 @@ def score_one(source: str, value: float) -> dict[str, float]:
     """
     rule = recompiled(source, "rule")
     return {"score": float(rule.score(np.full((1, N_FEATURES), value))[0])}
-
-
-def _explanation(error: Exception) -> str:
-    lines = [line.strip() for line in _COLOUR.sub("", str(error)).splitlines()]
-    telling = [line for line in lines if line and not line.startswith("Failed in nopython mode")]
-    words = " ".join(telling[:2])[:300] or type(error).__name__
-    return f"The rule is no program of numbers that numba can compile: {words.removesuffix('.')}."
