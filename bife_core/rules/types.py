@@ -25,7 +25,7 @@ RejectionKind = Literal[
 """What is wrong with a rule.
 
 In this order: nothing to parse; not Python; not the asked function; outside the allowed language; no single
-number; raised while scoring; too slow; already known under another text.
+number; no usable score, or its worker ended; too slow; already known under another text.
 """
 
 
