@@ -14,7 +14,7 @@ import platformdirs
 
 from bife_core.benchmarks.base import Benchmark
 from bife_core.benchmarks.config import FAMILIES
-from bife_core.benchmarks.opening import open_benchmark
+from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.recorded import Decisions

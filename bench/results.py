@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bench import home_of, parse, tell
 from bench.search_cost import Progress, row_of, searched_once
-from bife_core.benchmarks.opening import open_benchmark
+from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.comparing import Comparison
 from bife_core.evaluation.measuring import Setting

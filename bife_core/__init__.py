@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bife_core.benchmarks.opening import open_benchmark
+    from bife_core.benchmarks.generated import open_benchmark
     from bife_core.config import PipelineConfig
     from bife_core.decisions.collecting import collect_decisions
     from bife_core.decisions.recorded import Decisions
@@ -54,7 +54,7 @@ _HOMES = {
     "load_method": "bife_core.methods.loading",
     "load_rule": "bife_core.methods.loading",
     "low_fidelity": "bife_core.fidelity.low",
-    "open_benchmark": "bife_core.benchmarks.opening",
+    "open_benchmark": "bife_core.benchmarks.generated",
     "preset": "bife_core.presets",
     "solve": "bife_core.methods.using",
     "with_overrides": "bife_core.presets",

@@ -8,7 +8,7 @@ from typing import Any, Final
 from prefect import task
 
 from bife_core.benchmarks.base import Benchmark, Instance, Split
-from bife_core.benchmarks.opening import open_benchmark
+from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig, PipelineConfig, RunnerConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
 from bife_core.evaluation.precheck import Precheck

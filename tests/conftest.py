@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from bife_core.benchmarks.base import Instance
-from bife_core.benchmarks.opening import open_benchmark
+from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import InstancesConfig
 from bife_core.sandbox import WorkerPool
 

@@ -18,6 +18,9 @@ Split = Literal["collection", "design", "validation", "test"]
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 
+DATA: Final = Path(__file__).parent / "data"
+"""Tables and networks that instances are made from; `DATA.md` in it names the sources."""
+
 QUICK: Final[Mapping[str, Any]] = {
     "instances.size": "small",
     "high.time_limit_s": 30.0,

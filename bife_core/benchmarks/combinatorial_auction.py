@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
@@ -11,21 +9,19 @@ from numpy.typing import NDArray
 from bife_core.benchmarks.base import Family
 from bife_core.benchmarks.milp import MilpData, binary_program, unit_rows
 
-Variant = Literal["gasse", "ecole"]
-
 _MIN_VALUE, _MAX_VALUE = 1.0, 100.0
 _VALUE_DEVIATION = 0.5
 _ADDITIVITY = 0.2
 _BUDGET_FACTOR = 1.5
 _RESALE_FACTOR = 0.5
 _MAX_SUBSTITUTES = 5
-_ADD_ITEM: dict[Variant, float] = {"gasse": 0.7, "ecole": 0.65}
+_ADD_ITEM = 0.7
 
 _Vector = NDArray[np.float64]
 _Bundle = tuple[int, ...]
 
 
-def combinatorial_auction(rng: RandomState, *, items: int, bids: int, variant: Variant = "gasse") -> MilpData:
+def combinatorial_auction(rng: RandomState, *, items: int, bids: int) -> MilpData:
     """Draw a winner determination instance: accept bids of highest total price, each item sold at most once.
 
     Parameters
@@ -35,11 +31,6 @@ def combinatorial_auction(rng: RandomState, *, items: int, bids: int, variant: V
     items, bids : int
         Items on sale and bids on bundles of them. Substitute bids of one bidder exclude one another through
         an additional dummy item.
-    variant : {"gasse", "ecole"}
-        How a bundle grows. learn2branch adds an item with probability 0.7 and, through an integer array
-        used as an index, weighs every candidate by its compatibility with items 0 and 1; Ecole adds with
-        probability 0.65 and weighs by the mean compatibility with the bundle, as Leyton-Brown et al.
-        describe. Published results rest on the former, so it is the default.
 
     Returns
     -------
@@ -49,13 +40,11 @@ def combinatorial_auction(rng: RandomState, *, items: int, bids: int, variant: V
     Raises
     ------
     ValueError
-        If there are fewer than two items or no bids, or the variant is unknown.
+        If there are fewer than two items or no bids.
     """
     if items < 2 or bids < 1:
         raise ValueError(f"an auction needs two items and one bid at least, not {items} and {bids}")
-    if variant not in _ADD_ITEM:
-        raise ValueError(f"variant must be one of {', '.join(_ADD_ITEM)}, not {variant!r}")
-    market = _Market(rng, items, variant)
+    market = _Market(rng, items)
     accepted: list[tuple[_Bundle, float]] = []
     n_items = items
     while len(accepted) < bids:
@@ -81,10 +70,9 @@ def combinatorial_auction(rng: RandomState, *, items: int, bids: int, variant: V
 class _Market:
     """The items' common values and compatibilities, and bidders drawn one after another."""
 
-    def __init__(self, rng: RandomState, items: int, variant: Variant) -> None:
+    def __init__(self, rng: RandomState, items: int) -> None:
         self.rng = rng
         self.items = items
-        self.variant = variant
         self.values = _MIN_VALUE + (_MAX_VALUE - _MIN_VALUE) * rng.rand(items)
         compatibility = np.triu(rng.rand(items, items), k=1)
         compatibility += compatibility.T
@@ -118,20 +106,19 @@ class _Market:
         inside = np.zeros(self.items, dtype=np.bool_)
         inside[first] = True
         count = 1
-        while (self.rng.rand() < _ADD_ITEM[self.variant]) if size is None else (count < size):
+        while (self.rng.rand() < _ADD_ITEM) if size is None else (count < size):
             if count == self.items:
                 break
-            weights = np.where(inside, 0.0, interests * self._affinity(inside, count))
+            weights = np.where(inside, 0.0, interests * self._affinity(count))
             inside[self.rng.choice(self.items, p=weights / weights.sum())] = True
             count += 1
         return tuple(np.flatnonzero(inside).tolist())
 
-    def _affinity(self, inside: NDArray[np.bool_], count: int) -> _Vector:
-        if self.variant == "ecole":
-            weights = self.compatibility[inside].mean(axis=0)
-        else:
-            outside = self.items - count
-            weights = (outside * self.compatibility[0] + count * self.compatibility[1]) / self.items
+    def _affinity(self, count: int) -> _Vector:
+        # learn2branch uses an integer array as an index here, so it weighs by the compatibility with items 0 and 1
+        # instead of the bundle. Published results rest on this.
+        outside = self.items - count
+        weights = (outside * self.compatibility[0] + count * self.compatibility[1]) / self.items
         return np.asarray(weights, dtype=np.float64)
 
 
@@ -147,7 +134,5 @@ FAMILY = Family(
         "tiny": {"items": 80, "bids": 130},
         "test": {"items": 100, "bids": 500},
         "transfer": {"items": 200, "bids": 1000},
-        "test-ecole": {"items": 100, "bids": 500, "variant": "ecole"},
-        "transfer-ecole": {"items": 200, "bids": 1000, "variant": "ecole"},
     },
 )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.random import RandomState
-from scipy.sparse import coo_array
 
 from bife_core.benchmarks.base import Family
-from bife_core.benchmarks.milp import MilpData
+from bife_core.benchmarks.milp import Assembly, MilpData
 
 
 def facility_location(
@@ -54,53 +53,21 @@ def facility_location(
     distance = np.sqrt((customer_x[:, None] - facility_x) ** 2 + (customer_y[:, None] - facility_y) ** 2)
     transport = distance * unit_cost * demands[:, None]
 
-    shares = customers * facilities
-    share = np.arange(shares).reshape(customers, facilities)
-    opened = shares + np.arange(facilities)
-    capacity_row = customers + np.arange(facilities)
-    total_row = np.array([customers + facilities])
-    blocks = [  # (rows, columns, coefficients), each broadcast to the shape of the columns
-        (np.arange(customers)[:, None], share, np.array(-1.0)),
-        (capacity_row[None, :], share, demands[:, None]),
-        (capacity_row, opened, -capacities),
-        (total_row, opened, -capacities),
-    ]
+    growing = Assembly()
     pairs = [f"{i}_{j}" for i in range(1, customers + 1) for j in range(1, facilities + 1)]
-    row_names = [
-        *(f"demand_{i}" for i in range(1, customers + 1)),
-        *(f"capacity_{j}" for j in range(1, facilities + 1)),
-        "total_capacity",
-    ]
+    share = growing.columns([f"x_{pair}" for pair in pairs], 0, 1, cost=transport.ravel())
+    share = share.reshape(customers, facilities)
+    names = [f"y_{j}" for j in range(1, facilities + 1)]
+    opened = growing.columns(names, 0, 1, cost=opening, integer=True)
+    for i in range(customers):
+        growing.row(f"demand_{i + 1}", share[i], np.full(facilities, -1), high=-1)
+    for j in range(facilities):
+        growing.row(f"capacity_{j + 1}", [*share[:, j], opened[j]], [*demands, -capacities[j]], high=0)
+    growing.row("total_capacity", opened, -capacities, high=-total_demand)
     if linked:
-        link_row = share + len(row_names)
-        blocks += [
-            (link_row, share, np.array(1.0)),
-            (link_row, np.broadcast_to(opened, share.shape), np.array(-1.0)),
-        ]
-        row_names += [f"link_{pair}" for pair in pairs]
-    row, column, value = (
-        np.concatenate([np.broadcast_to(block[part], block[1].shape).ravel() for block in blocks])
-        for part in range(3)
-    )
-    n_rows = len(row_names)
-    row_upper = np.zeros(n_rows)
-    row_upper[:customers] = -1
-    row_upper[total_row] = -total_demand
-    return MilpData(
-        name=f"facility_location-{customers}x{facilities}",
-        maximise=False,
-        objective=np.concatenate([transport.ravel(), opening.astype(np.float64)]),
-        lower=np.zeros(shares + facilities),
-        upper=np.ones(shares + facilities),
-        integer=np.arange(shares + facilities) >= shares,
-        rows=coo_array(
-            (value.astype(np.float64), (row, column)), shape=(n_rows, shares + facilities)
-        ).tocsr(),
-        row_lower=np.full(n_rows, -np.inf),
-        row_upper=row_upper,
-        column_names=[f"x_{pair}" for pair in pairs] + [f"y_{j}" for j in range(1, facilities + 1)],
-        row_names=row_names,
-    )
+        for pair, column, y in zip(pairs, share.ravel(), np.tile(opened, customers), strict=True):
+            growing.row(f"link_{pair}", [column, y], [1, -1], high=0)
+    return growing.model(f"facility_location-{customers}x{facilities}")
 
 
 FAMILY = Family(

@@ -9,10 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
 from bife_core.benchmarks.base import Family, Place, Split
-from bife_core.benchmarks.milp import MilpData
+from bife_core.benchmarks.milp import Assembly, MilpData
 
 _SEED: Final = 42
 """Instance k of the competition is drawn by Python's own generator, seeded with this plus k."""
@@ -63,58 +62,28 @@ def item_placement(
     total = demand.sum(axis=0)
     items = len(sizes)
 
-    place = np.arange(items * bins).reshape(items, bins)
-    deficit = items * bins + np.arange(bins * resources).reshape(bins, resources)
-    greatest = items * bins + bins * resources + np.arange(resources)
-    columns = items * bins + bins * resources + resources
-    pairs = bins * resources
-    supply_row = items + np.arange(pairs).reshape(bins, resources)
-    deficit_row = items + pairs + np.arange(pairs).reshape(resources, bins).T
-    greatest_row = items + 2 * pairs + np.arange(pairs).reshape(bins, resources)
-    every = (items, bins, resources)
-    blocks = [  # (rows, columns, coefficients)
-        (np.broadcast_to(np.arange(items)[:, None], place.shape), place, np.ones(place.shape)),
-        tuple(np.broadcast_to(a, every) for a in (supply_row, place[:, :, None], demand[:, None, :])),
-        tuple(
-            np.broadcast_to(a, every)
-            for a in (deficit_row, place[:, :, None], (bins * demand / total)[:, None, :])
-        ),
-        (deficit_row, deficit, np.ones((bins, resources))),
-        (greatest_row, np.broadcast_to(greatest, (bins, resources)), np.ones((bins, resources))),
-        (greatest_row, deficit, np.full((bins, resources), -1.0)),
-    ]
-    row, column, value = (np.concatenate([block[part].ravel() for block in blocks]) for part in range(3))
-    rows = items + 3 * pairs
-    lower, upper = np.full(rows, -np.inf), np.full(rows, np.inf)
-    lower[:items] = upper[:items] = 1
-    upper[supply_row] = _rounded(_CAPACITY_FACTOR * total / bins)
-    lower[deficit_row] = 1
-    lower[greatest_row] = 0
-    of_bins = [f"{b}_{r}" for b in range(bins) for r in range(resources)]
-    return MilpData(
-        name=f"Knapsack_{k}",
-        maximise=False,
-        objective=np.concatenate(
-            [np.zeros(items * bins), np.ones(pairs), np.full(resources, 10.0 * pairs)],
-        ),
-        lower=np.zeros(columns),
-        upper=np.ones(columns),
-        integer=np.arange(columns) < items * bins,
-        rows=coo_array((_rounded(value), (row, column)), shape=(rows, columns)).tocsr(),
-        row_lower=lower,
-        row_upper=upper,
-        column_names=[
-            *(f"place_{i}_{b}" for i in range(items) for b in range(bins)),
-            *(f"deficit_{pair}" for pair in of_bins),
-            *(f"max_deficit_{r}" for r in range(resources)),
-        ],
-        row_names=[
-            *(f"copies_ct_{i}" for i in range(items)),
-            *(f"supply_ct_{pair}" for pair in of_bins),
-            *(f"deficit_ct_{b}_{r}" for r in range(resources) for b in range(bins)),
-            *(f"max_deficit_ct_{pair}" for pair in of_bins),
-        ],
-    )
+    growing = Assembly()
+    place = growing.columns(
+        [f"place_{i}_{b}" for i in range(items) for b in range(bins)], 0, 1, integer=True
+    ).reshape(items, bins)
+    pairs = [(b, r) for b in range(bins) for r in range(resources)]
+    deficit = growing.columns([f"deficit_{b}_{r}" for b, r in pairs], 0, 1, cost=1.0)
+    deficit = deficit.reshape(bins, resources)
+    names = [f"max_deficit_{r}" for r in range(resources)]
+    greatest = growing.columns(names, 0, 1, cost=10.0 * len(pairs))
+    for i in range(items):
+        growing.row(f"copies_ct_{i}", place[i], np.ones(bins), low=1, high=1)
+    capacity = _rounded(_CAPACITY_FACTOR * total / bins)
+    for b, r in pairs:
+        growing.row(f"supply_ct_{b}_{r}", place[:, b], _rounded(demand[:, r]), high=capacity[r])
+    share = bins * demand / total
+    for r in range(resources):
+        for b in range(bins):
+            columns, parts = [*place[:, b], deficit[b, r]], [*_rounded(share[:, r]), 1.0]
+            growing.row(f"deficit_ct_{b}_{r}", columns, parts, low=1)
+    for b, r in pairs:
+        growing.row(f"max_deficit_ct_{b}_{r}", [greatest[r], deficit[b, r]], [1.0, -1.0], low=0)
+    return growing.model(f"Knapsack_{k}")
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,9 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bife_core.benchmarks.base import QUICK, Family, Place, Split
+from bife_core.benchmarks.base import DATA, QUICK, Family, Place, Split
 from bife_core.benchmarks.generated import instance_stream
-from bife_core.benchmarks.grids import DATA
 from bife_core.benchmarks.milp import Assembly, MilpData
 
 UNITS: Final = "rts_gmlc_units.csv"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bife_core.benchmarks.base import Benchmark, Instance, Split
-from bife_core.benchmarks.opening import open_benchmark
+from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.expert import record_decisions

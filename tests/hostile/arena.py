@@ -18,7 +18,7 @@ import numpy as np
 import psutil
 
 from bife_core.benchmarks.base import Instance
-from bife_core.benchmarks.opening import open_benchmark
+from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import InstancesConfig, LowFidelityConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import N_FEATURES

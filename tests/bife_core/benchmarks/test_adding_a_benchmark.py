@@ -8,7 +8,7 @@ import pytest
 
 from bife_core.benchmarks.base import Family
 from bife_core.benchmarks.config import FAMILIES
-from bife_core.benchmarks.opening import open_benchmark
+from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import InstancesConfig
 from tests.support import documents
 

@@ -4,8 +4,7 @@ import pytest
 
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.folder import FolderBenchmark
-from bife_core.benchmarks.generated import GeneratedBenchmark
-from bife_core.benchmarks.opening import open_benchmark
+from bife_core.benchmarks.generated import GeneratedBenchmark, open_benchmark
 from bife_core.config import InstancesConfig
 from bife_core.errors import ConfigError, InstanceError
 

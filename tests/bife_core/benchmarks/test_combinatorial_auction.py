@@ -17,21 +17,13 @@ def test_learn2branch_stream_gives_its_first_instance():
     assert rng.rand() == 0.881717612312165
 
 
-@pytest.mark.parametrize("variant", ["gasse", "ecole"])
-def test_bids_are_positive_and_every_row_has_one(variant):
-    model = combinatorial_auction(RandomState(3), items=30, bids=100, variant=variant)
+def test_bids_are_positive_and_every_row_has_one():
+    model = combinatorial_auction(RandomState(3), items=30, bids=100)
     assert model.maximise
     assert len(model.objective) == 100
     assert model.objective.min() > 0
     assert np.diff(model.rows.indptr).min() >= 1
     assert np.diff(model.rows.tocsc().indptr).min() >= 1
-
-
-def test_variants_differ():
-    gasse, ecole = (
-        combinatorial_auction(RandomState(0), items=30, bids=50, variant=v) for v in ("gasse", "ecole")
-    )
-    assert gasse.objective.tolist() != ecole.objective.tolist()
 
 
 def test_the_last_bidder_stops_at_the_number_of_bids():
@@ -48,7 +40,6 @@ def test_two_items_are_enough():
     [
         ({"items": 1, "bids": 5}, "two items"),
         ({"items": 5, "bids": 0}, "one bid"),
-        ({"items": 5, "bids": 5, "variant": "other"}, "'other'"),
     ],
 )
 def test_auctions_that_cannot_be_held_are_refused(arguments, reason):

@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from bife_core.benchmarks.opening import open_benchmark
+from bife_core.benchmarks.generated import open_benchmark
 from bife_core.benchmarks.screening import screen
 from bife_core.config import InstancesConfig
 from bife_core.errors import ConfigError

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from bife_core.benchmarks.base import SPLITS, Place
+from bife_core.benchmarks.base import DATA, SPLITS, Place
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.generated import content_digest
-from bife_core.benchmarks.grids import DATA
 from bife_core.benchmarks.milp import mps_text
 from bife_core.benchmarks.unit_commitment import HOURS, UNITS, unit_commitment
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bife_core.benchmarks.base import Instance
-from bife_core.benchmarks.opening import open_benchmark
+from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import HighFidelityConfig, InstancesConfig
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
 from bife_core.fidelity.load_correction import Reference, load_factors, measure_reference

@@ -14,7 +14,7 @@ from bife_core.report.tables import split_setting
 
 def test_a_setting_ends_in_a_size_that_some_family_comes_in(monkeypatch: pytest.MonkeyPatch) -> None:
     assert split_setting("OTS dmiplib") == ("OTS", "dmiplib")
-    assert split_setting("CA test-ecole") == ("CA", "test-ecole")
+    assert split_setting("CA transfer") == ("CA", "transfer")
     assert split_setting("plans of today") == ("plans of today", "")
     assert split_setting("knapsack huge") == ("knapsack huge", "")
     monkeypatch.setitem(FAMILIES, "knapsack", replace(FAMILIES["set_covering"], sizes={"huge": {}}))
