@@ -15,7 +15,7 @@ from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
 import mlflow
 import numpy as np
@@ -24,7 +24,6 @@ from mlflow.entities import RunData
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
-from mlflow.store.entities import PagedList
 from mlflow.types import Schema, TensorSpec
 from prefect import task
 from pydantic import Field
@@ -52,7 +51,6 @@ from tasks.stores import home_store
 from tasks.tracking import store
 from tasks.tracking.store import TrackingError
 
-T = TypeVar("T")
 Word = Literal["rejected", "rolled_back"]
 
 CHALLENGER: Final = "challenger"
@@ -413,26 +411,16 @@ def list_rules() -> list[RegisteredRule]:
     """Return all versions of all registered rules, newest first within a name."""
     if store.not_made_yet():
         return []
-    with registry() as client:
+    with registry():
+        ours = f"name LIKE '{_PREFIX}%'"
         # A search for versions leaves their aliases out; the models have them.
         held: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
-        for model in _all(client.search_registered_models):
+        for model in mlflow.search_registered_models(filter_string=ours):
             for alias, number in model.aliases.items():
                 held[model.name, int(number)].append(alias)
-        found = [
-            _rule(version, held[version.name, int(version.version)])
-            for version in _all(client.search_model_versions)
-        ]
+        versions_of = mlflow.search_model_versions(filter_string=ours)
+        found = [_rule(version, held[version.name, int(version.version)]) for version in versions_of]
     return sorted(found, key=lambda rule: (rule.name, -rule.version))
-
-
-def _all(search: Callable[..., PagedList[T]]) -> Iterator[T]:
-    """Yield all that a search of MLflow's finds under our names."""
-    token: str | None = None
-    while token != "":
-        page = search(f"name LIKE '{_PREFIX}%'", max_results=500, page_token=token)
-        yield from page
-        token = page.token or ""
 
 
 def _rule(version: ModelVersion, aliases: Sequence[str] | None = None) -> RegisteredRule:

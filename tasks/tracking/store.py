@@ -129,19 +129,12 @@ def experiment_id(name: str) -> str:
     return str(experiment.experiment_id)
 
 
-def find_runs(experiment: str, filter_string: str) -> Iterator[Run]:
-    """Yield the live runs of an experiment that pass a filter, oldest first."""
-    token: str | None = ""
-    while token is not None:
-        page = client().search_runs(
-            [experiment_id(experiment)],
-            filter_string,
-            max_results=1000,
-            order_by=["attributes.start_time ASC"],
-            page_token=token or None,
-        )
-        yield from page
-        token = page.token or None
+def find_runs(experiment: str, filter_string: str) -> list[Run]:
+    """Return the live runs of an experiment that pass a filter, oldest first."""
+    oldest = ["attributes.start_time ASC"]
+    return mlflow.search_runs(
+        [experiment_id(experiment)], filter_string, order_by=oldest, output_format="list"
+    )
 
 
 def open_run(
@@ -149,16 +142,16 @@ def open_run(
 ) -> Run:
     """Find the run tagged ``bife.key = key``, or make it; `start_ms` is the Unix time that a new one began at."""
     with home_store().claim(f"run-{key}"):
-        found = next(find_runs(experiment, f"tags.`bife.key` = '{key}'"), None)
-        if found is not None:
-            return found
+        found = find_runs(experiment, f"tags.`bife.key` = '{key}'")
+        if found:
+            return found[0]
         made = {"bife.key": key, **tags}
         return client().create_run(experiment_id(experiment), start_time=start_ms, run_name=name, tags=made)
 
 
 def children(experiment: str, parent: str) -> list[Run]:
     """Return all child runs of a run."""
-    return list(find_runs(experiment, f"tags.`{MLFLOW_PARENT_RUN_ID}` = '{parent}'"))
+    return find_runs(experiment, f"tags.`{MLFLOW_PARENT_RUN_ID}` = '{parent}'")
 
 
 def create_child(
