@@ -14,7 +14,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from gzip import BadGzipFile
 from pathlib import Path
 from typing import Any, Final
 
@@ -101,7 +100,7 @@ def screen_all(
     known: Path,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[ModelFacts | str]:
-    """Screen many instances, each once as long as its file is not touched; what a machine failed at is tried again.
+    """Screen many instances; the facts of a usable one are kept until its file changes.
 
     Many are read side by side in processes of their own, so that a file on which SCIP crashes ends that process only.
 
@@ -122,8 +121,8 @@ def screen_all(
     before = _load(known)
     scip = library().version
     stamps = {path: _stamp(path, scip) for path in paths}
-    found: dict[Path, dict[str, Any]] = {
-        path: entry["found"]
+    found: dict[Path, ModelFacts | str] = {
+        path: ModelFacts(**entry["facts"])
         for path in paths
         if stamps[path] and (entry := before.get(str(path))) is not None and entry["stamp"] == stamps[path]
     }
@@ -135,53 +134,40 @@ def screen_all(
     if new:
         # Others may have screened other folders meanwhile: what they wrote stays.
         entries = {
-            str(path): {"stamp": stamps[path], "found": found[path]}
+            str(path): {"stamp": stamps[path], "facts": asdict(facts)}
             for path in paths
-            if not found[path].get("may_pass")
+            if isinstance(facts := found[path], ModelFacts)
         }
         write_whole(known, json.dumps(_load(known) | entries))
-    return [
-        ModelFacts(**result["facts"]) if (result := found[path])["facts"] else result["refusal"]
-        for path in paths
-    ]
+    return [found[path] for path in paths]
 
 
-def _screened(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _screened(paths: Sequence[Path]) -> Iterator[tuple[Path, ModelFacts | str]]:
     if len(paths) < _MANY:
-        yield from ((path, work(str(path))) for path in paths)
+        yield from ((path, _facts(work(str(path)))) for path in paths)
         return
     with WorkerPool(pin=False) as pool:
+        task = "bife_core.benchmarks.screening:work"
         waiting = [
-            submit_repeated(
-                pool,
-                "bife_core.benchmarks.screening:work",
-                {"path": str(path)},
-                limit_s=_LIMIT_S,
-                reads=[path],
-            )
-            for path in paths
+            submit_repeated(pool, task, {"path": str(path)}, limit_s=_LIMIT_S, reads=[path]) for path in paths
         ]
         for path, answer in zip(paths, waiting, strict=True):
             try:
-                yield path, answer.result()
+                yield path, _facts(answer.result())
             except WorkerFailure as failure:
-                refusal = f"{path.name} cannot be read: {failure}"
-                yield path, {"facts": None, "refusal": refusal, "may_pass": True}
+                yield path, f"{path.name} cannot be read: {failure}"
 
 
-def work(path: str) -> dict[str, Any]:
-    """Screen an instance in this process; what `screen_all` calls in a worker.
-
-    Returns
-    -------
-    dict
-        `facts`, or else `refusal`, and whether that `may_pass` although the file stays as it is.
-    """
+def work(path: str) -> dict[str, Any] | str:
+    """Return the facts of an instance as JSON, or why it cannot be used; `screen_all` calls it in workers."""
     try:
-        return {"facts": asdict(screen(Path(path))), "refusal": None}
+        return asdict(screen(Path(path)))
     except InstanceError as error:
-        may_pass = isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, BadGzipFile)
-        return {"facts": None, "refusal": str(error), "may_pass": may_pass}
+        return str(error)
+
+
+def _facts(answer: dict[str, Any] | str) -> ModelFacts | str:
+    return answer if isinstance(answer, str) else ModelFacts(**answer)
 
 
 def _stamp(path: Path, scip: str) -> list[int | str]:
