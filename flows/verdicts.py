@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bife_core.evaluation.conclusion import change_text, known_as
+from bife_core.evaluation.comparing import change_text, known_as
 from bife_core.evaluation.metrics import METRICS
 from bife_core.study.files import abstract
 from bife_core.wording import counted, interval_text

@@ -32,8 +32,7 @@ from pyscipopt import Model
 from bife_core.benchmarks.formulation import Likeness, shape
 from bife_core.config import InstancesConfig
 from bife_core.errors import BifeError, RuleError
-from bife_core.evaluation.comparing import finding, obstacle
-from bife_core.evaluation.conclusion import known_as, p_text
+from bife_core.evaluation.comparing import finding, known_as, obstacle, p_text
 from bife_core.evaluation.metrics import METRICS, judged_by
 from bife_core.features import N_FEATURES
 from bife_core.methods.base import Method

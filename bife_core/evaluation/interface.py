@@ -12,10 +12,10 @@ import pandas as pd
 from pydantic import ValidationError
 
 from bife_core.benchmarks.base import Instance
-from bife_core.benchmarks.generated import content_digest
+from bife_core.benchmarks.config import FAMILIES, InstancesConfig
+from bife_core.benchmarks.generated import content_digest, open_benchmark
 from bife_core.errors import ConfigError, InstanceError, RuleError
-from bife_core.evaluation.comparing import Comparison
-from bife_core.evaluation.conclusion import known_as
+from bife_core.evaluation.comparing import Comparison, known_as
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.metrics import METRICS
@@ -106,7 +106,8 @@ def compare(
     methods : reference or iterable of references
         What `load_method` takes: names, files, compiled rules, functions, methods.
     instances : str, Path, Instance, or iterable of them
-        Files that SCIP reads, folders of such files, or instances of a benchmark.
+        Files that SCIP reads, folders of such files, instances of a benchmark, or the name of a benchmark family, such
+        as ``"set_covering"``, which stands for its first 20 test instances.
     baseline : reference
         Method the others are compared with; relpscost is SCIP's default (RPB).
     seeds : sequence of int
@@ -164,11 +165,13 @@ def compare(
 
 
 def given_instances(given: object) -> tuple[Instance, ...]:
-    """Return files, folders of files and instances as instances, each content once."""
+    """Return files, folders, instances and benchmark families as instances, each content once."""
     if isinstance(given, str | Path | Instance):
         given = [given]
     if not isinstance(given, Iterable):
-        raise InstanceError(f"instances was expected to be files, folders or instances and is {given!r}.")
+        raise InstanceError(
+            f"instances was expected to be files, folders, instances or benchmark families and is {given!r}."
+        )
     found: dict[str, Instance] = {}
     for one in given:
         for instance in [one] if isinstance(one, Instance) else _of_path(one):
@@ -182,13 +185,19 @@ def _of_path(given: object) -> list[Instance]:
     if not isinstance(given, str | Path):
         raise InstanceError(f"An instance was expected to be a path and is {given!r}.")
     path = Path(given).expanduser().absolute()
+    if isinstance(given, str) and given in FAMILIES and not path.exists():
+        benchmark = open_benchmark(InstancesConfig(benchmark=given), home() / "instances")
+        return benchmark.instances("test", EvaluationConfig().instances)
     files = [path]
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if model_format(file) is not None)
         if not files:
             raise InstanceError(f"{path} holds no instance; expected {EXPECTED_FILES}.")
     elif model_format(path) is None:
-        raise InstanceError(f"{path} is no instance by its name; expected {EXPECTED_FILES}.")
+        raise InstanceError(
+            f"{path} is no instance by its name; expected {EXPECTED_FILES}, or a benchmark family: "
+            f"{', '.join(FAMILIES)}."
+        )
     try:
         return [Instance(file.name, file, content_digest(_content(file))) for file in files]
     except (OSError, EOFError) as error:

@@ -12,8 +12,7 @@ from pydantic import Field
 
 from bife_core.agreement import contradictions, refuted
 from bife_core.errors import SolverError
-from bife_core.evaluation.comparing import Comparison, compare, compare_pair
-from bife_core.evaluation.conclusion import conclusion, statement
+from bife_core.evaluation.comparing import Comparison, compare, compare_pair, conclusion, statement
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
 from bife_core.evaluation.metrics import METRICS, judged_by, solve_frame

@@ -11,8 +11,7 @@ from typing import Annotated, TypeAlias
 import pandas as pd
 from pydantic import AfterValidator, Field
 
-from bife_core.evaluation.comparing import Comparison, adjusted
-from bife_core.evaluation.conclusion import conclusion
+from bife_core.evaluation.comparing import Comparison, adjusted, conclusion
 from bife_core.evaluation.measuring import with_identity
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.report.tables import PaperTable, paper_tables, split_setting

@@ -14,8 +14,15 @@ from matplotlib.figure import Figure
 
 from bife_core import plots
 from bife_core.errors import RuleError
-from bife_core.evaluation.comparing import branched, paired_costs
-from bife_core.evaluation.conclusion import known_as, not_significant, p_number, p_text, statement
+from bife_core.evaluation.comparing import (
+    branched,
+    known_as,
+    not_significant,
+    p_number,
+    p_text,
+    paired_costs,
+    statement,
+)
 from bife_core.evaluation.metrics import METRICS, method_table
 from bife_core.methods.base import Method
 from bife_core.methods.rule import RuleMethod

@@ -10,8 +10,7 @@ from typing import Final
 import pandas as pd
 
 from bife_core.benchmarks.config import known_sizes
-from bife_core.evaluation.comparing import Comparison
-from bife_core.evaluation.conclusion import known_as, p_number
+from bife_core.evaluation.comparing import Comparison, known_as, p_number
 from bife_core.evaluation.metrics import METRICS, method_table
 from bife_core.scip.cost import Cost
 

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 import bife_core
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import BifeError
-from bife_core.evaluation.comparing import compare
-from bife_core.evaluation.conclusion import statement
+from bife_core.evaluation.comparing import compare, statement
+from bife_core.evaluation.interface import given_instances
 from bife_core.evaluation.metrics import solve_frame
 from tests.bife_core.evaluation.test_comparing import row, rows
 
@@ -75,6 +75,19 @@ def test_instances_without_branching_change_no_ratio_and_no_test() -> None:
     assert "no method branches on any of 5 instances" in statement(none)
 
 
+def test_a_name_of_a_family_stands_for_its_first_test_instances(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIFE_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    instances = given_instances("set_covering")
+    assert len(instances) == 20
+    assert instances[0].name == "SC-test-test-0000"
+    (tmp_path / "set_covering").mkdir()
+    (tmp_path / "set_covering" / "root.mps").write_text(AT_ROOT)
+    assert [instance.name for instance in given_instances("set_covering")] == ["root.mps"]
+
+
 def test_a_missing_solve_is_no_solve_without_branching() -> None:
     lost = [
         row("CA test", "t", "rule", 1.0, nodes=1, failure="it hung"),
@@ -93,7 +106,7 @@ def test_a_missing_solve_is_no_solve_without_branching() -> None:
         (lambda file: bife_core.compare("pscost", "absent.mps"), "absent.mps cannot be read"),
         (lambda file: bife_core.compare("pscost", "absent.txt"), "is no instance by its name"),
         (lambda file: bife_core.compare("pscost", []), "At least one instance"),
-        (lambda file: bife_core.compare("pscost", 3), "expected to be files, folders or instances"),
+        (lambda file: bife_core.compare("pscost", 3), "expected to be files, folders, instances"),
         (lambda file: bife_core.compare("pscost", file, settings="fast"), "'default' or 'paper'"),
         (lambda file: bife_core.compare("pscost", file, seeds=(-1,)), "seeds"),
         (lambda file: bife_core.compare("pscost", file, seeds=3), "seeds"),

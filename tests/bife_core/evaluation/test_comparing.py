@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bife_core.evaluation.comparing import Comparison, adjusted, compare
-from bife_core.evaluation.conclusion import conclusion, p_text, statement
+from bife_core.evaluation.comparing import Comparison, adjusted, compare, conclusion, p_text, statement
 from bife_core.evaluation.metrics import method_table, solve_frame
 from bife_core.report.tables import best_of, comparison_markdown, paper_latex, paper_markdown, paper_tables
 from bife_core.stats import holm, win_tie_loss
