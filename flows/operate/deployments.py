@@ -1,6 +1,6 @@
-"""The stages as Prefect deployments: what a person can start, schedule and limit on Prefect's pages.
+"""The deployments and automations that `prefect.yaml` declares, as `bife up` registers them.
 
-`prefect.yaml` describes the same deployments to `prefect deploy`; a test keeps both equal.
+`prefect deploy --all` reads the same file for a server of your own.
 """
 
 from __future__ import annotations
@@ -8,144 +8,96 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
+import yaml
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import DeploymentScheduleCreate, DeploymentUpdate, WorkPoolCreate
-from prefect.client.schemas.objects import ConcurrencyLimitStrategy, ConcurrencyOptions
+from prefect.client.schemas.objects import ConcurrencyOptions
 from prefect.client.schemas.schedules import CronSchedule
+from prefect.events.actions import RunDeployment
+from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+from prefect.events.schemas.events import ResourceSpecification
 from prefect.exceptions import ObjectNotFound
 from prefect.flows import Flow
 from prefect.workers.process import ProcessWorker
 from pydantic import ValidationError
 
 from bife_core.config import PipelineConfig
-from bife_core.presets import preset
 from bife_core.scip.solving import versions
 from bife_core.values import describe
-from flows.collection import collection
-from flows.delivery import delivery
-from flows.evaluation import evaluation
-from flows.evolution import evolution
-from flows.operate.automations import register_automations
-from flows.pipeline import pipeline
-from flows.promotion import promotion, rollback
 from tasks.tracking.provenance import git
 from tasks.tracking.store import COLLECTION, EVALUATION, EVOLUTION
 from tasks.tracking.views import experiment_url, save_lists
 
+_ROOT: Final = Path(__file__).parents[2]
+_EXPERIMENTS: Final = {
+    "collection": COLLECTION,
+    "evolution": EVOLUTION,
+    "evaluation": EVALUATION,
+    "pipeline": EVOLUTION,
+}
+"""The MLflow experiment that the runs of a deployment are in."""
+
 WORK_POOL: Final = "bife"
-"""Name of the pool the deployments' runs wait in and workers take them from."""
+"""Name of the work pool of the deployments."""
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """When a deployment is run by itself, as cron in UTC, and whether that is switched on."""
-
-    name: str
-    cron: str
-    active: bool
-
-
-def searching_anew() -> PipelineConfig:
-    """Return the settings forms are filled with: the preset `quick`, with another seed for each run."""
-    quick = preset("quick")
-    return quick.model_copy(update={"search": quick.search.model_copy(update={"seed": None})})
+def _declared(name: str) -> Any:
+    return yaml.safe_load((_ROOT / name).read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """A flow as it is deployed.
+    """An entry of `prefect.yaml`; its name is that of the flow too."""
 
-    Attributes
-    ----------
-    experiment : str or None
-        The MLflow experiment its runs are found in.
-    at_once : int or None
-        Runs of it that may go on at the same time; others wait. None sets no limit.
-    schedule : Schedule or None
-        What it comes with, to be switched on or off or changed on the page.
-    when_busy : ConcurrencyLimitStrategy
-        What becomes of more runs: they wait, since their solves would share the cores, or are not begun at all.
-    """
-
-    flow: Flow[..., Any]
-    about: str
-    experiment: str | None = None
-    at_once: int | None = 1
-    schedule: Schedule | None = None
-    when_busy: ConcurrencyLimitStrategy = ConcurrencyLimitStrategy.ENQUEUE
+    declared: Mapping[str, Any]
 
     @property
     def name(self) -> str:
-        """Name of flow and deployment alike, such as ``evolution``."""
-        return self.flow.name
-
-    @property
-    def tags(self) -> list[str]:
-        """What the deployment and its runs are found by."""
-        return ["bife", self.name]
-
-    @property
-    def entrypoint(self) -> str:
-        """The flow as a module path: it is imported, wherever the package lies."""
-        return f"{self.flow.fn.__module__}.{self.flow.fn.__name__}"
+        """Name of flow and deployment, such as ``evolution``."""
+        return str(self.declared["name"])
 
     @property
     def form(self) -> dict[str, Any]:
-        """JSON schema of the flow's parameters: Prefect's page makes a form of it and refuses what does not fit."""
-        return self.flow.parameters.model_dump(exclude_unset=True)
+        """JSON schema of the flow's parameters, which Prefect's page makes a form of."""
+        module, _, function = self.declared["entrypoint"].rpartition(".")
+        flow: Flow[..., Any] = getattr(import_module(module), function)
+        return flow.parameters.model_dump(exclude_unset=True)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the form is filled with."""
-        settings = "config" in self.flow.parameters.properties
-        return {"config": searching_anew().model_dump(mode="json")} if settings else {}
+        """What the form is filled with, every setting included."""
+        given = self.declared.get("parameters", {})
+        return {
+            name: PipelineConfig.model_validate(settings).model_dump(mode="json")
+            for name, settings in given.items()
+        }
 
     @property
     def description(self) -> str:
         """Markdown shown on the deployment's page, with a link to the runs in MLflow."""
-        if self.experiment is None:
-            return self.about
-        return f"{self.about}\n\nRuns in MLflow: [{self.experiment}]({experiment_url(self.experiment)})"
+        about, experiment = self.declared["description"], _EXPERIMENTS.get(self.name)
+        if experiment is None:
+            return str(about)
+        return f"{about}\n\nRuns in MLflow: [{experiment}]({experiment_url(experiment)})"
+
+    @property
+    def triggers(self) -> list[dict[str, Any]]:
+        """The automations that start it; parameters are templates that are filled in from the event."""
+        return list(self.declared.get("triggers", []))
 
 
-DEPLOYMENTS: Final[tuple[Deployment, ...]] = (
-    Deployment(
-        collection,
-        "Record strong-branching decisions. Instances done before are not solved again.",
-        COLLECTION,
-    ),
-    Deployment(
-        evolution,
-        "Search for a branching rule. Run it again with the same parameters to go on where it stopped.",
-        EVOLUTION,
-    ),
-    Deployment(evaluation, "Compare a rule with a built-in of SCIP on held-out instances.", EVALUATION),
-    Deployment(
-        pipeline,
-        "From instances to a registered rule: collection, evolution, evaluation, registration.",
-        EVOLUTION,
-        schedule=Schedule("nightly", "0 2 * * *", active=False),
-    ),
-    Deployment(
-        promotion,
-        "Weigh a challenger against RPB and the champion, ask a person on this page, and promote it or not.",
-        at_once=None,
-    ),
-    Deployment(rollback, "Make the former champion of a registered model champion again.", at_once=None),
-    Deployment(
-        delivery,
-        "Bring to MLflow what an outage or a lost run left behind. It starts by itself.",
-        schedule=Schedule("hourly", "17 * * * *", active=True),
-        when_busy=ConcurrencyLimitStrategy.CANCEL_NEW,
-    ),
-)
-"""All deployments, in the order a reader meets them; one line more registers another flow."""
+DEPLOYMENTS: Final = tuple(map(Deployment, _declared("prefect.yaml")["deployments"]))
+
+LOST_RUNS: Final = AutomationCore.model_validate(_declared("prefect-lost-runs.yaml"))
+"""For workers on other machines; on its own each worker of `bife up` sees within seconds that a process is gone."""
 
 
 def register(client: SyncPrefectClient, deployments: Sequence[Deployment] = DEPLOYMENTS) -> list[str]:
-    """Tell Prefect of all deployments and return a sentence for each thing that was changed against a person's will.
+    """Register all deployments and return a sentence for each parameter that no longer fitted.
 
     What a person may change on the page (parameters, schedules, limits, tags, whether it is paused) is set when
     a deployment is made and left alone afterwards; what belongs to the code (form, version, description) is
@@ -168,7 +120,7 @@ def register(client: SyncPrefectClient, deployments: Sequence[Deployment] = DEPL
         reason = _refusal(present.parameters)
         if reason is not None:
             notes.append(f"The parameters of {deployment.name} no longer fit and were set anew: {reason}")
-        if reason is not None or not present.parameters:  # `prefect deploy` leaves the forms to us
+        if reason is not None or not present.parameters:
             update = update.model_copy(update={"parameters": deployment.parameters})
         client.update_deployment(present.id, update)
     register_automations(client)
@@ -180,7 +132,7 @@ def _of_the_code(deployment: Deployment) -> dict[str, Any]:
     return {
         "version": code_version(),
         "description": deployment.description,
-        "entrypoint": deployment.entrypoint,
+        "entrypoint": deployment.declared["entrypoint"],
         "pull_steps": [],
         "work_pool_name": WORK_POOL,
         "enforce_parameter_schema": True,
@@ -189,20 +141,23 @@ def _of_the_code(deployment: Deployment) -> dict[str, Any]:
 
 
 def _create(client: SyncPrefectClient, deployment: Deployment) -> None:
-    given = deployment.schedule
-    schedules = None
-    if given is not None:
-        times = CronSchedule(cron=given.cron, timezone="UTC")
-        schedules = [DeploymentScheduleCreate(schedule=times, active=given.active, slug=given.name)]
-    busy = ConcurrencyOptions(collision_strategy=deployment.when_busy)
+    schedules = [
+        DeploymentScheduleCreate(
+            schedule=CronSchedule(cron=given["cron"], timezone=given["timezone"]),
+            active=given["active"],
+            slug=given["slug"],
+        )
+        for given in deployment.declared.get("schedules", [])
+    ]
+    limit = deployment.declared.get("concurrency_limit")
     client.create_deployment(
         flow_id=client.create_flow_from_name(deployment.name),
         name=deployment.name,
-        tags=deployment.tags,
+        tags=deployment.declared["tags"],
         parameters=deployment.parameters,
-        schedules=schedules,
-        concurrency_limit=deployment.at_once,
-        concurrency_options=busy if deployment.at_once else None,
+        schedules=schedules or None,
+        concurrency_limit=limit and limit["limit"],
+        concurrency_options=limit and ConcurrencyOptions(collision_strategy=limit["collision_strategy"]),
         **_of_the_code(deployment),
     )
 
@@ -216,6 +171,52 @@ def _refusal(parameters: Mapping[str, Any]) -> str | None:
     except ValidationError as error:
         return describe(error)
     return None
+
+
+def register_automations(client: SyncPrefectClient) -> None:
+    """Create the automations that are missing; one that is there is left as a person may have changed it.
+
+    Automations named ``bife: ...`` that this version does not declare are removed. No two automations may expect the
+    same event: while the run of the first is made, SQLite may refuse what Prefect writes down for the second, the
+    event is handled anew, and the first makes another run.
+
+    Parameters
+    ----------
+    client : SyncPrefectClient
+        Of a server that knows the deployments already.
+
+    Raises
+    ------
+    ObjectNotFound
+        If a deployment is missing.
+    """
+    if client.find_automation(LOST_RUNS.name) is None:
+        client.create_automation(LOST_RUNS)
+    declared = [(deployment, trigger) for deployment in DEPLOYMENTS for trigger in deployment.triggers]
+    names = {LOST_RUNS.name, *(trigger["name"] for _, trigger in declared)}
+    for known in client.read_automations():
+        if known.name.startswith("bife: ") and known.name not in names:
+            client.delete_automation(known.id)
+    for deployment, trigger in declared:
+        if client.find_automation(trigger["name"]) is not None:
+            continue
+        made = client.read_deployment_by_name(f"{deployment.name}/{deployment.name}")
+        run = RunDeployment(source="selected", deployment_id=made.id, parameters=trigger["parameters"])
+        client.create_automation(
+            AutomationCore(
+                name=trigger["name"],
+                description=trigger["description"],
+                trigger=EventTrigger(
+                    match=ResourceSpecification(trigger.get("match", {})),
+                    expect=set(trigger["expect"]),
+                    posture=Posture.Reactive,
+                    threshold=1,
+                ),
+                actions=[run],
+                # As `prefect deploy` makes them of `prefect.yaml`, which then finds these and puts its own in place.
+                owner_resource=f"prefect.deployment.{made.id}",
+            )
+        )
 
 
 @cache

@@ -85,13 +85,11 @@ def start_embedded_api() -> None:
     ServerError
         If it does not start.
     """
-    start()
     # Two that meet a fresh database would break its migration.
-    with (
-        home_store().claim("prefect", _API_START_LIMIT_S),
-        get_client(sync_client=True) as client,
-    ):
-        close_abandoned(client)
+    with home_store().claim("prefect", _API_START_LIMIT_S):
+        start()
+        with get_client(sync_client=True) as client:
+            close_abandoned(client)
 
 
 def report_interruption(reason: str) -> None:

@@ -28,8 +28,7 @@ _logger = logging.getLogger("prefect.bife")
 def _keep_looking() -> None:
     """Mark runs whose process is gone, and deliver what waits, as long as this process lives, whatever the trouble.
 
-    The deployment `delivery` does the latter too, but needs a process for it; here it also finds what runs in terminals
-    left.
+    That includes what runs in terminals left.
     """
     suspects: set[UUID] = set()
     deliver_at_s = 0.0

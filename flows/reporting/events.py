@@ -16,10 +16,6 @@ CHALLENGER_REGISTERED: Final = "bife.challenger.registered"
 """Payload: `name` of the registered model and `approval`, who is to decide."""
 
 
-RECORDS_WAIT: Final = "bife.records.wait"
-"""A run has ended of which MLflow, being away, does not know all."""
-
-
 def announce(event: str, subject: str, payload: dict[str, Any] | None = None) -> None:
     """Put an event on the feed; without a Prefect server there is nobody to hear it.
 

@@ -12,7 +12,7 @@ from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 from prefect.states import Completed
 
-from flows.reporting.events import RECORDS_WAIT, announce, stands_alone
+from flows.reporting.events import stands_alone
 from flows.reporting.observer import observer, observing, watched
 from flows.safeguards.log import RunLog
 from tasks.home import project_home
@@ -70,7 +70,6 @@ def _delivered(result: R) -> R:
     if left is None:
         return result
     observer().note(left.sentence)
-    announce(RECORDS_WAIT, "home")
     state: State[Any] | None = result if isinstance(result, State) else None
     if state is not None and not state.is_completed():
         return result

@@ -8,7 +8,6 @@ from prefect import Flow
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.logging.loggers import flow_run_logger
 
-from flows.reporting.events import RECORDS_WAIT, announce
 from flows.reporting.ownership import name_owner
 from tasks.tracking import GONE, synchronise
 
@@ -27,7 +26,6 @@ def settle_accounts(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State
     left = synchronise(said, by_person=by_person, of=str(flow_run.id))
     if left is not None:
         flow_run_logger(flow_run, flow).warning(left.sentence)
-        announce(RECORDS_WAIT, "home")
 
 
 HOOKS: Final[dict[str, Any]] = {

@@ -15,14 +15,14 @@ from prefect.events.schemas.automations import AutomationCore
 from prefect.server.events.schemas.automations import EventTrigger
 
 from bife_core.presets import preset
-from flows.operate.automations import LOST_RUNS, REACTIONS, register_automations
-from flows.operate.deployments import WORK_POOL
+from flows.operate.deployments import DEPLOYMENTS, LOST_RUNS, WORK_POOL, register_automations
 from flows.reporting.events import EVOLUTION_ENDED, announce
 from tasks.states import NOTHING_TO_DO, WAITING
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 LIMIT_S = 90.0
+NAMES = [trigger["name"] for deployment in DEPLOYMENTS for trigger in deployment.triggers]
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_no_run_that_has_ended_is_taken_for_lost(state, ended):
 
 def test_what_an_earlier_version_made_is_removed_and_what_a_person_made_is_not(idle):
     register_automations(idle)
-    ours = idle.find_automation(REACTIONS[0].name)
+    ours = idle.find_automation(NAMES[0])
     assert ours is not None
     core = AutomationCore.model_validate(ours.model_dump(exclude={"id"}))
     idle.create_automation(core.model_copy(update={"name": "bife: of old"}))
@@ -65,15 +65,13 @@ def test_what_an_earlier_version_made_is_removed_and_what_a_person_made_is_not(i
     mine = idle.find_automation("my own")
     assert mine is not None
     idle.delete_automation(mine.id)
-    assert idle.find_automation(REACTIONS[0].name) == ours
+    assert idle.find_automation(NAMES[0]) == ours
 
 
 def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(idle):
     register_automations(idle)
     made = [known for known in idle.read_automations() if known.name.startswith("bife:")]
-    assert sorted(known.name for known in made) == sorted(
-        [LOST_RUNS.name, *(reaction.name for reaction in REACTIONS)]
-    )
+    assert sorted(known.name for known in made) == sorted([LOST_RUNS.name, *NAMES])
 
     config = preset("smoke").model_dump(mode="json")
     rule = f"runs:/{uuid.uuid4().hex}"

@@ -1,58 +1,30 @@
-"""The table of deployments and `prefect.yaml` say the same, and a server keeps what a person changed."""
+"""`prefect.yaml` fits the flows, and a server keeps what a person changed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-import yaml
 from prefect.client.schemas.actions import DeploymentUpdate
-from prefect.events.schemas.automations import AutomationCore
 
-from bife_core.config import PipelineConfig
 from bife_core.presets import preset
-from flows.operate.automations import LOST_RUNS, REACTIONS
-from flows.operate.deployments import DEPLOYMENTS, WORK_POOL, Schedule, code_version, register, searching_anew
-from tests.flows.cli.conftest import REPOSITORY
+from flows.operate.abandoned import GONE
+from flows.operate.deployments import DEPLOYMENTS, LOST_RUNS, Deployment, code_version, register
 
 
-def test_the_file_for_prefect_deploy_says_what_the_table_says():
-    described = yaml.safe_load((REPOSITORY / "prefect.yaml").read_text(encoding="utf-8"))
-    assert described["pull"] == []
-    assert [entry["name"] for entry in described["deployments"]] == [
-        deployment.name for deployment in DEPLOYMENTS
-    ]
-    for entry, deployment in zip(described["deployments"], DEPLOYMENTS, strict=True):
-        assert entry["description"] == deployment.about
-        assert entry["entrypoint"] == deployment.entrypoint
-        assert entry["tags"] == deployment.tags
-        assert entry["work_pool"] == {"name": WORK_POOL}
-        limit = entry.get("concurrency_limit")
-        assert (limit and limit["limit"]) == deployment.at_once
-        assert limit is None or limit["collision_strategy"] == deployment.when_busy
-        filled = {
-            name: PipelineConfig.model_validate(given).model_dump(mode="json")
-            for name, given in entry.get("parameters", {}).items()
-        }
-        assert filled == deployment.parameters
-        triggers = {one.pop("name"): one for one in entry.get("triggers", [])}
-        assert triggers == {
-            reaction.name: {
-                "description": reaction.about,
-                "expect": [reaction.event],
-                **({"parameters": dict(reaction.parameters)} if reaction.parameters else {}),
-                **({"match": dict(reaction.match)} if reaction.match else {}),
-            }
-            for reaction in REACTIONS
-            if reaction.deployment == f"{deployment.name}/{deployment.name}"
-        }
-        schedules = [Schedule(one["slug"], one["cron"], one["active"]) for one in entry.get("schedules", [])]
-        assert schedules == ([deployment.schedule] if deployment.schedule else [])
+def test_the_form_is_filled_with_the_quick_preset_and_another_seed_for_each_run():
+    quick = preset("quick")
+    anew = quick.model_copy(update={"search": quick.search.model_copy(update={"seed": None})})
+    filled = [deployment.parameters for deployment in DEPLOYMENTS if deployment.parameters]
+    assert filled == [{"config": anew.model_dump(mode="json")}] * 4
 
 
-def test_the_file_on_lost_runs_says_what_is_registered():
-    described = yaml.safe_load((REPOSITORY / "prefect-lost-runs.yaml").read_text(encoding="utf-8"))
-    assert AutomationCore.model_validate(described) == LOST_RUNS
+def test_every_declared_flow_can_be_imported_and_its_form_has_what_is_filled_in():
+    for deployment in DEPLOYMENTS:
+        expected = {name for trigger in deployment.triggers for name in trigger["parameters"]}
+        assert deployment.form["properties"].keys() >= deployment.parameters.keys() | expected
+
+
+def test_lost_runs_are_marked_with_what_a_worker_marks_them_with():
+    assert LOST_RUNS.actions[0].message == GONE
 
 
 @pytest.mark.slow
@@ -60,12 +32,11 @@ def test_the_file_on_lost_runs_says_what_is_registered():
 def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(served):
     # Under names of their own, so that other tests find the deployments as `bife up` made them.
     deployments = tuple(
-        replace(deployment, flow=deployment.flow.with_options(name=f"{deployment.name}-again"))
-        for deployment in DEPLOYMENTS
+        Deployment({**deployment.declared, "name": f"{deployment.name}-again"}) for deployment in DEPLOYMENTS
     )
     assert register(served, deployments) == []
     made = served.read_deployment_by_name("pipeline-again/pipeline-again")
-    assert PipelineConfig.model_validate(made.parameters["config"]) == searching_anew()
+    assert made.parameters == DEPLOYMENTS[3].parameters
     assert made.version == code_version()
     smaller = preset("smoke").model_dump(mode="json")
     served.update_deployment(
@@ -90,7 +61,7 @@ def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(serve
 
     notes = register(served, deployments)
     filled = served.read_deployment_by_name("collection-again/collection-again")
-    assert PipelineConfig.model_validate(filled.parameters["config"]) == searching_anew()
+    assert filled.parameters == DEPLOYMENTS[0].parameters
     kept = served.read_deployment_by_name("pipeline-again/pipeline-again")
     assert kept.id == made.id
     assert kept.parameters == {"config": smaller}

@@ -57,7 +57,7 @@ def test_each_deployment_has_a_form_of_the_settings(operated):
         assert found["work_pool_name"] == WORK_POOL
         assert found["version"]
         limit = found["global_concurrency_limit"]
-        assert (limit and limit["limit"]) == deployment.at_once
+        assert (limit and limit["limit"]) == (deployment.declared.get("concurrency_limit") or {}).get("limit")
         schema = found["parameter_openapi_schema"]
         if "config" not in schema["properties"]:
             continue

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from bife_core.config import PipelineConfig
-from flows.operate.automations import REACTIONS
-from flows.operate.deployments import DEPLOYMENTS, Schedule
+from flows.operate.deployments import DEPLOYMENTS
 from flows.operate.servers import Server
 from tests.flows.cli.conftest import REPOSITORY
 from tests.support.operating import PrefectPage, own_prefect, smoke, until
@@ -45,14 +44,14 @@ def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_pa
     prefect(variables, "--no-prompt", "deploy", "--all")
     prefect(variables, "automation", "create", "--from-file", "prefect-lost-runs.yaml")
     made = prefect(variables, "automation", "ls")
-    assert made.count("bife:") == len(REACTIONS) + 1
+    assert made.count("bife:") == sum(len(deployment.triggers) for deployment in DEPLOYMENTS) + 1
     assert (REPOSITORY / "prefect.yaml").read_text(encoding="utf-8") == before
     page = PrefectPage(variables["PREFECT_API_URL"].removesuffix("/api"))
     for deployment in DEPLOYMENTS:
         made = page.deployment(deployment.name)
-        assert made["entrypoint"] == deployment.entrypoint
-        assert made["tags"] == deployment.tags
-        assert made["description"] == deployment.about
+        assert made["entrypoint"] == deployment.declared["entrypoint"]
+        assert made["tags"] == deployment.declared["tags"]
+        assert made["description"] == deployment.declared["description"]
         assert made["enforce_parameter_schema"]
         filled = {
             name: PipelineConfig.model_validate(given).model_dump(mode="json")
@@ -60,12 +59,6 @@ def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_pa
         }
         assert filled == deployment.parameters
         assert made["parameter_openapi_schema"]["properties"].keys() == deployment.form["properties"].keys()
-        limit = made["global_concurrency_limit"]
-        assert (limit and limit["limit"]) == deployment.at_once
-        schedules = [
-            Schedule(one["slug"], one["schedule"]["cron"], one["active"]) for one in made["schedules"]
-        ]
-        assert schedules == ([deployment.schedule] if deployment.schedule else [])
     assert page.start("collection", config=smoke(collection__decisions=0)).status_code == 409
 
     worker = Server(
