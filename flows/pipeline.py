@@ -8,7 +8,7 @@ from typing import Final
 from prefect import flow
 
 from bife_core.config import PipelineConfig, RunnerConfig
-from bife_core.evaluation.precheck import Precheck
+from bife_core.evaluation.metrics import Precheck
 from bife_core.files import write_whole
 from bife_core.search import Sample, open_search
 from flows.anew import settled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from bife_core.config import PipelineConfig
-from bife_core.evaluation.precheck import Precheck
+from bife_core.evaluation.metrics import Precheck
 from bife_core.stats import fewest_instances
 from flows.reporting.events import CHALLENGER_REGISTERED, announce, tried_again
 from flows.reporting.observer import noted, observer

@@ -11,8 +11,8 @@ from bife_core.benchmarks.base import Benchmark, Instance, Split
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig, PipelineConfig, RunnerConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
-from bife_core.evaluation.precheck import Precheck
-from bife_core.evaluation.precheck import precheck as _precheck
+from bife_core.evaluation.metrics import Precheck
+from bife_core.evaluation.metrics import precheck as _precheck
 from bife_core.fidelity.load_correction import measure_reference
 from bife_core.study import content_of
 from bife_core.values import Value, digest_of

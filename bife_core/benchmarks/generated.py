@@ -7,7 +7,6 @@ import hashlib
 import json
 import tempfile
 import zlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,8 +107,8 @@ def instance_stream(benchmark: str, size: str, split: Split, index: int, seed: i
 
 
 @dataclass(frozen=True)
-class DrawnBenchmark(ABC):
-    """The instances of a family in one size; a split is as long as one asks for, unless the family has no more.
+class GeneratedBenchmark:
+    """The instances of a family in one size, as BiFE makes them; a family may limit the length of a split.
 
     Attributes
     ----------
@@ -170,21 +169,9 @@ class DrawnBenchmark(ABC):
         if split not in SPLITS:
             raise ConfigError(f"There is no split {split!r}; choose one of {', '.join(SPLITS)}.")
 
-    @abstractmethod
-    def _recipe(self) -> str:
-        """Return what tells kept files of this size from others."""
-
-    @abstractmethod
-    def _text(self, split: Split, index: int) -> str:
-        """Draw an instance and return it as MPS."""
-
     def _kind(self) -> str:
         """Return what the names of instances say of them."""
         return self.size
-
-
-class GeneratedBenchmark(DrawnBenchmark):
-    """A family whose instances BiFE makes."""
 
     def model(self, split: Split, index: int) -> MilpData:
         """Make instance `index` of `split`, without looking at the kept files."""
@@ -193,9 +180,11 @@ class GeneratedBenchmark(DrawnBenchmark):
         return self.family.generate(source(place), **self.family.sizes[self.size])
 
     def _text(self, split: Split, index: int) -> str:
+        """Make an instance and return it as MPS."""
         return mps_text(self.model(split, index))
 
     def _recipe(self) -> str:
+        """Return what distinguishes kept files of this size from others."""
         facts = [_REVISION, dict(self.family.sizes[self.size])]
         facts += [content_digest(path.read_bytes()) for path in self.family.data]
         facts += [revision] if (revision := code_revision(self.family.generate)) else []
@@ -224,7 +213,7 @@ _FIXED: Final[dict[str, dict[str, Any]]] = {"independent_set": {"graph_type": "b
 
 
 @dataclass(frozen=True)
-class EcoleBenchmark(DrawnBenchmark):
+class EcoleBenchmark(GeneratedBenchmark):
     """A family whose instances Ecole draws, each from a generator with a seed of its own.
 
     Raises

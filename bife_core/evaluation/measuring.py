@@ -82,7 +82,7 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
 
     Examples
     --------
-    >>> from bife_core.methods.scip import ScipMethod
+    >>> from bife_core.methods.base import ScipMethod
     >>> list(labelled([ScipMethod(name="pscost"), ScipMethod(name="relpscost"), ScipMethod(name="pscost")]))
     ['relpscost', 'pscost']
     """

@@ -1,13 +1,14 @@
-"""What a method is, and how one is rebuilt from JSON in another process."""
+"""What a method is, SCIP's own among them, and how one is rebuilt from JSON in another process."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, SerializeAsAny
+from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from bife_core.plugins import Plugins
+from bife_core.scip.builtin import BUILTIN_METHODS, put_in_charge
 from bife_core.values import Value
 
 if TYPE_CHECKING:
@@ -59,11 +60,32 @@ class Method(Value):
         return "method.json"
 
 
+class ScipMethod(Method):
+    """A branching rule SCIP brings, by its name there; a guard has nothing to guard."""
+
+    kind: Literal["scip"] = "scip"
+    name: str = Field(pattern="|".join(f"^{name}$" for name in BUILTIN_METHODS))
+
+    @property
+    def identity(self) -> str:
+        """SCIP's name for it."""
+        return self.name
+
+    @property
+    def text(self) -> str:
+        """Nothing: it is compiled into SCIP."""
+        return ""
+
+    def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> None:
+        """Give it the highest priority."""
+        put_in_charge(model, self.name)
+
+
 METHODS: Final[Plugins[type[Method]]] = Plugins(
     "method",
     "bife.methods",
     {
-        "scip": "bife_core.methods.scip:ScipMethod",
+        "scip": "bife_core.methods.base:ScipMethod",
         "rule": "bife_core.methods.rule:RuleMethod",
         "mlp": "bife_core.methods.mlp:MlpMethod",
     },

@@ -19,9 +19,8 @@ from typing import Any, Final, TypeAlias, cast
 from pydantic import TypeAdapter, ValidationError
 
 from bife_core.errors import RuleError
-from bife_core.methods.base import METHODS, AnyMethod, Method
+from bife_core.methods.base import METHODS, AnyMethod, Method, ScipMethod
 from bife_core.methods.rule import RuleMethod
-from bife_core.methods.scip import ScipMethod
 from bife_core.methods.scorer import Scorer
 from bife_core.places import home
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule

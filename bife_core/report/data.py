@@ -20,7 +20,7 @@ from bife_core.search import Sample
 from bife_core.search.cost import SearchCost
 from bife_core.stats import CONFIDENCE
 from bife_core.values import Value
-from bife_core.wording import level_text
+from bife_core.wording import counted, level_text
 
 
 class SearchRecord(Value):
@@ -62,7 +62,7 @@ class Story(Value):
     notes: tuple[str, ...] = ()
 
 
-def told_apart(evaluations: tuple[EvaluationSummary, ...]) -> tuple[EvaluationSummary, ...]:
+def with_distinct_names(evaluations: tuple[EvaluationSummary, ...]) -> tuple[EvaluationSummary, ...]:
     """Return evaluations in which one label is one method, and one setting one measurement.
 
     Names of rules recur from search to search. An evaluation that may promote a rule draws test instances of its own,
@@ -168,7 +168,9 @@ class Report(Value):
         One at least. Tests are adjusted over the comparisons of all of them.
     """
 
-    evaluations: Annotated[tuple[EvaluationSummary, ...], AfterValidator(told_apart)] = Field(min_length=1)
+    evaluations: Annotated[tuple[EvaluationSummary, ...], AfterValidator(with_distinct_names)] = Field(
+        min_length=1
+    )
     stories: tuple[Story, ...] = ()
 
     @cached_property
@@ -274,7 +276,7 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
             "iterations count as far as they got."
         )
     left = frame.reindex(columns=["undecided", "rule_errors", "overtime", "featureless"]).fillna(0)
-    handed_over = int(left.sum(axis="columns").gt(0).sum())
-    if handed_over:
-        found.append(f"In {handed_over} solves a rule left some branchings to SCIP.")
+    fell_back = int(left.sum(axis="columns").gt(0).sum())
+    if fell_back:
+        found.append(f"In {counted(fell_back, 'solve')} a rule fell back to SCIP's default at some nodes.")
     return found

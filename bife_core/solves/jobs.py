@@ -13,8 +13,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
 from bife_core.jit import code_digest
 from bife_core.machine import here
-from bife_core.methods.base import AnyMethod, Method
-from bife_core.methods.scip import ScipMethod
+from bife_core.methods.base import AnyMethod, Method, ScipMethod
 from bife_core.methods.using import solve
 from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, versions
 from bife_core.values import Value

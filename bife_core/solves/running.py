@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from bife_core.errors import BifeError, RuleError
 from bife_core.machine import here
-from bife_core.methods.scip import ScipMethod
+from bife_core.methods.base import ScipMethod
 from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.scip.builtin import RPB
 from bife_core.solves.jobs import Solve, SolveJob, SolveOutcome

@@ -13,7 +13,7 @@ import pytest
 from bife_core.benchmarks.base import Family
 from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.config import PipelineConfig, SearchConfig
-from bife_core.methods.scip import ScipMethod
+from bife_core.methods.base import ScipMethod
 from bife_core.plugins import code_revision
 from bife_core.search import SEARCHES, BifeSearch
 from bife_core.study.identity import evolution_facts, evolution_key

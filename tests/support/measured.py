@@ -8,8 +8,8 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
 from bife_core.evaluation.measuring import Cell, Measured
 from bife_core.evaluation.summary import EvaluationSummary, summarise
+from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import load_method
-from bife_core.methods.scip import ScipMethod
 from bife_core.scip.cost import Cost
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Solve, Solved, SolveJob, SolveOutcome

@@ -15,9 +15,9 @@ from bife_core.config import EvaluationConfig
 from bife_core.errors import SolverError
 from bife_core.evaluation.measuring import Setting, labelled, protocol_solves
 from bife_core.evaluation.summary import evaluate
+from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import load_method
 from bife_core.methods.rule import RuleMethod
-from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import SolveJob, jobs

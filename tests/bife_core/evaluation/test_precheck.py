@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bife_core.evaluation.precheck import precheck
+from bife_core.evaluation.metrics import precheck
 from bife_core.scip.solving import SolveResult
 
 

@@ -226,7 +226,7 @@ def test_what_limits_a_result_is_said(summary: EvaluationSummary) -> None:
         "physical cores",
         "times its CPU time",
         "1 of 4 solves ended without a proof and count with the limit of 60 s",
-        "left some branchings to SCIP",
+        "In 1 solve a rule fell back to SCIP's default",
         f"{rows[3]['instance']}, seed 0, {rows[3]['method']}: it died",
         "1 of 4 solves are missing or wrong",
         "which is a defect: i1: 3 or 4.",

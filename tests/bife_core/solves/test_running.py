@@ -13,10 +13,9 @@ import pytest
 
 from bife_core.benchmarks.base import Instance
 from bife_core.machine import here
-from bife_core.methods.base import Method
+from bife_core.methods.base import Method, ScipMethod
 from bife_core.methods.loading import load_method
 from bife_core.methods.rule import RuleMethod
-from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves import Solve, SolveJob, run_solves, running

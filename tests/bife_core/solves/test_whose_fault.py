@@ -16,8 +16,8 @@ from bife_core.evaluation.measuring import Setting
 from bife_core.fidelity.high import score_high
 from bife_core.fidelity.low import score_low
 from bife_core.fidelity.trial import score_trial
+from bife_core.methods.base import ScipMethod
 from bife_core.methods.rule import RuleMethod
-from bife_core.methods.scip import ScipMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool, Workers
 from bife_core.store import Store
 from tests.support.misbehaving import RUN, die, text_of
