@@ -11,7 +11,7 @@ from typing import Any
 
 from bife_core.errors import SolverError
 from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
+from bife_core.evaluation.measuring import Cell, Setting, labelled, measure, protocol_solves
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import high_fidelity
 from bife_core.fidelity.solving import misbehaviour
@@ -91,14 +91,18 @@ def choose(
     methods = labelled(finalists)
     groups = protocol_solves(methods, [setting], protocol)
     measured = measure(groups, pool, solves, progress=progress, note=note)
-    aside = {one.cell.job.instance: why for one in measured if (why := one.solved.rpb_failure) is not None}
+    aside = {
+        one.job.instance: why
+        for one in measured
+        if one.solved is not None and (why := one.solved.rpb_failure) is not None
+    }
     for instance, why in aside.items():
         if note is not None:
             note(f"{instance} is set aside in validation, because RPB fails on it too: {why}")
     if len(aside) == len(setting.instances):
         raise SolverError(f"RPB fails on all validation instances. {' '.join(dict.fromkeys(aside.values()))}")
     solved = {
-        label: [one for one in measured if one.cell.method == label and one.cell.job.instance not in aside]
+        label: [one for one in measured if one.method == label and one.job.instance not in aside]
         for label in methods
     }
     faults = {label: _fault(ones) for label, ones in solved.items()}
@@ -120,20 +124,20 @@ def choose(
     )
 
 
-def _row(one: Measured) -> dict[str, Any]:
+def _row(one: Cell) -> dict[str, Any]:
     result = one.result
     return {
-        "rule": one.cell.method,
-        "instance": one.cell.job.instance,
-        "seed": one.cell.job.settings.seed,
+        "rule": one.method,
+        "instance": one.job.instance,
+        "seed": one.job.settings.seed,
         **{name: getattr(result, name, None) for name in ("status", "cpu_s", "nodes", "gap")},
         "failure": one.failure,
     }
 
 
-def _fault(solves: Sequence[Measured]) -> str | None:
+def _fault(solves: Sequence[Cell]) -> str | None:
     """Return why a finalist has no score, or None."""
     failed = next((one for one in solves if one.failure is not None), None)
     if failed is not None:
-        return f"{failed.cell.method} on {failed.cell.job.instance}: {failed.failure}"
+        return f"{failed.method} on {failed.job.instance}: {failed.failure}"
     return misbehaviour([one.result for one in solves if one.result is not None])

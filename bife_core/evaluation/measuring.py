@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bife_core.benchmarks.base import Instance
@@ -41,35 +41,28 @@ class Setting:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of the protocol: a solve, the setting it belongs to, and the label of its method."""
+    """One solve of the protocol: its setting, the label of its method, and once it is done what became of it."""
 
     setting: str
     method: str
     solve: Solve
+    solved: Solved | None = None
 
     @property
     def job(self) -> SolveJob:
-        """What is solved by whom."""
+        """What is solved, and by which method."""
         return self.solve.job
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A cell with what became of its solve."""
-
-    cell: Cell
-    solved: Solved
 
     @property
     def result(self) -> SolveResult | None:
         """The result, which bears the method's label: a stored solve may have another's."""
-        found = self.solved.outcome.result
-        return found.model_copy(update={"method": self.cell.method}) if found is not None else None
+        found = self.solved.outcome.result if self.solved is not None else None
+        return found.model_copy(update={"method": self.method}) if found is not None else None
 
     @property
     def failure(self) -> str | None:
         """Why there is no result."""
-        return self.solved.outcome.failure
+        return self.solved.outcome.failure if self.solved is not None else None
 
 
 def with_identity(label: str, method: Method) -> str:
@@ -142,7 +135,7 @@ def measure(
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
     machine_may_fail: bool = False,
-) -> list[Measured]:
+) -> list[Cell]:
     """Do the solves that are not stored yet, and return all in the order given; see `run_solves`.
 
     Raises
@@ -160,4 +153,4 @@ def measure(
         machine_may_fail=machine_may_fail,
     )
     cells = (cell for group in groups for cell in group)
-    return [Measured(cell, one) for cell, one in zip(cells, solved, strict=True)]
+    return [replace(cell, solved=one) for cell, one in zip(cells, solved, strict=True)]

@@ -14,7 +14,7 @@ from bife_core.agreement import contradictions, refuted
 from bife_core.errors import SolverError
 from bife_core.evaluation.comparing import Comparison, compare, compare_pair, conclusion, statement
 from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.measuring import Measured, Setting, labelled, measure, protocol_solves
+from bife_core.evaluation.measuring import Cell, Setting, labelled, measure, protocol_solves
 from bife_core.evaluation.metrics import METRICS, judged_by, solve_frame
 from bife_core.machine import Machine, this_machine
 from bife_core.methods.base import AnyMethod, Method
@@ -196,7 +196,7 @@ def evaluate(
 
 
 def summarise(
-    measured: Sequence[Measured],
+    measured: Sequence[Cell],
     methods: dict[str, Method],
     baseline: str,
     config: EvaluationConfig,
@@ -210,11 +210,11 @@ def summarise(
     SolverError
         If the baseline has no solve at all, with the reasons, or nothing is known of the metric.
     """
-    wrong = refuted([one.result for one in measured], [one.cell.method == baseline for one in measured])
+    wrong = refuted([one.result for one in measured], [one.method == baseline for one in measured])
     rows = tuple(_row(one, why) for one, why in zip(measured, wrong, strict=True))
     others = tuple(label for label in methods if label != baseline)
-    if not any(one.result is not None for one in measured if one.cell.method == baseline):
-        reasons = dict.fromkeys(one.failure for one in measured if one.cell.method == baseline)
+    if not any(one.result is not None for one in measured if one.method == baseline):
+        reasons = dict.fromkeys(one.failure for one in measured if one.method == baseline)
         raise SolverError(f"No solve of {baseline} could be finished. {' '.join(filter(None, reasons))}")
     frame = solve_frame(rows, config.time_limit_s)
     level = confidence_of(use, CONFIDENCE) if use else CONFIDENCE
@@ -235,16 +235,15 @@ def summarise(
         protocol=config,
         use=use,
         machine=machine,
-        reused=sum(one.solved.reused for one in measured),
+        reused=sum(one.solved is not None and one.solved.reused for one in measured),
     )
 
 
-def _row(one: Measured, wrong: str | None) -> dict[str, Any]:
+def _row(one: Cell, wrong: str | None) -> dict[str, Any]:
     """Return the row of a solve; one without a result has the same fields, empty."""
-    cell = one.cell
-    named = {"setting": cell.setting, "instance": cell.job.instance, "digest": cell.job.instance_digest}
+    named = {"setting": one.setting, "instance": one.job.instance, "digest": one.job.instance_digest}
     known: dict[str, Any] = dict.fromkeys(SolveResult.model_fields) | {"status": MISSING, "bounds": ()}
     if one.result is not None:
         known = one.result.model_dump(mode="json")
-    known |= {"method": cell.method, "seed": cell.job.settings.seed, "failure": one.failure or wrong}
+    known |= {"method": one.method, "seed": one.job.settings.seed, "failure": one.failure or wrong}
     return known | named

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
-from bife_core.evaluation.measuring import Cell, Measured
+from bife_core.evaluation.measuring import Cell
 from bife_core.evaluation.summary import EvaluationSummary, summarise
 from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import load_method
@@ -27,7 +27,7 @@ def solved(
     bound: float = 7.0,
     nodes: int = 10,
     integral: float | None = 2.0,
-) -> Measured:
+) -> Cell:
     """Return a solve of the `number`-th model; one without seconds has failed."""
     instance = Instance(f"m{number}", Path(f"m{number}.mps"), f"{number:016d}")
     job = SolveJob.of(instance, METHODS[method], SolveSettings(time_limit_s=LIMIT_S))
@@ -40,7 +40,7 @@ def solved(
             primal_dual_integral=3.0, bound_integral=integral, branching_s=0.1, versions={},
         )  # fmt: skip
     outcome = SolveOutcome(result=result, failure=None if result else "the rule hung.", by_rule=True)
-    return Measured(Cell("CA test", method, Solve.of(job)), Solved(Solve.of(job), outcome))
+    return Cell("CA test", method, Solve.of(job), Solved(Solve.of(job), outcome))
 
 
 def summary(

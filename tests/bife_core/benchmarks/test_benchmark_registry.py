@@ -15,15 +15,6 @@ def test_real_families_say_where_their_models_come_from():
     assert [name for name, family in FAMILIES.items() if family.notes] == REAL
 
 
-def test_the_four_benchmarks_of_the_paper_are_there():
-    assert {name: family.label for name, family in FAMILIES.items()}.items() >= {
-        ("set_covering", "SC"),
-        ("combinatorial_auction", "CA"),
-        ("independent_set", "MIS"),
-        ("facility_location", "CFL"),
-    }
-
-
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_family_opens_by_name(name, tmp_path):
     opened = open_benchmark(InstancesConfig(benchmark=name, size="tiny", seed=5), tmp_path)

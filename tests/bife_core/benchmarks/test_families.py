@@ -25,13 +25,13 @@ PAPER_SIZES = {
 }
 
 
-CHEAP = ("combinatorial_auction", "independent_set", "item_placement")
+QUICK = ("combinatorial_auction", "independent_set", "item_placement")
 """Families whose tiny models are solved at once; `make long` solves some of every family."""
 
 
-def dear(values, cheap):
-    """Mark what only `make long` looks at: all but the cheap ones."""
-    return [pytest.param(value, marks=() if value in cheap else pytest.mark.long) for value in values]
+def long_but(values, quick):
+    """Mark what only `make long` looks at: all but the quick ones."""
+    return [pytest.param(value, marks=() if value in quick else pytest.mark.long) for value in values]
 
 
 @pytest.fixture(params=FAMILIES)
@@ -131,7 +131,7 @@ def test_scip_reads_the_file_as_it_was_drawn(benchmark):
         assert [model.getLhs(row), model.getRhs(row)] == sides
 
 
-@pytest.mark.parametrize("benchmark", dear(FAMILIES, ["item_placement"]), indirect=True)
+@pytest.mark.parametrize("benchmark", long_but(FAMILIES, ["item_placement"]), indirect=True)
 def test_scip_finds_the_optimum_another_solver_finds(benchmark):
     data = benchmark.model("test", 0)
     sign = -1 if data.maximise else 1
@@ -147,7 +147,7 @@ def test_scip_finds_the_optimum_another_solver_finds(benchmark):
     assert model.getObjVal() == pytest.approx(sign * other.fun, rel=1e-6)
 
 
-@pytest.mark.parametrize("benchmark", dear(FAMILIES, CHEAP), indirect=True)
+@pytest.mark.parametrize("benchmark", long_but(FAMILIES, QUICK), indirect=True)
 def test_tiny_models_need_branching_yet_little_time(benchmark):
     models = [
         solved(i.path, **{"branching/mostinf/priority": 1_000_000, "limits/nodes": 5_000})

@@ -48,7 +48,7 @@ def test_a_model_twice_as_large_is_another(packing):
     assert known.difference(found | {"variables": 6.0}) == "variables: 6 here, 3 there"
 
 
-def test_families_are_told_apart(tmp_path):
+def test_families_are_distinguished(tmp_path):
     files = {
         name: [
             one.path

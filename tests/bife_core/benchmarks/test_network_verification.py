@@ -133,7 +133,7 @@ def test_a_box_is_cut_to_what_pixels_may_be():
     assert np.abs(low / UNIT - np.clip(pixels - 0.14, 0, 1)).max() < 2e-6
 
 
-def test_most_held_out_digits_are_told_apart():
+def test_most_held_out_digits_are_classified_correctly():
     network = classifier("digits")
     right = [activations(network, image / 16)[-1].argmax() for image in network.images]
     assert np.mean(right == network.labels) > 0.8
