@@ -289,7 +289,7 @@ def _positive(values: ArrayLike, what: str) -> NDArray[np.float64]:
     bad = array[~(np.isfinite(array) & (array > 0))]
     if bad.size:
         raise ValueError(
-            f"A {what} needs positive, finite values, found {bad[0]}; count a model without nodes as 1."
+            f"A {what} needs positive, finite values, found {bad[0]}; count an instance without nodes as 1."
         )
     return array
 

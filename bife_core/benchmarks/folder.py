@@ -306,7 +306,7 @@ def _as_arranged(instances: Sequence[Instance]) -> tuple[dict[Split, tuple[Insta
 
 
 def _split(instances: Sequence[Instance]) -> tuple[dict[Split, tuple[Instance, ...]], str]:
-    """Deal out at least one instance; return the splits and the sentence about those that share files."""
+    """Split at least one instance; return the splits and the sentence about those that share files."""
     n = len(instances)
     groups, sharing = next((groups, note) for least, groups, note in _PLANS if n >= least)
     shares = [n * sum(_WEIGHTS[split] for split in group) / sum(_WEIGHTS.values()) for group in groups]

@@ -188,13 +188,13 @@ def _keep_to_ramps(
 
 
 def _choose_starts(growing: Assembly, unit: _Unit, v: _Columns, w: _Columns) -> None:
-    """Add start-up categories: the longer a unit was off, the dearer its start."""
+    """Add start-up categories: the longer a unit was off, the costlier its start."""
     known, name, hours = unit.known, unit.name, len(v)
     columns: dict[tuple[int, int], int] = {}
     ends = [lag for lag, _ in unit.starts[1:]]
     for k, (_, cost) in enumerate(unit.starts):
         for t in range(hours):
-            # Who was off before the plan began starts from where that has brought it.
+            # A unit that was off before the plan began may already be too cold for a category.
             too_cold = k < len(ends) and not known["on"] and ends[k] - known["been_down"] <= t < ends[k] - 1
             if not too_cold:
                 added = growing.columns([f"d{k}_{name}_{t}"], 0, 1, cost=cost, integer=True)

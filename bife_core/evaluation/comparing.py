@@ -239,6 +239,16 @@ def compare_pair(
     )
 
 
+def costs_by_method(frame: pd.DataFrame, metric: Metric) -> dict[str, dict[str, dict[str, list[float]]]]:
+    """Return costs by setting, method and instance digest, one per seed; unknown ones are left out."""
+    valued = frame.assign(cost=metric.of(frame)).dropna(subset=["cost"])
+    found: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for (setting, method, digest), solves in valued.groupby(["setting", "method", "digest"], sort=False):
+        by_method = found.setdefault(str(setting), {})
+        by_method.setdefault(known_as(str(method)), {})[str(digest)] = solves["cost"].tolist()
+    return found
+
+
 NAMES = {"relpscost": "RPB"}
 """Methods that the literature knows by another name."""
 

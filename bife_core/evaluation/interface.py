@@ -15,7 +15,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.config import FAMILIES, InstancesConfig
 from bife_core.benchmarks.generated import content_digest, open_benchmark
 from bife_core.errors import ConfigError, InstanceError, RuleError
-from bife_core.evaluation.comparing import Comparison, known_as
+from bife_core.evaluation.comparing import Comparison, costs_by_method, known_as
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.metrics import METRICS
@@ -69,12 +69,8 @@ class ComparisonResult:
         from bife_core import plots
 
         metric = METRICS[self.summary.protocol.metric]
-        frame = self.frame
-        valued = frame.assign(cost=metric.of(frame)).dropna(subset=["cost"])
-        costs: dict[str, dict[str, list[float]]] = {}
-        for (method, digest), solves in valued.groupby(["method", "digest"], sort=False):
-            costs.setdefault(known_as(str(method)), {})[str(digest)] = solves["cost"].tolist()
-        return plots.method_costs({_NAME: costs}, unit=metric.unit or metric.words)
+        costs = costs_by_method(self.frame, metric)
+        return plots.method_costs(costs, unit=metric.unit or metric.words)
 
     def __repr__(self) -> str:
         ratios = ", ".join(f"{c.method} {c.ratio:.3g}" for c in self.comparisons)

@@ -16,6 +16,7 @@ from bife_core import plots
 from bife_core.errors import RuleError
 from bife_core.evaluation.comparing import (
     branched,
+    costs_by_method,
     known_as,
     not_significant,
     p_number,
@@ -68,7 +69,9 @@ def _results(report: Report) -> Iterator[ReportFigure]:
             f"{metric.words[0].upper()}{metric.words[1:]} by method",
             "Geometric mean over instances, seeds collapsed first, with its "
             f"{level_text(confidence)} bootstrap interval.",
-            plots.method_costs(_costs(part, cost), unit=metric.unit or metric.words, confidence=confidence),
+            plots.method_costs(
+                costs_by_method(part, metric), unit=metric.unit or metric.words, confidence=confidence
+            ),
         )
     several = frame["setting"].nunique() > 1
     for setting in frame["setting"].unique():
@@ -119,7 +122,7 @@ def _setting(report: Report, part: pd.DataFrame, setting: str, *, several: bool)
             f"inference{suffix}",
             "results",
             f"Time spent in deciding{told}",
-            "Seconds inside branching out of all CPU seconds. A cheap decision may cost more nodes and still win.",
+            "Seconds inside branching out of all CPU seconds. A fast decision may need more nodes and still win.",
             plots.inference_share(
                 {
                     known_as(str(name)): (float(row["branching_s"]), float(row["cpu_s"]))
@@ -199,8 +202,8 @@ def _search(search: SearchRecord, suffix: str) -> Iterator[ReportFigure]:
         yield ReportFigure(
             f"fidelities{suffix}",
             "search",
-            f"What cheap scores tell, {search.name}",
-            f"Rules that were solved with, by both fidelities.{lost}",
+            f"Low against high fidelity, {search.name}",
+            f"Rules that were evaluated in the solver, by both fidelities.{lost}",
             plots.fidelity_scatter(both),
         )
     if any(sample.id == search.best and sample.parents for sample in search.samples):
@@ -217,16 +220,6 @@ def _loss(drop: float) -> str:
     if drop < 0.005:
         return "The best rule by F_LF is also the best by F_HF, or as good."
     return f"A search on F_LF alone would have ended {drop:.0%} above the best cost.".replace("%", " %")
-
-
-def _costs(frame: pd.DataFrame, cost: str) -> dict[str, dict[str, dict[str, list[float]]]]:
-    metric = METRICS[cost]
-    valued = frame.assign(cost=metric.of(frame)).dropna(subset=["cost"])
-    found: dict[str, dict[str, dict[str, list[float]]]] = {}
-    for (setting, method, digest), solves in valued.groupby(["setting", "method", "digest"], sort=False):
-        by_method = found.setdefault(str(setting), {})
-        by_method.setdefault(known_as(str(method)), {})[str(digest)] = solves["cost"].tolist()
-    return found
 
 
 def _profile(frame: pd.DataFrame) -> dict[str, list[float | None]]:

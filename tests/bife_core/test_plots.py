@@ -70,16 +70,6 @@ def test_progress_of_a_search_that_only_failed_has_gaps() -> None:
     assert is_png(figure)
 
 
-def test_an_empty_history_is_drawn_empty() -> None:
-    figure = plots.progress([])
-    assert [len(axes.lines) for axes in figure.axes] == [3, 1]
-    assert is_png(figure)
-    scatter = plots.fidelity_scatter([])
-    assert scatter.axes[0].get_title() == "Low against high fidelity, 0 rules"
-    assert labels(scatter.axes[0]) == ["rule"]
-    assert is_png(scatter)
-
-
 def test_the_scatter_shows_the_rules_with_both_fidelities_and_names_the_best(search: BifeSearch) -> None:
     figure = plots.fidelity_scatter(search.samples)
     (axes,) = figure.axes
@@ -91,13 +81,6 @@ def test_the_scatter_shows_the_rules_with_both_fidelities_and_names_the_best(sea
     first = max(both, key=lambda c: c.f_lf or 0.0)
     assert labels(axes) == ["rule", f"best F_LF: {first.id}", f"best F_HF: {search.best.id}"]
     assert is_png(figure)
-
-
-def test_one_rule_is_best_in_both() -> None:
-    rule = Sample(id="g00-c00", generation=0, operator="i1", f_lf=0.5, f_hf=-1.0)
-    axes = plots.fidelity_scatter([rule]).axes[0]
-    assert axes.get_title().endswith("1 rule")
-    assert labels(axes) == ["rule", "best in both: g00-c00"]
 
 
 def family() -> list[Sample]:
@@ -139,20 +122,9 @@ def test_a_child_stands_below_a_parent_of_its_own_generation() -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == ["generation 0", ""]
 
 
-def test_a_founder_has_no_ancestors() -> None:
-    figure = plots.lineage(family(), "g00-c02")
-    assert [text.get_text() for text in figure.axes[0].texts] == ["g00-c02 · e1\nF_LF 0.500"]
-    assert is_png(figure)
-
-
 def test_parents_that_are_not_given_are_drawn_nowhere() -> None:
     axes = plots.lineage(family()[3:], "g03-c00").axes[0]
     assert sum(bool(text.get_text()) for text in axes.texts) == 2
-
-
-def test_the_lineage_of_a_run_can_be_drawn(search: BifeSearch) -> None:
-    assert search.best is not None
-    assert is_png(plots.lineage(search.samples, search.best.id))
 
 
 @pytest.mark.parametrize("samples", [[], family()])
@@ -175,19 +147,6 @@ def test_instance_costs_are_ordered_by_their_ratio() -> None:
     assert ours[:, 0] == pytest.approx([2.0, 1.0, 2.0])
     assert theirs[:, 0] == pytest.approx([1.0, 2.0, 8.0])
     assert is_png(figure)
-
-
-def test_many_instances_are_counted_not_named() -> None:
-    rng = np.random.default_rng(0)
-    costs = ({f"i{k}": [float(cost)] for k, cost in enumerate(rng.lognormal(size=80))} for _ in range(2))
-    figure = plots.instance_costs(*costs, rule_label="mine", baseline_label="RPB", unit="nodes")
-    assert figure.axes[0].get_yticklabels() == []
-    assert figure.axes[0].get_ylabel() == "80 instances"
-    assert is_png(figure)
-    with pytest.raises(ValueError, match="same instances"):
-        plots.instance_costs(
-            {"a": [1.0]}, {"b": [1.0]}, rule_label="mine", baseline_label="RPB", unit="nodes"
-        )
 
 
 def test_figures_leave_no_global_state(search: BifeSearch) -> None:

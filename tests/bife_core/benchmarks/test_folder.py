@@ -9,12 +9,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from bife_core.benchmarks.base import SPLITS, Instance
-from bife_core.benchmarks.folder import FolderBenchmark, _split, open_folder
-from bife_core.errors import ConfigError, InstanceError
+from bife_core.benchmarks.base import SPLITS
+from bife_core.benchmarks.folder import FolderBenchmark, open_folder
+from bife_core.errors import InstanceError
 from bife_core.methods.base import ScipMethod
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves.jobs import SolveJob
@@ -84,17 +82,6 @@ def test_with_one_model_the_user_is_told_that_the_test_was_seen(folder):
     assert "also" in note or "very instance used for design" in note
 
 
-@settings(deadline=None)
-@given(count=st.integers(1, 300))
-def test_every_model_is_in_a_part_and_no_part_is_empty(count):
-    instances = [Instance(str(i), None, str(i)) for i in range(count)]
-    parts, _ = _split(instances)
-    assert set(parts) == set(SPLITS)
-    assert all(parts.values())
-    assert {i for part in parts.values() for i in part} == set(instances)
-    assert set(parts["test"]).isdisjoint(parts["design"]) or count == 1
-
-
 def test_the_split_does_not_depend_on_place_name_or_time(folder, tmp_path):
     fill(folder, 14)
     first = parts_of(opened(folder))
@@ -128,15 +115,6 @@ def test_names_are_paths_within_the_folder(folder):
     fill(folder / "sub", 2)
     names = {i.name for split in SPLITS for i in opened(folder).instances(split, 9)}
     assert names == {"m00.lp", "sub/m01.lp"}
-
-
-def test_fewer_are_given_when_fewer_are_asked_for(folder):
-    fill(folder, 12)
-    benchmark = opened(folder)
-    assert benchmark.instances("test", 1) == benchmark.instances("test", 9)[:1]
-    assert benchmark.instances("test", 0) == []
-    with pytest.raises(ConfigError, match="'train'"):
-        benchmark.instances("train", 1)
 
 
 def test_equal_files_count_once_and_this_is_noted(folder):

@@ -86,8 +86,3 @@ def test_the_integral_starts_from_bounds_no_solver_computed(tmp_path):
     model.hideOutput()
     model.readProblem(str(benchmark(tmp_path).instance("test", 0).path))
     assert known_bounds(model) == (0, 930)
-
-
-def test_a_tiny_model_has_the_size_it_was_measured_with(tmp_path):
-    model = benchmark(tmp_path, "tiny").model("test", 0)
-    assert (model.rows.shape[0], int(model.integer.sum())) == (34, 48)

@@ -125,14 +125,6 @@ def test_bounds_are_those_of_the_box_and_no_wider_in_the_first_layer():
     assert (greatest > least).all()
 
 
-def test_a_box_is_cut_to_what_pixels_may_be():
-    low, high = classifier("mnist").box(0, RADIUS)
-    pixels = classifier("mnist").images[0] / 255
-    assert low.min() == 0
-    assert high.max() == UNIT
-    assert np.abs(low / UNIT - np.clip(pixels - 0.14, 0, 1)).max() < 2e-6
-
-
 def test_most_held_out_digits_are_classified_correctly():
     network = classifier("digits")
     right = [activations(network, image / 16)[-1].argmax() for image in network.images]

@@ -87,13 +87,6 @@ def test_a_line_that_must_go_is_underground_or_off(tiny):
     assert f"z_1_{int(risk.argmin()) + 1}" not in columns_of(tiny)
 
 
-def test_the_budget_is_spent_by_the_mile(tiny):
-    entries, _, budget = rows_of(tiny)["budget"]
-    assert budget == 1000
-    for name, cost in entries.items():
-        assert cost == 7 * grid("rts_gmlc").miles[int(name.removeprefix("y_")) - 1]
-
-
 def test_all_off_and_all_shed_is_feasible(tiny):
     """No current, no angles, no generation: every bus sheds its load."""
     point = np.array(
@@ -138,13 +131,6 @@ def test_what_leaves_a_bus_is_what_is_made_and_not_asked_for(tiny):
     }
 
 
-def test_loads_differ_between_draws_of_the_same_days():
-    fixed = {**SIZES["tiny"], "first_day": 3}
-    one, other = (transmission_switching(place(index=k, size="tiny"), **fixed) for k in (0, 1))
-    assert one.row_names == other.row_names
-    assert one.row_lower.tolist() != other.row_lower.tolist()
-
-
 def test_wecc_is_the_published_grid():
     wecc = grid("wecc240")
     assert (len(wecc.load), len(wecc.capacity), len(wecc.tail)) == (240, 143, 448)
@@ -171,11 +157,6 @@ def test_rts_has_no_load_on_record_and_angles_within_sixty_degrees():
     assert (len(rts.load), len(rts.capacity), rts.risk.shape) == (73, 96, (62, 120))
     assert rts.load_factors == {}
     assert np.degrees([rts.least_angle.min(), rts.greatest_angle.max()]) == pytest.approx([-60, 60])
-
-
-def test_a_transformer_starts_no_fire():
-    rts = grid("rts_gmlc")
-    assert rts.risk[:, rts.miles == 0].max() == 0
 
 
 def test_every_file_has_its_source_and_licence_beside_it():

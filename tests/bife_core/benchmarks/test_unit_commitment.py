@@ -95,17 +95,6 @@ def test_every_area_is_drawn_and_asked_for_a_third():
         assert low_one == pytest.approx(low_whole / 3)
 
 
-def test_demand_differs_between_draws_by_five_per_cent_at_most():
-    given = {row["day"]: float(row["demand"]) for row in table(HOURS) if row["hour"] == "0"}
-    factors = []
-    for k in range(12):
-        model = unit_commitment(place(index=k), hours=1, areas="123")
-        asked = model.row_lower[model.row_names.index("demand_0")]
-        factors.append(asked / given[re.search(r"\d{4}-\d\d-\d\d", model.name)[0]])
-    assert 0.95 <= min(factors) < max(factors) <= 1.05
-    assert len(set(factors)) == 12
-
-
 @pytest.mark.parametrize("split", ["design", "test"])
 def test_the_cheapest_plan_is_one_a_planner_could_run_and_costs_what_it_says(split):
     """Look at a plan without the model: output, ramps, least hours on and off, and what running and starting cost."""
