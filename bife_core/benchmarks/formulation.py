@@ -14,7 +14,7 @@ from bife_core.scip.reading import read_model
 from bife_core.values import Value
 
 _ROWS: Final = 20_000
-"""Rows of an instance that are looked at, evenly spread; the counts are scaled up."""
+"""Rows of an instance that are read, evenly spread; the counts are scaled up."""
 _TYPES: Final = {
     "BINARY": "binary",
     "INTEGER": "integer",
@@ -24,12 +24,12 @@ _TYPES: Final = {
 _KINDS: Final = ("binary", "integer", "continuous")
 
 
-def formulation(models: Sequence[Path]) -> tuple[str, ...]:
-    """Return sentences on instances of one benchmark; where they differ, the range over them is told.
+def formulation(instances: Sequence[Path]) -> tuple[str, ...]:
+    """Return sentences on instances of one benchmark; where they differ, the range is given.
 
     Parameters
     ----------
-    models : sequence of Path
+    instances : sequence of Path
         At least one instance file.
 
     Raises
@@ -37,7 +37,7 @@ def formulation(models: Sequence[Path]) -> tuple[str, ...]:
     InstanceError
         If one cannot be read.
     """
-    read = [read_model(path) for path in models]
+    read = [read_model(path) for path in instances]
     kinds = [Counter(_kind(variable) for variable in model.getVars()) for model in read]
     rows = [_rows(model) for model in read]
     of_kinds = ", ".join(
@@ -58,7 +58,7 @@ def formulation(models: Sequence[Path]) -> tuple[str, ...]:
 
 
 def shape(model: Model) -> dict[str, float]:
-    """Return what tells formulations apart: counts of variables and rows, and the shares of their types in percent.
+    """Return what distinguishes formulations: counts of variables and rows, and the shares of their types in percent.
 
     Examples
     --------
@@ -191,7 +191,7 @@ _FACTOR: Final = 1.5
 """How far beyond the range of known instances a count may lie."""
 _POINTS: Final = 10.0
 """How far beyond it a share may lie, in percent points."""
-_LOOKED_AT: Final = 8
+_READ: Final = 8
 """Instances that are read to know the others by."""
 
 
@@ -232,7 +232,7 @@ class Likeness(Value):
         return None
 
 
-def likeness_of(models: Sequence[Path]) -> Likeness:
+def likeness_of(instances: Sequence[Path]) -> Likeness:
     """Return what some instances have in common; of many the first few are read.
 
     Raises
@@ -240,7 +240,7 @@ def likeness_of(models: Sequence[Path]) -> Likeness:
     InstanceError
         If one cannot be read.
     """
-    shapes = [shape(read_model(path)) for path in models[:_LOOKED_AT]]
+    shapes = [shape(read_model(path)) for path in instances[:_READ]]
     values = {
         name: [one.get(name, 0.0) for one in shapes]
         for name in dict.fromkeys(name for one in shapes for name in one)

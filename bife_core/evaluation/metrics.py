@@ -223,7 +223,7 @@ class Precheck(Value):
 
     Attributes
     ----------
-    asked, models : int
+    asked, solved : int
         Instances RPB was to solve, and those it has a result on.
     share : float or None
         Part of RPB's CPU time on all of them that it spends in branching; None where that is not known.
@@ -234,7 +234,7 @@ class Precheck(Value):
     """
 
     asked: int
-    models: int
+    solved: int
     share: float | None = None
     least: float | None = None
     most: float | None = None
@@ -248,12 +248,12 @@ class Precheck(Value):
     @property
     def sentence(self) -> str:
         """What a rule can save, and what might help more where that is little."""
-        models = counted(self.asked, "instance")
+        instances = counted(self.asked, "instance")
         if self.share is None or self.least is None or self.most is None:
-            return f"What a rule can save is not known: RPB has a result on {self.models} of {models}."
-        spread = "" if self.models == 1 else f", {_percent(self.least)} to {_percent(self.most)} per instance"
-        judged = f"{self.models} of " if self.models < self.asked else ""
-        on = f"{judged}{models}{spread}"
+            return f"What a rule can save is not known: RPB has a result on {self.solved} of {instances}."
+        spread = "" if self.solved == 1 else f", {_percent(self.least)} to {_percent(self.most)} per instance"
+        judged = f"{self.solved} of " if self.solved < self.asked else ""
+        on = f"{judged}{instances}{spread}"
         found = (
             f"RPB spends {_percent(self.share)} of its CPU time in branching ({on}): a rule "
             "that chooses as well can save that at most, and what it saves in nodes."
@@ -282,12 +282,12 @@ def precheck(results: Sequence[SolveResult | None]) -> Precheck:
     """
     known = [result for result in results if result is not None and result.branching_s is not None]
     if not known:
-        return Precheck(asked=len(results), models=0)
+        return Precheck(asked=len(results), solved=0)
     frame = pd.DataFrame([{"branching_s": one.branching_s, "cpu_s": one.cpu_s} for one in known])
     shares = [inference_share(frame.iloc[[row]]) for row in range(len(frame))]
     return Precheck(
         asked=len(results),
-        models=len(known),
+        solved=len(known),
         share=inference_share(frame),
         least=min(shares),
         most=max(shares),

@@ -16,9 +16,9 @@ def result(cpu_s: float, branching_s: float | None, nodes: int) -> SolveResult:
     )  # fmt: skip
 
 
-def test_seconds_are_pooled_and_the_spread_is_told() -> None:
+def test_seconds_are_pooled_and_the_spread_is_given() -> None:
     found = precheck([result(10.0, 1.0, 100), None, result(30.0, 15.0, 300)])
-    assert (found.asked, found.models, found.share) == (3, 2, pytest.approx(0.4))
+    assert (found.asked, found.solved, found.share) == (3, 2, pytest.approx(0.4))
     assert found.sentence == (
         "RPB spends 40 % of its CPU time in branching (2 of 3 instances, 10 % to 50 % per instance): a rule that "
         "chooses as well can save that at most, and what it saves in nodes."
