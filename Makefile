@@ -17,15 +17,15 @@ help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
 	@echo "make check   check style and types and run the quick half of the tests"
 	@echo "make test    run the tests"
-	@echo "make long    run the dear tests, which make test leaves out, and the dear cases of others"
+	@echo "make long    run the slow tests that make test leaves out, and the slow cases of others"
 	@echo "make browser open the pages of Prefect and MLflow in Chromium, fill in forms, approve and refuse a rule"
 	@echo "make screenshots retake the pictures in docs/images (VIEWS=\"...\": these)"
 	@echo "make lint    check style and types"
 	@echo "make bench   measure features, low fidelity, overhead, and reference rules against SCIP's default"
 	@echo "make results measure what docs/results.md compares, resumable in STORE=DIR; takes days"
 	@echo "make postgres  run three evolutions at once with both servers on PostgreSQL (adds the extra postgres)"
-	@echo "make chaos   kill pipelines at 25 random moments and count what was lost or paid twice"
-	@echo "make hostile let the corpus of hostile rules loose (CORPUS=DIR: another one)"
+	@echo "make chaos   kill pipelines at 25 random moments and count records that were lost or calls billed twice"
+	@echo "make hostile run the corpus of hostile rules in the sandbox (CORPUS=DIR: another corpus)"
 	@echo "make newest  run one pipeline with the newest versions that pyproject.toml allows, not those of constraints.txt"
 	@echo "make setup   only make the virtual environment $(VENV)"
 	@echo "make clean   remove the virtual environment and caches of tools (not your results)"
@@ -87,7 +87,7 @@ STORE ?= results
 RESULTS = $(BIN)/python -m bench.results --store $(STORE)
 REAL := transmission_switching network_verification unit_commitment item_placement
 
-# What was stopped goes on: a comparison is not measured twice, and the same search is made once for all of them.
+# A stopped run continues: a comparison is measured once, and all comparisons share one search.
 results: $(STAMP)
 	mkdir -p $(STORE)
 	{ set -e; $(RESULTS) --instances 20 --seeds 0 1 2 3 4 --searches symbolic bife random; \
@@ -109,7 +109,7 @@ chaos: $(STAMP)
 hostile: $(STAMP)
 	@$(BIN)/python -m tests.hostile $(CORPUS)
 
-# Tells early what a release of Prefect or MLflow breaks; a failure is news, not a fault of a change.
+# Shows early what a release of Prefect or MLflow breaks; a failure need not come from a change here.
 newest:
 	$(PYTHON) -m venv --clear .venv-newest
 	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --editable '.[dev]'
