@@ -72,8 +72,6 @@ def reached(budget: BudgetConfig, spent: Spending) -> str | None:
     limits: tuple[tuple[str, float | None, Decimal | int, str], ...] = (
         ("calls", budget.calls, spent.calls, "calls were made"),
         ("tokens", budget.tokens, spent.tokens, "tokens were used"),
-        ("prompt_tokens", budget.prompt_tokens, spent.prompt_tokens, "tokens of prompts were used"),
-        ("completion_tokens", budget.completion_tokens, spent.completion_tokens, "tokens were answered"),
         ("usd", budget.usd, spent.cost_usd or Decimal(0), "US dollars were spent"),
     )
     for name, limit, used, what in limits:
@@ -100,14 +98,17 @@ class Account:
     store : CallStore
         The calls of the study; one process at a time adds to them.
     budget : BudgetConfig
-        Its limits on samples and hours are the caller's to keep, the latter by `until_unix_s`.
+        Its limit on hours is the caller's to keep, by `until_unix_s`.
     until_unix_s : float or None
         No call goes out after that time, and no try waits for it.
+    samples : int or None
+        Rules that the search may sample in this run and before it; None is all.
     """
 
     store: CallStore
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     until_unix_s: float | None = None
+    samples: int | None = None
 
     def __post_init__(self) -> None:
         self._threads = Lock()
@@ -136,8 +137,7 @@ class Account:
 
     @property
     def _limited(self) -> bool:
-        own = {"samples", "hours"}
-        return any(value is not None for name, value in self.budget if name not in own)
+        return any(value is not None for name, value in self.budget if name != "hours")
 
     def _spending(self, price: Price | None = None) -> Spending:
         spent = Spending()

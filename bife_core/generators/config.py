@@ -75,12 +75,7 @@ class BudgetConfig(Value):
     """
 
     calls: int | None = Field(None, ge=1, description="Calls to the model API, failed ones included.")
-    samples: int | None = Field(
-        None, ge=1, description="Rules sampled; `search.samples` is the size of the whole search."
-    )
     tokens: int | None = Field(None, ge=1, description="Tokens of prompts and answers together.")
-    prompt_tokens: int | None = Field(None, ge=1, description="Tokens of prompts.")
-    completion_tokens: int | None = Field(None, ge=1, description="Tokens of answers.")
     usd: float | None = Field(
         None, gt=0, allow_inf_nan=False, description="US dollars; needs BIFE_LLM_PRICE_IN and _OUT."
     )

@@ -219,9 +219,9 @@ class Answering:
                         key=request.id, generator="search", model="", thought=thought, source=request.source
                     )
                 )
-            limit = self._evaluator.account.budget.samples
+            limit = self._evaluator.account.samples
             if limit is not None and place >= limit:
-                self._end(f"budget.samples is used up: {limit:,} rules were sampled.")
+                self._end(f"The run was asked for no more than {limit:,} samples in all.")
         if self.ended_by is not None:
             self.not_written.add(request.id)
             return None

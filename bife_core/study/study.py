@@ -132,7 +132,8 @@ class Study:
             if number is not None and number < 1:
                 raise ConfigError(f"{name} was expected to be at least 1 and is {number}.")
         with self.claimed(), ExitStack() as opened:
-            config = self._settings(samples)
+            limit = self._extend(samples)
+            config = self.config
             journal, workers = self.journal, self.workers
             if workers is None or isinstance(workers, int):
                 workers = WorkerPool(workers)
@@ -141,6 +142,7 @@ class Study:
                 CallStore(journal.store, journal.key),
                 config.budget,
                 journal.until_unix_s(config.budget.hours),
+                limit,
             )
             evaluator = Evaluator(
                 briefer=Briefer(
@@ -285,21 +287,20 @@ class Study:
             return open_search(config.search)
         return self.search(config.search) if callable(self.search) else deepcopy(self.search)
 
-    def _settings(self, samples: int | None) -> PipelineConfig:
-        """Return the settings for so many further samples, or for what is left of the search."""
-        total, limit = self.config.search.samples, self.config.budget.samples
-        if samples is not None:
-            wanted = self._sampled + samples
-            if wanted > total and self.search is not None and not callable(self.search):
+    def _extend(self, samples: int | None) -> int | None:
+        """Make room for so many further samples, and return how many there may be then; None for all of the search."""
+        if samples is None:
+            return None
+        wanted = self._sampled + samples
+        if wanted > self.config.search.samples:
+            if self.search is not None and not callable(self.search):
                 raise ConfigError(
                     "A search given as an object cannot be extended: give its name, or its class, which makes one "
                     "from a SearchConfig."
                 )
-            total, limit = max(total, wanted), min(wanted, limit or wanted)
-            search = self.config.search.model_copy(update={"samples": total})
+            search = self.config.search.model_copy(update={"samples": wanted})
             self.config = self.config.model_copy(update={"search": search})
-        budget = self.config.budget.model_copy(update={"samples": limit})
-        return self.config.model_copy(update={"budget": budget})
+        return wanted
 
 
 def create_study(

@@ -71,14 +71,6 @@ def test_fewer_calls_than_the_initial_population_still_give_a_rule(search):
     assert 2 <= len(api.requests) == len(result.samples) <= 4
 
 
-def test_a_limit_on_samples_holds_for_any_generator_and_costs_nothing_when_raised(search):
-    short = search(23, samples=6)
-    assert (len(short.samples), short.best is not None) == (6, True)
-    assert "budget.samples is used up: 6 rules" in short.ended_by
-    resumed = search(23)
-    assert (len(resumed.samples), resumed.ended_by) == (8, None)
-
-
 @pytest.mark.parametrize("method", ["bife", "symbolic"])
 def test_no_time_left_ends_the_search_before_it_begins(search, method):
     result = search(25, method=method, hours=1e-9)
