@@ -104,7 +104,7 @@ _NAMES: Final = {
 def perform(work: Callable[..., T], given: Sequence[Any]) -> T:
     """Do a piece of work; the page says what came of it. A rule that fails is a result too."""
     result = work(*given)
-    return with_message(result, *message_of(result))
+    return with_message(result, *message_of(result[0] if isinstance(result, tuple) else result))
 
 
 def message_of(result: object) -> tuple[str, str | None]:

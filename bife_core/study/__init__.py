@@ -1,8 +1,7 @@
 """The driver of searches: `evolve` runs one from its folder's journal on, in a notebook as in a Prefect flow."""
 
-from bife_core.study.drafting import UnansweredError
 from bife_core.study.driver import Evolution
-from bife_core.study.evaluator import Evaluator, Executor, Pending
+from bife_core.study.evaluator import Evaluator, Executor, Pending, UnansweredError
 from bife_core.study.identity import content_of, evolution_facts, evolution_key, generator_identity
 from bife_core.study.journal import Journal, JournalError, Opened
 from bife_core.study.study import CONCURRENT_WORK, Study, create_study, evolve

@@ -33,8 +33,7 @@ from bife_core.search import (
 )
 from bife_core.solves import OutOfTimeError
 from bife_core.study.briefing import Past
-from bife_core.study.drafting import UnansweredError
-from bife_core.study.evaluator import Evaluator, Executor, Pending
+from bife_core.study.evaluator import Evaluator, Executor, Pending, UnansweredError
 from bife_core.study.journal import (
     Drafted,
     HighScored,
@@ -173,7 +172,7 @@ class Answering:
             if pending is None:
                 continue
             try:
-                draft = pending.result()
+                draft, score = pending.result()
             except (DraftingStoppedError, BudgetReachedError, UnansweredError) as error:
                 if error.draft is not None and error.draft.attempts:
                     self._journal.add(Unanswered(request=request, draft=error.draft, reason=str(error)))
@@ -187,7 +186,10 @@ class Answering:
                     silent[request.id] = error.draft
             else:
                 answered += self._is_new(request, draft)
-                yield request, self._drafted(request, draft)
+                self._drafted(request, draft)
+                if score is not None and request.id not in self._scores:
+                    self._scores[request.id] = self._journal.add(Scored(id=request.id, score=score)).score
+                yield request, draft
         stopped = stopped or self._outage(silent, answered)
         if stopped is not None:
             raise stopped
@@ -198,7 +200,7 @@ class Answering:
                 # The search goes on without this rule, now and whenever it is taken up again.
                 yield request, self._drafted(request, silent[request.id])
 
-    def _begin(self, request: WrittenRequest) -> Pending[Draft] | None:
+    def _begin(self, request: WrittenRequest) -> Pending[tuple[Draft, LowScore | None]] | None:
         """Have a draft looked up or written; None where the budget does not allow it."""
         place = self._asked
         self._asked += isinstance(request, SampleRequest) and request.source is None
@@ -210,15 +212,13 @@ class Answering:
                     "this search makes: it was written by another version of BiFE. Move the folder away to have "
                     "the search made anew."
                 )
-            return _known(known.draft)
+            return _known((known.draft, None))
         if isinstance(request, SampleRequest):
             if request.source is not None:
                 thought = "The rule the search begins with."
-                return _known(
-                    Draft(
-                        key=request.id, generator="search", model="", thought=thought, source=request.source
-                    )
-                )
+                source = request.source
+                draft = Draft(key=request.id, generator="search", model="", thought=thought, source=source)
+                return _known((draft, None))
             limit = self._evaluator.account.samples
             if limit is not None and place >= limit:
                 self._end(f"The run was asked for no more than {limit:,} samples in all.")

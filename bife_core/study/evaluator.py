@@ -1,27 +1,36 @@
-"""Where the work of a search is done: a rule is written, scored and solved with, by whoever an executor has do it."""
+"""The work of a search: a rule is written, scored and solved with; an executor runs several pieces at once."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 from bife_core.benchmarks.base import Instance
-from bife_core.errors import ConfigError
+from bife_core.errors import ConfigError, GeneratorError
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
 from bife_core.fidelity.load_correction import Reference, measure_reference
 from bife_core.fidelity.low import LowScore, score_low
 from bife_core.fidelity.trial import TrialScore, score_trial
-from bife_core.generators import Account, Briefing, BudgetReachedError, Draft, Generator
+from bife_core.generators import (
+    Account,
+    Briefing,
+    BudgetReachedError,
+    Draft,
+    DraftingStoppedError,
+    Generator,
+    NoDraftError,
+    Repairing,
+)
 from bife_core.generators.account import out_of_time
 from bife_core.sandbox import Note, Workers
-from bife_core.search import ReflectionRequest, SampleRequest, SolveRequest, TrialRequest, WrittenRequest
+from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from bife_core.store import Store
 from bife_core.study.briefing import Briefer, Past
-from bife_core.study.drafting import write_draft
 from bife_core.symbolic.drafting import fit_draft
 
 P = ParamSpec("P")
@@ -70,7 +79,7 @@ class Evaluator:
     note : callable, optional
         Told, in a sentence, what a person should know.
     repair : bool
-        Whether a generator that can is told what is wrong with a rule, and writes it once more.
+        Whether a generator that can is given the reason where its answer is no rule, and writes once more.
     past : Past
         What was known when the requests under way were made.
     """
@@ -88,7 +97,6 @@ class Evaluator:
     note: Note | None = None
     repair: bool = False
     past: Past = field(default_factory=Past)
-    _checked: dict[str, tuple[str | None, LowScore]] = field(default_factory=dict)
 
     def refer(self) -> Reference:
         """Solve the design instances with RPB, which others are measured by.
@@ -107,23 +115,17 @@ class Evaluator:
             until_unix_s=self.account.until_unix_s,
         )
 
-    def write(self, request: WrittenRequest) -> Draft:
-        """Have a rule or a reflection written, or fitted; see `write_draft` for what is raised."""
+    def write(self, request: WrittenRequest) -> tuple[Draft, LowScore | None]:
+        """Have a rule or a reflection written, or fitted; see `write_draft` for what is returned and raised."""
         if isinstance(request, SampleRequest) and request.fit is not None:
-            return self._fit(request)
+            return self._fit(request), None
         briefing = Briefing(benchmark=self.briefer.benchmark)
         if getattr(self.generator, "briefed", False):
             briefing = self.briefer.brief(request, self.past)
-
-        def fault(draft: Draft) -> str | None:
-            assert isinstance(request, SampleRequest)
-            score = self.score(request, draft)
-            # The next to ask for this score is the search.
-            self._checked[request.id] = draft.source, score
-            return score.failure
-
-        checks = self.repair and not isinstance(request, ReflectionRequest)
-        return write_draft(request, briefing, self.generator, self.account, fault if checks else None)
+        check = None
+        if self.repair and isinstance(request, SampleRequest):
+            check = partial(self.score, request)
+        return write_draft(request, briefing, self.generator, self.account, check)
 
     def _fit(self, request: SampleRequest) -> Draft:
         if self.decisions is None:
@@ -136,9 +138,6 @@ class Evaluator:
         """Check a draft's rule and, where the request wants it, measure F_LF."""
         if draft.source is None:
             return LowScore(failure=draft.failure or "The generator gave no rule.")
-        source, known = self._checked.pop(request.id, (None, None))
-        if known is not None and source == draft.source:
-            return known
         # The numbers of a skeleton are the search's own to tune, and those of a fitted rule are likeliest as they are.
         leave = draft.skeleton is not None or request.fit is not None
         low = self.low.model_copy(update={"tune": 0}) if leave else self.low
@@ -185,3 +184,88 @@ class Evaluator:
             to_beat=ToBeat(request.to_beat, request.best),
             until_unix_s=self.account.until_unix_s,
         )
+
+
+class UnansweredError(NoDraftError):
+    """The model API gave no answer for a rule."""
+
+    draft: Draft
+
+
+def write_draft(
+    request: WrittenRequest,
+    briefing: Briefing,
+    generator: Generator,
+    account: Account,
+    check: Callable[[Draft], LowScore] | None = None,
+) -> tuple[Draft, LowScore | None]:
+    """Have one rule or reflection written, all its calls accounted for; an answer without a rule is a draft too.
+
+    Parameters
+    ----------
+    briefing : Briefing
+        What is solved and what is known, for the prompt.
+    account : Account
+        Where calls to a model API lie, those of interrupted earlier runs included.
+    check : callable, optional
+        Scores a draft. A generator that repairs is given the reason once where the draft has none, and the draft is
+        what it writes then, with the calls for both.
+
+    Returns
+    -------
+    draft : Draft
+        The rule or text, or why there is none.
+    score : LowScore or None
+        What `check` found of this draft; None if it was not called for it.
+
+    Raises
+    ------
+    DraftingStoppedError
+        If no further request can succeed either, for instance because the key was refused.
+    UnansweredError
+        If the model API gave no answer.
+    BudgetReachedError
+        If the budget is used up.
+    """
+    if account.until_unix_s is not None and time.time() >= account.until_unix_s:
+        raise BudgetReachedError(out_of_time(account.budget))
+    began = time.perf_counter()
+    try:
+        draft, score = generator.generate(request, briefing), None
+        if check is not None and isinstance(generator, Repairing) and draft.unanswered is None:
+            draft, score = _repaired(draft, request, briefing, generator, check)
+    except NoDraftError as error:
+        error.draft = error.draft and _with_all_calls(error.draft, account)
+        raise
+    except GeneratorError as error:
+        raise DraftingStoppedError(str(error)) from error
+    draft = _with_all_calls(draft, account)
+    # Calls read back from disk took their time in an earlier run.
+    seconds = max(time.perf_counter() - began, sum(attempt.seconds for attempt in draft.attempts))
+    draft = draft.model_copy(update={"seconds": seconds})
+    if draft.unanswered is not None:
+        raise UnansweredError(draft.failure or "The model API gave no answer.", draft)
+    return draft, score
+
+
+def _repaired(
+    draft: Draft,
+    request: WrittenRequest,
+    briefing: Briefing,
+    generator: Repairing,
+    check: Callable[[Draft], LowScore],
+) -> tuple[Draft, LowScore | None]:
+    score = check(draft)
+    if score.failure is None:
+        return draft, score
+    second = generator.repair(request, briefing, draft, score.failure)
+    # A server that does not take the longer conversation leaves the first answer as it was.
+    return (draft, score) if second is None or second.unanswered == "refused" else (second, None)
+
+
+def _with_all_calls(draft: Draft, account: Account) -> Draft:
+    """Add the calls of interrupted earlier runs: they were paid too, and each is traced under its number."""
+    fresh = {attempt.started_unix_s for attempt in draft.attempts if not attempt.recorded}
+    recorded = account.store.calls(draft.key)
+    attempts = tuple(call.attempt(recorded=call.started_unix_s not in fresh) for call in recorded)
+    return draft.model_copy(update={"attempts": attempts}) if attempts else draft

@@ -13,13 +13,14 @@ from bife_core.config import BudgetConfig, PipelineConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.fidelity.failings import failings
+from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.measures import Rows, Yardstick, chosen_rows
 from bife_core.fidelity.scoring import scores_of
 from bife_core.generators import Account, Briefing, BudgetReachedError, Draft, GeneratorConfig, open_generator
 from bife_core.rules import CompiledRule, compile_rule
 from bife_core.search import Sample, SampleRequest, WrittenRequest
 from bife_core.study.briefing import Briefer, Past, candidates, feature_ranges, high_noise, low_noise
-from bife_core.study.drafting import write_draft
+from bife_core.study.evaluator import write_draft
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
 from tests.support.recorded import decisions_of
@@ -35,14 +36,27 @@ def _model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-def fault(draft: Draft) -> str | None:
-    return draft.failure
+def checked(draft: Draft) -> LowScore:
+    return LowScore(failure=draft.failure)
 
 
 def written(folder: Path, **budget: int) -> tuple[Draft, Account]:
     account = account_at(folder, BudgetConfig(**budget))
     generator = open_generator(GeneratorConfig(kind="openai"), account)
-    return write_draft(REQUEST, ABOUT, generator, account, fault), account
+    return write_draft(REQUEST, ABOUT, generator, account, checked)[0], account
+
+
+@pytest.mark.parametrize(("answers", "kept"), [(["good"], True), (["wrong_name", "good"], False)])
+def test_the_score_that_was_made_comes_with_the_draft_it_is_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: list[str], kept: bool
+) -> None:
+    with ModelApi(answers) as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        account = account_at(tmp_path, BudgetConfig())
+        generator = open_generator(GeneratorConfig(kind="openai"), account)
+        draft, score = write_draft(REQUEST, ABOUT, generator, account, checked)
+    assert draft.failure is None
+    assert (score is not None) == kept, "a repaired rule is still to be scored"
 
 
 def test_an_answer_that_is_no_rule_is_answered_with_the_reason_once(

@@ -13,7 +13,7 @@ from bife_core.generators import (
 )
 from bife_core.search import Sample, SampleRequest
 from bife_core.study import UnansweredError, generator_identity
-from bife_core.study.drafting import write_draft
+from bife_core.study.evaluator import write_draft
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.stored import account_at
@@ -31,7 +31,7 @@ REQUEST = SampleRequest(id="g01-c00", generation=1, operator="m1", parents=(PARE
 
 def proposed(config, calls):
     account = account_at(calls)
-    return write_draft(REQUEST, Briefing(benchmark="toys"), open_generator(config, account), account)
+    return write_draft(REQUEST, Briefing(benchmark="toys"), open_generator(config, account), account)[0]
 
 
 @pytest.fixture
