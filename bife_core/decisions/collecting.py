@@ -88,7 +88,7 @@ def _end_path(part: Path) -> Path:
     return part.with_suffix(".json")
 
 
-def _why_barren(end: dict[str, Any]) -> str:
+def _why_nothing(end: dict[str, Any]) -> str:
     """Return in a few words why a solve gave no decision."""
     if end["unscored"] and end["status"] == "timelimit":
         return "reached the time limit in LPs of strong branching"
@@ -142,7 +142,7 @@ def collect_decisions(
     running: deque[tuple[Instance, Path, _Part | Future[Any]]] = deque()
     names: list[str] = []
     failures: list[str] = []
-    barren: list[str] = []
+    yielded_nothing: list[str] = []
     parts: list[Decisions] = []
     total = 0
     cpu_s = 0.0
@@ -169,7 +169,7 @@ def collect_decisions(
             continue
         part, end = known
         if len(part) == 0:
-            barren.append(_why_barren(end))
+            yielded_nothing.append(_why_nothing(end))
         parts.append(part)
         cpu_s += end["cpu_s"]
         total += len(part)
@@ -178,7 +178,7 @@ def collect_decisions(
     for _, _, known in running:
         if isinstance(known, Future):
             known.cancel()
-    notes = (_sentence(barren),) if barren else ()
+    notes = (_sentence(yielded_nothing),) if yielded_nothing else ()
     if total == 0:
         raise DecisionsError(
             f"No strong-branching decision came from {len(names)} collection instances. "

@@ -1,4 +1,4 @@
-"""The numbers of a rule tuned on F_LF, whoever wrote it, before any solve is paid for.
+"""The numbers of a rule tuned on F_LF, before any solve is made with it.
 
 A rule is compiled once with its numbers lifted: each is read from a feature that the rule does not read. What is tried
 then costs no more than scoring the recorded candidates.
@@ -66,7 +66,7 @@ def tuned(source: str, decisions: Decisions, yardstick: Yardstick, trials: int, 
             return -np.inf
         return yardstick.f_lf(chosen_rows(scores, decisions.offsets))
 
-    import cmaes  # here, for it brings scipy's statistics, which take most of a second of whoever only starts
+    import cmaes  # here, for it brings scipy's statistics, which take most of a second to import
 
     best, best_numbers = f_lf(author), None
     search = cmaes.CMA(mean=np.zeros(len(places)), sigma=_SPREAD, seed=seed) if len(places) > 1 else None

@@ -46,7 +46,7 @@ class HighScore(Value):
     cpu_s : float
         CPU seconds of all solves, reused ones included.
     notes : tuple of str
-        Sentences on what the score leaves out, such as an instance on which SCIP fails whoever branches.
+        Sentences on what the score leaves out, such as an instance on which SCIP fails under every method.
     """
 
     f_hf: float | None = None

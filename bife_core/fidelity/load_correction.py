@@ -1,6 +1,6 @@
 """Seconds that do not depend on how busy the machine is: the root of each solve is the control.
 
-Up to the first branching a solve does the same work whoever branches afterwards. How long that took, over how long it
+Up to the first branching a solve does the same work under every branching rule. How long that took, over how long it
 took RPB in the reference, is how much slower the machine was at that moment; the whole solve is counted as if it had
 not been. The control costs nothing: it is part of the solve, in the same process, on the same core, seconds apart.
 """

@@ -55,7 +55,7 @@ def compile_rule(
     checked = check_source(source)
     if isinstance(checked, Rejection):
         return checked
-    # numba takes a third of a second to import; whoever only checks rules need not wait for it.
+    # numba takes a third of a second to import, which checking alone does not need.
     from bife_core.rules.machine_code import compile_functions
 
     try:

@@ -1,4 +1,4 @@
-"""Cores as slots: whoever measures holds one, and no other process that asks the same directory gets it."""
+"""Cores as slots: a process that measures holds one, and no other process that uses the same directory gets it."""
 
 from __future__ import annotations
 

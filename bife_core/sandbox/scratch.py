@@ -1,4 +1,4 @@
-"""The temporary directory of one worker, which goes when the worker goes, or when somebody notices that it went."""
+"""The temporary directory of one worker, removed with the worker, or when the worker is found to be gone."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from bife_core.scip.lp_branchrule import LpBranchrule
 
 
 class Scoring(Protocol):
-    """What branching needs to know of whoever scores candidates; a compiled rule or a `Scorer` is one."""
+    """What branching needs to know of what scores candidates; a compiled rule or a `Scorer` is one."""
 
     @property
     def name(self) -> str: ...  # noqa: D102

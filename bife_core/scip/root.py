@@ -1,4 +1,4 @@
-"""The CPU time a solve spends before its first branching: the same work whoever branches afterwards."""
+"""The CPU time a solve spends before its first branching: the same work under every branching rule."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
             self._listens = False
 
     def eventexec(self, event: object) -> None:
-        """Read the clock, or stop listening once somebody was asked to branch."""
+        """Read the clock, or stop listening once a branching rule was called."""
         if has_branched(self.model):
             self.eventexit()
         else:

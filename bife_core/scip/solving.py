@@ -125,7 +125,7 @@ class SolveResult(Value):
         Seconds in `optimize`, presolving included and reading not; CPU seconds of the solving thread, with those of the
         system, which SCIP's clock and so a time limit leave out.
     root_s : float or None
-        CPU seconds up to the last LP of the root: the same work whoever branches; None where there was no LP.
+        CPU seconds up to the last LP of the root: the same work under every branching rule; None where there was no LP.
     gap : float
         Between the bounds at the end, see `relative_gap`; 0 after a proof.
     primal_bound, dual_bound : float or None
@@ -147,10 +147,10 @@ class SolveResult(Value):
     feature_s, rule_s, callback_s : float
         CPU seconds spent in features, in the rule and in the whole callback.
     undecided, rule_errors, overtime, featureless : int
-        Branchings handed over because the rule gave no usable number, raised, had used up its guard's share of
-        time, or could not be given features; as in `BranchingStats`.
+        Branchings that fell back to SCIP's default because the rule gave no usable number, raised, had
+        used up its guard's share of time, or could not be given features; as in `BranchingStats`.
     machine : str
-        Digest of the machine it ran on, see `bife_core.machine`; empty where nobody noted it.
+        Digest of the machine it ran on, see `bife_core.machine`; empty where it was not noted.
     """
 
     instance: str

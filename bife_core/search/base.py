@@ -280,7 +280,7 @@ class BaseSearch(ABC):
             first = self._first_with_sha.setdefault(answer.sha, request.id) if answer.sha else request.id
             sample = answered_sample(request, answer, first if first != request.id else None)
             self._samples[sample.id] = sample
-            # A rule that the search brought along was not asked of the generator.
+            # A rule that the search itself gave was not asked of the generator.
             if request.source is None:
                 self._used += 1
             entered.append(sample)

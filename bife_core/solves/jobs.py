@@ -39,7 +39,7 @@ class SolveOutcome(Value):
     by_machine: bool = False
 
     def called(self, job: SolveJob) -> SolveOutcome:
-        """Return the outcome under the names of a job: whoever stored it may have called model and method otherwise."""
+        """Return the outcome under the names of a job: it may have been stored under others."""
         if self.result is None:
             return self
         named = self.result.model_copy(update={"instance": job.instance, "method": job.method.name})

@@ -51,7 +51,7 @@ def close_left(
 ) -> bool:
     """Write into a journal which calls went out that it does not know of yet, and that the search stopped.
 
-    It is for whoever holds the evolution's lock. The next start of the search finds the same answers on disk.
+    The caller holds the study's claim. The next start of the search finds the same answers on disk.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def close_left(
     by_person : bool
         Whether a person stopped it, rather than trouble.
     instead_of : str
-        Another reason the journal may have been closed with before, by somebody who knew of no better.
+        Another reason the journal may have been closed with before, where no better one was known.
     whose : callable
         Given the provenance of the process that was at it last: whether the reason is that one's; others are left.
 

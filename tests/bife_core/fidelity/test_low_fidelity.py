@@ -1,4 +1,4 @@
-"""F_LF counts agreement, or what else it is set to measure, whoever runs the rule."""
+"""F_LF counts agreement, or what else it is set to measure, in this process and in a worker."""
 
 from __future__ import annotations
 

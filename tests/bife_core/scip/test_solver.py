@@ -1,4 +1,4 @@
-"""How SCIP is set up: as in the paper, as it comes, or by somebody's settings file."""
+"""How SCIP is set up: as in the paper, as it comes, or by a user's settings file."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Slow(NamedTuple):
 
 
 def test_the_callback_and_python_walk_the_same_tree_through_restarts(golden_dir: Path) -> None:
-    """After a restart columns and rows are others: whoever keeps something between branchings must forget it."""
+    """After a restart columns and rows are others: what is kept between branchings must be forgotten."""
     settings = SolveSettings.by(
         SolverConfig.model_validate("default"), node_limit=12, params={"presolving/restartminred": 0.0}
     )

@@ -1,4 +1,4 @@
-"""Lines of descent: who founds the elite, what a rule must reach, whose children it has."""
+"""Niches: which rules found the elite, what a rule must reach, whose children it has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store: what is written stays, in order, whoever writes and whatever dies."""
+"""The store: what is written stays, in order, with any number of writers and after any kill."""
 
 import json
 import os
