@@ -15,7 +15,7 @@ class ExitCode(IntEnum):
     """What the program returns to the shell, and what that means."""
 
     OK = 0, "done"
-    ERROR = 1, "an error, told in one sentence"
+    ERROR = 1, "an error, reported in one sentence"
     USAGE = 2, "the command line was not understood"
     NO_OPTIMUM = 3, "the model is infeasible or unbounded"
     LIMIT = 4, "a limit was reached before an optimum was proven"
