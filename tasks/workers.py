@@ -67,7 +67,7 @@ class DaskPool(Workers):
         """Threads of all workers, at least 1; a cluster may grow while it is used."""
         return max(1, sum(int(count) for count in self._client.nthreads().values()))
 
-    def submit_in_turn(
+    def submit_batch(
         self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
         """Queue calls; see `Workers`. Their results come together, when the last is done."""
@@ -121,7 +121,7 @@ def perform(
     places: Any = allowed | {k: [Path(path) for path in allowed[k]] for k in ("reads", "writes")}
     answers: list[tuple[Any] | WorkerFailure] = []
     try:
-        futures = worker_pool().submit_in_turn(call, arguments, **places)
+        futures = worker_pool().submit_batch(call, arguments, **places)
     except WorkerFailure as error:
         return [error] * len(arguments)
     for future in futures:

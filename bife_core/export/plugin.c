@@ -114,7 +114,7 @@ SCIP_RETCODE SCIPprocessShellArguments(SCIP*, int, char**, const char*);
 #ifndef BIFE_INCLUDE
 #define BIFE_INCLUDE SCIPincludeBranchruleBife
 #endif
-#define RULE_PRIORITY 10000000  /* above every branching rule SCIP brings; those run where this one hands over */
+#define RULE_PRIORITY 10000000  /* above every branching rule SCIP brings; those run where this one gives no answer */
 
 #ifdef __cplusplus
 extern "C"

@@ -26,7 +26,7 @@ class InProcess(Workers):
         self._one_at_a_time = Lock()
         self._closed = False
 
-    def submit_in_turn(
+    def submit_batch(
         self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
         """Make calls one right after the other; their results are there."""

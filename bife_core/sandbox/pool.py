@@ -87,7 +87,7 @@ class WorkerPool(Workers):
         """Processes at most."""
         return self._workers
 
-    def submit_in_turn(
+    def submit_batch(
         self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
         """Queue calls; see `Workers`. A worker that may write more than they need is replaced before them."""

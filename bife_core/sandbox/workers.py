@@ -40,7 +40,7 @@ class Workers(ABC):
         """Calls that run at once."""
 
     @abstractmethod
-    def submit_in_turn(
+    def submit_batch(
         self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
         """Queue calls that one worker, on one core, makes one right after the other.
@@ -70,8 +70,8 @@ class Workers(ABC):
         """
 
     def submit(self, call: str, arguments: dict[str, Any], **allowed: Unpack[Allowed]) -> Future[Any]:
-        """Queue one call and return the future of its result; see `submit_in_turn`."""
-        return self.submit_in_turn(call, [arguments], **allowed)[0]
+        """Queue one call and return the future of its result; see `submit_batch`."""
+        return self.submit_batch(call, [arguments], **allowed)[0]
 
     @abstractmethod
     def close(self) -> None:

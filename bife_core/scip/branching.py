@@ -19,7 +19,7 @@ from bife_core.scip.python_branching import PythonBranchrule, Scoring
 
 PLUGIN_NAME = "bife"
 _PRIORITY = 10_000_000
-"""Above every branching rule SCIP brings; those run where the rule hands over."""
+"""Above every branching rule SCIP brings; those run where the rule gives no answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class BranchingStats:
         return self._word(layout.FEATURELESS)
 
     @property
-    def handed_over(self) -> int:
+    def fallbacks(self) -> int:
         """All branchings on LP solutions that the rule did not decide."""
         return self.undecided + self.rule_errors + self.overtime + self.featureless
 

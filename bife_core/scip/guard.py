@@ -8,10 +8,10 @@ from bife_core.values import Value
 
 
 class Guard(Value):
-    """Conditions under which `attach` hands a branching over to reliability pseudocost branching (RPB).
+    """Conditions under which `attach` falls back to reliability pseudocost branching (RPB).
 
     A guarded rule is asked only while its time stays within bounds, and its answer counts only if at least one
-    score is finite; a rule that raises hands over too. Each hand-over is counted (`BranchingStats`).
+    score is finite; a rule that raises falls back too. Each fallback is counted (`BranchingStats`).
 
     Notes
     -----

@@ -194,7 +194,7 @@ class SolveResult(Value):
         return self.status in PROVEN
 
     @property
-    def handed_over(self) -> int:
+    def fallbacks(self) -> int:
         """Branchings on LP solutions that the rule did not decide."""
         return self.undecided + self.rule_errors + self.overtime + self.featureless
 

@@ -81,7 +81,7 @@ class _Run:
 
     def submit(self, jobs: Sequence[SolveJob]) -> list[Future[Any]]:
         warm = {"warm_up_s": self.warm_up_s} if self.warm_up_s else {}
-        return self.pool.submit_in_turn(
+        return self.pool.submit_batch(
             _WORK,
             [{**warm, **job.model_dump(mode="json")} for job in jobs],
             limit_s=max(job.limit_s for job in jobs) + 10.0 * self.warm_up_s,

@@ -1,4 +1,4 @@
-"""An exported rule branches as the native one does, node for node, and hands over where it must."""
+"""An exported rule branches as the native one does, node for node, and falls back where it must."""
 
 from __future__ import annotations
 

@@ -74,9 +74,9 @@ class Stopped(InProcess):
 
     limit_s = 0.0
 
-    def submit_in_turn(self, call: str, arguments: Any, **allowed: Any) -> list[Future[Any]]:
+    def submit_batch(self, call: str, arguments: Any, **allowed: Any) -> list[Future[Any]]:
         if not arguments[0].get("tune"):
-            return super().submit_in_turn(call, arguments, **allowed)
+            return super().submit_batch(call, arguments, **allowed)
         self.limit_s = allowed["limit_s"]
         stopped: Future[Any] = Future()
         stopped.set_exception(WorkerFailure("timeout", "too long"))

@@ -134,7 +134,7 @@ def test_a_scorer_is_attached_like_a_rule(tiny_auctions: list[Instance]) -> None
     stats = bife_core.attach(model, linear(), guard=True)
     model.optimize()
     assert stats.calls > 0
-    assert stats.handed_over == 0
+    assert stats.fallbacks == 0
 
 
 def test_identities_tell_methods_apart_by_what_they_do() -> None:

@@ -367,10 +367,10 @@ def test_a_failure_survives_pickling():
 
 def test_calls_in_turn_are_made_by_one_worker_in_order_whatever_becomes_of_them():
     with WorkerPool(2) as pool:
-        groups = [pool.submit_in_turn(CALL + "describe", [{}, {}, {}], limit_s=20) for _ in range(4)]
+        groups = [pool.submit_batch(CALL + "describe", [{}, {}, {}], limit_s=20) for _ in range(4)]
         for group in groups:
             assert len({future.result()["pid"] for future in group}) == 1
-        first, second, third = pool.submit_in_turn(
+        first, second, third = pool.submit_batch(
             RUN, [text_of(fail, message="one"), {"nonsense": 1}, text_of(fail, message="three")], limit_s=20
         )
         assert "one" in str(first.exception())
@@ -380,14 +380,14 @@ def test_calls_in_turn_are_made_by_one_worker_in_order_whatever_becomes_of_them(
 
 def test_the_next_call_in_turn_survives_the_death_of_the_worker():
     with WorkerPool(1) as pool:
-        slow, quick = pool.submit_in_turn(CALL + "pause", [{"seconds": 60}, {"seconds": 0}], limit_s=1)
+        slow, quick = pool.submit_batch(CALL + "pause", [{"seconds": 60}, {"seconds": 0}], limit_s=1)
         assert slow.exception().kind == "timeout"
         assert quick.result() == 0
 
 
 def test_closing_cancels_what_is_still_to_come_in_turn():
     pool = WorkerPool(1)
-    running_now, waiting = pool.submit_in_turn(CALL + "pause", [{"seconds": 60}] * 2, limit_s=90)
+    running_now, waiting = pool.submit_batch(CALL + "pause", [{"seconds": 60}] * 2, limit_s=90)
     while not running_now.running():
         time.sleep(0.01)
     pool.close()

@@ -1,4 +1,4 @@
-"""A rule in charge of a model: it decides, and hands over where it must."""
+"""A rule in charge of a model: it decides, and falls back where it must."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_without_a_finite_score_rpb_branches_whatever_else_the_user_prefers(
     model.setParam("branching/mostinf/priority", 1_000_000)
     stats = attach(model, rule_of(body), guard=True)
     assert tree(model) == alone
-    assert stats.undecided == stats.handed_over == stats.calls > 0
+    assert stats.undecided == stats.fallbacks == stats.calls > 0
 
 
 def test_without_a_guard_an_infinite_score_counts_and_scips_next_rule_is_the_users(
@@ -50,7 +50,7 @@ def test_without_a_guard_an_infinite_score_counts_and_scips_next_rule_is_the_use
     model = paper_model(tiny_auctions[0].path)
     stats = attach(model, rule_of("return math.inf"))
     model.optimize()
-    assert (stats.handed_over, stats.calls > 0) == (0, True)
+    assert (stats.fallbacks, stats.calls > 0) == (0, True)
 
     alone = paper_model(tiny_auctions[0].path)
     alone.setParam("branching/mostinf/priority", 1_000_000)
@@ -79,7 +79,7 @@ def test_a_slow_rule_is_asked_only_within_its_share(tiny_auctions: list[Instance
     model.optimize()
     assert stats.overtime > 0
     assert stats.calls > 0
-    assert stats.handed_over == stats.overtime
+    assert stats.fallbacks == stats.overtime
     assert model.getObjVal() == pytest.approx(optimum)
 
 
@@ -114,14 +114,14 @@ def test_a_guard_that_has_nothing_to_do_changes_nothing(tiny_auctions: list[Inst
     plain = solve(tiny_auctions[0].path, "paper_ca")
     guarded = solve(tiny_auctions[0].path, "paper_ca", guard=Guard(max_share=1.0))
     assert (guarded.nodes, guarded.lp_iterations) == (plain.nodes, plain.lp_iterations)
-    assert guarded.handed_over == 0
+    assert guarded.fallbacks == 0
 
 
 def test_a_solve_tells_what_the_guard_did(tiny_auctions: list[Instance]) -> None:
     slow = compile_rule(HEADER + SLOW)
     assert isinstance(slow, CompiledRule)
     result = solve(tiny_auctions[0].path, slow, guard=STRICT)
-    assert result.overtime == result.handed_over > 0
+    assert result.overtime == result.fallbacks > 0
     assert SolveSettings.model_validate({"guard": True}) == SolveSettings(guard=Guard())
     assert SolveSettings.model_validate({"guard": False}) == SolveSettings()
 

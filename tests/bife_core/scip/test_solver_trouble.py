@@ -38,7 +38,7 @@ def test_awkward_models_have_the_optimum_they_have_without_a_rule(name: str) -> 
     assert (status, expected[0]) == ("optimal", "optimal")
     assert objective == pytest.approx(expected[1], rel=1e-6)
     assert stats.calls > 0
-    assert stats.handed_over == 0
+    assert stats.fallbacks == 0
 
 
 @pytest.mark.parametrize("name", awkward.UNASKED)
@@ -50,7 +50,7 @@ def test_models_on_which_no_rule_is_asked_end_as_they_do_without_one(name: str) 
     assert expected[0] == status
     assert solved(model) == expected
     assert model.getNTotalNodes() == alone.getNTotalNodes()
-    assert (stats.calls, stats.handed_over) == (0, 0)
+    assert (stats.calls, stats.fallbacks) == (0, 0)
 
 
 @pytest.mark.parametrize("guard", [False, True])
@@ -98,7 +98,7 @@ def test_there_are_no_features_without_an_lp(capfd: pytest.CaptureFixture[str]) 
 
 
 def counters(stats: BranchingStats) -> tuple[int, int]:
-    return stats.calls, stats.handed_over
+    return stats.calls, stats.fallbacks
 
 
 def test_an_error_code_of_scip_ends_the_solve_but_neither_process_nor_counters(

@@ -46,7 +46,7 @@ class Struck(Workers):
             return self.pool.submit(RUN, text_of(die), limit_s=30)
         return self.pool.submit(call, arguments, **limits)
 
-    def submit_in_turn(
+    def submit_batch(
         self, call: str, arguments: Sequence[dict[str, Any]], **limits: Any
     ) -> list[Future[Any]]:
         return [self._sent(call, each, **limits) for each in arguments]
