@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from bench import parser_of, tell
 from bife_core.features import N_FEATURES
-from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import recorded_calls
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.parsing import parse_answer
+from bife_core.generators.prompt_context import PromptContext
 from bife_core.generators.prompting import OPERATORS
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.search import Sample, SampleRequest
@@ -66,7 +66,9 @@ def offline(count: int, seed: int) -> Iterator[str]:
                 for i, source in enumerate(parents)
             ),
         }
-        source = generator.generate(SampleRequest.model_validate(request), Briefing(benchmark="any")).source
+        source = generator.generate(
+            SampleRequest.model_validate(request), PromptContext(benchmark="any")
+        ).source
         assert source is not None
         return source
 

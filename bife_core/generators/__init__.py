@@ -15,20 +15,20 @@ from bife_core.generators.base import (
     NoDraftError,
     Repairing,
 )
-from bife_core.generators.briefing import Briefing
 from bife_core.generators.config import GENERATORS, GeneratorConfig
+from bife_core.generators.prompt_context import PromptContext
 
 __all__ = [
     "GENERATORS",
     "Account",
     "Attempt",
-    "Briefing",
     "BudgetReachedError",
     "Draft",
     "DraftingStoppedError",
     "Generator",
     "Message",
     "NoDraftError",
+    "PromptContext",
     "Repairing",
     "Spending",
     "open_generator",

@@ -8,7 +8,7 @@ from typing import Literal, Protocol, runtime_checkable
 from pydantic import Field
 
 from bife_core.errors import BifeError, GeneratorError
-from bife_core.generators.briefing import Briefing
+from bife_core.generators.prompt_context import PromptContext
 from bife_core.search.types import WrittenRequest
 from bife_core.values import Value
 
@@ -105,13 +105,13 @@ class DraftingStoppedError(NoDraftError, GeneratorError):
 class Generator(Protocol):
     """Writes rules.
 
-    One that has an attribute `briefed` that is true is given the whole briefing, which takes reading decisions and
+    One that has an attribute `needs_context` that is true is given the whole context, which takes reading decisions and
     models; others are told the benchmark's name.
     """
 
     name: str
 
-    def generate(self, request: WrittenRequest, briefing: Briefing) -> Draft:
+    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         """Write one rule, or one reflection.
 
         Parameters
@@ -119,7 +119,7 @@ class Generator(Protocol):
         request : SampleRequest or ReflectionRequest
             Its `id` names the call, uniquely within a run: a recorded answer is found under it again. Its `seed` is
             that of all draws of a generator that draws.
-        briefing : Briefing
+        context : PromptContext
             What is being solved, and what is known of it, for the prompt.
 
         Raises
@@ -136,7 +136,7 @@ class Repairing(Protocol):
     """A generator that can be told what is wrong with what it wrote."""
 
     def repair(
-        self, request: WrittenRequest, briefing: Briefing, rejected: Draft, reason: str
+        self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str
     ) -> Draft | None:
         """Write the rule once more.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from bife_core.features import FEATURES, GROUPS, Feature, Group
-from bife_core.generators.briefing import Briefing, FeatureRange
+from bife_core.generators.prompt_context import FeatureRange, PromptContext
 from bife_core.search.types import Sample
 
 _EARLIER: Final = 12
@@ -27,28 +27,26 @@ def heading(group: Group) -> str:
     return f"{group.name.replace('_', ' ')} ({when})"
 
 
-def measured_features(briefing: Briefing) -> str:
+def measured_features(context: PromptContext) -> str:
     """Return the features that tell candidates apart, with their quantiles, and the others by name."""
     lines = [
         "Behind each feature stand its smallest value, 10 % quantile, median, 90 % quantile and largest value over all",
         "candidates of the recorded decisions, and F_LF (see below) of choosing by it alone, in the better direction.",
     ]
-    told = [r for r in briefing.features if not r.constant and r.repeats is None]
+    told = [r for r in context.features if not r.constant and r.repeats is None]
     for group in GROUPS:
         own = [r for r in told if FEATURES[r.index].group == group]
         if own:
             lines += ["", f"## {heading(group)}", *map(_measured, own)]
     repeated = [
         f"[{r.index}] {FEATURES[r.index].name} = [{r.repeats}] {FEATURES[r.repeats].name}"
-        for r in briefing.features
+        for r in context.features
         if r.repeats is not None
     ]
     if repeated:
         lines += ["", f"Left out, since they say the same here, up to the sign: {', '.join(repeated)}."]
     constant = [
-        f"[{r.index}] {FEATURES[r.index].name} = {r.quantiles[0]:.3g}"
-        for r in briefing.features
-        if r.constant
+        f"[{r.index}] {FEATURES[r.index].name} = {r.quantiles[0]:.3g}" for r in context.features if r.constant
     ]
     if constant:
         lines += ["", f"Of no use here, since all candidates have the same value: {', '.join(constant)}."]
@@ -62,20 +60,20 @@ def _measured(found: FeatureRange) -> str:
     return line if found.alone is None else f"{line}, alone {found.alone:.2f}, {found.first} first"
 
 
-def scores(sample: Sample, briefing: Briefing) -> str:
+def scores(sample: Sample, context: PromptContext) -> str:
     """Return F_LF and F_HF of a rule, and where it fails, in a line."""
-    return " ".join([f"{_fidelities(sample, briefing)}.", *briefing.failings.get(sample.id, ())])
+    return " ".join([f"{_fidelities(sample, context)}.", *context.failings.get(sample.id, ())])
 
 
-def earlier_attempts(briefing: Briefing, shown: Iterable[Sample]) -> str:
+def earlier_attempts(context: PromptContext, shown: Iterable[Sample]) -> str:
     """Return a line for each of a dozen earlier attempts at most, or nothing; `shown` are left out."""
     known = {sample.id for sample in shown}
-    told = [sample for sample in briefing.earlier if sample.id not in known]
+    told = [sample for sample in context.earlier if sample.id not in known]
     ranked = sorted(told, key=_rank, reverse=True)[: _EARLIER // 2]
     best = {sample.id for sample in ranked if sample.valid}
     others = [sample for sample in told if sample.id not in best][-(_EARLIER - len(best)) :]
     chosen = best | {sample.id for sample in others}
-    return "\n".join(_attempt(sample, briefing) for sample in told if sample.id in chosen)
+    return "\n".join(_attempt(sample, context) for sample in told if sample.id in chosen)
 
 
 def _rank(sample: Sample) -> tuple[bool, float, float]:
@@ -83,15 +81,15 @@ def _rank(sample: Sample) -> tuple[bool, float, float]:
     return sample.valid, f_hf, f_lf
 
 
-def _attempt(sample: Sample, briefing: Briefing) -> str:
-    fate = _fidelities(sample, briefing) if sample.valid else f"failed: {_short(sample.failure or '')}"
+def _attempt(sample: Sample, context: PromptContext) -> str:
+    fate = _fidelities(sample, context) if sample.valid else f"failed: {_short(sample.failure or '')}"
     return f"- {_short(sample.thought or _formula(sample))}: {fate}"
 
 
-def _fidelities(sample: Sample, briefing: Briefing) -> str:
+def _fidelities(sample: Sample, context: PromptContext) -> str:
     parts = [] if sample.f_lf is None else [f"F_LF {sample.f_lf:.3f}"]
     if sample.f_hf is not None:
-        rpb = briefing.rpb
+        rpb = context.rpb
         relative = f" ({sample.f_hf / rpb:.2f} times the cost of SCIP's own rule)" if rpb else ""
         parts.append(f"F_HF {sample.f_hf:.4g}{relative}")
     elif sample.eliminated is not None:

@@ -111,11 +111,11 @@ def _judge_connection(
             causes.append(cause)
         # The openai package rides on httpx or httpx2, depending on its version; both have this name.
         refused = any(type(one).__name__ == "ConnectError" for one in causes)
-        detail = brief(settings, str(causes[-1]) or type(causes[-1]).__name__)
+        detail = shortened(settings, str(causes[-1]) or type(causes[-1]).__name__)
         what = "Nothing could be reached at" if refused else "The connection broke off to"
         return Reply("retry", f"{what} {settings.address} ({detail}).", unreachable=refused)
     return Reply(
-        "retry", f"{settings.address} sent a reply that cannot be read ({brief(settings, str(error))})."
+        "retry", f"{settings.address} sent a reply that cannot be read ({shortened(settings, str(error))})."
     )
 
 
@@ -124,7 +124,7 @@ def _judge_status(settings: ModelApiSettings, error: openai.APIStatusError) -> R
     response = json_or_text(settings, error.response.text)
     if 300 <= status < 400:
         location = headers.get("location")
-        where = f" to {brief(settings, location.partition('?')[0])}" if location else ""
+        where = f" to {shortened(settings, location.partition('?')[0])}" if location else ""
         problem = f"{settings.address} has moved{where} (HTTP {status}): check BIFE_LLM_BASE_URL."
         return _with_body(Reply("stop", problem, http_status=status), response)
     return _with_body(_judge_body(settings, status, response, retry_after_s(headers)), response)
@@ -138,7 +138,7 @@ def _judge_body(settings: ModelApiSettings, status: int, body: Any, waiting_s: f
     meant = int(code) if status < 400 and _ERROR_STATUS.fullmatch(code) else status
     text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
     sentence = next((fields[name] for name in ("message", "msg") if isinstance(fields.get(name), str)), text)
-    said = brief(settings, sentence) if body and sentence else "without a reason"
+    said = shortened(settings, sentence) if body and sentence else "without a reason"
     delay = _RETRY_DELAY.search(text)
     if waiting_s is None and delay is not None:
         waiting_s = float(delay[1])
@@ -206,7 +206,7 @@ def read_completion(settings: ModelApiSettings, status: int, text: str) -> Reply
     if failed is not None:
         reply = _judge_body(settings, status, {"error": failed["error"]})
     elif not isinstance(message, dict):
-        found = brief(settings, text) or "an empty body"
+        found = shortened(settings, text) or "an empty body"
         problem = (
             f"{settings.address} was expected to send a chat completion and sent something else ({found}); "
             "if that persists, check BIFE_LLM_BASE_URL."
@@ -266,7 +266,7 @@ def json_or_text(settings: ModelApiSettings, text: str) -> Any:
         return settings.redact(text)
 
 
-def brief(settings: ModelApiSettings, text: str) -> str:
+def shortened(settings: ModelApiSettings, text: str) -> str:
     """Return the start of a text from outside on one line, without secrets, fit for a message."""
     # Both ends of a huge text are not worth reading, and half a surrogate pair breaks whoever writes it down.
     start = settings.redact(text)[: 4 * _MESSAGE_LENGTH].encode("utf-8", "replace").decode("utf-8")

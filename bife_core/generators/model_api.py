@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import openai
 
 from bife_core.generators.base import DraftingStoppedError, Message, NoDraftError
-from bife_core.generators.judging import Reply, brief, json_or_text, judge_error, read_completion
+from bife_core.generators.judging import Reply, json_or_text, judge_error, read_completion, shortened
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.wire import Received, ReplyTooLongError, call_within
 
@@ -66,7 +66,7 @@ def offered(settings: ModelApiSettings, *, limit_s: float = 10.0) -> list[str]:
     body: Any = json_or_text(settings, received.text)
     listed = body.get("data") if isinstance(body, dict) else body
     models = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
-    return [brief(settings, item["id"]) for item in models if isinstance(item.get("id"), str)]
+    return [shortened(settings, item["id"]) for item in models if isinstance(item.get("id"), str)]
 
 
 def _request(

@@ -13,13 +13,13 @@ import numpy as np
 from bife_core.errors import ConfigError
 from bife_core.generators.account import Account, BudgetReachedError
 from bife_core.generators.base import Attempt, Draft, DraftingStoppedError, Message
-from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import Call
 from bife_core.generators.config import GeneratorConfig, Prompts
 from bife_core.generators.judging import Reply
 from bife_core.generators.model_api import ask
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.parsing import parse_answer, parse_reflection, read_skeleton
+from bife_core.generators.prompt_context import PromptContext
 from bife_core.generators.prompting import (
     assemble,
     assemble_repair,
@@ -100,7 +100,7 @@ class OpenAIGenerator:
         self.settings = settings
         self.account = account
         self.prompts: Prompts = prompts
-        self.briefed = prompts == "informed"
+        self.needs_context = prompts == "informed"
         self._backoff_s = backoff_s
         self._patience_s = max(240.0, 4.0 * settings.timeout_s) if patience_s is None else patience_s
         self._gate = Lock()
@@ -108,7 +108,7 @@ class OpenAIGenerator:
         self._reached = False
         self._stopped: str | None = None
 
-    def generate(self, request: WrittenRequest, briefing: Briefing) -> Draft:
+    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         """Write one rule.
 
         Raises
@@ -119,10 +119,10 @@ class OpenAIGenerator:
         BudgetReachedError
             When the budget is used up; recorded answers are still given.
         """
-        return self._answer(request, assemble(request, briefing, self.prompts))
+        return self._answer(request, assemble(request, context, self.prompts))
 
     def repair(
-        self, request: WrittenRequest, briefing: Briefing, rejected: Draft, reason: str
+        self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str
     ) -> Draft | None:
         """Write the rule once more, told why the first answer is none; see `generate` for what is raised."""
         messages = answered_with(rejected, reason)

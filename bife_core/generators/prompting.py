@@ -17,10 +17,10 @@ from typing import Final
 from bife_core.errors import ConfigError
 from bife_core.features import FEATURES, GROUPS, N_FEATURES
 from bife_core.generators.base import Message
-from bife_core.generators.briefing import Briefing
 from bife_core.generators.config import Prompts
 from bife_core.generators.informing import earlier_attempts, feature_line, heading, measured_features, scores
 from bife_core.generators.parsing import without_reasoning
+from bife_core.generators.prompt_context import PromptContext
 from bife_core.search.types import Operator, ReflectionRequest, Sample, WrittenRequest
 
 OPERATORS: Final[tuple[Operator, ...]] = ("i1", "e1", "e2", "m1", "m2")
@@ -92,34 +92,34 @@ def prompt_digest(messages: tuple[Message, ...]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _parent(number: int, parent: Sample, briefing: Briefing | None) -> str:
+def _parent(number: int, parent: Sample, context: PromptContext | None) -> str:
     thought = parent.thought or "Its author left no description."
-    if briefing is not None and parent.id in briefing.fitted:
+    if context is not None and parent.id in context.fitted:
         thought = f"{thought.rstrip('.')}. (Its numbers were fitted since.)"
     told = {"number": number, "thought": thought, "source": parent.written.strip()}
-    if briefing is None:
+    if context is None:
         return _template("parent").substitute(told).strip()
-    return _template("scored_parent").substitute(told, scores=scores(parent, briefing)).strip()
+    return _template("scored_parent").substitute(told, scores=scores(parent, context)).strip()
 
 
 def assemble(
-    request: WrittenRequest, briefing: Briefing, prompts: Prompts = "informed"
+    request: WrittenRequest, context: PromptContext, prompts: Prompts = "informed"
 ) -> tuple[Message, ...]:
     """Return the messages that ask a language model for one rule or one reflection.
 
     The order is the paper's (section on rule generation): problem description, operator with the selected
     parents, rule template; a reflection has no template. It is one user message, since some servers ignore or
-    refuse system messages. Informed prompts tell in the same places what the briefing knows; of a briefing that knows
+    refuse system messages. Informed prompts tell in the same places what the context knows; of a context that knows
     the benchmark's name alone they are hardly more than the paper's.
 
     Examples
     --------
     >>> from bife_core.search import SampleRequest
     >>> request = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=0)
-    >>> [message.role for message in assemble(request, Briefing(benchmark="set_covering"))]
+    >>> [message.role for message in assemble(request, PromptContext(benchmark="set_covering"))]
     ['user']
     """
-    told = briefing if prompts == "informed" else None
+    told = context if prompts == "informed" else None
     parents = "\n\n".join(
         _parent(number, parent, told) for number, parent in enumerate(request.parents, start=1)
     )
@@ -132,7 +132,7 @@ def assemble(
     fitting = told is not None and told.fitting
     operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
     parts = [
-        _template("problem").substitute(table, benchmark=briefing.benchmark.replace("_", " ")),
+        _template("problem").substitute(table, benchmark=context.benchmark.replace("_", " ")),
         _operator(operator, request).substitute(count=len(request.parents), parents=parents, hints=hints),
     ]
     if told is not None:
@@ -156,23 +156,23 @@ def _operator(name: Operator, request: WrittenRequest) -> Template:
     return _template(name)
 
 
-def _with_facts(parts: list[str], request: WrittenRequest, briefing: Briefing) -> list[str]:
+def _with_facts(parts: list[str], request: WrittenRequest, context: PromptContext) -> list[str]:
     """Return problem and operator with what is known put before, between and behind them."""
     problem, operator = parts
     facts, behind = [], []
-    if briefing.models:
-        listed = "\n".join(f"- {sentence}" for sentence in briefing.models)
+    if context.models:
+        listed = "\n".join(f"- {sentence}" for sentence in context.models)
         facts.append(_template("models").substitute(models=listed))
     earlier = (
-        "" if isinstance(request, ReflectionRequest) else earlier_attempts(briefing, shown=request.parents)
+        "" if isinstance(request, ReflectionRequest) else earlier_attempts(context, shown=request.parents)
     )
     if earlier:
         behind.append(_template("earlier").substitute(earlier=earlier))
-    if briefing.fitting and not isinstance(request, ReflectionRequest) and not request.skeleton:
+    if context.fitting and not isinstance(request, ReflectionRequest) and not request.skeleton:
         behind.append(_template("fitted").template)
-    if briefing.low and (request.parents or earlier or briefing.features):
-        noise = " ".join(briefing.noise)
-        facts.append(_template("scores").substitute(low=briefing.low, high=briefing.high, noise=noise))
+    if context.low and (request.parents or earlier or context.features):
+        noise = " ".join(context.noise)
+        facts.append(_template("scores").substitute(low=context.low, high=context.high, noise=noise))
     return [problem, *facts, operator, *behind]
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft
-from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import recorded_calls
 from bife_core.generators.config import GeneratorConfig, Prompts
 from bife_core.generators.openai_compatible import answered_with, read_answer
+from bife_core.generators.prompt_context import PromptContext
 from bife_core.generators.prompting import assemble, prompt_digest
 from bife_core.search.types import WrittenRequest
 
@@ -38,7 +38,7 @@ class ReplayGenerator:
 
     def __init__(self, directory: Path, prompts: Prompts = "informed") -> None:
         self.prompts: Prompts = prompts
-        self.briefed = prompts == "informed"
+        self.needs_context = prompts == "informed"
         if not directory.is_dir():
             raise GeneratorError(
                 f"{directory} was expected to be a directory of recorded answers; it does not exist."
@@ -48,9 +48,9 @@ class ReplayGenerator:
         if not self._answers:
             raise GeneratorError(f"{directory} holds no recorded answers (files named <key>.<number>.json).")
 
-    def generate(self, request: WrittenRequest, briefing: Briefing) -> Draft:
+    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         """Return the recorded rule; a request nobody recorded an answer to gives a failure, not an error."""
-        messages = assemble(request, briefing, self.prompts)
+        messages = assemble(request, context, self.prompts)
         digest = prompt_digest(messages)
         under_key = [call for call in self._answers if call.key == request.id]
         under_prompt = [call for call in self._answers if call.prompt_digest == digest]
@@ -69,7 +69,7 @@ class ReplayGenerator:
         return read_answer(request, self.name, call, (call.attempt(recorded=True),))
 
     def repair(
-        self, request: WrittenRequest, briefing: Briefing, rejected: Draft, reason: str
+        self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str
     ) -> Draft | None:
         """Return what the model answered to the same reason, if it was asked a second time too."""
         messages = answered_with(rejected, reason)

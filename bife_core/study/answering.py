@@ -32,7 +32,6 @@ from bife_core.search import (
     WrittenRequest,
 )
 from bife_core.solves import OutOfTimeError
-from bife_core.study.briefing import Past
 from bife_core.study.evaluator import Evaluator, Executor, Pending, UnansweredError
 from bife_core.study.journal import (
     Drafted,
@@ -44,6 +43,7 @@ from bife_core.study.journal import (
     Tried,
     Unanswered,
 )
+from bife_core.study.prompt_context import Past
 from bife_core.study.watching import Watcher
 
 T = TypeVar("T")

@@ -18,19 +18,19 @@ from bife_core.fidelity.low import LowScore, score_low
 from bife_core.fidelity.trial import TrialScore, score_trial
 from bife_core.generators import (
     Account,
-    Briefing,
     BudgetReachedError,
     Draft,
     DraftingStoppedError,
     Generator,
     NoDraftError,
+    PromptContext,
     Repairing,
 )
 from bife_core.generators.account import out_of_time
 from bife_core.sandbox import Note, Workers
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from bife_core.store import Store
-from bife_core.study.briefing import Briefer, Past
+from bife_core.study.prompt_context import ContextBuilder, Past
 from bife_core.symbolic.drafting import fit_draft
 
 P = ParamSpec("P")
@@ -60,7 +60,7 @@ class Evaluator:
 
     Attributes
     ----------
-    briefer : Briefer
+    context_builder : ContextBuilder
         What prompts tell of the benchmark and of the search.
     generator : Generator
         Who writes rules.
@@ -84,7 +84,7 @@ class Evaluator:
         What was known when the requests under way were made.
     """
 
-    briefer: Briefer
+    context_builder: ContextBuilder
     generator: Generator
     account: Account
     pool: Workers
@@ -119,13 +119,13 @@ class Evaluator:
         """Have a rule or a reflection written, or fitted; see `write_draft` for what is returned and raised."""
         if isinstance(request, SampleRequest) and request.fit is not None:
             return self._fit(request), None
-        briefing = Briefing(benchmark=self.briefer.benchmark)
-        if getattr(self.generator, "briefed", False):
-            briefing = self.briefer.brief(request, self.past)
+        context = PromptContext(benchmark=self.context_builder.benchmark)
+        if getattr(self.generator, "needs_context", False):
+            context = self.context_builder.build(request, self.past)
         check = None
         if self.repair and isinstance(request, SampleRequest):
             check = partial(self.score, request)
-        return write_draft(request, briefing, self.generator, self.account, check)
+        return write_draft(request, context, self.generator, self.account, check)
 
     def _fit(self, request: SampleRequest) -> Draft:
         if self.decisions is None:
@@ -194,7 +194,7 @@ class UnansweredError(NoDraftError):
 
 def write_draft(
     request: WrittenRequest,
-    briefing: Briefing,
+    context: PromptContext,
     generator: Generator,
     account: Account,
     check: Callable[[Draft], LowScore] | None = None,
@@ -203,7 +203,7 @@ def write_draft(
 
     Parameters
     ----------
-    briefing : Briefing
+    context : PromptContext
         What is solved and what is known, for the prompt.
     account : Account
         Where calls to a model API lie, those of interrupted earlier runs included.
@@ -231,9 +231,9 @@ def write_draft(
         raise BudgetReachedError(out_of_time(account.budget))
     began = time.perf_counter()
     try:
-        draft, score = generator.generate(request, briefing), None
+        draft, score = generator.generate(request, context), None
         if check is not None and isinstance(generator, Repairing) and draft.unanswered is None:
-            draft, score = _repaired(draft, request, briefing, generator, check)
+            draft, score = _repaired(draft, request, context, generator, check)
     except NoDraftError as error:
         error.draft = error.draft and _with_all_calls(error.draft, account)
         raise
@@ -251,14 +251,14 @@ def write_draft(
 def _repaired(
     draft: Draft,
     request: WrittenRequest,
-    briefing: Briefing,
+    context: PromptContext,
     generator: Repairing,
     check: Callable[[Draft], LowScore],
 ) -> tuple[Draft, LowScore | None]:
     score = check(draft)
     if score.failure is None:
         return draft, score
-    second = generator.repair(request, briefing, draft, score.failure)
+    second = generator.repair(request, context, draft, score.failure)
     # A server that does not take the longer conversation leaves the first answer as it was.
     return (draft, score) if second is None or second.unanswered == "refused" else (second, None)
 

@@ -27,7 +27,6 @@ from bife_core.sandbox import Note, WorkerPool, Workers
 from bife_core.search import Sample, SampleRequest, Search, open_search
 from bife_core.search.config import SearchConfig
 from bife_core.store import Store
-from bife_core.study.briefing import Briefer
 from bife_core.study.driver import Driver, Evolution
 from bife_core.study.evaluator import Evaluator, Executor
 from bife_core.study.files import sample_rows
@@ -41,6 +40,7 @@ from bife_core.study.journal import (
     Opened,
     Settled,
 )
+from bife_core.study.prompt_context import ContextBuilder
 from bife_core.study.watching import EvolutionState, Watcher
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Study:
                 limit,
             )
             evaluator = Evaluator(
-                briefer=Briefer(
+                context_builder=ContextBuilder(
                     self.benchmark, self.instances, self.decisions, config.low, config.high, workers
                 ),
                 generator=self.generator or open_generator(config.generator, account),

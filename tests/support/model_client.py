@@ -9,9 +9,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bife_core.generators.briefing import Briefing
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
+from bife_core.generators.prompt_context import PromptContext
 from bife_core.search import SampleRequest
 from tests.support.stored import account_at
 
@@ -27,7 +27,7 @@ def main() -> None:
         for number in range(count)
     ]
     with ThreadPoolExecutor(THREADS) as pool:
-        for generation in pool.map(generator.generate, requests, [Briefing(benchmark="toys")] * count):
+        for generation in pool.map(generator.generate, requests, [PromptContext(benchmark="toys")] * count):
             assert generation.source is not None, generation.failure
 
 

@@ -12,7 +12,6 @@ from bife_core.errors import RuleError
 from bife_core.features import FEATURES
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft
-from bife_core.generators.briefing import Briefing
 from bife_core.generators.config import GeneratorConfig
 from bife_core.generators.offline import operators
 from bife_core.generators.offline.expression import Node
@@ -22,6 +21,7 @@ from bife_core.generators.offline.priors import pick, rule_from_features, sample
 from bife_core.generators.offline.reader import read
 from bife_core.generators.offline.syntax import features_read
 from bife_core.generators.offline.writer import write, write_skeleton
+from bife_core.generators.prompt_context import PromptContext
 from bife_core.rules import REFERENCE_RULES
 from bife_core.rules.skeletons import BOUNDS_NAME, parse_skeleton
 from bife_core.search.types import ReflectionRequest, SampleRequest, WrittenRequest
@@ -49,7 +49,7 @@ class OfflineGenerator:
     --------
     >>> from bife_core.search import SampleRequest
     >>> request = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3)
-    >>> OfflineGenerator().generate(request, Briefing(benchmark="set_covering")).failure is None
+    >>> OfflineGenerator().generate(request, PromptContext(benchmark="set_covering")).failure is None
     True
     """
 
@@ -59,7 +59,7 @@ class OfflineGenerator:
     def __init__(self, references: Mapping[str, str] | None = None) -> None:
         self._references = dict(references or {})
 
-    def generate(self, request: WrittenRequest, briefing: Briefing) -> Draft:
+    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         """Write one rule or one reflection; it always succeeds."""
         rng = np.random.default_rng(request.seed)
         if isinstance(request, ReflectionRequest):

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from bife_core.fidelity.racing import lost
-from bife_core.generators.briefing import Briefing, FeatureRange
 from bife_core.generators.informing import earlier_attempts, measured_features, scores
+from bife_core.generators.prompt_context import FeatureRange, PromptContext
 from bife_core.search import Sample
 
-ABOUT = Briefing(benchmark="toys")
+ABOUT = PromptContext(benchmark="toys")
 
 
 def sample(number: int, **known: object) -> Sample:
@@ -46,11 +46,11 @@ def test_a_feature_has_what_it_tells_alone_and_one_that_repeats_another_is_named
 
 def test_a_parent_has_its_scores_and_where_it_fails() -> None:
     parent = sample(1, f_lf=0.25, f_hf=-6.0)
-    briefing = ABOUT.model_copy(update={"rpb": -8.0, "failings": {parent.id: ("Bad at the root.",)}})
-    assert scores(parent, briefing) == (
+    context = ABOUT.model_copy(update={"rpb": -8.0, "failings": {parent.id: ("Bad at the root.",)}})
+    assert scores(parent, context) == (
         "F_LF 0.250, F_HF -6 (0.75 times the cost of SCIP's own rule). Bad at the root."
     )
-    assert scores(sample(2), briefing) == "not scored."
+    assert scores(sample(2), context) == "not scored."
 
 
 @pytest.mark.parametrize("rest", [{"thought": None, "source": "def f(x):\n    return x[18] + 1"}, {}])

@@ -10,8 +10,8 @@ import pytest
 from bife_core.errors import ConfigError
 from bife_core.features import FEATURES
 from bife_core.generators.base import Message
-from bife_core.generators.briefing import Briefing, FeatureRange
 from bife_core.generators.parsing import parse_answer
+from bife_core.generators.prompt_context import FeatureRange, PromptContext
 from bife_core.generators.prompting import (
     OPERATORS,
     assemble,
@@ -23,7 +23,7 @@ from bife_core.generators.prompting import (
 from bife_core.rules.language import FUNCTION_NAME
 from bife_core.search import ReflectionRequest, Sample, SampleRequest
 
-ABOUT = Briefing(benchmark="set_covering")
+ABOUT = PromptContext(benchmark="set_covering")
 
 PARENTS = (
     Sample(
@@ -73,7 +73,7 @@ def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
         for feature in FEATURES
     )
     failed = PARENTS[0].model_copy(update={"id": "g00-c03", "failure": "The name 'foo' is not defined."})
-    briefing = Briefing(
+    context = PromptContext(
         benchmark="set_covering",
         models=("Variables: 1000 binary.", "Constraints: 500 set covering."),
         features=ranges,
@@ -86,20 +86,20 @@ def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
         failings={"g00-c01": ("It fails at the root.",)},
     )
     solved = PARENTS[0].model_copy(update={"f_hf": -12.0})
-    (message,) = assemble(request("e2", (solved, PARENTS[1])), briefing)
+    (message,) = assemble(request("e2", (solved, PARENTS[1])), context)
     assert message.content == (golden_dir / "informed_prompt.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_numbers_that_are_fitted_afterwards_are_said_to_be(operator: str) -> None:
-    briefing = ABOUT.model_copy(update={"fitting": True, "fitted": ("g00-c01",)})
-    (message,) = assemble(request(operator), briefing)
+    context = ABOUT.model_copy(update={"fitting": True, "fitted": ("g00-c01",)})
+    (message,) = assemble(request(operator), context)
     assert "fitted to the recorded decisions after" in message.content
     assert ("other values for them" in message.content) is False
     if "Rule 1" in message.content:
         assert "Rule 1. first thought. (Its numbers were fitted since.)" in message.content
         assert message.content.count("fitted since") == 1
-    (plain,) = assemble(request(operator), briefing, "paper")
+    (plain,) = assemble(request(operator), context, "paper")
     assert plain.content == text(operator)
 
 

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from bife_core.config import GeneratorConfig
 from bife_core.errors import GeneratorError
 from bife_core.generators import (
-    Briefing,
     Draft,
     Generator,
+    PromptContext,
     open_generator,
 )
 from bife_core.generators.config import GENERATORS
@@ -23,7 +23,7 @@ from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
 from tests.support.stored import account_at
 
-ABOUT = Briefing(benchmark="set_covering")
+ABOUT = PromptContext(benchmark="set_covering")
 
 KINDS = tuple(GENERATORS)
 Open = Callable[[str], Generator]

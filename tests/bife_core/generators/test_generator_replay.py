@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from bife_core.errors import GeneratorError
-from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import Call
+from bife_core.generators.prompt_context import PromptContext
 from bife_core.generators.prompting import assemble, prompt_digest, prompt_version
 from bife_core.generators.replay import ReplayGenerator
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import good_answer, rule_source
 from tests.support.stored import record
 
-ABOUT = Briefing(benchmark="set_covering")
+ABOUT = PromptContext(benchmark="set_covering")
 
 
 def request(key: str, seed: int = 0, operator: str = "i1") -> SampleRequest:

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from bife_core.generators.base import Draft, DraftingStoppedError
-from bife_core.generators.briefing import Briefing
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
+from bife_core.generators.prompt_context import PromptContext
 from bife_core.search import SampleRequest
 from tests.support.model_answers import MODEL, completion, good_answer, rule_source
 from tests.support.model_api import ModelApi, Said
 from tests.support.stored import account_at
 
 REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=1)
-ABOUT = Briefing(benchmark="toys")
+ABOUT = PromptContext(benchmark="toys")
 EARLY = "def candidate_variable_score(variable_features):\n    if variable_features[18] > 0.5:\n        return 1.0\n"
 
 

@@ -17,10 +17,10 @@ from bife_core.config import BudgetConfig
 from bife_core.errors import ConfigError
 from bife_core.generators.account import BudgetReachedError, Spending, reached
 from bife_core.generators.base import Draft
-from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import Call
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
+from bife_core.generators.prompt_context import PromptContext
 from bife_core.search import SampleRequest
 from bife_core.store import StoreError
 from tests.support.model_answers import MODEL
@@ -62,7 +62,7 @@ def ask_for(writer: OpenAIGenerator, count: int) -> list[Draft | BaseException]:
         try:
             return writer.generate(
                 SampleRequest(id=f"g00-c{number:02d}", generation=0, operator="i1", seed=number),
-                Briefing(benchmark="toys"),
+                PromptContext(benchmark="toys"),
             )
         except BudgetReachedError as error:
             return error

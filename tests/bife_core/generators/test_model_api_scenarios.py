@@ -13,11 +13,11 @@ import pytest
 
 from bife_core.errors import GeneratorError
 from bife_core.generators.base import Draft, DraftingStoppedError
-from bife_core.generators.briefing import Briefing
 from bife_core.generators.calls import Call
 from bife_core.generators.judging import retry_after_s
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
+from bife_core.generators.prompt_context import PromptContext
 from bife_core.search import SampleRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
@@ -105,7 +105,7 @@ def open_api(api: ModelApi, calls: Path, **settings: object) -> OpenAIGenerator:
 def ask(generator: OpenAIGenerator, key: str = "g00-c00") -> Draft:
     return generator.generate(
         SampleRequest(id=key, generation=0, operator="i1", seed=1),
-        Briefing(benchmark="combinatorial_auction"),
+        PromptContext(benchmark="combinatorial_auction"),
     )
 
 

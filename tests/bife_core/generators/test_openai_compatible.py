@@ -12,16 +12,16 @@ import pytest
 from bife_core.config import BudgetConfig
 from bife_core.errors import GeneratorError
 from bife_core.generators.base import DraftingStoppedError, NoDraftError
-from bife_core.generators.briefing import Briefing
 from bife_core.generators.model_api import offered
 from bife_core.generators.model_settings import ModelApiSettings
 from bife_core.generators.openai_compatible import OpenAIGenerator
+from bife_core.generators.prompt_context import PromptContext
 from bife_core.search import Sample, SampleRequest
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi, Said
 from tests.support.stored import account_at
 
-ABOUT = Briefing(benchmark="set_covering")
+ABOUT = PromptContext(benchmark="set_covering")
 
 KEY = "sk-very-secret-0123456789"
 Make = Callable[..., OpenAIGenerator]

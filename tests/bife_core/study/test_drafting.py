@@ -5,10 +5,10 @@ import pytest
 
 from bife_core.config import BudgetConfig, GeneratorConfig
 from bife_core.generators import (
-    Briefing,
     BudgetReachedError,
     Draft,
     DraftingStoppedError,
+    PromptContext,
     open_generator,
 )
 from bife_core.search import Sample, SampleRequest
@@ -31,7 +31,7 @@ REQUEST = SampleRequest(id="g01-c00", generation=1, operator="m1", parents=(PARE
 
 def proposed(config, calls):
     account = account_at(calls)
-    return write_draft(REQUEST, Briefing(benchmark="toys"), open_generator(config, account), account)[0]
+    return write_draft(REQUEST, PromptContext(benchmark="toys"), open_generator(config, account), account)[0]
 
 
 @pytest.fixture
@@ -86,7 +86,9 @@ def test_a_stop_survives_the_way_between_processes():
 def test_no_call_goes_out_after_the_time_is_up(tmp_path):
     account = account_at(tmp_path, BudgetConfig(hours=1), until_unix_s=time.time())
     with pytest.raises(BudgetReachedError, match="has run for 1 hours"):
-        write_draft(REQUEST, Briefing(benchmark="toys"), open_generator(GeneratorConfig(), account), account)
+        write_draft(
+            REQUEST, PromptContext(benchmark="toys"), open_generator(GeneratorConfig(), account), account
+        )
 
 
 def test_the_identity_of_a_model_holds_neither_key_nor_address(monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 
 from bife_core.fidelity.config import LowFidelityConfig
 from bife_core.fidelity.low import score_low
-from bife_core.generators import Briefing, GeneratorConfig, open_generator
+from bife_core.generators import GeneratorConfig, PromptContext, open_generator
 from bife_core.generators.offline.expression import Leaf, product
 from bife_core.rules import REFERENCE_RULES, CompiledRule, compile_rule
 from bife_core.rules.reference_rules import ReferenceRule
@@ -90,7 +90,7 @@ def test_rules_from_nothing_are_made_without_the_reference_library(
     generator = open_generator(GeneratorConfig(), account_at(tmp_path))
     for operator in ("i1", "e1", "e2", "m1", "m2"):
         asked = request(0, str(fitted.source)).model_copy(update={"operator": operator, "fit": None})
-        draft = generator.generate(asked, Briefing(benchmark="any"))
+        draft = generator.generate(asked, PromptContext(benchmark="any"))
         assert draft.source is not None
         assert score_low(draft.source, recorded, LowFidelityConfig(), InProcess()).f_lf is not None
 

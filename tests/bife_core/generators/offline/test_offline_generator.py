@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bife_core.features import N_FEATURES
-from bife_core.generators import Briefing, Draft, GeneratorConfig, open_generator
+from bife_core.generators import Draft, GeneratorConfig, PromptContext, open_generator
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.offline.expression import centred, signed
 from bife_core.generators.offline.reader import read
@@ -33,7 +33,7 @@ def request(operator: str, seed: int, parents: tuple[str, ...] = ()) -> SampleRe
 def source(
     operator: str, seed: int, parents: tuple[str, ...] = (), generator: OfflineGenerator = PLAIN
 ) -> str:
-    generation = generator.generate(request(operator, seed, parents), Briefing(benchmark="any"))
+    generation = generator.generate(request(operator, seed, parents), PromptContext(benchmark="any"))
     assert generation.failure is None
     assert generation.source is not None
     return generation.source
@@ -94,20 +94,20 @@ def test_rules_tell_candidates_apart_before_anything_is_known_of_them() -> None:
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_seed_decides_everything(operator: str) -> None:
     parents = (source("i1", 1), source("i1", 2))
-    one = PLAIN.generate(request(operator, 7, parents), Briefing(benchmark="any"))
-    assert one == OfflineGenerator({}).generate(request(operator, 7, parents), Briefing(benchmark="any"))
+    one = PLAIN.generate(request(operator, 7, parents), PromptContext(benchmark="any"))
+    assert one == OfflineGenerator({}).generate(request(operator, 7, parents), PromptContext(benchmark="any"))
     assert len({source(operator, seed, parents) for seed in range(20)}) > 15
 
 
 def test_another_process_with_another_hash_seed_writes_the_same() -> None:
     program = (
         "from bife_core.search import Sample, SampleRequest\n"
-        "from bife_core.generators.briefing import Briefing\n"
+        "from bife_core.generators.prompt_context import PromptContext\n"
         "from bife_core.generators.offline import OfflineGenerator\n"
         "generator, parents = OfflineGenerator({}), ()\n"
         "for seed, operator in enumerate(('i1', 'i1', 'e1', 'e2', 'm1', 'm2')):\n"
         "    asked = dict(id='k', generation=0, operator=operator, seed=seed, parents=parents)\n"
-        "    made = generator.generate(SampleRequest(**asked), Briefing(benchmark='any'))\n"
+        "    made = generator.generate(SampleRequest(**asked), PromptContext(benchmark='any'))\n"
         "    print(made.thought, made.source)\n"
         "    parents = (*parents, Sample(id=str(seed), generation=0, operator='i1', source=made.source))[-2:]\n"
     )
@@ -122,7 +122,7 @@ def test_another_process_with_another_hash_seed_writes_the_same() -> None:
 
 
 def test_it_says_what_it_is() -> None:
-    generation = PLAIN.generate(request("i1", 0), Briefing(benchmark="any"))
+    generation = PLAIN.generate(request("i1", 0), PromptContext(benchmark="any"))
     assert (generation.generator, generation.model) == ("offline", "offline grammar")
     assert generation.attempts == ()
     assert generation.messages == ()
@@ -130,10 +130,10 @@ def test_it_says_what_it_is() -> None:
 
 def test_the_thought_tells_the_operator_and_the_formula() -> None:
     parents = (source("i1", 1), source("i1", 2))
-    assert str(PLAIN.generate(request("m2", 3, parents[:1]), Briefing(benchmark="any")).thought).startswith(
-        "The parent with other numbers: "
-    )
-    assert str(PLAIN.generate(request("e2", 3, parents), Briefing(benchmark="any")).thought).startswith(
+    assert str(
+        PLAIN.generate(request("m2", 3, parents[:1]), PromptContext(benchmark="any")).thought
+    ).startswith("The parent with other numbers: ")
+    assert str(PLAIN.generate(request("e2", 3, parents), PromptContext(benchmark="any")).thought).startswith(
         "Parts of the parents joined: "
     )
 
@@ -163,7 +163,9 @@ def test_numbers_of_a_parent_outside_the_grammar_are_tuned_in_its_own_text() -> 
 def test_initial_rules_start_from_the_reference_library_where_that_is_chosen(tmp_path: Path) -> None:
     def made_by(config: GeneratorConfig) -> list[Draft]:
         generator = open_generator(config, account_at(tmp_path))
-        return [generator.generate(request("i1", seed), Briefing(benchmark="any")) for seed in range(200)]
+        return [
+            generator.generate(request("i1", seed), PromptContext(benchmark="any")) for seed in range(200)
+        ]
 
     made = made_by(GeneratorConfig())
     assert not any("reference rule" in str(generation.thought) for generation in made)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bife_core.generators.briefing import Briefing
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.offline.expression import Leaf, leaves, product
 from bife_core.generators.offline.priors import sample_rule
 from bife_core.generators.offline.reader import read
 from bife_core.generators.offline.writer import write, write_skeleton
 from bife_core.generators.parsing import parse_reflection, read_skeleton
+from bife_core.generators.prompt_context import PromptContext
 from bife_core.rules.checked import check_source
 from bife_core.rules.skeletons import parse_skeleton
 from bife_core.rules.types import Rejection
@@ -32,7 +32,7 @@ def generate(
     )
     known = {"id": "k", "generation": 1, "operator": operator, "parents": parents, "hints": hints, "seed": 0}
     kind = ReflectionRequest if reflect else SampleRequest
-    return OfflineGenerator().generate(kind.model_validate(known | more), Briefing(benchmark="toys"))
+    return OfflineGenerator().generate(kind.model_validate(known | more), PromptContext(benchmark="toys"))
 
 
 def test_a_reflection_names_what_the_better_rule_reads_and_the_worse_does_not() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bife_core.generators import Account, Briefing, Draft
+from bife_core.generators import Account, Draft, PromptContext
 from bife_core.generators.config import GeneratorConfig
 from bife_core.search import WrittenRequest
 
@@ -15,7 +15,7 @@ def candidate_variable_score(variable_features) -> float:
 class ConstantGenerator:
     name = "constant"
 
-    def generate(self, request: WrittenRequest, briefing: Briefing) -> Draft:
+    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         return Draft(
             key=request.id,
             generator=self.name,

@@ -44,7 +44,7 @@ class FeatureRange(Value):
         return "farthest from 0" if self.smallest else "closest to 0"
 
 
-class Briefing(Value):
+class PromptContext(Value):
     """All that is known to who writes a rule; a generator may do with the benchmark's name.
 
     Attributes

@@ -16,17 +16,31 @@ from bife_core.fidelity.failings import failings
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.measures import Rows, Yardstick, chosen_rows
 from bife_core.fidelity.scoring import scores_of
-from bife_core.generators import Account, Briefing, BudgetReachedError, Draft, GeneratorConfig, open_generator
+from bife_core.generators import (
+    Account,
+    BudgetReachedError,
+    Draft,
+    GeneratorConfig,
+    PromptContext,
+    open_generator,
+)
 from bife_core.rules import CompiledRule, compile_rule
 from bife_core.search import Sample, SampleRequest, WrittenRequest
-from bife_core.study.briefing import Briefer, Past, candidates, feature_ranges, high_noise, low_noise
 from bife_core.study.evaluator import write_draft
+from bife_core.study.prompt_context import (
+    ContextBuilder,
+    Past,
+    candidates,
+    feature_ranges,
+    high_noise,
+    low_noise,
+)
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
 from tests.support.recorded import decisions_of
 from tests.support.stored import account_at, forget_events
 
-ABOUT = Briefing(benchmark="toys")
+ABOUT = PromptContext(benchmark="toys")
 REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3)
 
 
@@ -159,7 +173,7 @@ def config(**settings: object) -> PipelineConfig:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    home, workers = tmp_path_factory.mktemp("briefing"), bife_core.InProcess()
+    home, workers = tmp_path_factory.mktemp("context"), bife_core.InProcess()
     benchmark = bife_core.open_benchmark(config().instances, home / "instances")
     return {
         "instances": benchmark.instances("design", 2),
@@ -169,8 +183,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     }
 
 
-def brief(data: dict[str, Any], past: Past, low: LowFidelityConfig | None = None) -> Briefing:
-    briefer = Briefer(
+def context_of(data: dict[str, Any], past: Past, low: LowFidelityConfig | None = None) -> PromptContext:
+    context_builder = ContextBuilder(
         "toys",
         data["instances"],
         data["decisions"].path,
@@ -178,7 +192,7 @@ def brief(data: dict[str, Any], past: Past, low: LowFidelityConfig | None = None
         HighFidelityConfig(),
         data["workers"],
     )
-    return briefer.brief(REQUEST.model_copy(update={"operator": "e2", "parents": past.samples}), past)
+    return context_builder.build(REQUEST.model_copy(update={"operator": "e2", "parents": past.samples}), past)
 
 
 def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_choose(
@@ -189,16 +203,16 @@ def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_cho
         for number, name in enumerate(("one", "two", "unscored"))
     )
     parents = (*parents[:2], parents[2].model_copy(update={"f_lf": None}))
-    known = brief(data, Past(parents, frozenset({"one", "other"})), LowFidelityConfig(tune=5))
+    known = context_of(data, Past(parents, frozenset({"one", "other"})), LowFidelityConfig(tune=5))
     assert (known.fitting, known.fitted) == (True, ("one",))
     assert list(known.failings) == ["one", "two"]
     assert known.likeness is None  # of three it would not say which two
-    known = brief(data, Past(parents[:2]), LowFidelityConfig(tune=5))
+    known = context_of(data, Past(parents[:2]), LowFidelityConfig(tune=5))
     decisions = Decisions.load(data["decisions"].path)
     first, second = (chosen_by(parent, decisions) for parent in parents[:2])
     assert known.failings["one"] == failings(decisions, first)
     assert known.likeness == np.mean(first == second)
-    assert not brief(data, Past()).fitting
+    assert not context_of(data, Past()).fitting
 
 
 def chosen_by(sample: Sample, decisions: Decisions) -> Rows:
@@ -215,11 +229,11 @@ class Careless:
     def __init__(self) -> None:
         self.reasons: list[str] = []
 
-    def generate(self, request: WrittenRequest, briefing: Briefing) -> Draft:
+    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         source = rule_source(0).replace("slack = variable_features[18]", "pass")
         return Draft(key=request.id, generator=self.name, model="none", source=source)
 
-    def repair(self, request: WrittenRequest, briefing: Briefing, rejected: Draft, reason: str) -> Draft:
+    def repair(self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str) -> Draft:
         self.reasons.append(reason)
         return rejected.model_copy(update={"source": rule_source(request.seed)})
 

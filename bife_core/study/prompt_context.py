@@ -1,4 +1,4 @@
-"""The briefing of who writes rules: the benchmark in numbers, computed once, and what the search knows by now."""
+"""The context of who writes rules: the benchmark in numbers, computed once, and what the search knows by now."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import choices_of
 from bife_core.fidelity.measures import Floats, Ties, Yardstick, chosen_rows
 from bife_core.fidelity.solving import cost_of
-from bife_core.generators import Briefing
-from bife_core.generators.briefing import FeatureRange
+from bife_core.generators import PromptContext
+from bife_core.generators.prompt_context import FeatureRange
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Workers, submit_repeated
 from bife_core.scip.cost import Cost
@@ -80,10 +80,10 @@ class Past:
     reference: Reference | None = None
 
 
-class Briefer:
-    """Briefs who writes rules; threads may share it.
+class ContextBuilder:
+    """Builds the context of prompts; threads may share it.
 
-    A briefing depends on settings, decisions, models and the answers a search was told, on nothing else: a search
+    A context depends on settings, decisions, models and the answers a search was told, on nothing else: a search
     that is taken up again asks in the same words.
 
     Parameters
@@ -95,7 +95,7 @@ class Briefer:
     decisions : Path or None
         Recorded decisions; without, nothing is said of features.
     pool : Workers
-        Where models and decisions are read, at the first briefing.
+        Where models and decisions are read, at the first context.
     """
 
     def __init__(
@@ -114,9 +114,9 @@ class Briefer:
         self._high = high
         self._pool = pool
         self._lock = Lock()
-        self._facts: Briefing | None = None
+        self._facts: PromptContext | None = None
 
-    def brief(self, request: WrittenRequest, past: Past) -> Briefing:
+    def build(self, request: WrittenRequest, past: Past) -> PromptContext:
         """Return what is known for a request."""
         known = {sample.id for sample in (*request.parents, *past.samples) if sample.f_hf is not None}
         facts = self._benchmark_facts()
@@ -142,7 +142,7 @@ class Briefer:
         told = {parent.id: tuple(said) for parent, said in zip(scored, found["failings"], strict=True)}
         return {"failings": told, "likeness": found["likeness"] if len(scored) == len(parents) else None}
 
-    def _benchmark_facts(self) -> Briefing:
+    def _benchmark_facts(self) -> PromptContext:
         with self._lock:
             if self._facts is None:
                 found = self._in_worker(
@@ -156,7 +156,7 @@ class Briefer:
                     self._models,
                 )
                 goal = f" to {self._high.solver.goal}" if self._high.solver.gap else ""
-                self._facts = Briefing(
+                self._facts = PromptContext(
                     benchmark=self.benchmark,
                     fitting=self._low.tune > 0 and self._decisions is not None,
                     low=_LOW[self._low.measure],
@@ -186,7 +186,7 @@ class Briefer:
 
 
 def work(models: list[str], decisions: str | None, measure: LowMeasure, ties: Ties) -> dict[str, Any]:
-    """Read models and decisions and return what they say; what `Briefer` calls in a worker."""
+    """Read models and decisions and return what they say; what `ContextBuilder` calls in a worker."""
     sentences = formulation([Path(path) for path in models])
     if decisions is None:
         return {"models": sentences}
@@ -201,7 +201,7 @@ def work(models: list[str], decisions: str | None, measure: LowMeasure, ties: Ti
 
 
 def choices(sources: list[str], decisions: str) -> dict[str, Any]:
-    """Compare what rules that have an F_LF chose; what `Briefer` calls in a worker.
+    """Compare what rules that have an F_LF chose; what `ContextBuilder` calls in a worker.
 
     Returns
     -------
