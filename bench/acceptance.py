@@ -66,9 +66,8 @@ def offline(count: int, seed: int) -> Iterator[str]:
                 for i, source in enumerate(parents)
             ),
         }
-        source = generator.generate(
-            SampleRequest.model_validate(request), PromptContext(benchmark="any")
-        ).source
+        asked = SampleRequest.model_validate(request)
+        source = generator.generate(asked, PromptContext(benchmark="any")).source
         assert source is not None
         return source
 
@@ -87,8 +86,7 @@ def acceptance(sources: Iterable[str], X: npt.NDArray[np.float64]) -> dict[str, 
     digest = hashlib.sha256()
     for source in sources:
         rules += 1
-        rule = compile_rule(source)
-        if isinstance(rule, Rejection):
+        if isinstance(rule := compile_rule(source), Rejection):
             rejected.append(rule.reason)
             continue
         compiled += 1
