@@ -52,7 +52,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     """
     config = settled(config)
     require_generator(config)
-    expected = _prospect(config)
+    expected = _precheck(config)
     ahead = noted((expected.sentence,)) if expected is not None else ()
     collected = collection(config) if open_search(config.search).low_fidelity else None
     evolved = evolution(config, collected.summary if collected is not None else None)
@@ -95,11 +95,11 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     return with_message(result, f"{comparison(evaluated)}. {standing}".strip())
 
 
-def _prospect(config: PipelineConfig) -> Precheck | None:
-    """Return what a rule can save on somebody's own models, of which nobody knows it yet."""
+def _precheck(config: PipelineConfig) -> Precheck | None:
+    """Return what a rule can save on a user's own instances."""
     if config.instances.folder is None:
         return None
-    observer().stage("prospect", "what branching costs RPB")
+    observer().stage("precheck", "what branching costs RPB")
     return precheck.submit(config).result()
 
 

@@ -76,7 +76,7 @@ def refusal_notes(registered: RegisteredRule) -> tuple[str, ...]:
 
 
 def no_champion(config: PipelineConfig, registered: RegisteredRule, expected: Precheck | None = None) -> str:
-    """Return why a registered rule is not champion, and for somebody's own models what could help.
+    """Return why a registered rule is not champion, and for a user's own instances what could help.
 
     Empty where it is champion, and where the numbers speak for it and a person decides.
 

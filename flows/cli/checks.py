@@ -60,14 +60,14 @@ def doctor(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Folder of your own models, to be looked at too: what can be used, and RPB's share in branching over "
-            "a few of them, which is what a rule can save at most. Solves up to 3 models, 60 CPU seconds each.",
+            help="Folder of your own instances, to be checked too: what can be used, and RPB's share in branching over "
+            "a few of them, which is what a rule can save at most. Solves up to 3 instances, 60 CPU seconds each.",
         ),
     ] = None,
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
     console = standard_output()
-    checks = CHECKS if instances is None else CHECKS | {"models": partial(_models, instances)}
+    checks = CHECKS if instances is None else CHECKS | {"instances": partial(_instances, instances)}
     with console.status("Checking ..."):
         found = {name: examine(check) for name, check in checks.items()}
     rows = [(name, Text(one.state, style=_STYLES[one.state]), one.text) for name, one in found.items()]
@@ -249,7 +249,7 @@ def _ecole() -> Finding:
     return Finding("ok", "present" if present else "absent; it is optional")
 
 
-def _models(folder: Path) -> Finding:
+def _instances(folder: Path) -> Finding:
     from bife_core.benchmarks.base import SPLITS
     from bife_core.config import InstancesConfig
     from bife_core.presets import preset, with_overrides

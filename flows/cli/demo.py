@@ -32,7 +32,7 @@ def next_steps(reference: str) -> list[tuple[str, str]]:
     """Return three things to try with the rule of that reference, each with its command."""
     api = "BIFE_LLM_BASE_URL=... BIFE_LLM_MODEL=... BIFE_LLM_API_KEY=..."
     return [
-        ("on your own models", "bife run --instances DIR"),
+        ("on your own instances", "bife run --instances DIR"),
         ("in PySCIPOpt", f'import bife_core; bife_core.attach(model, bife_core.load_rule("{reference}"))'),
         ("with a model API", f"{api} bife run --generator openai"),
     ]
