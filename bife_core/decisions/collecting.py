@@ -74,7 +74,7 @@ def _part_path(directory: Path, instance: Instance, config: CollectionConfig) ->
         "quota": config.decisions_per_instance,
         "time_limit_s": config.time_limit_s,
         "seed": config.seed,
-        "solver": config.solver.model_dump(mode="json", exclude={"name"}),
+        "solver": config.solver.model_dump(mode="json"),
         "columns": N_FEATURES,
         "schema": SCHEMA_VERSION,
         "scip": versions()["scip"],

@@ -1,4 +1,4 @@
-"""How SCIP is set up in experiments: as in the paper, as it comes, or by a settings file of the user's own."""
+"""SCIP's settings in experiments: the paper's, SCIP's defaults, or a settings file."""
 
 from __future__ import annotations
 
@@ -27,12 +27,10 @@ class SolverConfig(Value):
     Examples
     --------
     >>> SolverConfig.model_validate("default")
-    SolverConfig(name='default', cuts='default', restarts=True, gap=0.0, params={})
+    SolverConfig(name='default', gap=0.0, params={})
     """
 
     name: str = Field("paper", description="'paper', 'default', or what a file is called.")
-    cuts: Cuts = Field("root", description="Where cutting planes are separated.")
-    restarts: bool = Field(False, description="Whether SCIP may restart.")
     gap: float = Field(
         0.0, ge=0, description="Relative gap at which a solve is done, as SCIP counts it; 0 asks for a proof."
     )
@@ -45,28 +43,35 @@ class SolverConfig(Value):
     def _by_name(cls, given: Any) -> Any:
         if not isinstance(given, str | Path):
             return given
-        if str(given) == "paper":
-            return {}
-        as_it_comes = {"cuts": "default", "restarts": True}
-        if str(given) == "default":
-            return {"name": "default"} | as_it_comes
-        return {"name": Path(given).name, "params": read_set_file(Path(given))} | as_it_comes
+        if str(given) in ("paper", "default"):
+            return {"name": str(given)}
+        return {"name": Path(given).name, "params": read_set_file(Path(given))}
+
+    @property
+    def cuts(self) -> Cuts:
+        """Where cutting planes are separated: in the paper's settings at the root only."""
+        return "root" if self.name == "paper" else "default"
+
+    @property
+    def restarts(self) -> bool:
+        """Whether SCIP may restart; not in the paper's settings."""
+        return self.name != "paper"
 
     @property
     def sentence(self) -> str | None:
-        """What a reader of results must know; None of the paper's way."""
+        """What a reader of results must know; None of the paper settings."""
         match self.name:
             case "paper":
-                said = []
+                sentences = []
             case "default":
-                said = [
+                sentences = [
                     "SCIP ran with its default settings: cuts are separated everywhere, and it may restart."
                 ]
             case _:
-                said = [f"SCIP ran with the settings of {self.name}: {_listed(self.params)}."]
+                sentences = [f"SCIP ran with the settings of {self.name}: {_listed(self.params)}."]
         if self.gap:
-            said.append(f"A solve is done at {self.goal}, and costs what it took until then.")
-        return " ".join(said) or None
+            sentences.append(f"A solve is done at {self.goal}, and costs what it took until then.")
+        return " ".join(sentences) or None
 
     @property
     def setup(self) -> str:
@@ -77,11 +82,10 @@ class SolverConfig(Value):
         >>> SolverConfig().setup, SolverConfig.model_validate("default").setup
         ('cuts at the root only, no restarts, all else default', 'all at its defaults')
         """
-        said = ["cuts at the root only"] if self.cuts == "root" else []
-        said += [] if self.restarts else ["no restarts"]
-        said += [f"{self.name}: {_listed(self.params)}"] if self.params else []
-        said += [f"done at {self.goal}"] if self.gap else []
-        return ", ".join([*said, "all else default"]) if said else "all at its defaults"
+        parts = ["cuts at the root only", "no restarts"] if self.name == "paper" else []
+        parts += [f"{self.name}: {_listed(self.params)}"] if self.params else []
+        parts += [f"done at {self.goal}"] if self.gap else []
+        return ", ".join([*parts, "all else default"]) if parts else "all at its defaults"
 
     @property
     def goal(self) -> str:

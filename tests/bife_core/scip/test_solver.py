@@ -69,10 +69,7 @@ def test_a_gap_that_is_enough_is_named_and_wins_over_a_files(set_file: Path) -> 
     assert SolveSettings.by(files, time_limit_s=3).params["limits/gap"] == 0.005
     assert "ours.set" in (files.sentence or "")
     assert "0.5 %" in (files.sentence or "")
-    assert (
-        SolverConfig(cuts="default", gap=0.005).setup
-        == "no restarts, done at a gap of 0.5 %, all else default"
-    )
+    assert SolverConfig(name="default", gap=0.005).setup == "done at a gap of 0.5 %, all else default"
 
 
 def test_a_solve_to_a_gap_is_done_there_and_proves_nothing(tiny_auctions: list[Instance]) -> None:
