@@ -13,7 +13,6 @@ from typing import Annotated, Any, Final
 import numpy as np
 from pydantic import Field, TypeAdapter
 
-from bife_core.rules.skeletons import parse_skeleton
 from bife_core.search import (
     Answer,
     ReflectionAnswer,
@@ -32,12 +31,9 @@ from bife_core.search import (
 from bife_core.search.base import settle
 from bife_core.search.config import SearchConfig
 
-_SKELETON: Final = """
-BOUNDS = {{"weight": (0.0, {high}.0)}}
-
-
-def candidate_variable_score(variable_features, weight=0.5):
-    return variable_features[18] + weight * variable_features[20] + {high}.0
+_SOURCE: Final = """
+def candidate_variable_score(variable_features):
+    return variable_features[18] + 0.5 * variable_features[20] + {number}.0
 """
 
 _READ: Final[TypeAdapter[Answer]] = TypeAdapter(Annotated[Answer, Field(discriminator="kind")])
@@ -105,10 +101,8 @@ class World:
                     id=request.id, sha=sha, f_lf=value if request.scored else None, failure="too slow"
                 ),
             )[int(kind * 3)]
-        if request.skeleton:
-            skeleton = parse_skeleton(_SKELETON.format(high=1 + sample_seed(0, request.id) % 1000))
-            return SampleAnswer(id=request.id, sha=sha, source=skeleton.bound(), skeleton=skeleton.source)
-        return SampleAnswer(id=request.id, sha=sha, f_lf=value if request.scored else None)
+        source = _SOURCE.format(number=1 + sample_seed(0, request.id) % 1000)
+        return SampleAnswer(id=request.id, sha=sha, source=source, f_lf=value if request.scored else None)
 
 
 WORLDS: Final = (

@@ -16,7 +16,7 @@ from bife_core.fidelity.measures import Yardstick, chosen_rows
 from bife_core.fidelity.scoring import score_columns
 from bife_core.rules import Rejection, compile_rule
 from bife_core.rules.language import FUNCTION_NAME
-from bife_core.rules.skeletons import literals, with_literals
+from bife_core.rules.literals import literals, with_literals
 from bife_core.syntax import syntax_tree
 
 _SPREAD: Final = 0.5

@@ -59,8 +59,6 @@ class Draft(Value):
 
     Attributes
     ----------
-    skeleton : str or None
-        What the operator `skeleton` wrote; `source` is the rule it is at its initial parameters.
     text : str or None
         What a reflection wrote; it has no source.
     unanswered : str or None
@@ -75,7 +73,6 @@ class Draft(Value):
     attempts: tuple[Attempt, ...] = ()
     thought: str | None = None
     source: str | None = None
-    skeleton: str | None = None
     text: str | None = None
     failure: str | None = None
     seconds: float = Field(

@@ -100,7 +100,7 @@ def _fidelities(sample: Sample, context: PromptContext) -> str:
 def _formula(sample: Sample) -> str:
     """Return what a rule returns last, for one whose author said nothing."""
     try:
-        returned = [node for node in ast.walk(ast.parse(sample.written)) if isinstance(node, ast.Return)]
+        returned = [node for node in ast.walk(ast.parse(sample.source or "")) if isinstance(node, ast.Return)]
     except (SyntaxError, ValueError):
         returned = []
     value = returned[-1].value if returned else None

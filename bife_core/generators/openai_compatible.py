@@ -18,7 +18,7 @@ from bife_core.generators.config import GeneratorConfig, Prompts
 from bife_core.generators.judging import Reply
 from bife_core.generators.model_api import ask
 from bife_core.generators.model_settings import ModelApiSettings
-from bife_core.generators.parsing import parse_answer, parse_reflection, read_skeleton
+from bife_core.generators.parsing import parse_answer, parse_reflection
 from bife_core.generators.prompt_context import PromptContext
 from bife_core.generators.prompting import (
     assemble,
@@ -297,14 +297,12 @@ def read_answer(request: WrittenRequest, generator: str, call: Call, attempts: t
         return Draft(**known, text=text, failure=None if text else "The model's reflection was empty.")
     ending = call.finish_reason
     parsed = parse_answer(call.answer, cut_off=bool(ending) and str(ending).lower() not in _ENDED)
-    source, skeleton, failure = parsed.source, None, parsed.failure
-    if request.skeleton and parsed.source is not None:
-        source, skeleton, failure = read_skeleton(parsed.source)
+    failure = parsed.failure
     if failure is not None and ending == _WITHHELD:
         failure = f"The provider's content filter withheld the answer. {failure}"
     if failure is not None and ending == _LENGTH:
         failure = f"The answer reached the model's length limit. {failure}"
-    return Draft(**known, thought=parsed.thought, source=source, skeleton=skeleton, failure=failure)
+    return Draft(**known, thought=parsed.thought, source=parsed.source, failure=failure)
 
 
 def configured(config: GeneratorConfig, account: Account) -> OpenAIGenerator:

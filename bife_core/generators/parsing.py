@@ -8,9 +8,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Final
 
-from bife_core.errors import RuleError
 from bife_core.rules.language import FUNCTION_NAME
-from bife_core.rules.skeletons import parse_skeleton
 from bife_core.syntax import NOT_PYTHON, syntax_tree
 
 _FENCE: Final = re.compile(
@@ -138,15 +136,6 @@ def without_reasoning(answer: str) -> str:
     # Where the prompt's template opens the reasoning, the answer only closes it. A rule may speak of the tag, too.
     before, _, after = closed.rpartition("</think>")
     return closed if FUNCTION_NAME in before and FUNCTION_NAME not in after else after
-
-
-def read_skeleton(source: str) -> tuple[str | None, str | None, str | None]:
-    """Return the rule a skeleton is at its initial parameters, the skeleton, and why it is none."""
-    try:
-        skeleton = parse_skeleton(source)
-    except RuleError as error:
-        return None, None, str(error)
-    return skeleton.bound(), skeleton.source if skeleton.parameters else None, None
 
 
 def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:

@@ -1,7 +1,7 @@
 """Prompts for language models: problem description, operator, parents and rule template, as text files.
 
-The files lie in `prompts/`: `problem.md`, one per operator, `parent.md`, a template of the answer for rules and one for
-skeletons, the sections that only informed prompts have, and `repair.md` for a second answer. Words
+The files lie in `prompts/`: `problem.md`, one per operator, `parent.md`, a template of the answer, the
+sections that only informed prompts have, and `repair.md` for a second answer. Words
 after a dollar sign are filled in here; the description of the features comes from the table `FEATURES`.
 """
 
@@ -30,7 +30,6 @@ _FILES: Final = (
     *OPERATORS,
     "parent",
     "template",
-    "skeleton_template",
     *_INFORMED,
     "repair",
 )
@@ -96,7 +95,7 @@ def _parent(number: int, parent: Sample, context: PromptContext | None) -> str:
     thought = parent.thought or "Its author left no description."
     if context is not None and parent.id in context.fitted:
         thought = f"{thought.rstrip('.')}. (Its numbers were fitted since.)"
-    told = {"number": number, "thought": thought, "source": parent.written.strip()}
+    told = {"number": number, "thought": thought, "source": (parent.source or "").strip()}
     if context is None:
         return _template("parent").substitute(told).strip()
     return _template("scored_parent").substitute(told, scores=scores(parent, context)).strip()
@@ -140,8 +139,7 @@ def assemble(
     if not isinstance(request, ReflectionRequest):
         if told is not None:
             table["sentence"] = _SENTENCE
-        answer = "skeleton_template" if request.skeleton else "template"
-        parts.append(_template(answer).substitute(table))
+        parts.append(_template("template").substitute(table))
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)
 
 
@@ -168,7 +166,7 @@ def _with_facts(parts: list[str], request: WrittenRequest, context: PromptContex
     )
     if earlier:
         behind.append(_template("earlier").substitute(earlier=earlier))
-    if context.fitting and not isinstance(request, ReflectionRequest) and not request.skeleton:
+    if context.fitting and not isinstance(request, ReflectionRequest):
         behind.append(_template("fitted").template)
     if context.low and (request.parents or earlier or context.features):
         noise = " ".join(context.noise)

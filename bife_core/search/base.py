@@ -232,7 +232,6 @@ class BaseSearch(ABC):
         hints: tuple[str, ...] = (),
         source: str | None = None,
         prompt: str | None = None,
-        skeleton: bool = False,
     ) -> SampleRequest:
         """Return the request for the sample at `position` of the generation under way; see `SampleRequest`."""
         name = sample_id(self.generation, position)
@@ -246,7 +245,6 @@ class BaseSearch(ABC):
             scored=self.low_fidelity,
             source=source,
             prompt=prompt,
-            skeleton=skeleton,
             fit=self.fit(position, operator, parents),
         )
 
@@ -352,7 +350,6 @@ def answered_sample(request: SampleRequest, answer: SampleAnswer, duplicate_of: 
         parents=tuple(parent.id for parent in request.parents),
         sha=answer.sha,
         source=answer.source,
-        skeleton=answer.skeleton,
         thought=answer.thought,
         behaviour=answer.behaviour,
         f_lf=answer.f_lf,

@@ -22,8 +22,6 @@ class Sample(Value):
         Generation and position, such as ``g03-c05``; unique within a search.
     sha : str or None
         Hash of the rule's normalised syntax tree; None when the sample gave no rule.
-    skeleton : str or None
-        Where `source` has named parameters set to numbers: the text with parameters and their bounds.
     behaviour : str or None
         Hash of what the rule chose in the recorded decisions; two rules of one behaviour are behavioural duplicates.
     f_lf, f_hf : float or None
@@ -42,7 +40,6 @@ class Sample(Value):
     parents: tuple[str, ...] = ()
     sha: str | None = None
     source: str | None = None
-    skeleton: str | None = None
     thought: str | None = None
     behaviour: str | None = None
     f_lf: float | None = None
@@ -50,11 +47,6 @@ class Sample(Value):
     niche: int | None = None
     eliminated: str | None = None
     failure: str | None = None
-
-    @property
-    def written(self) -> str:
-        """What its author wrote: the rule's source, with its parameters where it has some."""
-        return self.skeleton or self.source or ""
 
     @property
     def valid(self) -> bool:
@@ -100,8 +92,6 @@ class SampleRequest(Value):
     prompt : str or None
         The operator's part of the prompt, for an operator that is not BiFE's own; ``$parents``, ``$hints`` and
         ``$count`` (of parents) are filled in. Required for a generator that asks a language model.
-    skeleton : bool
-        Whether a rule with named parameters is wanted, see `bife_core.rules.skeletons`.
     fit : Fit or None
         How a rule by operator `fit` is found.
     """
@@ -116,7 +106,6 @@ class SampleRequest(Value):
     scored: bool = True
     source: str | None = None
     prompt: str | None = None
-    skeleton: bool = False
     fit: Fit | None = None
 
 
@@ -147,7 +136,7 @@ class TrialRequest(Value):
     source : str or None
         The rule to solve with; None for RPB.
     parameters : dict
-        What the parameters of the sample's skeleton are set to in `source`, for the record.
+        What the numbers that the search tunes are set to in `source`, for the record.
     instances : tuple of int
         Positions in the training instances of the search.
     cost : str or None
@@ -191,7 +180,6 @@ class SampleAnswer(Value):
     id: str
     sha: str | None = None
     source: str | None = None
-    skeleton: str | None = None
     thought: str | None = None
     behaviour: str | None = None
     f_lf: float | None = None

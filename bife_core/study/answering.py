@@ -300,7 +300,6 @@ class Answering:
                 id=asked.id,
                 sha=score.sha,
                 source=score.source or draft.source,
-                skeleton=draft.skeleton,
                 thought=draft.thought,
                 behaviour=score.behaviour,
                 f_lf=score.f_lf,

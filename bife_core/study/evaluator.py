@@ -138,9 +138,8 @@ class Evaluator:
         """Check a draft's rule and, where the request wants it, measure F_LF."""
         if draft.source is None:
             return LowScore(failure=draft.failure or "The generator gave no rule.")
-        # The numbers of a skeleton are the search's own to tune, and those of a fitted rule are likeliest as they are.
-        leave = draft.skeleton is not None or request.fit is not None
-        low = self.low.model_copy(update={"tune": 0}) if leave else self.low
+        # The numbers of a fitted rule are likeliest as they are.
+        low = self.low if request.fit is None else self.low.model_copy(update={"tune": 0})
         return score_low(draft.source, self.decisions if request.scored else None, low, self.pool)
 
     def try_out(self, request: TrialRequest) -> TrialScore:

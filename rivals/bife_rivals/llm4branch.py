@@ -7,6 +7,8 @@ design instances. Only programs with an F_HF live on an island. What the method 
 
 - The start program is the pseudocost product. A weight before it would order no two candidates, so it has none and is
   not tuned; it uses up no budget and lives on every island.
+- The parameters of a program are the numbers in its text; each may be set between a tenth and ten times what was
+  written. The published prompt has the model name parameters and bounds.
 - Speed-up is RPB's time over the program's (`screening_cost`), on each training instance; the smallest counts. A
   program that is too slow is a failure with that number as its reason.
 - A setting whose solves fail costs more than any other; in the published code it costs 0, the least.
@@ -20,9 +22,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
-from bife_core.errors import ConfigError, RuleError
+from bife_core.errors import ConfigError
 from bife_core.rules import REFERENCE_RULES, rule_sha
-from bife_core.rules.skeletons import Skeleton, parse_skeleton
 from bife_core.search import (
     Answered,
     BaseSearch,
@@ -40,7 +41,7 @@ from bife_core.search.config import SearchConfig
 from bife_core.values import Value
 from bife_rivals import prompt
 from bife_rivals.islands import Islands, Llm4BranchOptions
-from bife_rivals.tuning import Tuner
+from bife_rivals.tuning import Tuner, parameters, with_values
 
 START_RULE: Final = "pseudocost_product"
 BASELINE: Final = "rpb"
@@ -100,18 +101,14 @@ class Llm4BranchSearch(BaseSearch):
             return tuple(self._stage_request(program) for program in self._programs)
         if not self._begun:
             self.begin_generation()
-            start = self.sample_request(
-                0, "skeleton", source=REFERENCE_RULES[START_RULE].source, skeleton=True
-            )
+            start = self.sample_request(0, "skeleton", source=REFERENCE_RULES[START_RULE].source)
             return (self._trial(BASELINE), start)
         remaining = self.remaining()
         if remaining <= 0:
             return ()
         self.begin_generation()
         return tuple(
-            self.sample_request(
-                island, "skeleton", self.islands.draw(island), prompt=prompt("skeleton"), skeleton=True
-            )
+            self.sample_request(island, "skeleton", self.islands.draw(island), prompt=prompt("skeleton"))
             for island in range(min(self.options.islands, remaining))
         )
 
@@ -121,12 +118,12 @@ class Llm4BranchSearch(BaseSearch):
             case "screening":
                 return self._trial(f"{sample.id}.screening", sample)
             case "tuning":
-                parameters = program.tuner.propose()
+                values = program.tuner.propose()
                 return TrialRequest(
                     id=f"{sample.id}.t{program.tried:03d}",
                     sample=sample.id,
-                    source=_skeleton(sample).bound(parameters),
-                    parameters=parameters,
+                    source=with_values(sample.source or "", values),
+                    parameters=values,
                     instances=tuple(range(self.options.tuning_instances)),
                     time_limit_s=self.options.tuning_limit_s,
                 )
@@ -169,7 +166,7 @@ class Llm4BranchSearch(BaseSearch):
 
     def _enter(self, sample: Sample, island: int | None) -> _Program:
         tuner = Tuner(
-            _skeleton(sample).parameters,
+            parameters(sample.source or ""),
             calls=self.options.tuning_calls,
             initial=self.options.tuning_initial,
             seed=sample_seed(self.config.drawn, f"{sample.id}.tuning"),
@@ -205,15 +202,9 @@ class Llm4BranchSearch(BaseSearch):
         program.tuner.learn(None if isinstance(costs, str) else math.fsum(costs) / len(costs))
         program.tried += 1
         if program.tuner.done:
-            tuned = _skeleton(program.sample).set_to(program.tuner.best)
-            source = tuned.bound()
-            numbers = ", ".join(f"{item.name} = {item.value:g}" for item in tuned.parameters)
-            known = {
-                "skeleton": tuned.source,
-                "source": source,
-                "sha": rule_sha(source),
-                "thought": f"{program.sample.thought or ''} Tuned: {numbers}.".strip(),
-            }
+            source = with_values(program.sample.source or "", program.tuner.best)
+            thought = f"{program.sample.thought or ''} (Its numbers were tuned since.)".strip()
+            known = {"source": source, "sha": rule_sha(source), "thought": thought}
             self._store(program, program.sample.model_copy(update=known))
             program.stage = "validation"
         return True
@@ -230,11 +221,3 @@ class Llm4BranchSearch(BaseSearch):
     def _store(self, program: _Program, sample: Sample) -> None:
         program.sample = sample
         self.update(sample)
-
-
-def _skeleton(sample: Sample) -> Skeleton:
-    try:
-        return parse_skeleton(sample.skeleton or "")
-    except RuleError:
-        # A plain rule: nothing of it can be set.
-        return Skeleton(source=sample.source or "", parameters=())

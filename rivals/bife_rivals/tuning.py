@@ -1,13 +1,13 @@
-"""Bayesian optimisation of a skeleton's parameters, one setting after the other (optuna's TPE)."""
+"""Bayesian optimisation of the numbers of a program, one setting after the other (optuna's TPE)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from bife_core.rules.skeletons import Parameter
+from bife_core.rules.literals import literals, with_literals
 
 if TYPE_CHECKING:
     import optuna
@@ -16,6 +16,31 @@ PENALTY: Final = 1e20
 """Cost of a setting whose solves failed: SCIP's infinity. TPE goes by rank, so its size does not matter."""
 
 _DIGITS: Final = 6
+_RANGE: Final = 10.0
+"""How far a number may move from what was written, up and down, as a ratio."""
+
+
+class Parameter(NamedTuple):
+    """A positive number that may be set anew."""
+
+    name: str
+    value: float
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Least and largest value it may take."""
+        return self.value / _RANGE, self.value * _RANGE
+
+
+def parameters(source: str) -> tuple[Parameter, ...]:
+    """Return the numbers in a program's text, named by their order."""
+    return tuple(Parameter(f"c{place}", literal.value) for place, literal in enumerate(literals(source)))
+
+
+def with_values(source: str, values: Mapping[str, float]) -> str:
+    """Return a program with its numbers set to these values."""
+    places = literals(source)
+    return with_literals(source, places, [repr(values[f"c{place}"]) for place in range(len(places))])
 
 
 class Tuner:
@@ -73,7 +98,7 @@ class Tuner:
         from optuna.distributions import FloatDistribution
 
         return {
-            parameter.name: FloatDistribution(parameter.low, parameter.high) for parameter in self._parameters
+            parameter.name: FloatDistribution(*parameter.bounds, log=True) for parameter in self._parameters
         }
 
     def learn(self, cost: float | None) -> None:

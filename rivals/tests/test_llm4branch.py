@@ -8,21 +8,17 @@ import numpy as np
 import pytest
 from bife_rivals.grid import cell_of, features_of
 from bife_rivals.islands import Islands, Llm4BranchOptions
-from bife_rivals.tuning import Tuner
+from bife_rivals.tuning import Parameter, Tuner, parameters, with_values
 
 from bife_core.config import SearchConfig
 from bife_core.features import N_FEATURES
-from bife_core.rules.skeletons import Parameter, parse_skeleton
 from bife_core.search import Answer, Request, Sample, SampleAnswer, SolveAnswer, TrialAnswer, open_search
 from bife_core.testing import drive
 from tests.support.searching import ids
 
-SKELETON = """
-BOUNDS = {{"weight": (0.0, {high}.0)}}
-
-
-def candidate_variable_score(variable_features, weight=0.5):
-    return variable_features[18] + weight * variable_features[20] + {high}.0
+PROGRAM = """
+def candidate_variable_score(variable_features):
+    return variable_features[18] + {weight} * variable_features[20]
 """
 
 SMALL = Llm4BranchOptions(
@@ -58,11 +54,10 @@ def begun() -> Any:
     return search
 
 
-def skeletons(requests: tuple[Request, ...]) -> tuple[Answer, ...]:
-    texts = [parse_skeleton(SKELETON.format(high=number + 1)) for number in range(len(requests))]
+def programs(requests: tuple[Request, ...]) -> tuple[Answer, ...]:
     return tuple(
-        SampleAnswer(id=request.id, sha=f"sha-{request.id}", source=text.bound(), skeleton=text.source)
-        for request, text in zip(requests, texts, strict=True)
+        SampleAnswer(id=request.id, sha=f"sha-{request.id}", source=PROGRAM.format(weight=0.5 + number))
+        for number, request in enumerate(requests)
     )
 
 
@@ -70,7 +65,7 @@ def test_a_program_goes_through_screening_tuning_and_validation() -> None:
     search = begun()
     samples = search.ask()
     assert [ids(request.parents) for request in samples] == [["g00-c00"], ["g00-c00"]]
-    search.tell(skeletons(samples))
+    search.tell(programs(samples))
 
     screening = search.ask()
     assert [request.id for request in screening] == ["g01-c00.screening", "g01-c01.screening"]
@@ -84,14 +79,13 @@ def test_a_program_goes_through_screening_tuning_and_validation() -> None:
     for number, cost in enumerate((5.0, 3.0, 4.0, 6.0)):
         (trial,) = search.ask()
         assert (trial.id, trial.instances, trial.time_limit_s) == (f"g01-c00.t00{number}", (0,), 3.0)
-        assert f"weight = {trial.parameters['weight']!r}" in trial.source
+        assert trial.source == PROGRAM.format(weight=trial.parameters["c0"])
         tried.append(trial.parameters)
         search.tell((TrialAnswer(id=trial.id, costs=(cost,)),))
-    assert tried[0] == {"weight": 0.5}, "what was written is tried first"
+    assert tried[0] == {"c0": 0.5}, "what was written is tried first"
 
     (solve,) = search.ask()
-    assert f"weight = {tried[1]['weight']!r}" in solve.sample.source, "3.0 was the least cost"
-    assert parse_skeleton(solve.sample.skeleton).parameters[0].value == tried[1]["weight"]
+    assert solve.sample.source == PROGRAM.format(weight=tried[1]["c0"]), "3.0 was the least cost"
     search.tell((SolveAnswer(id=solve.id, f_hf=-1.0),))
     assert search.best.id == "g01-c00"
     assert search.samples[2].failure == (
@@ -102,7 +96,7 @@ def test_a_program_goes_through_screening_tuning_and_validation() -> None:
 
 def test_a_program_that_cannot_be_screened_is_out_with_the_reason() -> None:
     search = begun()
-    search.tell(skeletons(search.ask()))
+    search.tell(programs(search.ask()))
     screening = search.ask()
     search.tell(tuple(TrialAnswer(id=request.id, failure="killed") for request in screening))
     assert [sample.failure for sample in search.samples[1:]] == ["killed", "killed"]
@@ -124,7 +118,7 @@ def test_without_rpbs_times_nothing_is_screened_out() -> None:
                 return (
                     SampleAnswer(id=request.id, sha=request.id, source=source)
                     if source
-                    else skeletons((request,))[0]
+                    else programs((request,))[0]
                 )
         return SolveAnswer(id=request.id, f_hf=-1.0)
 
@@ -133,10 +127,14 @@ def test_without_rpbs_times_nothing_is_screened_out() -> None:
     assert all(sample.f_hf == -1.0 for sample in search.samples)
 
 
-PARAMETERS = (
-    Parameter(name="a", value=1.0, low=0.0, high=4.0),
-    Parameter(name="b", value=1.0, low=0.5, high=2.0),
-)
+PARAMETERS = (Parameter("a", 1.0), Parameter("b", 1.0))
+
+
+def test_the_parameters_are_the_numbers_in_the_text() -> None:
+    source = PROGRAM.format(weight="0.25 * max(1e-6, 2.0)")
+    assert [parameter.value for parameter in parameters(source)] == [0.25, 2.0]
+    changed = with_values(source, {"c0": 0.5, "c1": 3.0})
+    assert changed == PROGRAM.format(weight="0.5 * max(1e-6, 3.0)")
 
 
 def tuned(costs: Any, calls: int = 20, seed: int = 1) -> tuple[Tuner, list[dict[str, float]]]:
@@ -153,8 +151,8 @@ def tuned(costs: Any, calls: int = 20, seed: int = 1) -> tuple[Tuner, list[dict[
 def test_tuning_starts_at_the_present_values_stays_within_bounds_and_gets_better() -> None:
     tuner, tried = tuned(lambda values: (values["a"] - 3.0) ** 2 + values["b"], calls=40)
     assert tried[0] == {"a": 1.0, "b": 1.0}
-    assert all(0.0 <= values["a"] <= 4.0 and 0.5 <= values["b"] <= 2.0 for values in tried)
-    assert abs(tuner.best["a"] - 3.0) < 0.7
+    assert all(0.1 <= value <= 10.0 for values in tried for value in values.values())
+    assert abs(tuner.best["a"] - 3.0) < 1.0
     assert tuner.best in tried
 
 

@@ -189,7 +189,7 @@ class EvolutionWriter:
         }
         values = {"f_lf": sample.f_lf, "f_hf": sample.f_hf, **_size(sample)}
         child.metrics += store.points(values, time_ms)  # the scores, if no event of their own reported them
-        child.texts |= {"rule.py": sample.source, "skeleton.py": sample.skeleton, "error.txt": sample.failure}
+        child.texts |= {"rule.py": sample.source, "error.txt": sample.failure}
         child.status = _ENDED[sample.failure is not None]
         # It is settled when its generation is, and was done before.
         child.end_ms = self._done_ms.get(sample.id, time_ms)

@@ -207,18 +207,13 @@ def test_reevo_asks_a_model_for_rules_and_reflections_in_its_own_words(asked):
 
 
 @pytest.mark.long
-def test_llm4branch_asks_a_model_for_skeletons_and_says_what_is_wrong_with_one(asked):
-    result, prompts = asked(
-        # A tiny model is solved in no time, so that speed-up means little.
-        "llm4branch",
-        ["boundless", "apt", "no_code"],
-    )
+def test_llm4branch_tunes_what_a_model_wrote(asked):
+    # A tiny model is solved in no time, so that speed-up means little.
+    result, prompts = asked("llm4branch", ["good", "no_code"])
     assert len(prompts) == result.cost.calls == 4
-    assert all("BOUNDS" in prompt and "as a skeleton" in prompt for prompt in prompts)
-    rows = samples_of(result)
-    reasons = [row["failure"] for row in rows if row["failure"]]
-    assert any("`weight` has no bounds in the dictionary `BOUNDS`" in reason for reason in reasons)
-    assert any("no function `candidate_variable_score`" in reason for reason in reasons)
-    assert len(reasons) == 2
-    # Once a program has an F_HF it is shown as a skeleton, with its parameters as they were tuned.
-    assert any("weight=" in prompt.partition("# How to answer")[0] for prompt in prompts[2:])
+    assert all("its numbers will be set" in prompt for prompt in prompts)
+    reasons = [row["failure"] for row in samples_of(result) if row["failure"]]
+    assert len(reasons) == 1
+    assert "no function `candidate_variable_score`" in reasons[0]
+    # Once a program has an F_HF it is shown with its numbers as they were tuned.
+    assert any("numbers were tuned since" in prompt for prompt in prompts[2:])

@@ -1,4 +1,4 @@
-"""What the stand-in for a chat API says: rules, skeletons and whole completions."""
+"""What the stand-in for a chat API says: rules and whole completions."""
 
 from __future__ import annotations
 
@@ -28,15 +28,6 @@ def rule_source(number: int) -> str:
     active = variable_features[48]
     return {expression} + {1 + number} * 1e-6 * slack
 """
-
-
-def skeleton_source(number: int) -> str:
-    """Return the `number`-th good skeleton: a good rule whose last weight is a parameter."""
-    head, _, last = rule_source(number).rstrip().rpartition(" + ")
-    bounds = 'BOUNDS = {"weight": (0.0, 2.0)}\n\n\ndef '
-    signature = "candidate_variable_score(variable_features, weight=0.5)"
-    head = head.replace("def ", bounds, 1).replace("candidate_variable_score(variable_features)", signature)
-    return f"{head} + weight * {last}\n"
 
 
 def good_answer(number: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from email.utils import formatdate
 from typing import TYPE_CHECKING
 
-from tests.support.model_answers import USAGE, completion, good_answer, rule_source, skeleton_source
+from tests.support.model_answers import USAGE, completion, good_answer, rule_source
 
 if TYPE_CHECKING:
     from tests.support.model_api import ModelRequest
@@ -22,21 +22,14 @@ def _good(handler: ModelRequest) -> None:
 
 
 def _apt(handler: ModelRequest) -> None:
-    """Answer what the prompt asks for: a hint, a lesson, a skeleton or a rule."""
+    """Answer what the prompt asks for: a hint, a lesson or a rule."""
     number = handler.api.next_answer()
     if "Write the hint alone" in handler.prompt:
         handler.answer(f"Favour slack and pscost_up.\nHint number {number}.")
     elif "Write the lesson alone" in handler.prompt:
         handler.answer(f"<think>What do they share?</think>Lesson {number}: favour slack.")
-    elif "BOUNDS" in handler.prompt:
-        handler.answer(f"{{A weighed rule}}\n```python\n{skeleton_source(number)}```\n")
     else:
         handler.answer(good_answer(number))
-
-
-def _boundless(handler: ModelRequest) -> None:
-    source = skeleton_source(handler.api.next_answer()).replace("BOUNDS", "LIMITS")
-    handler.answer(f"```python\n{source}```")
 
 
 def _unfenced(handler: ModelRequest) -> None:
@@ -198,7 +191,6 @@ def _failed_but_billed(handler: ModelRequest) -> None:
 SCENES: dict[str, Callable[[ModelRequest], None]] = {
     "good": _good,
     "apt": _apt,
-    "boundless": _boundless,
     "unfenced": _unfenced,
     "two_blocks": _two_blocks,
     "empty": lambda handler: handler.answer(""),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bife_core.generators.offline.priors import near
-from bife_core.rules.skeletons import literals, with_literals
+from bife_core.rules.literals import literals, with_literals
 
 
 def tune_source(rng: np.random.Generator, source: str) -> str | None:

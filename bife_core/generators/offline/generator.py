@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Final
 
 import numpy as np
 
-from bife_core.errors import RuleError
 from bife_core.features import FEATURES
 from bife_core.generators.account import Account
 from bife_core.generators.base import Draft
@@ -20,10 +18,9 @@ from bife_core.generators.offline.operators import Proposal
 from bife_core.generators.offline.priors import pick, rule_from_features, sample_rule
 from bife_core.generators.offline.reader import read
 from bife_core.generators.offline.syntax import features_read
-from bife_core.generators.offline.writer import write, write_skeleton
+from bife_core.generators.offline.writer import write
 from bife_core.generators.prompt_context import PromptContext
 from bife_core.rules import REFERENCE_RULES
-from bife_core.rules.skeletons import BOUNDS_NAME, parse_skeleton
 from bife_core.search.types import ReflectionRequest, SampleRequest, WrittenRequest
 
 _REFERENCE_SHARE: Final = 0.5
@@ -64,16 +61,11 @@ class OfflineGenerator:
         rng = np.random.default_rng(request.seed)
         if isinstance(request, ReflectionRequest):
             return self._draft(request, text=_reflection(request))
-        if request.operator == "m2" and request.parents and read(request.parents[0].written) is None:
-            source = tune_source(rng, request.parents[0].written)
+        if request.operator == "m2" and request.parents and read(request.parents[0].source or "") is None:
+            source = tune_source(rng, request.parents[0].source or "")
             if source is not None:
                 return self._draft(request, source=source, thought="The parent with other numbers.")
         proposal = self._propose(rng, request)
-        if request.skeleton:
-            written = parse_skeleton(write_skeleton(proposal.root))
-            return self._draft(
-                request, source=written.bound(), skeleton=written.source, thought=proposal.thought
-            )
         return self._draft(request, source=write(proposal.root), thought=proposal.thought)
 
     def _draft(self, request: WrittenRequest, **written: str) -> Draft:
@@ -81,7 +73,7 @@ class OfflineGenerator:
 
     def _propose(self, rng: np.random.Generator, request: SampleRequest) -> Proposal:
         """Write by the operator; an operator of another package is a mutation of one parent or joins several."""
-        parents = tuple(dict.fromkeys(_tree(rng, parent.written) for parent in request.parents))
+        parents = tuple(dict.fromkeys(_tree(rng, parent.source or "") for parent in request.parents))
         if request.operator == "i1" or not parents:
             return self._initial(rng)
         match request.operator:
@@ -121,7 +113,7 @@ def _reflection(request: ReflectionRequest) -> str:
     """Return which features the last parent reads and the others do not; of hints alone, the hints joined."""
     if not request.parents:
         return " ".join(dict.fromkeys(request.hints)) or "There is no hint yet."
-    *others, better = (features_read(parent.written) for parent in request.parents)
+    *others, better = (features_read(parent.source or "") for parent in request.parents)
     known = {index for features in others for index in features}
     names = ", ".join(FEATURES[index].name for index in better if index not in known)
     return (
@@ -131,7 +123,5 @@ def _reflection(request: ReflectionRequest) -> str:
 
 def _tree(rng: np.random.Generator, source: str) -> Node:
     """Return the tree of a source, else a tree over its features, else a fresh one."""
-    with suppress(RuleError):
-        source = parse_skeleton(source).bound() if BOUNDS_NAME in source else source
     tree = read(source) or rule_from_features(rng, features_read(source))
     return tree if tree is not None else sample_rule(rng)

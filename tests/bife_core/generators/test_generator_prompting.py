@@ -178,7 +178,7 @@ def test_the_version_is_a_stable_short_hash() -> None:
 def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
     folder = resources.files("bife_core.generators") / "prompts"
     names = {path.name for path in folder.iterdir() if path.name.endswith(".md")}
-    others = ("problem", "parent", "template", "skeleton_template")
+    others = ("problem", "parent", "template")
     others += ("models", "scored_parent", "scores", "earlier", "m2_fitted", "fitted", "repair")
     assert names == {f"{name}.md" for name in (*OPERATORS, *others)}
     for name in names:
@@ -197,12 +197,10 @@ def test_a_model_asked_again_is_shown_its_answer_without_its_reasoning(answer: s
 
 def test_an_operator_of_another_package_brings_its_own_prompt() -> None:
     own = "# Your task\n\nMix $count rules.\n\n$parents\n\nHints:\n$hints"
-    asked = request("mix").model_copy(update={"prompt": own, "hints": ("Use slack.",), "skeleton": True})
-    content = assemble(asked, ABOUT.model_copy(update={"fitting": True}))[0].content
+    asked = request("mix").model_copy(update={"prompt": own, "hints": ("Use slack.",)})
+    content = assemble(asked, ABOUT)[0].content
     assert "Mix 2 rules." in content
     assert "- Use slack." in content
-    assert "BOUNDS" in content
-    assert "fitted to the recorded decisions" not in content, "a skeleton's numbers are its search's to tune"
     text = ReflectionRequest(id="r", generation=1, operator="why", prompt="Say why.\n$parents", seed=0)
     assert "# How to answer" not in assemble(text, ABOUT)[0].content
     with pytest.raises(ConfigError, match="'mix' is not one of i1, e1"):
