@@ -12,14 +12,13 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from bife_core.benchmarks.base import Instance
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.methods.base import Method
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Solve, Solved, SolveJob, run_solves
+from bife_core.solves import Solved, SolveJob, run_solves
 from bife_core.store import Store
 
 
@@ -45,24 +44,19 @@ class Cell:
 
     setting: str
     method: str
-    solve: Solve
+    job: SolveJob
     solved: Solved | None = None
-
-    @property
-    def job(self) -> SolveJob:
-        """What is solved, and by which method."""
-        return self.solve.job
 
     @property
     def result(self) -> SolveResult | None:
         """The result, which bears the method's label: a stored solve may have another's."""
-        found = self.solved.outcome.result if self.solved is not None else None
+        found = self.solved.result if self.solved is not None else None
         return found.model_copy(update={"method": self.method}) if found is not None else None
 
     @property
     def failure(self) -> str | None:
         """Why there is no result."""
-        return self.solved.outcome.failure if self.solved is not None else None
+        return self.solved.failure if self.solved is not None else None
 
 
 def with_identity(label: str, method: Method) -> str:
@@ -100,7 +94,7 @@ def protocol_solves(
         [[setting.name, [instance.digest for instance in setting.instances]] for setting in settings],
         [config.seeds, config.warm_up_s],
     ]
-    scope = _hash(facts)[:16]
+    scope = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     labels = list(methods)
 
     def cell(setting: Setting, label: str, instance: Instance, seed: int) -> Cell:
@@ -108,9 +102,9 @@ def protocol_solves(
             instance,
             methods[label],
             SolveSettings.by(config.solver, time_limit_s=config.time_limit_s, seed=seed),
+            scope,
         )
-        own = _hash([scope, job.key])
-        return Cell(setting.name, label, Solve(job, (own,), (own,)))
+        return Cell(setting.name, label, job)
 
     groups = []
     for setting in settings:
@@ -120,10 +114,6 @@ def protocol_solves(
                 in_turn = labels[first:] + labels[:first]
                 groups.append(tuple(cell(setting, label, instance, seed) for label in in_turn))
     return groups
-
-
-def _hash(facts: list[Any]) -> str:
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 def measure(
@@ -144,7 +134,7 @@ def measure(
         As `run_solves`.
     """
     solved = run_solves(
-        [[cell.solve for cell in group] for group in groups],
+        [[cell.job for cell in group] for group in groups],
         store,
         pool,
         warm_up_s=warm_up_s,

@@ -128,9 +128,9 @@ class _Measurement:
         for place, limit_s, one in zip(places, limits_s, found, strict=True):
             if one.rpb_failure is not None:
                 self.notes.append(
-                    f"{one.solve.job.instance} is set aside, because RPB fails on it too: {one.rpb_failure}"
+                    f"{one.job.instance} is set aside, because RPB fails on it too: {one.rpb_failure}"
                 )
-            result = one.outcome.result
+            result = one.result
             self.censored.discard(place)
             self.results.pop(place, None)
             if result is not None:

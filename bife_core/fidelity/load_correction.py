@@ -65,12 +65,11 @@ def measure_reference(
         ScipMethod(name=RPB), instances, config, pool, solves, note=note, until_unix_s=until_unix_s
     )
     return Reference(
-        results=tuple(one.outcome.result for one in solved),
+        results=tuple(one.result for one in solved),
         failures=tuple(
-            f"{one.solve.job.instance} is set aside for the whole search, because RPB fails on it: "
-            f"{one.outcome.failure}"
+            f"{one.job.instance} is set aside for the whole search, because RPB fails on it: {one.failure}"
             for one in solved
-            if one.outcome.failure is not None
+            if one.failure is not None
         ),
     )
 

@@ -11,7 +11,7 @@ from bife_core.methods.base import Method
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import LEAST
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Solve, Solved, SolveJob, run_solves
+from bife_core.solves import Solved, SolveJob, run_solves
 from bife_core.store import Store
 
 UNFINISHED_FACTOR: Final = 10.0
@@ -54,14 +54,13 @@ def solve_each(
     ------
     RuleError
         If the method is a source that is no Python.
-    WorkerFailure, OutOfTimeError, OSError
+    WorkerFailure, OutOfTimeError, StoreError
         As `run_solves`.
     """
-    portable = config.cost in {"nodes", "lp_iterations"}
     groups = []
     for instance, limit_s in zip(instances, limits_s or [config.time_limit_s] * len(instances), strict=True):
         settings = SolveSettings.by(config.solver, time_limit_s=limit_s, seed=config.seed)
-        groups.append([Solve.of(SolveJob.of(instance, method, settings), portable=portable)])
+        groups.append([SolveJob.of(instance, method, settings)])
     return run_solves(groups, solves, pool, note=note, until_unix_s=until_unix_s)
 
 

@@ -61,11 +61,11 @@ def score_trial(
         solved = solve_each(method, instances, config, pool, solves, note=note, until_unix_s=until_unix_s)
     except RuleError as error:
         return TrialScore(failure=str(error))
-    results = tuple(one.outcome.result for one in solved if one.outcome.result is not None)
+    results = tuple(one.result for one in solved if one.result is not None)
     cpu_s = math.fsum(result.cpu_s for result in results)
     for one in solved:
-        if one.outcome.failure is not None:
-            why = one.rules_fault or f"{one.solve.job.instance}: {one.outcome.failure}"
+        if one.failure is not None:
+            why = one.rules_fault or f"{one.job.instance}: {one.failure}"
             return TrialScore(failure=why, cpu_s=cpu_s)
     fault = misbehaviour(results)
     if fault is not None:

@@ -107,10 +107,10 @@ class CallStore:
         """
         sent = call.model_copy(update={"status": "sent"})
         try:
-            row = self.store.begin_call(self.study, call.key, sent.model_dump(mode="json"))
+            number = self.store.begin_call(self.study, call.key, sent.model_dump(mode="json"))
         except StoreError as error:
             raise self._lost(error) from error
-        return sent.model_copy(update={"number": row.number})
+        return sent.model_copy(update={"number": number})
 
     def finish(self, call: Call) -> None:
         """Store what came of a call that `begin` returned.

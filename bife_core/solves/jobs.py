@@ -1,13 +1,12 @@
-"""One solve: what is solved by whom, under which keys it is known, and what becomes of it in a worker."""
+"""One solve: what is solved by which method, and what becomes of it in a worker."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
@@ -18,45 +17,30 @@ from bife_core.methods.using import solve
 from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, versions
 from bife_core.values import Value
 
+Cause = Literal["rule", "machine"]
+
 _GRACE_S = 30.0
-"""Wall seconds beyond twice the CPU limit a worker may take: reading the model, presolving, a shared core."""
-
-
-class SolveOutcome(Value):
-    """The result of a solve, or the reason there is none.
-
-    Attributes
-    ----------
-    by_rule : bool
-        Whether the failure is an error of the rule, which no other method would have met.
-    by_machine : bool
-        Whether the machine may have failed and neither the rule nor the model.
-    """
-
-    result: SolveResult | None = None
-    failure: str | None = None
-    by_rule: bool = False
-    by_machine: bool = False
-
-    def called(self, job: SolveJob) -> SolveOutcome:
-        """Return the outcome under the names of a job: it may have been stored under others."""
-        if self.result is None:
-            return self
-        named = self.result.model_copy(update={"instance": job.instance, "method": job.method.name})
-        return self.model_copy(update={"result": named})
+"""Wall seconds beyond twice the CPU limit a worker may take: reading the instance, presolving, a shared core."""
 
 
 class SolveJob(Value):
-    """One instance, one method, one set of settings."""
+    """One instance, one method, one set of settings.
+
+    Attributes
+    ----------
+    scope : str
+        Hash of the solves that it is interleaved with; a stored solve of another scope is not used.
+    """
 
     instance: str
     path: Path
     instance_digest: str
     method: AnyMethod
     settings: SolveSettings
+    scope: str = ""
 
     @classmethod
-    def of(cls, instance: Instance, method: Method, settings: SolveSettings) -> SolveJob:
+    def of(cls, instance: Instance, method: Method, settings: SolveSettings, scope: str = "") -> SolveJob:
         """Return the job for an instance of a benchmark, with the bounds given with it."""
         return cls(
             instance=instance.name,
@@ -64,15 +48,17 @@ class SolveJob(Value):
             instance_digest=instance.digest,
             method=method,
             settings=settings.model_copy(update={"start": instance.start}),
+            scope=scope,
         )
 
     @property
     def key(self) -> str:
-        """Hash of all a result depends on but the machine: model, method, settings, SCIP and the code of features."""
+        """Hash of all a result depends on but the machine: instance, method, settings, SCIP, code of features."""
         facts = {
             "digest": self.instance_digest,
             "method": self.method.identity,
             "settings": self.settings.model_dump(mode="json"),
+            "scope": self.scope,
             "scip": versions()["scip"],
             "code": "" if isinstance(self.method, ScipMethod) else code_digest(),
         }
@@ -89,34 +75,33 @@ class SolveJob(Value):
 
 
 @dataclass(frozen=True)
-class Solve:
-    """A solve that is wanted.
+class Solved:
+    """What became of a solve: its result, or why there is none.
 
     Attributes
     ----------
-    job : SolveJob
-        What is solved.
-    found_under, stored_under : tuple of str
-        Keys it may be found under, in the order they are looked up, and those it is stored under.
-    portable : bool
-        Whether a result of another machine will do, since no seconds are read from it.
+    cause : str or None
+        What the failure is known to be: an error of the rule, or possibly one of the machine.
+    reused : bool
+        Whether it was found in the store.
+    rpb_failure : str or None
+        Why RPB has no result on the instance either; None where it has one, or was not asked.
     """
 
     job: SolveJob
-    found_under: tuple[str, ...]
-    stored_under: tuple[str, ...]
-    portable: bool = False
+    result: SolveResult | None = None
+    failure: str | None = None
+    cause: Cause | None = None
+    reused: bool = False
+    rpb_failure: str | None = None
 
-    @classmethod
-    def of(cls, job: SolveJob, *, portable: bool = False) -> Solve:
-        """Return a solve that is known by its job's key alone."""
-        return cls(job, (job.key,), (job.key,), portable)
-
-    def keys(self, names: Sequence[str], machine: str) -> tuple[str, ...]:
-        """Return the keys of the store for results of a machine."""
-        if self.portable:
-            return tuple(names)
-        return tuple(hashlib.sha256(f"{name} {machine}".encode()).hexdigest() for name in names)
+    @property
+    def rules_fault(self) -> str | None:
+        """What the rule did wrong, as a sentence; None if nothing is known against it."""
+        if self.failure is None or self.rpb_failure is not None:
+            return None
+        message = f"{self.job.instance}: {self.failure}"
+        return message if self.cause == "rule" else f"{message} RPB does not fail there."
 
 
 _warm = False
@@ -135,5 +120,4 @@ def work(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
     result = solve(todo.path, todo.method, settings=todo.settings)
     if result.status in INTERRUPTED:
         raise SolverError(f"The solve of {todo.instance} under {todo.method.name} was interrupted.")
-    outcome = SolveOutcome(result=result.model_copy(update={"machine": here()}))
-    return outcome.called(todo).model_dump(mode="json")
+    return result.model_copy(update={"machine": here()}).model_dump(mode="json")

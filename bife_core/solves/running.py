@@ -7,11 +7,11 @@ and the caller must try again later; if not, the rule is tried once more, and th
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -20,10 +20,10 @@ from bife_core.machine import here
 from bife_core.methods.base import ScipMethod
 from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.scip.builtin import RPB
-from bife_core.solves.jobs import Solve, SolveJob, SolveOutcome
+from bife_core.scip.solving import SolveResult
+from bife_core.solves.jobs import Cause, Solved, SolveJob
 from bife_core.store import Store
 
-_WORK: Final = "bife_core.solves.jobs:work"
 _CONTROL: Final = ScipMethod(name=RPB)
 _ANSWER_S: Final = 300.0
 _POLL_S: Final = 0.5
@@ -35,87 +35,8 @@ class OutOfTimeError(BifeError):
     """The time for solves was up before all were done; those that were are stored."""
 
 
-@dataclass(frozen=True)
-class Solved:
-    """What became of a solve.
-
-    Attributes
-    ----------
-    reused : bool
-        Whether it was found in the store.
-    borrowed : bool
-        Whether it was found under another key than the first, which is its own.
-    clear : bool
-        Whether it is known whose fault a failure is; nothing is found out of a rule that has already failed by its own
-        doing on another instance.
-    rpb_failure : str or None
-        Why RPB has no result on the instance either; None where it has one, or was not asked.
-    """
-
-    solve: Solve
-    outcome: SolveOutcome
-    reused: bool = False
-    borrowed: bool = False
-    clear: bool = True
-    rpb_failure: str | None = None
-
-    @property
-    def rules_fault(self) -> str | None:
-        """What the rule did wrong, as a sentence; None if nothing is known against it."""
-        if self.outcome.failure is None or self.rpb_failure is not None or not self.clear:
-            return None
-        told = f"{self.solve.job.instance}: {self.outcome.failure}"
-        return told if self.outcome.by_rule else f"{told} RPB does not fail there."
-
-
-@dataclass
-class _Run:
-    """What all solves of one call have in common."""
-
-    store: Store
-    pool: Workers
-    warm_up_s: float
-    note: Note | None
-    until_unix_s: float | None
-    machine: str
-
-    def submit(self, jobs: Sequence[SolveJob]) -> list[Future[Any]]:
-        warm = {"warm_up_s": self.warm_up_s} if self.warm_up_s else {}
-        return self.pool.submit_batch(
-            _WORK,
-            [{**warm, **job.model_dump(mode="json")} for job in jobs],
-            limit_s=max(job.limit_s for job in jobs) + 10.0 * self.warm_up_s,
-            reads=[job.path for job in jobs],
-        )
-
-    def find(self, solve: Solve) -> Solved | None:
-        keys = solve.keys(solve.found_under, self.machine)
-        stored = self.store.get_solve(keys)
-        for place, key in enumerate(keys):
-            if key in stored:
-                outcome = SolveOutcome.model_validate(stored[key]).called(solve.job)
-                return Solved(solve, outcome, reused=True, borrowed=place > 0)
-        return None
-
-    def keep(self, solve: Solve, outcome: SolveOutcome) -> None:
-        machine = outcome.result.machine if outcome.result is not None else ""
-        keys = solve.keys(solve.stored_under, machine or self.machine)
-        self.store.put_solve(keys, outcome.model_dump(mode="json"))
-
-    def claim_of(self, solve: Solve) -> str:
-        return f"solve {solve.keys(solve.stored_under, self.machine)[0]}"
-
-    def patience_s(self, poll: bool) -> float | None:
-        """Return how long to wait for the next result, in seconds; None is without limit."""
-        left_s = None if self.until_unix_s is None else max(self.until_unix_s - time.time(), 0.0)
-        return left_s if not poll else min(_POLL_S, left_s if left_s is not None else _POLL_S)
-
-    def over(self) -> bool:
-        return self.until_unix_s is not None and time.time() >= self.until_unix_s
-
-
 def run_solves(
-    groups: Sequence[Sequence[Solve]],
+    groups: Sequence[Sequence[SolveJob]],
     store: Store,
     pool: Workers,
     *,
@@ -128,12 +49,12 @@ def run_solves(
     """Do the solves that are not in the store, and return what became of all, in order.
 
     Every result is stored the moment its worker answers, and found again by the same machine; another machine's seconds
-    are not this one's. A failure is an outcome, but is not stored: the next run
-    tries again. A solve whose worker is lost is repeated once, and `note` is told.
+    are not this one's. A failure is an outcome, but is not stored: the next run tries again. A solve whose worker is
+    lost is repeated once, and `note` is called.
 
     Parameters
     ----------
-    groups : sequence of sequences of Solve
+    groups : sequence of sequences of SolveJob
         Those of a group are done one right after the other on the same core.
     warm_up_s : float
         CPU seconds each worker spends on an unmeasured solve first.
@@ -150,41 +71,35 @@ def run_solves(
         If the pool is closed meanwhile, or the machine fails RPB as well: no worker can be started, say.
     OutOfTimeError
         If solves are left when the time is up; those under way then are dropped.
-    OSError
+    StoreError
         If a result cannot be stored.
     """
-    run = _Run(store, pool, warm_up_s, note, until_unix_s, _machine_of(pool))
-    solved = _done(groups, run, progress)
-    own_fault = {one.solve.job.method.identity for one in solved if one.outcome.by_rule}
-    known = {_control_of(one): one.outcome for one in solved if one.solve.job.method.identity == RPB}
-    unclear = [
-        position
-        for position, one in enumerate(solved)
-        if one.outcome.failure is not None and not one.outcome.by_rule
-    ]
-    asked = []
-    for position in unclear:
-        if solved[position].solve.job.method.identity in own_fault:
-            solved[position] = replace(solved[position], clear=False)
-        elif _control_of(solved[position]) not in known:
-            asked.append(solved[position].solve.job.under(_CONTROL))
-    controls = {job.key: Solve.of(job) for job in asked}
-    known |= {_control_of(one): one.outcome for one in _done([[solve] for solve in controls.values()], run)}
+    machine = _machine_of(pool)
+
+    def done(some: Sequence[Sequence[SolveJob]], shown: Callable[[int, int], None] | None) -> list[Solved]:
+        return _Batch(some, store, pool, machine, warm_up_s, note, until_unix_s).run(shown)
+
+    solved = done(groups, progress)
+    controls = {one.job.key: one for one in solved if one.job.method.identity == RPB}
+    unclear = {
+        place: one.job.under(_CONTROL)
+        for place, one in enumerate(solved)
+        if one.failure is not None and one.cause != "rule"
+    }
+    asked = {job.key: job for job in unclear.values() if job.key not in controls}
+    controls |= {one.job.key: one for one in done([[job] for job in asked.values()], None)}
     again = []
-    for position in unclear:
-        one = solved[position]
-        control = known.get(_control_of(one))
-        if control is None:
-            continue
-        if control.by_machine and not machine_may_fail:
-            reason = f"{one.solve.job.instance} could not be solved: {control.failure}"
+    for place, job in unclear.items():
+        control = controls[job.key]
+        if control.cause == "machine" and not machine_may_fail:
+            reason = f"{job.instance} could not be solved: {control.failure}"
             raise WorkerFailure("died", reason, by_machine=True)
-        solved[position] = replace(one, rpb_failure=control.failure)
-        if one.outcome.by_machine and control.failure is None:
-            again.append(position)
-    repeated = _done([[solved[position].solve] for position in again], run)
-    for position, one in zip(again, repeated, strict=True):
-        solved[position] = one
+        solved[place] = replace(solved[place], rpb_failure=control.failure)
+        if solved[place].cause == "machine" and control.failure is None:
+            again.append(place)
+    repeated = done([[solved[place].job] for place in again], None)
+    for place, one in zip(again, repeated, strict=True):
+        solved[place] = one
     return solved
 
 
@@ -197,95 +112,122 @@ def _machine_of(pool: Workers) -> str:
     return _known_machines[pool]
 
 
-def _control_of(one: Solved) -> str:
-    """Return the key of RPB's solve of the same instance with the same settings."""
-    return one.solve.job.under(_CONTROL).key
+@dataclass
+class _Batch:
+    """Solves that are done together, without asking what caused a failure."""
 
+    groups: Sequence[Sequence[SolveJob]]
+    store: Store
+    pool: Workers
+    machine: str
+    warm_up_s: float
+    note: Note | None
+    until_unix_s: float | None
+    solved: dict[int, Solved] = field(default_factory=dict)
+    sent: dict[Future[Any], int] = field(default_factory=dict)
+    repeated: set[int] = field(default_factory=set)
+    claimed: set[str] = field(default_factory=set)
 
-def _done(
-    groups: Sequence[Sequence[Solve]], run: _Run, progress: Callable[[int, int], None] | None = None
-) -> list[Solved]:
-    """Do solves without asking what caused a failure."""
-    solves = list(chain.from_iterable(groups))
-    found: dict[int, Solved] = {}
-    waiting: dict[Future[Any], int] = {}
-    elsewhere: list[int] = []  # another thread or process is at these; its result will be ours
-    repeated: set[int] = set()
-    begun: set[str] = set()
+    def run(self, progress: Callable[[int, int], None] | None) -> list[Solved]:
+        self.jobs = [job for group in self.groups for job in group]
+        places = iter(range(len(self.jobs)))
+        # Of each group, those that are neither found nor submitted: another thread or process may be at them.
+        waiting = [[next(places) for _ in group] for group in self.groups]
+        self._find(range(len(self.jobs)))
+        shown = -1
+        try:
+            while True:
+                waiting = [rest for group in waiting if (rest := self._begin(group))]
+                if progress is not None and len(self.solved) != shown:
+                    shown = len(self.solved)
+                    progress(shown, len(self.jobs))
+                if len(self.solved) == len(self.jobs):
+                    return [self.solved[place] for place in range(len(self.jobs))]
+                if self._over:
+                    for future in self.sent:
+                        future.cancel()
+                    left = len(self.jobs) - len(self.solved)
+                    raise OutOfTimeError(f"The time was up before {left} of {len(self.jobs)} solves.")
+                self._wait(polling=bool(waiting))
+        finally:
+            self.store.claims.release(self.claimed)
 
-    def begin(places: Sequence[int]) -> list[int]:
-        """Submit those of the solves that nobody is at, and return the others."""
-        taken = run.store.claims.take([run.claim_of(solves[place]) for place in places])
-        begun.update(taken)
-        own = [place for place in places if run.claim_of(solves[place]) in taken]
-        # Another process may have stored its result between the look-up and the claim.
-        found.update((place, stored) for place in own if (stored := run.find(solves[place])) is not None)
-        new = [place for place in own if place not in found]
+    @property
+    def _over(self) -> bool:
+        return self.until_unix_s is not None and time.time() >= self.until_unix_s
+
+    def _begin(self, group: Sequence[int]) -> list[int]:
+        """Submit those of a group that are not stored and no other claims, and return those that others do."""
+        missing = [place for place in group if place not in self.solved]
+        if not missing or self._over:
+            return missing
+        names = {place: f"solve {self._key(place)}" for place in missing}
+        taken = self.store.claims.take(list(names.values()))
+        self.claimed |= taken
+        self._find(missing)  # another process may have stored a result meanwhile
+        new = [place for place in missing if names[place] in taken and place not in self.solved]
         if new:
-            waiting.update(zip(run.submit([solves[place].job for place in new]), new, strict=True))
-        return [place for place in places if place not in own]
+            self._submit(new)
+        return [place for place in missing if names[place] not in taken and place not in self.solved]
 
-    try:
-        position = 0
-        for group in groups:
-            missing = []
-            for solve in group:
-                stored = run.find(solve)
-                if stored is not None:
-                    found[position] = stored
-                else:
-                    missing.append(position)
-                position += 1
-            if missing and not run.over():
-                elsewhere += begin(missing)
-        if progress is not None:
-            progress(len(found), len(solves))
-        while (waiting or elsewhere) and not (run.over() and not waiting):
-            finished = wait(
-                waiting, timeout=run.patience_s(bool(elsewhere)), return_when=FIRST_COMPLETED
-            ).done
-            if not finished and run.over():
-                for future in waiting:
-                    future.cancel()
-                break
-            for future in finished:
-                place = waiting.pop(future)
-                failure = _failure(future)
-                if failure is not None and failure.kind == "closed":
-                    raise failure
-                if failure is not None and failure.kind == "died" and place not in repeated:
-                    if run.note is not None:
-                        run.note(f"{failure} It is repeated.")
-                    repeated.add(place)
-                    waiting[run.submit([solves[place].job])[0]] = place
-                    continue
-                found[place] = Solved(solves[place], _outcome(future, failure, solves[place], run))
-                run.store.claims.release([run.claim_of(solves[place])])
-                if progress is not None:
-                    progress(len(found), len(solves))
-            there = {place: one for place in elsewhere if (one := run.find(solves[place])) is not None}
-            found |= there
-            elsewhere = begin([place for place in elsewhere if place not in there]) if elsewhere else []
-    finally:
-        run.store.claims.release(begun)
-    if len(found) < len(solves):
-        raise OutOfTimeError(f"The time was up before {len(solves) - len(found)} of {len(solves)} solves.")
-    return [found[place] for place in range(len(solves))]
+    def _find(self, places: Sequence[int]) -> None:
+        """Look up solves; a stored one may go by other names of its instance and method."""
+        keys = {place: self._key(place) for place in places}
+        stored = self.store.get_solve(set(keys.values()))
+        for place, key in keys.items():
+            if key in stored:
+                result = SolveResult.model_validate(stored[key])
+                self.solved[place] = Solved(self.jobs[place], self._named(result, place), reused=True)
 
+    def _submit(self, places: Sequence[int]) -> None:
+        jobs = [self.jobs[place] for place in places]
+        warm = {"warm_up_s": self.warm_up_s} if self.warm_up_s else {}
+        futures = self.pool.submit_batch(
+            "bife_core.solves.jobs:work",
+            [{**warm, **job.model_dump(mode="json")} for job in jobs],
+            limit_s=max(job.limit_s for job in jobs) + 10.0 * self.warm_up_s,
+            reads=[job.path for job in jobs],
+        )
+        self.sent.update(zip(futures, places, strict=True))
 
-def _failure(future: Future[Any]) -> WorkerFailure | None:
-    if future.cancelled():
-        return WorkerFailure("closed", "The worker pool was closed before all solves were done.")
-    failure = future.exception()
-    if failure is not None and not isinstance(failure, WorkerFailure):
-        raise failure
-    return failure
+    def _wait(self, *, polling: bool) -> None:
+        """Wait for a result, or a moment for those of others, and enter what has come."""
+        limits_s = [_POLL_S] if polling else []
+        if self.until_unix_s is not None:
+            limits_s.append(max(self.until_unix_s - time.time(), 0.0))
+        patience_s = min(limits_s, default=None)
+        if not self.sent:
+            time.sleep(patience_s or 0.0)
+            return
+        for future in wait(self.sent, timeout=patience_s, return_when=FIRST_COMPLETED).done:
+            self._enter(future, self.sent.pop(future))
 
+    def _enter(self, future: Future[Any], place: int) -> None:
+        if future.cancelled():
+            raise WorkerFailure("closed", "The worker pool was closed before all solves were done.")
+        job, error = self.jobs[place], future.exception()
+        if error is None:
+            result = SolveResult.model_validate(future.result())
+            self.store.put_solve(self._key(place, result.machine), result.model_dump(mode="json"))
+            self.solved[place] = Solved(job, self._named(result, place))
+        elif not isinstance(error, WorkerFailure) or error.kind == "closed":
+            raise error
+        elif error.kind == "died" and place not in self.repeated:
+            if self.note is not None:
+                self.note(f"{error} It is repeated.")
+            self.repeated.add(place)
+            self._submit([place])
+            return
+        else:
+            by_rule = error.error_type == RuleError.__name__
+            cause: Cause | None = "rule" if by_rule else "machine" if error.by_machine else None
+            self.solved[place] = Solved(job, failure=str(error), cause=cause)
+        self.store.claims.release([f"solve {self._key(place)}"])
 
-def _outcome(future: Future[Any], failure: WorkerFailure | None, solve: Solve, run: _Run) -> SolveOutcome:
-    if failure is not None:
-        by_rule = failure.error_type == RuleError.__name__
-        return SolveOutcome(failure=str(failure), by_rule=by_rule, by_machine=failure.by_machine)
-    outcome = SolveOutcome.model_validate(future.result())
-    run.keep(solve, outcome)
-    return outcome
+    def _named(self, result: SolveResult, place: int) -> SolveResult:
+        job = self.jobs[place]
+        return result.model_copy(update={"instance": job.instance, "method": job.method.name})
+
+    def _key(self, place: int, machine: str = "") -> str:
+        """Return the key of a solve on a machine, by default on ours."""
+        return hashlib.sha256(f"{self.jobs[place].key} {machine or self.machine}".encode()).hexdigest()

@@ -4,17 +4,8 @@ SQLite in a file by default, PostgreSQL by URL for several machines. It holds ev
 files that never change (instances, expert samples, reports) lie beside it.
 """
 
-from bife_core.store.claims import ClaimLostError, ClaimTimeoutError
+from bife_core.store.claims import ClaimTimeoutError
 from bife_core.store.database import DATABASE, StoreError
 from bife_core.store.store import Store, StoredCall, StoredEvent, StudyRow
 
-__all__ = [
-    "DATABASE",
-    "ClaimLostError",
-    "ClaimTimeoutError",
-    "Store",
-    "StoreError",
-    "StoredCall",
-    "StoredEvent",
-    "StudyRow",
-]
+__all__ = ["DATABASE", "ClaimTimeoutError", "Store", "StoreError", "StoredCall", "StoredEvent", "StudyRow"]

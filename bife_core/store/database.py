@@ -13,7 +13,6 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
-    Engine,
     Float,
     Integer,
     MetaData,
@@ -21,17 +20,20 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
     create_engine,
     event,
+    func,
     insert,
     make_url,
     select,
 )
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.types import TypeEngine
 
 from bife_core.errors import BifeError
 
-SCHEMA: Final = "1"
+SCHEMA: Final = "2"
 """Raise this when tables change: a store of another schema is refused."""
 
 DATABASE: Final = "bife.db"
@@ -40,66 +42,35 @@ DATABASE: Final = "bife.db"
 _BUSY_S: Final = 60.0
 _tables = MetaData()
 
-meta = Table(
-    "meta", _tables, Column("name", String(64), primary_key=True), Column("value", Text, nullable=False)
+
+def _table(table: str, keys: int, /, *constraints: UniqueConstraint, **columns: TypeEngine[Any]) -> Table:
+    """Return a table whose first so many columns are its primary key."""
+    listed = [
+        Column(column, kind, primary_key=number < keys, nullable=False, autoincrement=False)
+        for number, (column, kind) in enumerate(columns.items())
+    ]
+    return Table(table, _tables, *listed, *constraints)
+
+
+_KEY, _WORD, _TEXT, _NUMBER, _TIME = String(128), String(32), Text(), Integer(), Float()
+meta = _table("meta", 1, name=_WORD, value=_TEXT)
+studies = _table("studies", 1, key=_KEY, kind=_WORD, name=_TEXT, created_unix_s=_TIME)
+events = _table("events", 2, study=_KEY, seq=_NUMBER, kind=_WORD, at_unix_s=_TIME, body=_TEXT)
+calls = _table("calls", 3, study=_KEY, key=_KEY, number=_NUMBER, body=_TEXT)
+solves = _table("solves", 1, key=_KEY, body=_TEXT, repeats=_NUMBER)
+uses = _table(
+    "uses", 2, UniqueConstraint("test_set", "evaluation"), test_set=_KEY, number=_NUMBER, evaluation=_KEY
 )
-studies = Table(
-    "studies",
-    _tables,
-    Column("key", String(128), primary_key=True),
-    Column("kind", String(32), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("created_unix_s", Float, nullable=False),
-)
-events = Table(
-    "events",
-    _tables,
-    Column("study", String(128), primary_key=True),
-    Column("seq", Integer, primary_key=True),
-    Column("kind", String(32), nullable=False),
-    Column("at_unix_s", Float, nullable=False),
-    Column("body", Text, nullable=False),
-)
-calls = Table(
-    "calls",
-    _tables,
-    Column("study", String(128), primary_key=True),
-    Column("key", String(128), primary_key=True),
-    Column("number", Integer, primary_key=True),
-    Column("body", Text, nullable=False),
-)
-solves = Table(
-    "solves",
-    _tables,
-    Column("key", String(128), primary_key=True),
-    Column("body", Text, nullable=False),
-    Column("repeats", Integer, nullable=False),
-)
-uses = Table(
-    "uses",
-    _tables,
-    Column("test_set", String(128), primary_key=True),
-    Column("number", Integer, primary_key=True),
-    Column("evaluation", String(128), nullable=False),
-    UniqueConstraint("test_set", "evaluation"),
-)
-cursors = Table(
-    "cursors",
-    _tables,
-    Column("subscriber", String(512), primary_key=True),
-    Column("study", String(128), primary_key=True),
-    Column("seq", Integer, nullable=False),
-    Column("note", Text, nullable=False),
-)
-claims = Table(
+cursors = _table("cursors", 2, subscriber=String(512), study=_KEY, seq=_NUMBER, note=_TEXT)
+claims = _table(
     "claims",
-    _tables,
-    Column("name", String(256), primary_key=True),
-    Column("holder", String(64), nullable=False),
-    Column("machine", String(256), nullable=False),
-    Column("pid", BigInteger, nullable=False),
-    Column("began_unix_s", Float, nullable=False),
-    Column("until_unix_s", Float, nullable=False),
+    1,
+    name=String(256),
+    holder=_KEY,
+    machine=String(256),
+    pid=BigInteger(),
+    began_unix_s=_TIME,
+    until_unix_s=_TIME,
 )
 
 
@@ -110,25 +81,36 @@ class StoreError(BifeError):
 class Database:
     """A database of BiFE's tables: SQLite in a file, or any other that SQLAlchemy opens.
 
-    Parameters
-    ----------
-    where : Path or str
-        A file or folder (then its ``bife.db``), or a URL such as ``postgresql+psycopg2://user@host/bife``.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be opened, or was written by another version of BiFE.
+    Raises `StoreError` if it cannot be opened, or was written by another version of BiFE.
     """
 
     def __init__(self, where: Path | str) -> None:
-        text = str(where)
+        url = str(where)
         self.file: Path | None = None
-        if "://" not in text:
-            path = Path(text).expanduser().absolute()
+        if "://" not in url:
+            path = Path(url).expanduser().absolute()
             self.file = path if path.suffix == ".db" else path / DATABASE
-            text = f"sqlite:///{self.file}"
-        self.engine = self._open(text)
+            url = f"sqlite:///{self.file}"
+        try:
+            if self.file is not None:
+                _refuse_earlier_home(self.file)
+                self.file.parent.mkdir(parents=True, exist_ok=True)
+            self.engine = create_engine(make_url(url), pool_pre_ping=self.file is None)
+        except OSError as error:
+            raise StoreError(
+                f"The folder of the store {self.file} cannot be written to ({error.strerror or error}); set BIFE_HOME "
+                "to a folder of yours."
+            ) from error
+        except (ArgumentError, NoSuchModuleError, ImportError) as error:
+            raise StoreError(
+                f"The address of a store was expected to be a file or a database URL such as "
+                f"postgresql+psycopg2://user@host/bife, and cannot be opened ({error}); PostgreSQL needs the extra "
+                "bife-branching[postgres]."
+            ) from error
+        if self.engine.dialect.name == "sqlite":
+            event.listen(self.engine, "connect", _connected)
+            event.listen(self.engine, "begin", _begun)
+        self._make_tables()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -142,54 +124,39 @@ class Database:
         with self._in_a_sentence("read"), self.engine.connect() as connection:
             yield connection.execution_options(reads=True)
 
-    def close(self) -> None:
-        """Close all connections."""
-        self.engine.dispose()
+    def add(self, table: Table, number: str, **values: Any) -> int:
+        """Add a row under the number after the highest that rows of the same other keys have, and return that."""
+        keys = [column for column in table.primary_key if column.name != number]
+        same = and_(*(column == values[column.name] for column in keys))
+        while True:
+            try:
+                with self.writing() as connection:
+                    highest = connection.execute(select(func.max(table.c[number])).where(same)).scalar()
+                    row = {number: (highest or 0) + 1, **values}
+                    connection.execute(insert(table).values(row))
+                    return int(row[number])
+            except IntegrityError:  # another process took the number, which only a server lets happen
+                continue
 
     @property
     def name(self) -> str:
         """File or address, without a password."""
-        return (
-            str(self.file) if self.file is not None else self.engine.url.render_as_string(hide_password=True)
-        )
+        return str(self.file or self.engine.url.render_as_string(hide_password=True))
 
-    def _open(self, url: str) -> Engine:
-        try:
-            parsed = make_url(url)
-            if self.file is not None:
-                _refuse_earlier_home(self.file)
-                self.file.parent.mkdir(parents=True, exist_ok=True)
-            engine = create_engine(parsed, pool_pre_ping=self.file is None)
-        except OSError as error:
-            raise StoreError(
-                f"The folder of the store {self.file} cannot be written to ({error.strerror or error}); set BIFE_HOME "
-                "to a folder of yours."
-            ) from error
-        except (ArgumentError, NoSuchModuleError, ImportError) as error:
-            raise StoreError(
-                f"The address of a store was expected to be a file or a database URL such as "
-                f"postgresql+psycopg2://user@host/bife, and cannot be opened ({error}); PostgreSQL needs the extra "
-                "bife-branching[postgres]."
-            ) from error
-        if engine.dialect.name == "sqlite":
-            _prepare_sqlite(engine)
-        self.engine = engine
+    def _make_tables(self) -> None:
         with self.writing() as connection:
-            if engine.dialect.name == "postgresql":
-                connection.exec_driver_sql(
-                    "SELECT pg_advisory_xact_lock(7226)"
-                )  # two programs that create the tables
+            if self.engine.dialect.name == "postgresql":  # two programs that create the tables
+                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7226)")
             _tables.create_all(connection)
-            found = connection.execute(select(meta.c.value).where(meta.c.name == "schema")).scalar()
-            if found is None:
+            schema = connection.execute(select(meta.c.value).where(meta.c.name == "schema")).scalar()
+            if schema is None:
                 connection.execute(insert(meta).values(name="schema", value=SCHEMA))
-        if found not in (None, SCHEMA):
-            engine.dispose()
+        if schema not in (None, SCHEMA):
+            self.engine.dispose()
             raise StoreError(
-                f"The store {self.name} has schema {found} and this version of BiFE reads schema {SCHEMA}; use the "
+                f"The store {self.name} has schema {schema} and this version of BiFE reads schema {SCHEMA}; use the "
                 "version that wrote it, or set BIFE_HOME to a new folder."
             )
-        return engine
 
     @contextmanager
     def _in_a_sentence(self, done: str) -> Iterator[None]:
@@ -205,30 +172,25 @@ class Database:
             ) from error
 
 
-def _prepare_sqlite(engine: Engine) -> None:
-    """Have commits survive a power cut, writers wait for one another, and readers for nobody."""
+def _connected(connection: Any, _: Any) -> None:
+    """Have commits of SQLite survive a power cut, writers wait for one another, and readers for no writer."""
+    connection.isolation_level = None  # transactions begin where `_begun` says so
+    connection.execute(f"PRAGMA busy_timeout={int(_BUSY_S * 1000)}")
+    connection.execute("PRAGMA synchronous=FULL")
+    deadline = time.monotonic() + _BUSY_S
+    while True:  # of several programs that open a new file, SQLite refuses the mode to all but one
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").close()
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
 
-    @event.listens_for(engine, "connect")
-    def _connected(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # transactions begin where `_begun` says so
-        for pragma in (f"busy_timeout={int(_BUSY_S * 1000)}", "synchronous=FULL"):
-            connection.execute(f"PRAGMA {pragma}").close()
-        deadline = time.monotonic() + _BUSY_S
-        while (
-            True
-        ):  # of several programs that open a new file, SQLite lets one change its mode and refuses the others
-            try:
-                connection.execute("PRAGMA journal_mode=WAL").close()
-                return
-            except sqlite3.OperationalError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
 
-    @event.listens_for(engine, "begin")
-    def _begun(connection: Connection) -> None:
-        reads = connection.get_execution_options().get("reads")
-        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+def _begun(connection: Connection) -> None:
+    reads = connection.get_execution_options().get("reads")
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
 def _refuse_earlier_home(file: Path) -> None:

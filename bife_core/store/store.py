@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bife_core.store.claims import Claims
@@ -18,17 +18,7 @@ from bife_core.values import Value
 
 
 class StudyRow(Value):
-    """One stream of events.
-
-    Attributes
-    ----------
-    kind : str
-        "evolution", "collection" or "evaluation".
-    last : int
-        Sequence number of its last event; 0 for none.
-    last_kind : str
-        Kind of that event; empty for none.
-    """
+    """One stream of events: of an evolution, a collection or an evaluation (`kind`), with its last event if any."""
 
     key: str
     kind: str
@@ -39,17 +29,7 @@ class StudyRow(Value):
 
 
 class StoredEvent(Value):
-    """One event of a study.
-
-    Attributes
-    ----------
-    seq : int
-        Its place in the study's stream, from 1.
-    at_unix_s : float
-        When it was stored, in seconds since 1970.
-    body : dict
-        What it says, as JSON.
-    """
+    """One event of a study: `seq` is its place in the stream, from 1."""
 
     study: str
     seq: int
@@ -59,15 +39,7 @@ class StoredEvent(Value):
 
 
 class StoredCall(Value):
-    """One call to a model API, stored before it went out.
-
-    Attributes
-    ----------
-    key, number : str, int
-        The request's key, and which call for that key it was, from 1.
-    body : dict
-        Prompt, status and, once it came, the answer, as JSON.
-    """
+    """One call to a model API: for which request (`key`), the how-many-th for it from 1, and prompt and answer."""
 
     study: str
     key: str
@@ -95,7 +67,7 @@ class Store:
     >>> import tempfile
     >>> store = Store(tempfile.mkdtemp())
     >>> store.open_study("a", "evolution", "a search")
-    >>> store.append("a", "started", {"by": "me"}).seq
+    >>> store.append("a", "started", {"by": "me"})
     1
     >>> [event.kind for event in store.events("a")]
     ['started']
@@ -103,7 +75,7 @@ class Store:
 
     def __init__(self, where: Path | str) -> None:
         self._database = Database(where)
-        self._claims = Claims(self._database)
+        self.claims = Claims(self._database)
 
     def __repr__(self) -> str:
         return f"Store({self.name!r})"
@@ -120,15 +92,17 @@ class Store:
 
     def close(self) -> None:
         """Close all connections; the next use opens them again."""
-        self._database.close()
+        self._database.engine.dispose()
 
-    # Studies and their events
+    def claim(self, name: str, timeout_s: float | None = None) -> AbstractContextManager[None]:
+        """Return a context in which no other thread or process holds the same claim; see `Claims.claim`."""
+        return self.claims.claim(name, timeout_s)
 
     def open_study(self, key: str, kind: str, name: str) -> None:
         """Enter a study unless it is there already."""
-        row = {"key": key, "kind": kind, "name": name, "created_unix_s": time.time()}
         with self._database.writing() as connection:
             if connection.execute(select(studies.c.key).where(studies.c.key == key)).first() is None:
+                row = {"key": key, "kind": kind, "name": name, "created_unix_s": time.time()}
                 connection.execute(insert(studies).values(row))
 
     def studies(self, kind: str | None = None) -> list[StudyRow]:
@@ -137,7 +111,11 @@ class Store:
             select(events.c.study, func.max(events.c.seq).label("last")).group_by(events.c.study).subquery()
         )
         query = (
-            select(studies, last.c.last, events.c.kind.label("last_kind"))
+            select(
+                studies,
+                func.coalesce(last.c.last, 0).label("last"),
+                func.coalesce(events.c.kind, "").label("last_kind"),
+            )
             .outerjoin(last, last.c.study == studies.c.key)
             .outerjoin(events, (events.c.study == studies.c.key) & (events.c.seq == last.c.last))
             .order_by(studies.c.created_unix_s, studies.c.key)
@@ -145,61 +123,23 @@ class Store:
         if kind is not None:
             query = query.where(studies.c.kind == kind)
         with self._database.reading() as connection:
-            return [
-                StudyRow(**dict(row._mapping) | {"last": row.last or 0, "last_kind": row.last_kind or ""})
-                for row in connection.execute(query)
-            ]
+            return [StudyRow(**row._mapping) for row in connection.execute(query)]
 
-    def append(self, study: str, kind: str, body: Mapping[str, Any]) -> StoredEvent:
-        """Add an event to the end of a study's stream and return it.
-
-        Parameters
-        ----------
-        body : mapping
-            What serialises to JSON.
-        """
-        text, at = _json(body), time.time()
-        while True:
-            try:
-                with self._database.writing() as connection:
-                    top = connection.execute(
-                        select(func.max(events.c.seq)).where(events.c.study == study)
-                    ).scalar()
-                    seq = (top or 0) + 1
-                    connection.execute(
-                        insert(events).values(study=study, seq=seq, kind=kind, at_unix_s=at, body=text)
-                    )
-                return StoredEvent(study=study, seq=seq, kind=kind, at_unix_s=at, body=dict(body))
-            except (
-                IntegrityError
-            ):  # another process was first with this number, which only a server lets happen
-                continue
+    def append(self, study: str, kind: str, body: Mapping[str, Any]) -> int:
+        """Add an event, whose body serialises to JSON, to the end of a study's stream, and return its place."""
+        at = time.time()
+        return self._database.add(events, "seq", study=study, kind=kind, at_unix_s=at, body=_json(body))
 
     def events(self, study: str, after: int = 0) -> Iterator[StoredEvent]:
         """Yield the events of a study that come after a sequence number, in order."""
         query = select(events).where(events.c.study == study, events.c.seq > after).order_by(events.c.seq)
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
-        for row in rows:
-            yield StoredEvent(**dict(row._mapping) | {"body": json.loads(row.body)})
+        return (StoredEvent(**_with_body(row)) for row in rows)
 
-    # Calls to a model API
-
-    def begin_call(self, study: str, key: str, body: Mapping[str, Any]) -> StoredCall:
-        """Store a call before it goes out, under the first number that its key has free."""
-        while True:
-            try:
-                with self._database.writing() as connection:
-                    top = connection.execute(
-                        select(func.max(calls.c.number)).where(calls.c.study == study, calls.c.key == key)
-                    ).scalar()
-                    number = (top or 0) + 1
-                    connection.execute(
-                        insert(calls).values(study=study, key=key, number=number, body=_json(body))
-                    )
-                return StoredCall(study=study, key=key, number=number, body=dict(body))
-            except IntegrityError:
-                continue
+    def begin_call(self, study: str, key: str, body: Mapping[str, Any]) -> int:
+        """Store a call before it goes out, and return its number among those for its key."""
+        return self._database.add(calls, "number", study=study, key=key, body=_json(body))
 
     def finish_call(self, study: str, key: str, number: int, body: Mapping[str, Any]) -> None:
         """Store what came of a call, before anything reads it."""
@@ -215,12 +155,7 @@ class Store:
         if key is not None:
             query = query.where(calls.c.key == key)
         with self._database.reading() as connection:
-            return [
-                StoredCall(**dict(row._mapping) | {"body": json.loads(row.body)})
-                for row in connection.execute(query)
-            ]
-
-    # Solves
+            return [StoredCall(**_with_body(row)) for row in connection.execute(query)]
 
     def get_solve(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return those of the solves that are stored, by their keys."""
@@ -228,52 +163,32 @@ class Store:
         with self._database.reading() as connection:
             return {row.key: json.loads(row.body) for row in connection.execute(query)}
 
-    def put_solve(self, keys: Iterable[str], body: Mapping[str, Any]) -> None:
-        """Store a solve under its keys; what is stored already stays, and the repeat is counted."""
-        text, names = _json(body), list(dict.fromkeys(keys))
-        while True:
-            try:
-                with self._database.writing() as connection:
-                    stored = set(
-                        connection.execute(select(solves.c.key).where(solves.c.key.in_(names))).scalars()
-                    )
-                    for name in names:
-                        if name not in stored:
-                            connection.execute(insert(solves).values(key=name, body=text, repeats=0))
-                    repeated = update(solves).where(solves.c.key.in_(stored))
-                    connection.execute(repeated.values(repeats=solves.c.repeats + 1))
-                return
-            except IntegrityError:
-                continue
-
-    # Uses of test sets
+    def put_solve(self, key: str, body: Mapping[str, Any]) -> None:
+        """Store a solve; one that is stored already stays, and the repeat is counted."""
+        try:
+            with self._database.writing() as connection:
+                connection.execute(insert(solves).values(key=key, body=_json(body), repeats=0))
+        except IntegrityError:
+            repeated = update(solves).where(solves.c.key == key).values(repeats=solves.c.repeats + 1)
+            with self._database.writing() as connection:
+                connection.execute(repeated)
 
     def count_use(self, test_set: str, evaluation: str) -> int:
         """Return which use of a test set an evaluation is, 1 for the first; the same evaluation counts once.
 
-        Parameters
-        ----------
-        test_set : str
-            Hash of the held-out instances.
-        evaluation : str
-            Hash of the rule and of how it is measured.
+        `test_set` is a hash of the held-out instances, `evaluation` one of the rule and of how it is measured.
         """
-        while True:
-            try:
-                with self._database.writing() as connection:
-                    rows = connection.execute(select(uses).where(uses.c.test_set == test_set)).all()
-                    for row in rows:
-                        if row.evaluation == evaluation:
-                            return int(row.number)
-                    number = max((row.number for row in rows), default=0) + 1
-                    connection.execute(
-                        insert(uses).values(test_set=test_set, number=number, evaluation=evaluation)
-                    )
-                return number
-            except IntegrityError:
-                continue
-
-    # Cursors of subscribers
+        try:
+            with self._database.writing() as connection:
+                rows = connection.execute(select(uses).where(uses.c.test_set == test_set)).all()
+                numbers = {row.evaluation: int(row.number) for row in rows}
+                if evaluation not in numbers:
+                    numbers[evaluation] = max(numbers.values(), default=0) + 1
+                    row = {"test_set": test_set, "number": numbers[evaluation], "evaluation": evaluation}
+                    connection.execute(insert(uses).values(row))
+                return numbers[evaluation]
+        except IntegrityError:  # another process took the number, which only a server lets happen
+            return self.count_use(test_set, evaluation)
 
     def cursor(self, subscriber: str, study: str) -> tuple[int, str] | None:
         """Return the last event of a study that a subscriber has dealt with and its note; None if it has no cursor."""
@@ -285,25 +200,14 @@ class Store:
     def set_cursor(self, subscriber: str, study: str, seq: int, note: str = "") -> None:
         """Store how far a subscriber is, with a note of its own."""
         of_cursor = (cursors.c.subscriber == subscriber) & (cursors.c.study == study)
+        row = {"subscriber": subscriber, "study": study, "seq": seq, "note": note}
         with self._database.writing() as connection:
-            changed = connection.execute(update(cursors).where(of_cursor).values(seq=seq, note=note)).rowcount
-            if not changed:
-                connection.execute(
-                    insert(cursors).values(subscriber=subscriber, study=study, seq=seq, note=note)
-                )
+            if not connection.execute(update(cursors).where(of_cursor).values(row)).rowcount:
+                connection.execute(insert(cursors).values(row))
 
-    # Claims
 
-    def claim(
-        self, name: str, timeout_s: float | None = None, waiting: Callable[[], object] | None = None
-    ) -> AbstractContextManager[None]:
-        """Return a context in which no other thread or process holds the same claim; see `Claims.claim`."""
-        return self._claims.claim(name, timeout_s, waiting)
-
-    @property
-    def claims(self) -> Claims:
-        """The claims of this process: several at once, without waiting, or whether one is held."""
-        return self._claims
+def _with_body(row: Row[Any]) -> dict[str, Any]:
+    return {**row._mapping, "body": json.loads(row.body)}
 
 
 def _json(body: Mapping[str, Any]) -> str:

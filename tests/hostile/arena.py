@@ -148,7 +148,7 @@ class Arena:
             call = self.pool.submit(
                 "bife_core.solves.jobs:work", arguments, limit_s=limit_s, reads=[job.path]
             )
-            result = call.result()["result"]
+            result = call.result()
         except WorkerFailure as failure:
             return ("timeout" if failure.kind == "timeout" else "runtime"), str(failure)
         if result["rule_errors"]:

@@ -12,7 +12,7 @@ from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import load_method
 from bife_core.scip.cost import Cost
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Solve, Solved, SolveJob, SolveOutcome
+from bife_core.solves import Solved, SolveJob
 
 RULE, BASELINE = load_method("pseudocost_product"), ScipMethod(name="relpscost")
 METHODS = {RULE.name: RULE, BASELINE.name: BASELINE}
@@ -39,8 +39,8 @@ def solved(
             wall_s=cpu_s, gap=0.0 if status == "optimal" else 0.2, primal_bound=bound, dual_bound=bound,
             primal_dual_integral=3.0, bound_integral=integral, branching_s=0.1, versions={},
         )  # fmt: skip
-    outcome = SolveOutcome(result=result, failure=None if result else "the rule hung.", by_rule=True)
-    return Cell("CA test", method, Solve.of(job), Solved(Solve.of(job), outcome))
+    failure = None if result else "the rule hung."
+    return Cell("CA test", method, job, Solved(job, result, failure, "rule"))
 
 
 def summary(

@@ -115,7 +115,7 @@ def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
     job = SolveJob.of(tiny_auctions[0], ScipMethod(name="pscost"), SolveSettings(node_limit=1))
     for _ in range(2):
         outcome = jobs.work(warm_up_s=0.2, **job.model_dump(mode="json"))
-        assert outcome["result"]["method"] == "pscost"
+        assert outcome["method"] == "pscost"
     assert solved == ["most_fractional", "pscost", "pscost"]
 
 

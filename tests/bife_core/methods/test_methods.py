@@ -30,7 +30,7 @@ from bife_core.methods.using import solve
 from bife_core.report import Report, render_page
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import Solve, SolveJob, run_solves
+from bife_core.solves import SolveJob, run_solves
 from bife_core.store import Store
 
 SETTINGS = SolveSettings(node_limit=200)
@@ -169,12 +169,12 @@ def test_workers_solve_with_any_method_and_solves_are_kept(
 ) -> None:
     store = Store(tmp_path)
     job = SolveJob.of(tiny_auctions[0], network(8), SETTINGS)
-    (solved,) = run_solves([[Solve.of(job, portable=True)]], store, pool)
-    outcome = solved.outcome
-    assert outcome.failure is None
-    assert outcome.result.calls > 0
-    assert tree(outcome.result) == tree(solve(tiny_auctions[0].path, network(8), settings=SETTINGS))
-    assert store.get_solve([job.key])[job.key] == outcome.model_dump(mode="json")
+    (solved,) = run_solves([[job]], store, pool)
+    assert solved.failure is None
+    assert solved.result.calls > 0
+    assert tree(solved.result) == tree(solve(tiny_auctions[0].path, network(8), settings=SETTINGS))
+    (again,) = run_solves([[job]], store, pool)
+    assert (again.reused, again.result) == (True, solved.result)
 
 
 def test_a_scorer_is_evaluated_beside_a_rule_and_stands_in_the_report(

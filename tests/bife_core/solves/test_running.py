@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from sqlalchemy import select
 
 from bife_core.benchmarks.base import Instance
 from bife_core.machine import here
@@ -17,16 +18,17 @@ from bife_core.methods.base import Method, ScipMethod
 from bife_core.methods.loading import load_method
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool
-from bife_core.scip.solving import SolveSettings
-from bife_core.solves import Solve, SolveJob, run_solves, running
+from bife_core.scip.solving import SolveResult, SolveSettings
+from bife_core.solves import SolveJob, run_solves, running
 from bife_core.store import Store, StoreError
+from bife_core.store.database import solves
 
 SETTINGS = SolveSettings(time_limit_s=60)
 WORST = RuleMethod(name="worst", source="def candidate_variable_score(f):\n    return 1.0 / (1.0 + f[18])\n")
 
 
-def jobs(instances: list[Instance], method: Method) -> list[list[Solve]]:
-    return [[Solve.of(SolveJob.of(instance, method, SETTINGS))] for instance in instances]
+def jobs(instances: list[Instance], method: Method) -> list[list[SolveJob]]:
+    return [[SolveJob.of(instance, method, SETTINGS)] for instance in instances]
 
 
 def slow(folder: Path, name: str) -> list[Instance]:
@@ -34,33 +36,25 @@ def slow(folder: Path, name: str) -> list[Instance]:
     return [Instance(name, folder / f"{name}.mps.gz", "a" * 16)]
 
 
-def key_of(solve: Solve) -> str:
-    return solve.keys(solve.stored_under, here())[0]
+def stored(store: Store) -> list[SolveResult]:
+    with store._database.reading() as connection:
+        return [
+            SolveResult.model_validate_json(row.body).instance for row in connection.execute(select(solves))
+        ]
 
 
-def test_seconds_of_another_machine_are_not_used_but_nodes_may_be(
+def test_a_stored_solve_is_found_under_new_names_and_on_the_same_machine_only(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = Store(tmp_path)
-    timed = jobs(tiny_auctions[:1], ScipMethod(name="pscost"))
-    counted = [[Solve.of(timed[0][0].job, portable=True)]]
-    first = run_solves([*timed, *counted], store, pool)
-    assert {one.outcome.result.machine for one in first if one.outcome.result} == {here()}
-    assert [one.reused for one in run_solves([*timed, *counted], store, pool)] == [True, True]
+    store, builtin = Store(tmp_path), ScipMethod(name="pscost")
+    (first,) = run_solves(jobs(tiny_auctions[:1], builtin), store, pool)
+    renamed = jobs([replace(tiny_auctions[0], name="today")], builtin)
+    (again,) = run_solves(renamed, store, pool)
+    assert first.result is not None
+    assert (first.reused, first.result.machine) == (False, here())
+    assert (again.reused, again.result) == (True, first.result.model_copy(update={"instance": "today"}))
     monkeypatch.setattr(running, "here", lambda: "another machine")
-    assert [one.reused for one in run_solves([*timed, *counted], store, pool)] == [False, True]
-
-
-def test_a_solve_that_is_found_goes_by_the_names_it_is_asked_for_under(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
-    store = Store(tmp_path)
-    run_solves(jobs(tiny_auctions[:1], ScipMethod(name="pscost")), store, pool)
-    renamed = replace(tiny_auctions[0], name="today")
-    (again,) = run_solves(jobs([renamed], ScipMethod(name="pscost")), store, pool)
-    assert again.reused
-    assert again.outcome.result is not None
-    assert again.outcome.result.instance == "today"
+    assert not run_solves(renamed, store, pool)[0].reused
 
 
 def test_a_key_tells_apart_what_a_result_depends_on(
@@ -94,11 +88,9 @@ def test_a_solve_is_stored_although_an_earlier_one_still_runs(
         running = threading.Thread(target=solve_all)
         running.start()
         deadline = time.monotonic() + 60
-        first, second = (key_of(group[0]) for group in queue)
-        while not store.get_solve([second]) and time.monotonic() < deadline:
+        while not stored(store) and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert store.get_solve([second])
-        assert not store.get_solve([first])
+        assert len(stored(store)) == 1
     running.join(60)
     assert [failure.kind for failure in ended if isinstance(failure, WorkerFailure)] == ["closed"]
 
@@ -121,7 +113,7 @@ def test_a_killed_solver_is_replaced_and_its_solve_repeated(golden_dir: Path, tm
         killer = threading.Thread(target=kill_in_the_middle)
         killer.start()
         queue = jobs([instance], WORST)
-        outcome = run_solves(queue, Store(tmp_path), pool, note=notes.append)[0].outcome
+        (outcome,) = run_solves(queue, Store(tmp_path), pool, note=notes.append)
         killer.join()
     assert outcome.failure is None
     assert outcome.result is not None
@@ -142,5 +134,5 @@ def test_two_at_once_do_a_solve_once(tiny_auctions: list[Instance], pool: Worker
     wanted = jobs(tiny_auctions[:2], ScipMethod(name="relpscost"))
     with ThreadPoolExecutor(2) as both:
         done = list(both.map(lambda _: run_solves(wanted, Store(tmp_path), pool), range(2)))
-    assert [[one.outcome for one in solved] for solved in done] == [[one.outcome for one in done[0]]] * 2
+    assert [one.result for one in done[0]] == [one.result for one in done[1]]
     assert sorted(one.reused for solved in done for one in solved) == [False, False, True, True]
