@@ -17,7 +17,6 @@ from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
 from bife_core.presets import evaluation_protocol, preset
 from bife_core.report import Story
-from bife_core.scip.builtin import BUILTIN_METHODS
 from bife_core.wording import counted
 from flows.registration import present_champion, refusal_notes, register_rule
 from flows.reporting.artifacts import show_verdict
@@ -183,7 +182,7 @@ def repeat_command(config: PipelineConfig, references: Sequence[str]) -> str:
     Examples
     --------
     >>> repeat_command(PipelineConfig(), ["paper_ca", "pscost"])
-    'bife evaluate --preset paper --benchmark combinatorial_auction --rule paper_ca --method pscost'
+    'bife evaluate --preset paper --benchmark combinatorial_auction --rule paper_ca --rule pscost'
     """
     words = ["bife", "evaluate", "--preset", "paper"]
     models = config.instances
@@ -194,7 +193,7 @@ def repeat_command(config: PipelineConfig, references: Sequence[str]) -> str:
         words += ["--set", f"instances.drawn_by={models.drawn_by}"] if models.drawn_by != "bife" else []
         words += ["--size", models.size] if models.size != InstancesConfig().size else []
     for reference in references:
-        words += ["--method" if reference in BUILTIN_METHODS else "--rule", reference]
+        words += ["--rule", reference]
     if models.seed:
         words += ["--set", f"instances.seed={models.seed}"]
     settings = config.evaluation

@@ -25,7 +25,7 @@ class TrackedRun(Value):
     run_id : str
         Empty while MLflow cannot be reached; the same command delivers the run later.
     url : str
-        Its page: a whole address when MLflow is a server, else what follows the address of `bife ui`.
+        Its page: a whole address when MLflow is a server, else what follows the address of MLflow's pages.
     """
 
     run_id: str

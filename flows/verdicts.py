@@ -8,7 +8,7 @@ from bife_core.study.files import abstract
 from bife_core.wording import counted, interval_text
 from flows.results import EvaluationResult, EvolutionResult, PipelineResult
 
-_OFFLINE = "MLflow has no server of its own here: `bife ui` opens its pages, and these follow its address:"
+_OFFLINE = "MLflow has no server of its own here: `bife up` serves its pages, and these follow its address:"
 
 
 def link(text: str, url: str) -> str:

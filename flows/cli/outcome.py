@@ -12,48 +12,37 @@ from bife_core.errors import BifeError
 
 
 class ExitCode(IntEnum):
-    """What the program returns to the shell, and what that means."""
+    """What the program returns to the shell."""
 
-    OK = 0, "done"
-    ERROR = 1, "an error, reported in one sentence"
-    USAGE = 2, "the command line was not understood"
-    NO_OPTIMUM = 3, "the model is infeasible or unbounded"
-    LIMIT = 4, "a limit was reached before an optimum was proven"
-    DISAGREEMENT = 5, "two methods proved different optima, which is a defect"
-    INTERRUPTED = 130, "interrupted with Ctrl-C"
-
-    meaning: str
-
-    def __new__(cls, value: int, meaning: str) -> ExitCode:
-        """Return a code that knows its meaning."""
-        code = int.__new__(cls, value)
-        code._value_, code.meaning = value, meaning
-        return code
+    OK = 0
+    ERROR = 1
+    USAGE = 2
+    NO_OPTIMUM = 3
+    LIMIT = 4
+    DISAGREEMENT = 5
+    INTERRUPTED = 130
 
 
-EXIT_CODES = f"Exit codes: {'; '.join(f'{code:d} {code.meaning}' for code in ExitCode)}."
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 an error, reported in one sentence; 2 the command line was not understood; 3 the instance "
+    "is infeasible or unbounded; 4 a limit was reached before an optimum was proven; 5 two methods proved different "
+    "optima, which is a defect; 130 interrupted with Ctrl-C."
+)
 
 WITHOUT_OPTIMUM = {
     "infeasible": "is infeasible: no point satisfies all its constraints",
     "unbounded": "is unbounded: its objective has no limit",
     "inforunbd": "is infeasible or unbounded",
 }
-"""What SCIP's statuses that prove the absence of an optimum say about a model."""
+"""What SCIP's statuses that prove the absence of an optimum say about an instance."""
 
 
 class CommandEnd(BifeError):  # noqa: N818 - an end other than a failure is possible
     """Ends a command with a sentence and an exit code of its own."""
 
-    def __init__(self, sentence: str, code: ExitCode) -> None:
+    def __init__(self, sentence: str, code: ExitCode = ExitCode.ERROR) -> None:
         super().__init__(sentence)
         self.code = code
-
-
-class Interrupted(CommandEnd):
-    """Ctrl-C, with what the user can do next."""
-
-    def __init__(self, sentence: str) -> None:
-        super().__init__(sentence, ExitCode.INTERRUPTED)
 
 
 class ReportingGroup(TyperGroup):
@@ -64,26 +53,18 @@ class ReportingGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except (BifeError, KeyboardInterrupt, OSError) as error:
-            # A closed pipe is the end of whoever read our output; there is nobody left to tell.
+            # After a closed pipe there is no reader left for a sentence.
             if ctx.obj or isinstance(error, BrokenPipeError):
                 raise
-            raise report(error) from error
-
-
-def report(error: BaseException) -> typer.Exit:
-    """Print an error as one sentence on standard error and return the end of the program."""
-    code = ExitCode.ERROR
-    if isinstance(error, CommandEnd):
-        code, sentence = error.code, str(error)
-    elif isinstance(error, KeyboardInterrupt):
-        code, sentence = ExitCode.INTERRUPTED, "Interrupted."
-    elif isinstance(error, OSError) and not isinstance(error, BifeError):
-        what = error.strerror or str(error) or type(error).__name__
-        sentence = f"{error.filename}: {what}." if error.filename else f"{what}."
-    else:
-        sentence = str(error)
-    complain(sentence)
-    return typer.Exit(int(code))
+            code, sentence = ExitCode.ERROR, str(error)
+            if isinstance(error, CommandEnd):
+                code = error.code
+            elif isinstance(error, KeyboardInterrupt):
+                code, sentence = ExitCode.INTERRUPTED, "Interrupted."
+            elif isinstance(error, OSError) and error.filename:
+                sentence = f"{error.filename}: {error.strerror}."
+            complain(sentence)
+            raise typer.Exit(code) from error
 
 
 def complain(sentence: str) -> None:

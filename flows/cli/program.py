@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
-from flows.cli import checks, config, demo, export, plugins, report, rules, solve, stages, track, up
+from flows.cli import doctor, look, rules, solve, stages, up
 from flows.cli.outcome import EXIT_CODES, ReportingGroup
 
 app = typer.Typer(
@@ -23,38 +23,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_DISCOVER = "Discover"
-_USE = "Use"
-_OPERATE = "Operate"
-_LOOK = "Look around"
-
-app.command("demo", rich_help_panel=_DISCOVER)(demo.demo)
-app.command("run", rich_help_panel=_DISCOVER)(stages.run)
-app.command("collect", rich_help_panel=_DISCOVER)(stages.collect)
-app.command("evolve", rich_help_panel=_DISCOVER)(stages.evolve)
-app.command("evaluate", rich_help_panel=_DISCOVER)(stages.evaluate)
-app.command("report", rich_help_panel=_DISCOVER)(report.report)
-app.command("solve", rich_help_panel=_USE)(solve.solve)
-app.command("export", rich_help_panel=_USE)(export.export)
-app.add_typer(rules.app, name="rules", rich_help_panel=_USE)
-app.command("up", rich_help_panel=_OPERATE)(up.up)
-app.command("down", rich_help_panel=_OPERATE)(up.down)
-app.command("status", rich_help_panel=_OPERATE)(up.status)
-app.command("track", rich_help_panel=_OPERATE)(track.track)
-app.command("ui", rich_help_panel=_LOOK)(up.ui)
-app.command("config", rich_help_panel=_LOOK)(config.config)
-app.command("plugins", rich_help_panel=_LOOK)(plugins.plugins)
-app.command("doctor", rich_help_panel=_LOOK)(checks.doctor)
+for panel, commands in {
+    "Discover": (stages.demo, stages.run, stages.collect, stages.evolve, stages.evaluate, look.report),
+    "Use": (solve.solve, rules.export),
+    "Operate": (up.up, up.down, up.status, look.track),
+    "Look around": (look.config, look.plugins, doctor.doctor),
+}.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+app.add_typer(rules.app, name="rules", rich_help_panel="Use")
 
 
-def _print_version(wanted: bool) -> None:
-    if not wanted:
-        return
-    try:
+def _print_version(asked: bool) -> None:
+    if asked:
         typer.echo(f"bife {version('bife-branching')}")
-    except PackageNotFoundError:
-        typer.echo("bife, from a source tree that is not installed")
-    raise typer.Exit
+        raise typer.Exit
 
 
 @app.callback()

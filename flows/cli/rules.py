@@ -1,20 +1,18 @@
-"""`bife rules`: the rules that come with BiFE and those that were registered."""
+"""`bife rules` and `bife export`: rules that come with BiFE or were registered, shown or written for SCIP."""
 
 from __future__ import annotations
 
-import os
+import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from flows.cli.completion import rule_references
 from flows.cli.consoles import number, say, show_code, show_facts, show_heading, show_table, standard_output
 
-if TYPE_CHECKING:
-    from tasks.registry import RegisteredRule
-
 app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
+
+_RULE = typer.Argument(metavar="REF", help="A Python file, a reference rule, or models:/NAME@ALIAS.")
 
 
 @app.command("list")
@@ -24,33 +22,27 @@ def list_rules() -> None:
     from bife_core.rules import REFERENCE_RULES
 
     console = standard_output()
-    known = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
-    show_table(console, ("reference rule", "what it does", "reference of"), known, numbers=False)
+    rules = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
+    show_table(console, ("reference rule", "what it does", "reference of"), rules, numbers=False)
     console.print()
-    registered = registered_rules()
-    if not registered:
-        console.print("No rule has been registered yet; `bife demo` and `bife run` do.")
-        return
+    from tasks import registry
+
     rows = []
-    for version in registered:
+    for version in registry.list_rules():
         tags = version.tags
         interval = f"{_short(tags, 'ci_low')} to {_short(tags, 'ci_high')}" if "ci_low" in tags else "-"
         words = METRICS[version.metric].words if "ratio" in tags else "-"
         measured = (words, _short(tags, "ratio"), interval, tags.get("baseline", "-"))
         rows.append((version.reference, " ".join(version.aliases), *measured))
-    show_table(console, ("registered rule", "aliases", "judged by", "ratio", "interval", "against"), rows)
+    if rows:
+        show_table(console, ("registered rule", "aliases", "metric", "ratio", "interval", "against"), rows)
+    else:
+        console.print("No rule has been registered yet; `bife demo` and `bife run` do.")
 
 
 @app.command("show")
 def show(
-    reference: Annotated[
-        str,
-        typer.Argument(
-            metavar="REF",
-            autocompletion=rule_references,
-            help="A Python file, a reference rule, or models:/NAME@ALIAS.",
-        ),
-    ],
+    reference: Annotated[str, _RULE],
     source: Annotated[
         bool, typer.Option("--source", help="Print the source alone, to start a rule of your own from.")
     ] = False,
@@ -68,14 +60,18 @@ def show(
     show_code(console, rule.source)
     console.print()
     size = complexity(rule.source).to_dict()
-    known = REFERENCE_RULES.get(reference)
     facts = [
-        *([("origin", known.origin)] if known is not None else ()),
-        *([("reference of", known.benchmark)] if known is not None and known.benchmark else ()),
         ("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())),
         ("hash", rule.sha),
-        *_kept(reference),
     ]
+    if reference in REFERENCE_RULES:
+        facts.append(("origin", REFERENCE_RULES[reference].origin))
+    if reference.startswith("models:"):
+        from tasks.registry import registered
+
+        version = registered(reference)
+        facts.append(("version", " ".join((str(version.version), *version.aliases))))
+        facts += [(name.replace("_", " "), _short(version.tags, name)) for name in sorted(version.tags)]
     show_facts(console, facts)
     show_heading(console, "Features it reads")
     read = [FEATURES[index] for index in sorted(rule.features)]
@@ -88,47 +84,47 @@ def rollback(
         str, typer.Argument(metavar="NAME", help="Registered model, such as bife-combinatorial_auction.")
     ],
     reason: Annotated[str, typer.Option(help="Why; kept in the registry.")],
-    who: Annotated[
-        str | None, typer.Option(show_default="your login name", help="Who decides; kept in the registry.")
-    ] = None,
 ) -> None:
-    """Make the former champion of a registered model champion again."""
+    """Make the former champion of a registered model champion again, in your login name."""
     console = standard_output()
     with console.status("Starting ..."):
         from tasks.registry import roll_back
         from tasks.tracking.provenance import user
 
-    change = roll_back.fn(name, who or user(), reason)
+    change = roll_back.fn(name, user(), reason)
     say(console, f"Version {change.version} of {name} is champion again.")
 
 
-def registered_rules() -> list[RegisteredRule]:
-    """Return what the registry holds, without making a store where there is none.
+def export(
+    rule: Annotated[str, _RULE],
+    output: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="Where to write: a C file, or a shared library (.so, .dylib) built from it."
+        ),
+    ] = Path("rule.c"),
+    scip: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder SCIP is installed in, to build a library with its headers; not needed.",
+        ),
+    ] = None,
+) -> None:
+    """Write a rule as a branching-rule plugin of SCIP: one C file, for C++, Julia or the command line."""
+    from bife_core.export import INCLUDE_FUNCTION, build, export_c
 
-    Raises
-    ------
-    TrackingError
-        If the registry cannot be reached.
-    """
-    address = os.environ.get("MLFLOW_REGISTRY_URI") or os.environ["MLFLOW_TRACKING_URI"]
-    if address.startswith("sqlite:///") and not Path(address.removeprefix("sqlite:///")).exists():
-        return []
-    from tasks.registry import list_rules
-
-    return list_rules()
-
-
-def _kept(reference: str) -> list[tuple[str, str]]:
-    """Return what the registry keeps beside a registered rule, labelled; nothing for any other."""
-    if not reference.startswith("models:"):
-        return []
-    from tasks.registry import registered
-
-    found = registered(reference)
-    tags = [
-        (name.replace("_", " "), _short(found.tags, name)) for name in sorted(found.tags) if name != "sha"
-    ]
-    return [("version", " ".join((str(found.version), *found.aliases))), *tags]
+    if output.suffix not in (".c", ".so", ".dylib"):
+        raise typer.BadParameter(f"{output.name} is not what a C file or a shared library is called.")
+    text = export_c(rule)
+    if output.suffix == ".c":
+        output.write_text(text, encoding="utf-8")
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "rule.c"
+            source.write_text(text, encoding="utf-8")
+            build(source, output, scip)
+    say(standard_output(), f"Wrote {output}. Call {INCLUDE_FUNCTION}(scip) before the solve (docs/rules.md).")
 
 
 def _short(tags: dict[str, str], name: str) -> str:

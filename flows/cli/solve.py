@@ -1,78 +1,56 @@
-"""`bife solve`: one model, a rule in charge, and perhaps another method to compare with."""
+"""`bife solve`: one instance, a rule for branching, and perhaps another method to compare with."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from flows.cli.completion import AUTO, auto_or_rule_references, methods
 from flows.cli.consoles import full_name, number, say, show_table, standard_output
 from flows.cli.options import assignment
-from flows.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode, Interrupted
+from flows.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bife_core.methods.base import Method
-    from bife_core.scip.solving import SolveResult, SolveSettings
+    from bife_core.scip.solving import SolveResult
 
-HAND_OVERS = {
-    "no usable score": "undecided",
-    "rule raised": "rule_errors",
-    "out of time": "overtime",
-    "no features": "featureless",
-}
-"""Rows of the table for branchings the rule left to SCIP, and the fields of `SolveResult` they show."""
-
-
-_EPSILON: Final = 1e-9
-"""What SCIP takes for 0."""
+AUTO: Final = "auto"
+"""Leaves the choice of a rule to the registry."""
 
 
 def solve(
-    model: Annotated[Path, typer.Argument(help="A .mps, .lp or .cip file, plain or gzipped.")],
+    instance: Annotated[Path, typer.Argument(help="A .mps, .lp or .cip file, plain or gzipped.")],
     rule: Annotated[
         str,
         typer.Option(
             metavar="REF",
-            autocompletion=auto_or_rule_references,
-            help="Who branches: a Python file, a reference rule (`bife rules list`), a JSON file of a scorer, "
-            "models:/NAME@ALIAS, or auto: the champion that was made for models like this one, if there is one.",
+            help="What branches: a Python file, a reference rule (`bife rules list`), a JSON file of a scorer, "
+            "models:/NAME@ALIAS, a built-in of SCIP, or auto: the champion made for instances like this one, if there "
+            "is one.",
         ),
     ] = AUTO,
     versus: Annotated[
         str | None,
         typer.Option(
-            metavar="METHOD",
-            autocompletion=methods,
-            help="Solve again with this one and compare: relpscost (RPB) or another built-in of SCIP, or a rule.",
+            metavar="REF",
+            help="Solve again with this method and compare, such as relpscost (RPB).",
         ),
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            metavar="S",
-            show_default="no limit",
-            help="CPU seconds each solve may take, on SCIP's clock: the system's own work for it is not counted.",
-        ),
+        typer.Option(metavar="S", show_default="no limit", help="CPU seconds per solve, on SCIP's clock."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of SCIP's randomisation.")] = 0,
     solver: Annotated[
         str,
         typer.Option(
             metavar="paper|default|FILE.set",
-            help="How SCIP is set up: cuts at the root and no restarts, as it comes, or by a settings file.",
+            help="SCIP's settings: the paper's (cuts at the root, no restarts), SCIP's defaults, or those of a file.",
         ),
     ] = "paper",
-    guard: Annotated[
-        bool,
-        typer.Option(
-            "--guard/--no-guard",
-            help="Let RPB take over where the rule gives no finite score or takes a tenth of the time.",
-        ),
-    ] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print SCIP's log.")] = False,
     set_param: Annotated[
         list[str] | None,
@@ -81,124 +59,70 @@ def solve(
         ),
     ] = None,
 ) -> None:
-    """Solve a model with a rule in charge of branching; prints SCIP's log, then a summary."""
-    from bife_core.benchmarks.screening import screened
-    from bife_core.methods.loading import load_method
-    from bife_core.methods.scorer import Scorer
-
-    settings = solve_settings(time_limit, seed, solver, set_param or [], guard=guard)
-    facts, read = screened(model)
-    console = standard_output()
-    if rule == AUTO:
-        from tasks.registry import rule_for
-
-        choice = rule_for(read)
-        rule = choice.reference
-        say(console, f"{rule} branches. {choice.reason}")
-    del read  # solves read the file themselves, and a large model takes memory
-    first, other = load_method(rule), None if versus is None else load_method(versus)
-    if isinstance(first, Scorer) and not first.address:
-        say(console, f"note: {first.name} is not compiled: it is called from Python, which is slow.")
-    if facts.n_integer == 0:
-        what = "has no integer variables: SCIP branches on constraints and asks no rule"
-        say(console, f"note: {model.name} {what}.")
-    if facts.doubt is not None:
-        say(console, f"note: {facts.doubt}")
-    results = [solved(model, first, settings, show_log=not quiet)]
-    try:
-        if other is not None:
-            results.append(solved(model, other, settings, show_log=False))
-    finally:  # whatever becomes of the second solve, the first is done
-        console.print()
-        show_results(console, results)
-    conclude(model.name, results)
-
-
-def solve_settings(
-    time_limit_s: float | None, seed: int, solver: str, assignments: list[str], *, guard: bool
-) -> SolveSettings:
-    """Return the settings the options name.
-
-    Raises
-    ------
-    typer.BadParameter
-        If an assignment is no assignment.
-    ConfigError
-        If a value does not fit.
-    """
+    """Solve an instance with a rule for branching; prints SCIP's log, then a summary."""
     from pydantic import ValidationError
 
+    from bife_core.benchmarks.screening import screened
     from bife_core.errors import ConfigError
+    from bife_core.methods.loading import load_method
+    from bife_core.methods.using import solve as solve_with
     from bife_core.scip.solver import SolverConfig
     from bife_core.scip.solving import SolveSettings
     from bife_core.values import describe
 
-    params = dict(map(assignment, assignments))
-    given = {"time_limit_s": time_limit_s, "seed": seed, "guard": guard, "params": params}
+    params = dict(map(assignment, set_param or ()))
+    given = {"time_limit_s": time_limit, "seed": seed, "guard": True, "params": params}
     try:
-        return SolveSettings.by(SolverConfig.model_validate(solver), **given)
+        settings = SolveSettings.by(SolverConfig.model_validate(solver), **given)
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
+    facts, model = screened(instance)
+    console = standard_output()
+    if rule == AUTO:
+        from tasks.registry import rule_for
+
+        choice = rule_for(model)
+        rule = choice.reference
+        say(console, f"{rule} branches. {choice.reason}")
+    del model  # solves read the file themselves, and a large model takes memory
+    methods = [load_method(reference) for reference in (rule, versus) if reference is not None]
+    if facts.n_integer == 0:
+        what = "has no integer variables: SCIP branches on constraints and asks no rule"
+        say(console, f"note: {instance.name} {what}.")
+    if facts.doubt is not None:
+        say(console, f"note: {facts.doubt}")
+    results: list[SolveResult] = []
+    try:
+        for method in methods:
+            if not results or results[0].status != "userinterrupt":
+                sys.stdout.flush()  # SCIP writes past Python's buffer
+                log = not quiet and not results
+                results.append(solve_with(instance, method, settings=settings, show_log=log))
+    finally:  # whatever becomes of the second solve, the first is done
+        if results:
+            console.print()
+            _show(console, results)
+    conclude(instance.name, results)
 
 
-def solved(model: Path, who: Method, settings: SolveSettings, *, show_log: bool) -> SolveResult:
-    """Solve once.
-
-    Raises
-    ------
-    Interrupted
-        If Ctrl-C stopped SCIP.
-    """
-    import sys
-
-    from bife_core.methods.using import solve
-
-    sys.stdout.flush()  # SCIP writes past Python's buffer
-    result = solve(model, who, settings=settings, show_log=show_log)
-    if result.status == "userinterrupt":
-        raise Interrupted(
-            f"Interrupted after {result.nodes} nodes under {result.method}; {standing(result)}."
-        )
-    return result
-
-
-def standing(result: SolveResult) -> str:
+def _bounds(result: SolveResult) -> str:
     """Say how far an unfinished solve got."""
-    if result.primal_bound is None:
-        return f"no solution was found, dual bound {number(result.dual_bound, 10)}"
-    gap = "unknown" if result.dual_bound is None else gap_between(result.primal_bound, result.dual_bound)
-    return f"best objective {number(result.primal_bound, 10)}, gap {gap}"
+    return f"best objective {number(result.primal_bound, 10)}, dual bound {number(result.dual_bound, 10)}"
 
 
-def gap_between(primal: float | None, dual: float | None) -> str:
-    """Return the gap as the log of SCIP has it, by the bound nearer to 0; a dash where a bound is not known."""
-    if primal is None or dual is None:
-        return "-"
-    if abs(primal - dual) <= _EPSILON:
-        return f"{0:.2%}"
-    least = min(abs(primal), abs(dual))
-    return "infinite" if least <= _EPSILON or primal * dual < 0 else f"{abs(primal - dual) / least:.2%}"
-
-
-def show_results(console: Console, results: list[SolveResult]) -> None:
+def _show(console: Console, results: list[SolveResult]) -> None:
     """Print the solves, one a column, and the ratio of the first to the second where there is one."""
-
-    def of_rules(cell: str) -> list[str]:
-        return [cell.format(one) if one.rule_sha else "-" for one in results]
-
     rows = {
         "status": [one.status for one in results],
         "objective": [number(one.primal_bound, 10) for one in results],
-        "gap": [gap_between(one.primal_bound, one.dual_bound) for one in results],
+        "dual bound": [number(one.dual_bound, 10) for one in results],
         "nodes": [str(one.nodes) for one in results],
         "LP iterations": [str(one.lp_iterations) for one in results],
         "CPU s": [f"{one.cpu_s:.2f}" for one in results],
-        "rule asked": of_rules("{0.calls} times"),
-        "in rule, s": of_rules("{0.callback_s:.4f}"),
+        "branchings": [str(one.calls) if one.rule_sha else "-" for one in results],
+        "fallbacks": [str(one.fallbacks) if one.rule_sha else "-" for one in results],
+        "in rule, s": [f"{one.callback_s:.4f}" if one.rule_sha else "-" for one in results],
     }
-    for label, name in HAND_OVERS.items():
-        if any(getattr(one, name) for one in results):
-            rows[label] = of_rules(f"{{0.{name}}} times")
     names = ["", *(full_name(one.method) for one in results)]
     if len(results) == 2:
         first, second = results
@@ -219,21 +143,20 @@ def conclude(name: str, results: list[SolveResult]) -> None:
     """
     from bife_core.agreement import disagree
 
-    first = results[0]
+    first, last = results[0], results[-1]
+    if last.status == "userinterrupt":
+        sentence = f"Interrupted after {last.nodes} nodes under {last.method}; {_bounds(last)}."
+        raise CommandEnd(sentence, ExitCode.INTERRUPTED)
     if len(results) == 2 and disagree(*results):
-        other = results[1]
+        ends = [f"{one.method} ended {one.status} with {number(one.primal_bound, 10)}" for one in results]
         raise CommandEnd(
-            f"{first.method} ended {first.status} with {number(first.primal_bound, 10)} but {other.method} ended "
-            f"{other.status} with {number(other.primal_bound, 10)}: one of them is wrong, please report this "
-            "with the model.",
+            f"{' but '.join(ends)}: one of them is wrong, please report this with the instance.",
             ExitCode.DISAGREEMENT,
         )
     if first.status in WITHOUT_OPTIMUM:
         raise CommandEnd(f"{name} {WITHOUT_OPTIMUM[first.status]}.", ExitCode.NO_OPTIMUM)
-    if first.status == "gaplimit":
-        say(standard_output(), f"The gap that was asked for was reached; {standing(first)}.")
-    elif not first.proven:
+    if not first.finished:
         raise CommandEnd(
-            f"SCIP stopped at a limit ({first.status}) before it had proven an optimum; {standing(first)}.",
+            f"SCIP stopped at a limit ({first.status}) before it had proven an optimum; {_bounds(first)}.",
             ExitCode.LIMIT,
         )

@@ -21,7 +21,6 @@ from flows.cli.consoles import (
     show_heading,
     show_table,
 )
-from flows.operate.servers import LOOPBACK, MLFLOW_PORT
 from flows.verdicts import measured
 
 if TYPE_CHECKING:
@@ -36,13 +35,9 @@ def show_collection(console: Console, result: CollectionResult) -> None:
     """Print what was recorded and where it is."""
     recorded = result.summary
     facts = [
-        ("decisions", f"{recorded.decisions} with {recorded.candidates} candidates"),
+        ("expert samples", f"{recorded.decisions} with {recorded.candidates} candidates"),
         ("instances", str(len(recorded.instances))),
-        ("ties", f"{recorded.tie_share:.0%} of the decisions have several best candidates"),
-        (
-            "no choice",
-            f"{recorded.pruned_share:.0%} at pruned nodes, {recorded.tightenable_share:.0%} where a bound tightens",
-        ),
+        ("ties", f"{recorded.tie_share:.0%} of them have several best candidates"),
         ("file", str(recorded.path)),
     ]
     show_facts(console, facts)
@@ -60,19 +55,19 @@ def show_rule(
         console.print(Padding(thought, (0, 0, 1, 2), expand=False))
     show_code(console, best.source or "")
     console.print()
-    known = []
+    facts = []
     if best.f_lf is not None and decisions is not None:
-        known.append(("F_LF", f"{best.f_lf:.3f}: {config.low.measure} on {decisions.decisions} decisions"))
+        facts.append(
+            ("F_LF", f"{best.f_lf:.3f}: {config.low.measure} on {decisions.decisions} expert samples")
+        )
     if best.f_hf is not None:
-        what = METRICS[config.high.cost].words + (" in seconds" if config.high.cost == "time" else "")
-        what += f" to {config.high.solver.goal}" if config.high.solver.gap else ""
-        mean = f"minus the mean of {what} over the design instances"
-        known.append(("F_HF", f"{number(best.f_hf)}: {mean}"))
-    show_facts(console, known)
+        cost = METRICS[config.high.cost].words
+        facts.append(("F_HF", f"{number(best.f_hf)}: minus the mean {cost} over the design instances"))
+    show_facts(console, facts)
 
 
 def show_evolution(console: Console, result: EvolutionResult) -> None:
-    """Print what a search cost and where it can be looked at."""
+    """Print what a search cost and where its samples are."""
     spent = result.spending
     rows = [
         ("samples", f"{len(result.samples)}, of which {result.failures} gave no valid rule"),
@@ -85,28 +80,27 @@ def show_evolution(console: Console, result: EvolutionResult) -> None:
         rows.append(("model API", f"{spent.calls} calls, {tokens:,} tokens{price}"))
     show_heading(console, "The search")
     show_facts(console, rows)
-    show_tracked(console, result.run, result.ranking_url)
+    show_tracked(console, result.run, [("all rules", result.ranking_url)])
 
 
 def show_comparison(console: Console, result: EvaluationResult) -> None:
-    """Print all methods side by side on held-out models, the verdict, and the ratio with all that qualifies it."""
+    """Print all methods side by side on held-out instances, then the ratio with all that qualifies it."""
     compared = result.summary
-    models = counted(compared.lead.instances, "held-out model")
-    show_heading(console, f"Against {full_name(compared.baseline)} on {models}")
-    entries = method_table(compared.frame(), compared.protocol.metric)
-    several = len(compared.settings) > 1
+    instances = counted(compared.lead.instances, "held-out instance")
+    show_heading(console, f"Against {full_name(compared.baseline)} on {instances}")
+    table = method_table(compared.frame(), compared.protocol.metric)
     rows = [
         (
-            *((setting,) if several else ()),
+            setting,
             full_name(method),
             f"{entry['solved']} of {entry['solves']}{'*' * (entry['missing'] > 0)}",
             *(number(entry[name]) for name in ("time", "nodes", "lp_iterations")),
             f"{entry['inference_share']:.1%}",
         )
-        for (setting, method), entry in zip(entries.index, entries.to_dict("records"), strict=True)
+        for (setting, method), entry in zip(table.index, table.to_dict("records"), strict=True)
     ]
-    columns = ("method", "solved", "CPU s", "nodes", "LP iterations", "in branching")
-    show_table(console, (*(("models",) if several else ()), *columns), rows)
+    columns = ("instances", "method", "solved", "CPU s", "nodes", "LP iterations", "in branching")
+    show_table(console, columns, rows)
     console.print("CPU s, nodes and LP iterations are geometric means over all solves", style="dim")
     if compared.failures:
         console.print("* some of its solves are missing and charged at least the time limit", style="dim")
@@ -115,55 +109,37 @@ def show_comparison(console: Console, result: EvaluationResult) -> None:
 
 
 def show_optima(console: Console, compared: EvaluationResult | None, design: Sequence[SolveResult]) -> None:
-    """Print what each model of a folder ended with: held-out ones under both methods, design ones under the rule.
-
-    Parameters
-    ----------
-    compared : EvaluationResult or None
-        The comparison on held-out models, if there was one.
-    design : sequence of SolveResult
-        The rule's solves of design models.
-    """
-    baseline = compared.summary.baseline if compared is not None else "relpscost"
-    several = compared is not None and len(compared.summary.protocol.seeds) > 1
-
-    def row(model: str, part: str, seed: int, *cells: str) -> tuple[str, ...]:
-        return (model, part, *((str(seed),) if several else ()), *cells)
-
+    """Print how each instance of a folder ended: held-out ones under both methods, design ones under the rule."""
     rows = []
     for one in compared.endings if compared is not None else ():
         rule, other = one["rule_status"], one["baseline_status"]
-        objectives = (number(one[f"{who}_objective"], 10) for who in ("baseline", "rule"))
-        times = (number(one[f"{who}_s"]) for who in ("baseline", "rule"))
-        nodes = (number(one[f"{who}_nodes"], 10) for who in ("baseline", "rule"))
+        cells = [
+            number(one[f"{who}_{what}"], digits)
+            for what, digits in (("objective", 10), ("s", 4), ("nodes", 10))
+            for who in ("baseline", "rule")
+        ]
         status = rule if rule == other else f"{other} / {rule}"
-        rows.append(row(one["instance"], "test", one["seed"], status, *objectives, *times, *nodes))
+        rows.append((one["instance"], "test", str(one["seed"]), status, *cells))
     for solve in design:
-        ended = (number(solve.primal_bound, 10), "-", f"{solve.cpu_s:.2f}", "-", str(solve.nodes))
-        rows.append(row(solve.instance, "design", solve.seed, solve.status, "-", *ended))
-    measured = [f"{what}\n{who}" for what in ("objective", "CPU s", "nodes") for who in (baseline, "rule")]
-    show_heading(console, "Models")
-    show_table(console, ("model", "part", *(("seed",) if several else ()), "status", *measured), rows)
+        objective, seconds = number(solve.primal_bound, 10), f"{solve.cpu_s:.2f}"
+        cells = ["-", objective, "-", seconds, "-", str(solve.nodes)]
+        rows.append((solve.instance, "design", str(solve.seed), solve.status, *cells))
+    baseline = compared.summary.baseline if compared is not None else "relpscost"
+    columns = [f"{what}\n{who}" for what in ("objective", "CPU s", "nodes") for who in (baseline, "rule")]
+    show_heading(console, "Instances")
+    show_table(console, ("instance", "part", "seed", "status", *columns), rows)
 
 
-def show_tracked(
-    console: Console, run: TrackedRun, ranking: str | None = None, more: Sequence[tuple[str, str]] = ()
-) -> None:
-    """Print where a run is in MLflow, how to look at it, and `more` facts."""
-    show_heading(console, "MLflow")
+def show_tracked(console: Console, run: TrackedRun, facts: Sequence[tuple[str, str]] = ()) -> None:
+    """Print where a run is in MLflow, and `facts`."""
     if not run.run_id:
-        show_facts(console, [("run", "not delivered yet; the same command delivers it"), *more])
-        return
-    served = run.url.startswith(("http://", "https://"))
-    address = "" if served else f"http://{LOOPBACK}:{MLFLOW_PORT}/"
-    facts = [
-        ("run", run.run_id),
-        *more,
-        ("look at it", "open" if served else "run `bife ui`, then open"),
-        ("  this run", f"{address}{run.url}"),
-        *([("  all rules", f"{address}{ranking}")] if ranking is not None else ()),
-    ]
-    show_facts(console, facts)
+        rows = [("run", "not in MLflow yet; the same command writes it"), *facts]
+    else:
+        served = run.url.startswith("http")
+        opened = () if served else (("pages", "run `bife up`, then append to MLflow's address"),)
+        rows = [("run", run.run_id), *opened, ("this run", run.url), *facts]
+    show_heading(console, "MLflow")
+    show_facts(console, rows)
 
 
 def show_discovery(console: Console, config: PipelineConfig, result: PipelineResult) -> None:
@@ -174,10 +150,13 @@ def show_discovery(console: Console, config: PipelineConfig, result: PipelineRes
     if result.choice is not None:
         say(console, result.choice.sentence)
     show_comparison(console, result.evaluation)
-    more = [("evaluation", result.evaluation.run.run_id or "not delivered yet")]
-    if (known := result.registered) is not None:
-        aliases = ", ".join(known.aliases) or "no alias"
-        more.append(("registered", f"{known.name} version {known.version} ({aliases})"))
-    more.append(("report", str(result.evaluation.directory / "report.html")))
-    more.append(("files", str(result.evolution.folder)))
-    show_tracked(console, result.evolution.run, result.evolution.ranking_url, more)
+    facts = [
+        ("all rules", result.evolution.ranking_url),
+        ("evaluation", result.evaluation.run.run_id or "not in MLflow yet"),
+        ("report", str(result.evaluation.directory / "report.html")),
+        ("files", str(result.evolution.folder)),
+    ]
+    if (registered := result.registered) is not None:
+        aliases = ", ".join(registered.aliases) or "no alias"
+        facts.insert(2, ("registered", f"{registered.name} version {registered.version} ({aliases})"))
+    show_tracked(console, result.evolution.run, facts)

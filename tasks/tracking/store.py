@@ -260,7 +260,7 @@ def run_url(run_id: str, experiment: str) -> str:
 def page(path: str, address: str | None = None, **asked: str) -> str:
     """Return the address of one of MLflow's pages, in the mode that shows runs and the registry.
 
-    It begins with the address of a server, or is what follows the address of `bife ui` where MLflow is a database.
+    It begins with the address of a server, or is what follows the address of its pages where MLflow is a database.
     """
     # Runs of `bife up` write to the database directly, which is faster, while a server shows it.
     uri = address or os.environ.get("BIFE_MLFLOW_UI") or tracking_uri()

@@ -224,7 +224,7 @@ def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_metho
     assert {c.method for c in result.summary.comparisons} == set(result.summary.methods) - {"relpscost"}
     page = (result.directory / "report.html").read_text()
     assert "Rule-design time" in page
-    assert f"--rule {reference} --rule paper_ca --method pscost" in page or reference in page
+    assert f"--rule {reference} --rule paper_ca --rule pscost" in page or reference in page
     told, _ = load_report([result.run.run_id])
     assert told.evaluations == (result.summary,)
     assert told.searches[0].best == smoke.result.evolution.best.id

@@ -50,7 +50,7 @@ small = ("--set", "search.samples=2", "--set", "search.initial=2")
 bife("evolve", "--search", "best_of", "--generator", "constant", *small)
 (rule,) = project_home().runs.rglob("best_rule.py")
 one = ("--set", "evaluation.instances=1")
-bife("evaluate", "--method", "largest_gain", "--rule", str(rule), *one)
+bife("evaluate", "--rule", "largest_gain", "--rule", str(rule), *one)
 """
 """Both commands in one process, for Prefect and MLflow take seconds to start."""
 SMOKE = ("--preset", "smoke", "--benchmark", "knapsack", "--workers", "1")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import httpx
 
 from bife_core.presets import preset
 from flows.operate.servers import Server, free_port
-from flows.operate.stack import end_marked, read_state, state_file
+from flows.operate.stack import Part, end_marked, read_state, state_file
 from tasks.home import Home
 from tests.flows.cli.conftest import PROGRAM, environment
 
@@ -140,8 +139,14 @@ class Operated:
     def bife(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return _bife(self.home.root, self.variables, *arguments)
 
-    def status(self) -> dict[str, Any]:
-        return json.loads(self.bife("status", "--json").stdout)
+    @property
+    def healthy(self) -> bool:
+        return self.bife("status").returncode == 0
+
+    def part(self, name: str) -> Part:
+        state = read_state(self.home)
+        assert state is not None
+        return next(part for part in state.parts if part.name == name)
 
     def tracked(self, method: str, path: str, **asked: Any) -> Any:
         """Ask MLflow's REST API."""

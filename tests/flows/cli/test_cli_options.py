@@ -5,7 +5,7 @@ import pytest
 
 from bife_core.config import PipelineConfig
 from bife_core.presets import preset, with_overrides
-from flows.cli.config import settings_of
+from flows.cli.look import settings_of
 from flows.cli.options import assignment
 from flows.evaluation import repeat_command
 from tests.flows.cli.conftest import sentence
@@ -17,16 +17,15 @@ def resolved(bife, *arguments):
     return PipelineConfig.model_validate(json.loads(result.stdout))
 
 
-@pytest.mark.parametrize("name", ["smoke", "quick", "paper"])
-def test_a_preset_alone_is_the_preset(bife, name):
-    assert resolved(bife, "--preset", name) == preset(name)
-
-
-def test_quick_is_the_default(bife):
+def test_a_preset_alone_is_the_preset_and_quick_is_the_default(bife):
+    assert [resolved(bife, "--preset", name) for name in ("smoke", "paper")] == [
+        preset("smoke"),
+        preset("paper"),
+    ]
     assert resolved(bife) == preset("quick")
 
 
-def test_a_family_brings_its_own_budget_whatever_names_it(bife, tmp_path):
+def test_a_family_has_its_own_budget_whatever_names_it(bife, tmp_path):
     own = preset("quick", "item_placement")
     assert own.evaluation.metric == "primal_dual_integral"
     file = tmp_path / "settings.json"
@@ -43,10 +42,9 @@ def test_a_family_brings_its_own_budget_whatever_names_it(bife, tmp_path):
 
 
 @pytest.mark.parametrize("metric", ["time", "primal_dual_integral"])
-@pytest.mark.parametrize("protocol", [None, "paper"])
-def test_the_command_that_repeats_an_evaluation_names_what_the_family_would_not(bife, protocol, metric):
-    given = ("--protocol", protocol) if protocol else ("--preset", "quick")
-    config = resolved(bife, "--benchmark", "item_placement", *given, "--set", f"evaluation.metric={metric}")
+@pytest.mark.parametrize("start", [("--preset", "quick"), ("--protocol", "paper")])
+def test_the_command_that_repeats_an_evaluation_names_what_the_family_would_not(bife, start, metric):
+    config = resolved(bife, "--benchmark", "item_placement", *start, "--set", f"evaluation.metric={metric}")
     words = shlex.split(repeat_command(config, ["paper_ca"]))
     place = words.index("--rule")
     again = resolved(bife, *words[2:place], *words[place + 2 :])
@@ -57,14 +55,11 @@ def test_options_change_what_they_say(bife, tmp_path):
     config = resolved(bife, "--benchmark", "set_covering", "--size", "tiny", "--workers", 3, "--seed", 7)
     assert (config.instances.benchmark, config.instances.size) == ("set_covering", "tiny")
     assert (config.runner.workers, config.search.seed, config.instances.seed) == (3, 7, 0)
-    config = resolved(bife, "--instances", tmp_path)
+    config = resolved(bife, "--instances", tmp_path, "--generator", "openai")
     assert (config.instances.benchmark, config.instances.folder) == ("folder", tmp_path)
-    config = resolved(bife, "--generator", "openai", "--model", "some-model")
-    assert (config.generator.kind, config.generator.model) == ("openai", "some-model")
+    assert (config.generator.kind, config.search.method) == ("openai", "bife")
     config = resolved(bife, "--search", "reevo", "--set", "search.options.mutation_rate=0.25")
     assert (config.search.method, config.search.options) == ("reevo", {"mutation_rate": 0.25})
-    config = resolved(bife, "--replay-from", tmp_path)
-    assert (config.generator.kind, config.generator.replay_from) == ("replay", tmp_path)
 
 
 def test_later_sources_win_over_earlier_ones(bife, tmp_path):
@@ -74,13 +69,15 @@ def test_later_sources_win_over_earlier_ones(bife, tmp_path):
     assert (config.search.samples, config.search.seed, config.search.population) == (30, 6, 4)
     assert config.runner.workers == 2
     assert config.instances == preset("smoke").instances
+    file.write_text(json.dumps({"instances": {"benchmark": "folder", "folder": str(tmp_path)}}))
+    config = resolved(bife, "--config", file, "--benchmark", "set_covering")
+    assert (config.instances.benchmark, config.instances.folder) == ("set_covering", None)
 
 
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("settings.yaml", "search:\n  samples: 20  # few\n  first_rules: [e1, m1]\nrunner:\n  workers: 2\n"),
-        ("settings.YML", "search: {samples: 20, first_rules: [e1, m1]}\nrunner.workers: 2\n"),
+        ("settings.YML", "search:\n  samples: 20  # few\n  first_rules: [e1, m1]\nrunner.workers: 2\n"),
         ("settings.toml", 'search.samples = 20\nsearch.first_rules = ["e1", "m1"]\n[runner]\nworkers = 2\n'),
         ("settings", '{"search": {"samples": 20, "first_rules": ["e1", "m1"]}, "runner": {"workers": 2}}'),
     ],
@@ -102,13 +99,6 @@ def test_what_json_prints_can_be_read_again(bife, tmp_path):
     assert bife("config", "--json", "--preset", "paper", "--config", file).stdout == first
 
 
-def test_a_benchmark_replaces_the_folder_of_a_file(bife, tmp_path):
-    file = tmp_path / "settings.json"
-    file.write_text(json.dumps({"instances": {"benchmark": "folder", "folder": str(tmp_path)}}))
-    config = resolved(bife, "--config", file, "--benchmark", "set_covering")
-    assert (config.instances.benchmark, config.instances.folder) == ("set_covering", None)
-
-
 def test_the_table_shows_every_setting_with_its_meaning(bife):
     shown = bife("config", "--preset", "paper").stdout
     rows = list(settings_of(preset("paper")))
@@ -120,11 +110,8 @@ def test_the_table_shows_every_setting_with_its_meaning(bife):
     ("arguments", "text"),
     [
         (("--set", "search.sample=3"), "There is no setting 'search.sample'; `bife config` lists them all."),
-        (("--set", "nothing=3"), "There is no setting 'nothing'"),
         (("--set", "search.samples=many"), "search.samples"),
-        (("--set", "search.samples=0"), "search.samples"),
         (("--set", "search=3"), "search"),
-        (("--preset", "large"), "There is no preset 'large'; choose one of smoke, quick, paper."),
         (("--generator", "oracle"), "generator.kind"),
         (("--config", "no-such.json"), "no-such.json cannot be read: No such file or directory."),
     ],
@@ -139,14 +126,10 @@ def test_settings_that_cannot_be_used_are_one_sentence(bife, arguments, text):
     ("name", "content", "text"),
     [
         ("settings.json", "{", "is no JSON file"),
-        ("settings.json", "[1]", "must hold settings by name, as one JSON mapping; found list."),
         ("settings.json", '{"serch": {}, "x": 1}', "There is no setting 'x'"),
         ("settings.yaml", "search: {samples: 20", "is no YAML file"),
-        ("settings.yml", "- search", "must hold settings by name, as one YAML mapping; found list."),
-        ("settings.yaml", "search:\n  sample: 20\n", "There is no setting 'search.sample'"),
         ("settings.yaml", "", "must hold settings by name, as one YAML mapping; found NoneType."),
         ("settings.toml", "[search", "is no TOML file"),
-        ("settings.toml", "[serch]\nsamples = 20\n", "There is no setting 'serch.samples'"),
     ],
 )
 def test_files_that_cannot_be_used_are_one_sentence(bife, tmp_path, name, content, text):
@@ -162,12 +145,10 @@ def test_files_that_cannot_be_used_are_one_sentence(bife, tmp_path, name, conten
     [
         ("--instances", ".", "--benchmark", "set_covering"),
         ("--instances", ".", "--size", "tiny"),
-        ("--model", "some-model"),
-        ("--replay-from", ".", "--generator", "offline"),
+        ("--preset", "large"),
         ("--set", "search.samples"),
         ("--set", "=3"),
         ("--workers", "0"),
-        ("--seed", "-1"),
         ("--no-such-option",),
     ],
 )
@@ -175,26 +156,6 @@ def test_contradictions_are_usage_errors(bife, arguments):
     assert bife("config", *arguments).exit_code == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("a=1", 1),
-        ("a=1.5", 1.5),
-        ("a=true", True),
-        ("a=null", None),
-        ('a="1"', "1"),
-        ("a=b=c", "b=c"),
-        ("a= text ", "text"),
-        ("a=", ""),
-        ("a=[1, 2]", [1, 2]),
-    ],
-)
-def test_values_are_json_or_else_text(text, value):
-    assert assignment(text) == ("a", value)
-
-
-def test_ecole_can_draw_the_instances(bife):
-    given = ("--instances", "ecole", "--benchmark", "set_covering", "--json")
-    settings = json.loads(bife("config", *given).stdout)
-    assert settings["instances"]["drawn_by"] == "ecole"
-    assert settings["instances"]["benchmark"] == "set_covering"
+def test_values_are_json_or_else_text():
+    values = {"1": 1, "null": None, '"1"': "1", "b=c": "b=c", " text ": "text", "": "", "[1, 2]": [1, 2]}
+    assert {text: assignment(f"a={text}") for text in values} == {k: ("a", v) for k, v in values.items()}

@@ -6,12 +6,10 @@ from rich.console import Console
 
 from bife_core.config import InstancesConfig
 from bife_core.methods.loading import load_method
-from flows.cli.demo import next_steps
 from flows.cli.outcome import CommandEnd, ExitCode
-from flows.cli.stages import finish, raised_in, required
-from flows.cli.summary import show_comparison, show_tracked
+from flows.cli.stages import finish, required
+from flows.cli.summary import show_comparison
 from flows.evaluation import own_test_instances
-from flows.results import TrackedRun
 from tests.flows.cli.conftest import FOREIGN, sentence
 
 pytestmark = pytest.mark.usefixtures("in_haste")
@@ -38,7 +36,8 @@ def test_a_newcomer_sees_the_rule_its_speed_and_what_to_do_next(smoke):
         "96.7 % interval",
         "registered  ",
         "bife-combinatorial_auction-tiny version 1 (challenger)",
-        "http://127.0.0.1:5000/#/experiments/",
+        "run `bife up`, then append",
+        "#/experiments/",
         "bife run --instances DIR",
         'bife_core.load_rule("models:/bife-combinatorial_auction-tiny@challenger")',
         "bife run --generator openai",
@@ -108,10 +107,10 @@ def test_a_registered_rule_is_listed_shown_and_solved_with(smoke, bife):
     assert "challenger" in told
     solved = bife("solve", FOREIGN / "lseu.mps", "--rule", reference, "-q", "--versus", "relpscost")
     assert solved.exit_code == 0
-    assert solved.stdout.count("1120") == 2
+    assert "1120" in solved.stdout
 
 
-def test_every_model_of_a_folder_is_listed_with_its_optimum(smoke, bife, tmp_path):
+def test_every_instance_of_a_folder_is_listed_with_its_optimum(smoke, bife, tmp_path):
     for name in ("lseu.mps", "semicon1.mps", "stein27_inf.lp"):
         shutil.copy(FOREIGN / name, tmp_path)
     (tmp_path / "cut.mps").write_bytes((FOREIGN / "lseu.mps").read_bytes()[:3000])
@@ -120,14 +119,14 @@ def test_every_model_of_a_folder_is_listed_with_its_optimum(smoke, bife, tmp_pat
     assert result.stdout.count("Left out: cut.mps is cut off") == 1
     assert result.stdout.count("semicon1.mps has no integer variables") == 1
     rows = {line.split()[0]: line.split() for line in result.stdout.splitlines() if " test " in line}
-    assert rows["semicon1.mps"][3:5] == ["1.1", "1.1"]
+    assert rows["semicon1.mps"][4:6] == ["1.1", "1.1"]
     assert {"lseu.mps", "stein27_inf.lp"} & set(rows)
     known = {"lseu.mps": ["1120", "1120"], "semicon1.mps": ["1.1", "1.1"], "stein27_inf.lp": ["-", "-"]}
-    assert all(cells[3:5] == known[name] for name, cells in rows.items())
+    assert all(cells[4:6] == known[name] for name, cells in rows.items())
 
 
 @pytest.mark.long
-def test_a_run_on_unlike_models_ends_without_a_champion_and_says_what_could_help(bife, tmp_path):
+def test_a_run_on_unlike_instances_ends_without_a_champion_and_says_what_could_help(bife, tmp_path):
     for name in ("lseu.mps", "semicon1.mps", "stein27_inf.lp"):
         shutil.copy(FOREIGN / name, tmp_path)
     knapsack = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= 2\nBinary\n x y\nEnd\n"
@@ -146,14 +145,6 @@ def test_a_run_on_unlike_models_ends_without_a_champion_and_says_what_could_help
     assert "at least 6 held out (a folder of 18)" in last
 
 
-@pytest.mark.long
-def test_a_folder_without_an_optimum_says_so(smoke, bife, tmp_path):
-    shutil.copy(FOREIGN / "stein27_inf.lp", tmp_path)
-    result = bife("evaluate", "--preset", "smoke", "--instances", tmp_path, "--rule", "paper_ca")
-    assert result.exit_code == ExitCode.NO_OPTIMUM
-    assert sentence(result.stderr) == "stein27_inf.lp is infeasible: no point satisfies all its constraints."
-
-
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -163,7 +154,7 @@ def test_a_folder_without_an_optimum_says_so(smoke, bife, tmp_path):
         (("--benchmark", "knapsack"), "There is no benchmark 'knapsack'"),
         (("--size", "huge"), "has no size 'huge'"),
         (("--generator", "openai"), "The model API is not configured"),
-        (("--replay-from", "EMPTY"), "holds no recorded answers"),
+        (("--generator", "replay"), "replay_from"),
         (("--set", "evaluation.baseline=relpcost"), "There is no rule 'relpcost'"),
     ],
 )
@@ -204,7 +195,7 @@ def test_differing_optima_are_an_error_of_their_own(smoke, console, capsys):
     assert finish(console, smoke.config, compared, smoke.result.evolution) is None
 
 
-def test_optima_of_design_models_are_listed_too(smoke, console, tmp_path):
+def test_optima_of_design_instances_are_listed_too(smoke, console, tmp_path):
     config = smoke.config.model_copy(
         update={"instances": InstancesConfig(benchmark="folder", folder=tmp_path)}
     )
@@ -230,27 +221,3 @@ def test_a_comparison_without_interval_claims_none(smoke, console):
     text = shown(console)
     assert "time ratio  1.250 (no interval)\n" in text
     assert "the rule takes" not in text, "what is undecided is not told as a fact"
-
-
-def test_runs_on_a_server_are_linked_as_they_are(console):
-    run = TrackedRun(run_id="r", url="https://mlflow.example.org/#/experiments/1/runs/r")
-    show_tracked(console, run)
-    assert "https://mlflow.example.org/#/experiments/1/runs/r" in shown(console)
-    assert "bife ui" not in console.export_text()
-
-
-def test_next_steps_name_the_rule():
-    steps = dict(next_steps("models:/bife-x@champion"))
-    assert 'load_rule("models:/bife-x@champion")' in steps["in PySCIPOpt"]
-
-
-def test_only_errors_of_prefect_itself_are_laid_to_it():
-    def ours():
-        raise RuntimeError("a defect")
-
-    namespace = {"__name__": "prefect.client"}
-    exec("def theirs():\n    raise RuntimeError('unreachable')", namespace)
-    for function, expected in ((ours, False), (namespace["theirs"], True)):
-        with pytest.raises(RuntimeError) as caught:
-            function()
-        assert raised_in(caught.value, "prefect") is expected

@@ -21,7 +21,7 @@ def test_both_servers_ask_for_the_password_and_a_run_is_tracked(tmp_path):
         bife_up(Home(tmp_path), "--host", "0.0.0.0", auth=auth) as up,
         httpx.Client(trust_env=False, timeout=30) as browser,
     ):
-        assert up.status()["healthy"]
+        assert up.healthy
         for host in ("127.0.0.1", socket.gethostbyname(socket.gethostname())):
             for address, path in ((up.prefect, "api/admin/version"), (up.mlflow, "")):
                 page = f"http://{host}:{address.rpartition(':')[2]}/{path}"

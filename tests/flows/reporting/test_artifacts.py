@@ -78,7 +78,7 @@ def test_flows_end_with_a_sentence(smoke):
 
 def test_links_lead_somewhere_only_with_a_server():
     assert "[all rules, best first](http://m/#/t)" in links("http://m/#/t", "http://m/#/c", "http://m/#/r")
-    assert "`bife ui`" in links("#/t", "#/c", "#/r")
+    assert "`bife up`" in links("#/t", "#/c", "#/r")
 
 
 @task

@@ -1,0 +1,195 @@
+"""`bife doctor`: whether everything a run needs works here; adding a check is adding a function."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import typer
+from rich.text import Text
+
+from bife_core.errors import BifeError
+from flows.cli.consoles import show_table, standard_output
+from flows.cli.outcome import CommandEnd
+
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+_API_LIMIT_S = 10.0
+_LEAST_FREE_GB = 2.0
+
+
+class Finding(NamedTuple):
+    """What a check found, in a sentence or less."""
+
+    state: Literal["ok", "warn", "fail"]
+    text: str
+
+
+Check = Callable[[], Finding]
+
+CHECKS: dict[str, Check] = {}
+"""All checks by name, in the order they are made and shown."""
+
+
+def _check(name: str) -> Callable[[Check], Check]:
+    def register(check: Check) -> Check:
+        CHECKS[name] = check
+        return check
+
+    return register
+
+
+def doctor(
+    instances: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of your own instances, to be checked too: what can be used, and the share of RPB's CPU time "
+            "spent in branching, which bounds what a rule can save. Solves up to 3 instances, 60 CPU seconds each.",
+        ),
+    ] = None,
+) -> None:
+    """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
+    console = standard_output()
+    checks = CHECKS if instances is None else CHECKS | {"instances": partial(_instances, instances)}
+    with console.status("Checking ..."):
+        findings = {name: examine(check) for name, check in checks.items()}
+    rows = [(name, Text(one.state, style=_STYLES[one.state]), one.text) for name, one in findings.items()]
+    show_table(console, ("check", "state", "finding"), rows, numbers=False)
+    failed = [name for name, one in findings.items() if one.state == "fail"]
+    if failed:
+        raise CommandEnd(f"These checks failed: {', '.join(failed)}.")
+
+
+def examine(check: Check) -> Finding:
+    """Make a check; what it raises is its finding."""
+    try:
+        return check()
+    except Exception as error:  # noqa: BLE001 - whatever a broken installation raises is to be shown
+        kind = "" if isinstance(error, BifeError) else f"{type(error).__name__}: "
+        return Finding("fail", kind + " ".join(str(error).split()))
+
+
+@_check("Python")
+def _python() -> Finding:
+    return Finding("ok", f"{platform.python_version()} at {sys.executable}")
+
+
+@_check("home")
+def _home() -> Finding:
+    from tasks.home import project_home
+
+    home = project_home()
+    home.require_room()
+    free = shutil.disk_usage(home.root).free / 1e9
+    return Finding("ok" if free >= _LEAST_FREE_GB else "warn", f"{home.root}, {free:.1f} GB free")
+
+
+@_check("cores")
+def _cores() -> Finding:
+    from bife_core.sandbox import usable_cores
+
+    cores, load = len(usable_cores()), os.getloadavg()[0]
+    # Other programs on them make measured times scatter.
+    return Finding("warn" if load > cores + 0.5 else "ok", f"{cores} usable, load {load:.1f}")
+
+
+@_check("SCIP")
+def _scip() -> Finding:
+    import pyscipopt
+
+    from bife_core.scip.libscip import library
+
+    return Finding("ok", f"{library().version}, PySCIPOpt {pyscipopt.__version__}, {library().path}")
+
+
+@_check("worker")
+def _worker() -> Finding:
+    from bife_core.sandbox import WorkerPool
+
+    rule = "def candidate_variable_score(variable_features):\n    return variable_features[24]\n"
+    began_s = time.perf_counter()
+    with WorkerPool(1, pin=False) as pool:
+        call = pool.submit("bife_core.rules.compiling:score_one", {"source": rule, "value": 2.0}, limit_s=60)
+        scored = call.result()
+        measures = pool.submit("bife_core.sandbox.selftest:describe", {}, limit_s=60).result()["in_force"]
+    took_s = time.perf_counter() - began_s
+    if scored["score"] != 2.0:
+        return Finding("fail", f"a worker scored {scored['score']} where 2 is right")
+    missing = any(state.startswith("no:") for state in measures.values())
+    confined = "; ".join(f"{name}: {state}" for name, state in measures.items())
+    return Finding("warn" if missing else "ok", f"compiles and scores a rule in {took_s:.1f} s; {confined}")
+
+
+@_check("MLflow")
+def _mlflow() -> Finding:
+    from tasks.tracking.store import EVOLUTION, experiment_id, tracking_uri
+
+    experiment_id(EVOLUTION)
+    return Finding("ok", f"{importlib.metadata.version('mlflow')}, store {_without_password(tracking_uri())}")
+
+
+@_check("Prefect")
+def _prefect() -> Finding:
+    import prefect.server.api.server  # a version of fastapi that does not fit breaks this import
+    from prefect.client.orchestration import get_client
+
+    found = f"{prefect.__version__}, fastapi {importlib.metadata.version('fastapi')}"
+    address = os.environ.get("PREFECT_API_URL")
+    if not address:
+        return Finding("ok", f"{found}, API started with each run")
+    with get_client(sync_client=True) as client:
+        trouble = client.api_healthcheck()
+    where = f"{found}, API {_without_password(address)}"
+    return Finding("fail", f"{where} cannot be reached: {trouble}") if trouble else Finding("ok", where)
+
+
+@_check("model API")
+def _model_api() -> Finding:
+    from bife_core.generators import DraftingStoppedError
+    from bife_core.generators.base import NoDraftError
+    from bife_core.generators.model_api import offered
+    from bife_core.generators.model_settings import ModelApiSettings
+
+    settings = ModelApiSettings.from_environment()
+    if settings.base_url is None and settings.model is None:
+        return Finding("ok", "none configured, and none needed: the offline grammar writes rules")
+    _, model = settings.require_complete()
+    try:
+        names = offered(settings, limit_s=_API_LIMIT_S)
+    except NoDraftError as error:
+        return Finding("fail" if isinstance(error, DraftingStoppedError) else "warn", str(error))
+    # Gemini and Ollama list names with a part that may be left out.
+    if not names or any(
+        model in (name, name.removeprefix("models/"), name.removesuffix(":latest")) for name in names
+    ):
+        return Finding("ok", f"{settings.address} answers; model {model}")
+    return Finding("warn", f"{settings.address} answers, but lists no {model}; it has {', '.join(names[:8])}")
+
+
+def _instances(folder: Path) -> Finding:
+    from bife_core.benchmarks.base import SPLITS
+    from bife_core.presets import preset, with_overrides
+    from tasks.collection import benchmark, precheck
+
+    # What `bife run --instances DIR` would solve: it finds these solves done.
+    config = with_overrides(preset("quick"), {"instances.benchmark": "folder", "instances.folder": folder})
+    opened = benchmark(config.instances)
+    usable = {one.digest for split in SPLITS for one in opened.instances(split, sys.maxsize)}
+    found = precheck.fn(config)
+    poor = bool(getattr(opened, "left_out", ())) or found.little or found.share is None
+    text = " ".join([f"{len(usable)} can be used.", *opened.notes, found.sentence])
+    return Finding("warn" if poor else "ok", text)
+
+
+def _without_password(address: str) -> str:
+    """Return an address without what stands before the @ of its host."""
+    return re.sub(r"//[^/@]*@", "//", address)

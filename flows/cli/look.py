@@ -1,0 +1,127 @@
+"""`bife report`, `bife track`, `bife config`, `bife plugins`: results and settings, looked at or written again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bife_core.wording import counted
+from flows.cli.consoles import say, show_facts, show_table, standard_output
+from flows.cli.options import with_configuration
+from flows.cli.outcome import CommandEnd
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from bife_core.config import PipelineConfig
+
+
+def report(
+    references: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[REF]...",
+            show_default="the newest evaluation",
+            help="Evaluations: ids of their MLflow runs, or their folders. Several make one page.",
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where to write page, tables and figures.", show_default="beside the solves"
+        ),
+    ] = None,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Write all figures too, as PNG, SVG and PDF.")
+    ] = False,
+) -> None:
+    """Write the report of evaluations again: page, Markdown and LaTeX tables, and say where they are."""
+    console = standard_output()
+    with console.status("Drawing ..."):
+        from bife_core.plots import save
+        from bife_core.report import report_figures
+        from tasks.evaluation_files import PAGE, TABLES, load_report, write_report
+
+        loaded, directory = load_report(references or ())
+        folder = (to or directory).absolute()
+        drawn = report_figures(loaded)
+        write_report(folder, loaded, drawn)
+        for one in drawn if figures else ():
+            save(one.figure, folder / "figures", one.name)
+    say(console, loaded.conclusion)
+    files = {"page": PAGE} | {f"table ({Path(name).suffix[1:]})": name for name in TABLES}
+    show_facts(console, [(label, str(folder / name)) for label, name in files.items()])
+
+
+def track(
+    rebuild: Annotated[
+        bool,
+        typer.Option("--rebuild", help="Write all runs again, each once: its database is new or was lost."),
+    ] = False,
+) -> None:
+    """Write to MLflow what it lacks of the runs in the store, as after an outage, or into an empty server.
+
+    Registered rules are in MLflow alone: the command that registered a rule registers it again.
+    """
+    console = standard_output()
+    with console.status("Starting ..."):
+        from tasks.tracking import track as track_all
+        from tasks.tracking.store import require_store, tracking_uri
+
+        require_store()
+    runs = []
+    for run in track_all(rebuild=rebuild):
+        runs.append(run)
+        written = f"{counted(run.samples, 'sample')}, {counted(run.traces, 'trace')}"
+        say(console, f"{run.study}  {run.name}: {run.left or written}")
+        for note in run.notes:
+            say(console, f"  note: {note}")
+    left = sum(bool(run.left) for run in runs)
+    say(console, f"MLflow at {tracking_uri()}: {counted(len(runs) - left, 'run')} written, {left} left.")
+    if left:
+        raise CommandEnd(f"{counted(left, 'run')} could not be written whole.")
+
+
+@with_configuration()
+def config(
+    *,
+    config: PipelineConfig,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, to keep as a file for --config.")
+    ] = False,
+) -> None:
+    """Print every setting with its value and meaning, as the given options resolve it."""
+    if as_json:
+        typer.echo(json.dumps(config.model_dump(mode="json"), indent=2))
+        return
+    rows = [(name, json.dumps(value), meaning) for name, value, meaning in settings_of(config)]
+    show_table(standard_output(), ("setting", "value", "meaning"), rows, numbers=False)
+
+
+def settings_of(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
+    """Yield (dotted key, value as JSON has it, description) of all settings."""
+    from pydantic import BaseModel
+
+    values = model.model_dump(mode="json")
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        if isinstance(value, BaseModel):
+            yield from settings_of(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", values[name], field.description or ""
+
+
+def plugins() -> None:
+    """List families, searches, generators and kinds of methods, and the package each comes from."""
+    from bife_core.benchmarks.config import FAMILIES
+    from bife_core.generators.config import GENERATORS
+    from bife_core.methods.base import METHODS
+    from bife_core.search import SEARCHES
+
+    kinds = (FAMILIES, SEARCHES, GENERATORS, METHODS)
+    rows = [(kind.kind, name, package) for kind in kinds for name, package in kind.listed()]
+    show_table(standard_output(), ("kind", "name", "package"), rows, numbers=False)
