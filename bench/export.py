@@ -29,7 +29,7 @@ import pyscipopt
 from bench import instances_of, parse, tell
 from bife_core.export import INCLUDE_FUNCTION, build, export_c
 from bife_core.features import N_FEATURES
-from bife_core.methods.loading import load_rule, rule_source
+from bife_core.methods.loading import load_rule
 from bife_core.methods.using import attach
 from bife_core.scip.libscip import check, library, scip_address
 from bife_core.scip.reading import read_model
@@ -96,7 +96,7 @@ def solved(path: Path, settings: SolveSettings, put_in_charge: Callable[[pyscipo
 
 def elsewhere(python: str, rule: str, models: list[tuple[str, Path]], folder: Path, node_limit: int) -> None:
     """Have another Python's SCIP branch by an exported rule, and print what was seen of it."""
-    name, text = rule_source(rule)
+    loaded = load_rule(rule)
     source = folder / "shown.c"
     source.write_text(export_c(rule) + SHOW_FEATURES, encoding="utf-8")
     build(source, source.with_suffix(".so"))
@@ -105,8 +105,8 @@ def elsewhere(python: str, rule: str, models: list[tuple[str, Path]], folder: Pa
         read_model(path).writeProblem(str(folder / f"{k}.mps"), verbose=False)
     params = {"separating/maxrounds": 0, "presolving/maxrestarts": 0, "limits/nodes": node_limit}
     asked = {
-        "name": name,
-        "rule": text,
+        "name": loaded.name,
+        "rule": loaded.source,
         "library": str(source.with_suffix(".so")),
         "include": INCLUDE_FUNCTION,
         "params": params,

@@ -37,7 +37,7 @@ def null_comparison(instances: int, rng: np.random.Generator, *, heavy: bool = F
                 {
                     "setting": "null", "instance": f"i{number}", "digest": f"i{number}", "seed": 0, "method": method,
                     "status": "optimal", "cpu_s": cpu_s, "wall_s": cpu_s, "nodes": 10, "fair_nodes": 10,
-                    "lp_iterations": 10, "gap": 0.0, "bound_integral": 1.0, "primal_dual_integral": 1.0,
+                    "lp_iterations": 10, "gap": 0.0, "primal_dual_integral": 1.0,
                 }
             )  # fmt: skip
     (found,) = compare(solve_frame(rows), ("rule",), "relpscost", confidence=LEVEL)

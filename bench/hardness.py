@@ -26,7 +26,7 @@ def main() -> None:
             }
             for method in options.methods:
                 result = solve(instance.path, method, time_limit_s=options.time_limit, seed=options.seeds[0])
-                integral, spent = result.bound_integral, result.branching_s
+                integral, spent = result.primal_dual_integral, result.branching_s
                 tell(
                     {"instance": instance.name}
                     | counts
@@ -36,7 +36,7 @@ def main() -> None:
                         "cpu_s": round(result.cpu_s, 1),
                         "nodes": result.nodes,
                         "gap": round(result.gap, 5),
-                        "integral": integral and round(integral),
+                        "integral": round(integral),
                         "share": spent and round(spent / result.cpu_s, 2),
                     }
                 )

@@ -32,13 +32,12 @@ from bife_core.evaluation.comparing import Comparison
 from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.metrics import method_table
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
-from bife_core.methods.base import Method
+from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import load_method
 from bife_core.methods.rule import RuleMethod
 from bife_core.presets import preset, with_overrides
 from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool
-from bife_core.scip.builtin import RPB
 from bife_core.stats import ratio_interval
 from bife_core.store import Store
 

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from bife_core.presets import preset, with_overrides
     from bife_core.rules import CompiledRule, Rejection, compile_rule
     from bife_core.sandbox import InProcess, WorkerPool
-    from bife_core.scip.branching import BranchingStats
+    from bife_core.scip.branching import BranchingStats, Guard
     from bife_core.scip.extractor import FeatureExtractor
-    from bife_core.scip.guard import Guard
     from bife_core.scip.solving import SolveResult, SolveSettings
     from bife_core.store import Store
     from bife_core.study import Evolution, Study, create_study, evolve
@@ -35,7 +34,7 @@ _HOMES = {
     "Evolution": "bife_core.study",
     "FEATURES": "bife_core.features",
     "FeatureExtractor": "bife_core.scip.extractor",
-    "Guard": "bife_core.scip.guard",
+    "Guard": "bife_core.scip.branching",
     "InProcess": "bife_core.sandbox",
     "Method": "bife_core.methods.base",
     "PipelineConfig": "bife_core.config",

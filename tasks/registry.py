@@ -35,11 +35,10 @@ from bife_core.errors import BifeError, RuleError
 from bife_core.evaluation.comparing import finding, known_as, obstacle, p_text
 from bife_core.evaluation.metrics import METRICS, judged_by
 from bife_core.features import N_FEATURES
-from bife_core.methods.base import Method
+from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, method_of
 from bife_core.methods.rule import RuleMethod
 from bife_core.rules import complexity
-from bife_core.scip.builtin import RPB
 from bife_core.scip.cost import Cost
 from bife_core.scip.solving import versions
 from bife_core.stats import fewest_instances

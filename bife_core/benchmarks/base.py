@@ -42,19 +42,11 @@ class Instance:
         Where the file lies.
     digest : str
         First 16 hexadecimal digits of the SHA-256 of the uncompressed file: equal content, equal digest.
-    start : (float, float), optional
-        Dual and primal bound given with the instance, which its primal-dual integral starts from.
     """
 
     name: str
     path: Path
     digest: str
-    start: tuple[float, float] | None = None
-
-    @property
-    def identity(self) -> str:
-        """The digest, and the bounds where there are any: all that a result depends on."""
-        return self.digest if self.start is None else f"{self.digest} {self.start}"
 
 
 class Benchmark(Protocol):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -12,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bife_core.benchmarks.base import SPLITS, Instance, Split
-from bife_core.benchmarks.screening import ARCHIVES, BOUNDS, ModelFacts, screen_all, unpacked
+from bife_core.benchmarks.screening import ARCHIVES, ModelFacts, screen_all, unpacked
 from bife_core.errors import ConfigError, InstanceError
 from bife_core.scip.reading import EXPECTED_FILES, model_format
 
@@ -112,9 +110,6 @@ def open_folder(
     - 2 instances: one is collection, design and validation, the other is test;
     - 1 instance: it is all four.
 
-    A ``.json`` beside an instance that holds its ``primal_bound`` and ``dual_bound``, as the ML4CO competition has it,
-    gives the bounds which the primal-dual integral starts from.
-
     Instances that are discrete without integer variables go to test: a rule can learn nothing on them, as SCIP
     branches there on constraints.
 
@@ -163,7 +158,7 @@ def open_folder(
         return hashlib.sha256(f"{seed}:{entry[2].digest}".encode()).hexdigest()
 
     ordered = sorted(usable.values(), key=order)
-    found = {name: Instance(name, path, facts.digest, _start(path)) for name, path, facts in ordered}
+    found = {name: Instance(name, path, facts.digest) for name, path, facts in ordered}
     steered = [found[name] for name, _, facts in ordered if facts.n_integer]
     others = [found[name] for name, _, facts in ordered if not facts.n_integer]
     if not steered:
@@ -175,10 +170,6 @@ def open_folder(
         notes.append(
             f"The instances are unlike each other, with {min(sizes):,} to {max(sizes):,} variables: one rule hardly "
             "suits them all, and folders of one kind each promise more."
-        )
-    if given := sum(instance.start is not None for instance in found.values()):
-        notes.append(
-            f"The primal-dual integral of {given} of {len(found)} instances starts from the bounds given beside them."
         )
     notes += [
         f"{instance.name} has no integer variables: SCIP branches on constraints and asks no rule."
@@ -196,17 +187,6 @@ def open_folder(
         ),
         left_out=tuple(left_out),
     )
-
-
-def _start(model: Path) -> tuple[float, float] | None:
-    """Return the dual and the primal bound given beside an instance; None where there is no file that holds both."""
-    beside = model.with_name(model.name.removesuffix(".gz")).with_suffix(BOUNDS)
-    try:
-        held = json.loads(beside.read_text(encoding="utf-8"))
-        dual, primal = (float(held[name]) for name in ("dual_bound", "primal_bound"))
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-    return (dual, primal) if math.isfinite(dual) and math.isfinite(primal) else None
 
 
 def _model_files(folder: Path, unpacking: Path) -> tuple[dict[str, Path], list[tuple[Path, str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import importlib
 import json
 import tempfile
 import zlib
@@ -21,7 +22,6 @@ from bife_core.benchmarks.milp import MilpData, mps_text
 from bife_core.errors import ConfigError, InstanceError
 from bife_core.files import write_whole
 from bife_core.plugins import code_revision
-from bife_core.scip.ecole import import_ecole
 from bife_core.values import digest_of
 
 _SUFFIX = ".mps.gz"
@@ -209,7 +209,17 @@ _GENERATORS: Final[dict[str, tuple[str, Mapping[str, str]]]] = {
 }
 """Family -> Ecole's generator, and what it calls our parameters."""
 
+INSTALL: Final = "conda install -c conda-forge ecole"
+
 _FIXED: Final[dict[str, dict[str, Any]]] = {"independent_set": {"graph_type": "barabasi_albert"}}
+
+
+def import_ecole() -> Any:
+    """Return the module ``ecole``; a `ConfigError` says if it cannot be imported."""
+    try:
+        return importlib.import_module("ecole")
+    except ImportError as error:
+        raise ConfigError(f"Ecole cannot be imported ({error}); it is optional: `{INSTALL}`.") from error
 
 
 @dataclass(frozen=True)

@@ -190,9 +190,6 @@ def _load(known: Path) -> dict[str, Any]:
 ARCHIVES: Final = (".zip", ".csv")
 """Suffixes of files that may hold instances. Both are layouts in which Distributional MIPLIB is handed on."""
 
-BOUNDS: Final = ".json"
-"""Suffix of the file beside an instance that gives bounds; the ML4CO competition's layout."""
-
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, SyntaxError, csv.Error)
 """What the libraries raise that unpack, and Python at the text of a cell that was cut off."""
 
@@ -253,7 +250,7 @@ def _unzip(archive: Path, folder: Path) -> bool:
     with zipfile.ZipFile(archive) as opened:
         names = opened.namelist()
         models = [name for name in names if model_format(Path(name)) is not None]
-        for name in models + [name for name in names if name.endswith(BOUNDS)]:
+        for name in models:
             opened.extract(name, folder)  # which keeps within the folder, whatever the name says
     return bool(models)
 

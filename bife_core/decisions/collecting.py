@@ -277,7 +277,7 @@ def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[st
     recording = record_decisions(
         Path(path),
         instance,
-        settings=SolveSettings.by(options.solver, time_limit_s=options.time_limit_s, seed=options.seed),
+        settings=SolveSettings(solver=options.solver, time_limit_s=options.time_limit_s, seed=options.seed),
         quota=options.decisions_per_instance,
     )
     end = {

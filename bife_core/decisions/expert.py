@@ -13,7 +13,7 @@ import pyscipopt
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.errors import SolverError
 from bife_core.scip.extractor import FeatureExtractor
-from bife_core.scip.lp_branchrule import LpBranchrule
+from bife_core.scip.python_branching import LpBranchrule
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import INTERRUPTED, SolveSettings, apply, optimize
 

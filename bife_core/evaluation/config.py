@@ -7,8 +7,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from pydantic import AfterValidator, Field
 
 from bife_core.errors import ConfigError
-from bife_core.methods.base import METHODS
-from bife_core.scip.builtin import BUILTIN_METHODS
+from bife_core.methods.base import BUILTIN_METHODS, METHODS
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import Seed, SolverConfig, SolverSetting
 from bife_core.values import Value

@@ -101,7 +101,7 @@ def protocol_solves(
         job = SolveJob.of(
             instance,
             methods[label],
-            SolveSettings.by(config.solver, time_limit_s=config.time_limit_s, seed=seed),
+            SolveSettings(solver=config.solver, time_limit_s=config.time_limit_s, seed=seed),
             scope,
         )
         return Cell(setting.name, label, job)

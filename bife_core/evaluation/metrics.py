@@ -101,7 +101,7 @@ METRICS: Final[Mapping[str, Metric]] = {
         Metric(
             "primal_dual_integral",
             "PDI",
-            "bound_integral",
+            "primal_dual_integral",
             LEAST["primal_dual_integral"],
             "",
             "primal-dual integral",

@@ -221,9 +221,8 @@ def summarise(
     comparisons = compare(frame, others, baseline, config.metric, level)
     if not comparisons:
         raise SolverError(
-            f"There is no {METRICS[config.metric].words} of any instance to compare methods by: an integral needs "
-            "bounds on all variables of the objective, or a .json file with bounds beside the instance. Compare by "
-            "another evaluation.metric; the solves are kept."
+            f"There is no {METRICS[config.metric].words} of any instance to compare methods by; compare by another "
+            "evaluation.metric; the solves are kept."
         )
     return EvaluationSummary(
         rule=others[0],
@@ -242,7 +241,7 @@ def summarise(
 def _row(one: Cell, wrong: str | None) -> dict[str, Any]:
     """Return the row of a solve; one without a result has the same fields, empty."""
     named = {"setting": one.setting, "instance": one.job.instance, "digest": one.job.instance_digest}
-    known: dict[str, Any] = dict.fromkeys(SolveResult.model_fields) | {"status": MISSING, "bounds": ()}
+    known: dict[str, Any] = dict.fromkeys(SolveResult.model_fields) | {"status": MISSING}
     if one.result is not None:
         known = one.result.model_dump(mode="json")
     known |= {"method": one.method, "seed": one.job.settings.seed, "failure": one.failure or wrong}

@@ -14,7 +14,6 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any, Final
 
-from bife_core.errors import RuleError
 from bife_core.export.clang import library, number
 from bife_core.export.formulas import formula_in_c
 from bife_core.export.writing import feature_constant, rule_in_c
@@ -30,11 +29,10 @@ from bife_core.features import (
     members_of,
     rows,
 )
-from bife_core.methods.loading import AnyReference, load_rule, method_of, rule_source
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.loading import AnyReference, load_rule
 from bife_core.rules import Rejection
 from bife_core.rules.checked import CheckedRule, check_source
-from bife_core.scip.guard import Guard
+from bife_core.scip.branching import Guard
 
 INCLUDE_FUNCTION: Final = "SCIPincludeBranchruleBife"
 """What the C file defines for others to call."""
@@ -82,13 +80,10 @@ def export_c(ref: AnyReference) -> str:
     >>> "SCIPincludeBranchruleBife" in export_c("paper_ca")
     True
     """
-    name, source = rule_source(ref)
-    rule = check_source(source)
-    if isinstance(rule, Rejection):
-        if not isinstance(method_of(source, name), RuleMethod):
-            load_rule(ref)  # raises, and says what it is
-        raise RuleError(f"{name} is not a usable rule: {rule.reason}")
-    return _filled(name, source, rule)
+    rule = load_rule(ref)
+    checked = check_source(rule.source)
+    assert not isinstance(checked, Rejection)
+    return _filled(rule.name, rule.source, checked)
 
 
 def _filled(name: str, source: str, rule: CheckedRule) -> str:

@@ -14,9 +14,8 @@ from typing import Final
 from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.solving import solve_each
-from bife_core.methods.base import ScipMethod
+from bife_core.methods.base import RPB, ScipMethod
 from bife_core.sandbox import Note, Workers
-from bife_core.scip.builtin import RPB
 from bife_core.scip.solving import SolveResult
 from bife_core.store import Store
 from bife_core.values import Value

@@ -59,7 +59,7 @@ def solve_each(
     """
     groups = []
     for instance, limit_s in zip(instances, limits_s or [config.time_limit_s] * len(instances), strict=True):
-        settings = SolveSettings.by(config.solver, time_limit_s=limit_s, seed=config.seed)
+        settings = SolveSettings(solver=config.solver, time_limit_s=limit_s, seed=config.seed)
         groups.append([SolveJob.of(instance, method, settings)])
     return run_solves(groups, solves, pool, note=note, until_unix_s=until_unix_s)
 

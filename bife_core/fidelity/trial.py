@@ -9,10 +9,9 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.solving import cost_of, misbehaviour, solve_each
-from bife_core.methods.base import Method, ScipMethod
+from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Note, Workers
-from bife_core.scip.builtin import RPB
 from bife_core.store import Store
 from bife_core.values import Value
 

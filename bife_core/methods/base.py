@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from bife_core.plugins import Plugins
-from bife_core.scip.builtin import BUILTIN_METHODS, put_in_charge
 from bife_core.values import Value
 
 if TYPE_CHECKING:
     import pyscipopt
 
-    from bife_core.scip.branching import BranchingStats
-    from bife_core.scip.guard import Guard
+    from bife_core.scip.branching import BranchingStats, Guard
+
+BUILTIN_METHODS: Final = ("relpscost", "pscost", "mostinf", "fullstrong", "vanillafullstrong", "random")
+"""SCIP's branching rules that are taken by name."""
+
+RPB: Final = "relpscost"
+"""SCIP's default, reliability pseudocost branching: the baseline."""
+
+_MAX_PRIORITY: Final = 10_000_000
 
 
 class Method(Value):
@@ -78,17 +84,13 @@ class ScipMethod(Method):
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> None:
         """Give it the highest priority."""
-        put_in_charge(model, self.name)
+        model.setParam(f"branching/{self.name}/priority", _MAX_PRIORITY)
 
 
 METHODS: Final[Plugins[type[Method]]] = Plugins(
     "method",
     "bife.methods",
-    {
-        "scip": "bife_core.methods.base:ScipMethod",
-        "rule": "bife_core.methods.rule:RuleMethod",
-        "mlp": "bife_core.methods.mlp:MlpMethod",
-    },
+    {"scip": "bife_core.methods.base:ScipMethod", "rule": "bife_core.methods.rule:RuleMethod"},
     lambda found: isinstance(found, type) and issubclass(found, Method),
     "a class derived from `Method`",
 )

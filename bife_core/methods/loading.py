@@ -19,12 +19,11 @@ from typing import Any, Final, TypeAlias, cast
 from pydantic import TypeAdapter, ValidationError
 
 from bife_core.errors import RuleError
-from bife_core.methods.base import METHODS, AnyMethod, Method, ScipMethod
+from bife_core.methods.base import BUILTIN_METHODS, METHODS, AnyMethod, Method, ScipMethod
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scorer import Scorer
 from bife_core.places import home
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
-from bife_core.scip.builtin import BUILTIN_METHODS
 from bife_core.scip.python_branching import Scoring
 from bife_core.values import describe
 
@@ -37,11 +36,9 @@ RUN_REFERENCE: Final = re.compile(r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.
 RUN_FILES: Final = ("best_rule.py", "rule.py", "method.json")
 """Artifacts of a run that hold a method: of an evolution, and of a sample or an evaluation."""
 
-# Two letters at least: a single one before a colon is a drive.
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _FORMS: Final = (
     "a Python file, a JSON file of a method, a reference rule, a branching rule of SCIP, the method of a plugin, "
-    "models:/NAME@ALIAS, models:/NAME/VERSION or runs:/ID"
+    "models:/NAME@ALIAS, models:/NAME/VERSION, runs:/ID or runs:/ID/FILE"
 )
 
 
@@ -70,23 +67,31 @@ def load_method(reference: AnyReference) -> Method:
     """
     if isinstance(reference, Method):
         return reference
+    if isinstance(reference, Rejection):
+        raise RuleError(f"This is no usable rule: {reference.reason}")
+    if inspect.isfunction(reference):
+        rule = compile_rule(reference)
+        if isinstance(rule, Rejection):
+            raise RuleError(f"{reference.__name__} is not a usable rule: {rule.reason}")
+        reference = rule
     if isinstance(reference, CompiledRule):
         return RuleMethod(name=reference.name, source=reference.source)
-    if isinstance(reference, str):
-        if reference in BUILTIN_METHODS:
-            return ScipMethod(name=reference)
-        if reference in METHODS.foreign:
-            return _valid(
-                {"kind": reference, "name": reference}, f"The method {reference!r} needs more than its name"
-            )
-    name, text = rule_source(reference)
-    method = method_of(text, name)
+    if not isinstance(reference, str | Path):
+        raise RuleError(
+            f"{reference!r} is no method to branch by; expected {_FORMS}, a method, or a function."
+        )
+    if reference in BUILTIN_METHODS:
+        return ScipMethod(name=str(reference))
+    if reference in METHODS.foreign:
+        return _valid(
+            {"kind": reference, "name": reference}, f"The method {reference!r} needs more than its name"
+        )
+    method = method_of(*_text_and_name(reference))
     if isinstance(method, RuleMethod):
         try:
             method.compiled  # noqa: B018 - compiled once to know that it can be
         except RuleError as error:
-            shown = reference if isinstance(reference, str | Path) else name
-            raise RuleError(f"{shown} is not a usable rule: {error}") from error
+            raise RuleError(f"{reference} is not a usable rule: {error}") from error
     return method
 
 
@@ -113,26 +118,15 @@ def load_rule(reference: AnyReference) -> CompiledRule:
     method = load_method(reference)
     if not isinstance(method, RuleMethod):
         raise RuleError(
-            f"{_named(reference)} is no rule but a method of the kind {method.kind!r}, without source; "
-            "load_method loads it."
+            f"{method.name} is no rule but a method of the kind {method.kind!r}, without source; load_method loads it."
         )
     return method.compiled
 
 
-def as_scoring(reference: object) -> Scoring:
-    """Return what scores candidates under a reference: a compiled rule, or another scorer.
-
-    Raises
-    ------
-    RuleError
-        If there is no such method, or it scores no candidates.
-    """
+def as_scoring(reference: AnyReference | Scoring) -> Scoring:
+    """Return what scores candidates under a reference; a `RuleError` says if it scores none."""
     if isinstance(reference, CompiledRule):
         return reference
-    if not isinstance(reference, Method) and all(
-        hasattr(reference, name) for name in ("name", "features", "address", "score")
-    ):
-        return cast(Scoring, reference)
     method = load_method(cast(AnyReference, reference))
     if isinstance(method, RuleMethod):
         return method.compiled
@@ -143,46 +137,21 @@ def as_scoring(reference: object) -> Scoring:
     return method
 
 
-def rule_source(reference: AnyReference) -> tuple[str, str]:
-    """Return name and text of what a reference means, without compiling it.
-
-    Raises
-    ------
-    RuleError
-        If nothing is found under the reference.
-    """
-    if isinstance(reference, CompiledRule | RuleMethod):
-        return reference.name, reference.source
-    if isinstance(reference, Rejection):
-        raise RuleError(f"This is no usable rule: {reference.reason}")
+def _text_and_name(reference: str | Path) -> tuple[str, str]:
+    """Return the text of what a reference names, and what it is called if it does not say so itself."""
     if isinstance(reference, Path):
-        return reference.stem, _read(reference)
-    if inspect.isfunction(reference):
-        rule = compile_rule(reference)
-        if isinstance(rule, Rejection):
-            raise RuleError(f"{reference.__name__} is not a usable rule: {rule.reason}")
-        return rule.name, rule.source
-    if not isinstance(reference, str):
-        raise RuleError(
-            f"{reference!r} is no method to branch by; expected {_FORMS}, a method, or a function."
-        )
+        return _read(reference), reference.stem
     if reference in REFERENCE_RULES:
-        return reference, REFERENCE_RULES[reference].source
-    if reference in BUILTIN_METHODS:
-        raise RuleError(
-            f"{reference} is no rule but a method of the kind 'scip', without source; load_method loads it."
-        )
+        return REFERENCE_RULES[reference].source, reference
     if "\n" in reference or reference.lstrip().startswith("def "):
         raise RuleError(
             "This is the source of a rule, not a reference; compile it by bife_core.compile_rule."
         )
     if reference.startswith(("models:", "runs:")):
-        return reference, stored_text(reference)
-    if _SCHEME.match(reference):
-        raise RuleError(f"{reference!r} names no method; expected {_FORMS}.")
+        return stored_text(reference), reference
     path = Path(reference)
     if path.suffix == ".py" or len(path.parts) > 1 or (reference and path.exists()):
-        return path.stem, _read(path)
+        return _read(path), path.stem
     names = [*REFERENCE_RULES, *BUILTIN_METHODS, *METHODS.foreign]
     near = difflib.get_close_matches(reference, names, n=3)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
@@ -195,15 +164,7 @@ def rule_source(reference: AnyReference) -> tuple[str, str]:
 def method_of(text: str, name: str = "rule") -> Method:
     """Return the method a text holds: one of `Method.text`, so JSON or the source of a rule.
 
-    Parameters
-    ----------
-    name : str
-        What it is called if it does not say that itself.
-
-    Raises
-    ------
-    RuleError
-        If JSON holds no method.
+    `name` is what it is called if it does not say that itself; a `RuleError` says if JSON holds no method.
     """
     if not text.lstrip().startswith("{"):  # as no rule does
         return RuleMethod(name=name, source=text)
@@ -214,125 +175,12 @@ def method_of(text: str, name: str = "rule") -> Method:
     return _valid({"name": name} | data, f"{name} is no method")
 
 
-def stored_text(reference: str) -> str:
-    """Return the text of the method that MLflow's registry or one of its runs holds; nothing is unpickled.
-
-    Parameters
-    ----------
-    reference : str
-        ``models:/NAME@ALIAS``, ``models:/NAME/VERSION``, ``runs:/ID`` or ``runs:/ID/FILE.py``.
-
-    Raises
-    ------
-    RuleError
-        If MLflow is not installed or cannot be reached, there is no such method, or its text has been altered.
-    """
-    model, run = MODEL_REFERENCE.fullmatch(reference), RUN_REFERENCE.fullmatch(reference)
-    if model is None and run is None:
-        if reference.startswith("runs:"):
-            raise RuleError(
-                f"{reference!r} names no rule of a run; expected runs:/RUN_ID or runs:/RUN_ID/FILE.py."
-            )
-        raise RuleError(
-            f"{reference!r} names no registered rule; expected models:/<name>@<alias> or "
-            "models:/<name>/<version>."
-        )
-    try:
-        # The one import of MLflow in bife_core: attach(model, "models:/...") must work in a user's own program, where
-        # the package `tasks` may be theirs. It is imported only once such a reference is read.
-        import mlflow
-        from mlflow.exceptions import MlflowException
-    except ImportError as error:
-        raise RuleError(
-            f"{reference} is read by MLflow, which is not installed; run pip install 'bife-branching[operate]'."
-        ) from error
-
-    from sqlalchemy.exc import SQLAlchemyError
-
-    with _mlflow_settings():
-        address = mlflow.get_tracking_uri()
-        database = Path(address.removeprefix("sqlite:///"))
-        if address.startswith("sqlite:///") and not database.exists():
-            raise RuleError(
-                f"The registry holds no {reference}: MLflow's database {database} does not exist yet."
-            )
-        client = mlflow.MlflowClient()
-        try:
-            if model is not None:
-                name, alias = model["name"], model["alias"]
-                version = (
-                    client.get_model_version_by_alias(name, alias)
-                    if alias
-                    else client.get_model_version(name, model["version"])
-                )
-                file = version.tags.get("file", "rule.py")
-                where = f"models:/{version.name}/{version.version}/artifacts/{file}"
-                text = str(mlflow.artifacts.load_text(where))
-                found, expected = method_of(text).identity, version.tags.get("sha")
-                if found != expected:
-                    raise RuleError(
-                        f"{reference} has the hash {found} but was registered with {expected}: it has been altered."
-                    )
-                return text
-            assert run is not None
-            wanted = (run["file"],) if run["file"] else RUN_FILES
-            held = {entry.path for entry in client.list_artifacts(run["run"])}
-            for file in wanted:
-                if file in held:
-                    return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{file}"))
-        except MlflowException as error:
-            if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
-                what = (
-                    f"The registry holds no {reference}; `bife rules list` shows what it holds."
-                    if run is None
-                    else f"MLflow at {address} holds no run {run['run']}."
-                )
-                raise RuleError(what) from error
-            raise _unreachable(address, error) from error
-        except (SQLAlchemyError, OSError) as error:
-            raise _unreachable(address, error) from error
-    raise RuleError(f"The run {run['run']} holds no {' or '.join(wanted)}; give an evolution or a sample.")
-
-
-def _unreachable(address: str, error: Exception) -> RuleError:
-    reason = str(error).strip().partition("\n")[0]
-    return RuleError(f"MLflow at {address} cannot be read ({reason}); check MLFLOW_TRACKING_URI.")
-
-
-@contextmanager
-def _mlflow_settings() -> Iterator[None]:
-    """Give MLflow the settings of BiFE's home inside, where the environment has none."""
-    from dotenv import dotenv_values  # MLflow brings it
-
-    given = {"MLFLOW_TRACKING_URI": f"sqlite:///{home() / 'mlflow' / 'mlflow.db'}"}
-    for folder in (home(), Path.cwd()):
-        given |= {key: value for key, value in dotenv_values(folder / "mlflow.env").items() if value}
-    added = {key: value for key, value in given.items() if not os.environ.get(key)}
-    os.environ.update(added)
-    try:
-        yield
-    finally:
-        for key in added:
-            os.environ.pop(key, None)
-
-
-def _named(reference: AnyReference) -> str:
-    return (
-        str(getattr(reference, "name", reference))
-        if not isinstance(reference, str | Path)
-        else str(reference)
-    )
-
-
-_METHOD: Final[TypeAdapter[Method]] = TypeAdapter(AnyMethod)
-
-
 def _valid(data: dict[str, object], problem: str) -> Method:
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in METHODS:
         raise RuleError(f"{problem}: 'kind' must be one of {', '.join(METHODS)}.")
     try:
-        return _METHOD.validate_python(data)
+        return TypeAdapter[Method](AnyMethod).validate_python(data)
     except ValidationError as error:
         raise RuleError(f"{problem}: {describe(error)}") from error
 
@@ -346,3 +194,82 @@ def _read(path: Path) -> str:
         raise RuleError(f"{path} is not UTF-8 text; a rule is a Python file.") from None
     except OSError as error:
         raise RuleError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def stored_text(reference: str) -> str:
+    """Return the text of the method that MLflow's registry or one of its runs holds; nothing is unpickled.
+
+    A `RuleError` says if MLflow is not installed or cannot be read, there is no such method, or its text has been
+    altered since it was registered.
+    """
+    model, run = MODEL_REFERENCE.fullmatch(reference), RUN_REFERENCE.fullmatch(reference)
+    if model is None and run is None:
+        raise RuleError(f"{reference!r} names no method; expected {_FORMS}.")
+    try:
+        # The one import of MLflow in bife_core: attach(model, "models:/...") must work in a user's own program, where
+        # the package `tasks` may be theirs. It is imported only once such a reference is read.
+        import mlflow
+        from mlflow.exceptions import MlflowException
+        from sqlalchemy.exc import SQLAlchemyError
+    except ImportError as error:
+        raise RuleError(
+            f"{reference} is read by MLflow, which is not installed; run pip install 'bife-branching[operate]'."
+        ) from error
+
+    with _mlflow_settings():
+        address = mlflow.get_tracking_uri()
+        missing = f"MLflow at {address} holds no {reference}; `bife rules list` shows the registered rules."
+        if address.startswith("sqlite:///") and not Path(address.removeprefix("sqlite:///")).exists():
+            raise RuleError(missing)  # MLflow would make the database
+        client = mlflow.MlflowClient()
+        try:
+            if model is not None:
+                return _registered(client, model, reference)
+            held = {entry.path for entry in client.list_artifacts(run["run"])}  # type: ignore[index]
+            wanted = (run["file"],) if run["file"] else RUN_FILES  # type: ignore[index]
+            for file in wanted:
+                if file in held:
+                    return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{file}"))  # type: ignore[index]
+        except (MlflowException, SQLAlchemyError, OSError) as error:
+            if getattr(error, "error_code", "") in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+                raise RuleError(missing) from error
+            reason = str(error).strip().partition("\n")[0]
+            raise RuleError(
+                f"MLflow at {address} cannot be read ({reason}); check MLFLOW_TRACKING_URI."
+            ) from error
+    raise RuleError(f"The run of {reference} holds no {' or '.join(wanted)}; give an evolution or a sample.")
+
+
+def _registered(client: Any, model: re.Match[str], reference: str) -> str:
+    import mlflow
+
+    version = (
+        client.get_model_version_by_alias(model["name"], model["alias"])
+        if model["alias"]
+        else client.get_model_version(model["name"], model["version"])
+    )
+    file = version.tags.get("file", "rule.py")
+    text = str(mlflow.artifacts.load_text(f"models:/{version.name}/{version.version}/artifacts/{file}"))
+    found, expected = method_of(text).identity, version.tags.get("sha")
+    if found != expected:
+        raise RuleError(
+            f"{reference} has the hash {found} but was registered with {expected}: it has been altered."
+        )
+    return text
+
+
+@contextmanager
+def _mlflow_settings() -> Iterator[None]:
+    """Give MLflow the settings of BiFE's home inside, where the environment has none."""
+    from dotenv import dotenv_values  # MLflow brings it
+
+    settings = {"MLFLOW_TRACKING_URI": f"sqlite:///{home() / 'mlflow' / 'mlflow.db'}"}
+    for folder in (home(), Path.cwd()):
+        settings |= {key: value for key, value in dotenv_values(folder / "mlflow.env").items() if value}
+    added = {key: value for key, value in settings.items() if not os.environ.get(key)}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for key in added:
+            os.environ.pop(key, None)

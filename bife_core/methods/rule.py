@@ -15,26 +15,14 @@ from bife_core.rules.types import CompiledRule
 
 
 class RuleMethod(Scorer):
-    """A branching rule written in Python; it is checked and compiled where it is used.
-
-    Attributes
-    ----------
-    source : str
-        Python text.
-    """
+    """A branching rule by its Python `source`; it is checked and compiled where it is used."""
 
     kind: Literal["rule"] = "rule"
     source: str
 
     @property
     def identity(self) -> str:
-        """The rule's hash.
-
-        Raises
-        ------
-        RuleError
-            If the source is no Python.
-        """
+        """The rule's hash; a `RuleError` says if the source is no Python."""
         return _sha(self.source)
 
     @property
@@ -49,17 +37,11 @@ class RuleMethod(Scorer):
 
     @property
     def compiled(self) -> CompiledRule:
-        """The rule as it runs.
-
-        Raises
-        ------
-        RuleError
-            If the source is no usable rule.
-        """
+        """The rule as it runs; a `RuleError` says if the source is no usable rule."""
         return _compiled(self.source, self.name)
 
     @property
-    def features(self) -> frozenset[int] | None:
+    def features(self) -> frozenset[int]:
         """Columns the rule reads."""
         return self.compiled.features
 

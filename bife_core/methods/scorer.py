@@ -12,8 +12,7 @@ import pyscipopt
 
 from bife_core.methods.base import Method
 from bife_core.plugins import code_revision
-from bife_core.scip.branching import BranchingStats, attach_scorer
-from bife_core.scip.guard import Guard
+from bife_core.scip.branching import BranchingStats, Guard, attach_scorer
 
 
 class Scorer(Method):

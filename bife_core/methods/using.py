@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyscipopt
 from pydantic import ValidationError
 
 from bife_core.errors import ConfigError, InstanceError, SolverError
+from bife_core.methods.base import Method
 from bife_core.methods.loading import AnyReference, load_method
 from bife_core.rules import CompiledRule
-from bife_core.scip.branching import BranchingStats, attach_scorer
-from bife_core.scip.compiled import layout
-from bife_core.scip.guard import Guard
-from bife_core.scip.python_branching import Scoring
-from bife_core.scip.solving import Attachable, SolveResult, SolveSettings, solve_instance
+from bife_core.scip.branching import BranchingStats, Guard, attach_scorer
+from bife_core.scip.cost import relative_gap
+from bife_core.scip.effort import RootClock, branching_seconds, saved_nodes
+from bife_core.scip.reading import read_model
+from bife_core.scip.solving import PROVEN, SolveResult, SolveSettings, apply, optimize, versions
 from bife_core.values import describe
 
 
-def attach(
-    model: pyscipopt.Model, rule: AnyReference | Scoring | Attachable, guard: bool | Guard = False
-) -> BranchingStats:
+def attach(model: pyscipopt.Model, rule: AnyReference, guard: bool | Guard = False) -> BranchingStats:
     """Let `rule` choose the branching variable whenever an LP solution is branched on.
 
     Where SCIP branches on something else (nodes without an LP, nonlinear and special ordered set constraints) the
@@ -59,15 +59,14 @@ def attach(
     """
     if not isinstance(model, pyscipopt.Model):
         raise SolverError(f"attach takes a pyscipopt.Model, not {type(model).__name__}; solve takes a file.")
-    if hasattr(rule, "address"):  # a compiled rule, or any other scorer
-        return attach_scorer(model, cast("Scoring", rule), guard)
-    method = cast("Attachable", rule) if hasattr(rule, "attach") else load_method(cast("AnyReference", rule))
-    return method.attach(model, guard) or BranchingStats(layout.new_state())
+    if isinstance(rule, CompiledRule):
+        return attach_scorer(model, rule, guard)
+    return load_method(rule).attach(model, guard) or BranchingStats()
 
 
 def solve(
     path: str | Path,
-    method: AnyReference | Attachable = "relpscost",
+    method: AnyReference = "relpscost",
     *,
     settings: SolveSettings | None = None,
     show_log: bool = False,
@@ -111,9 +110,54 @@ def solve(
             "rule into a model."
         )
     try:
-        settings = SolveSettings(**{**(settings or SolveSettings()).model_dump(), **overrides})
+        settings = SolveSettings(**{**dict(settings or SolveSettings()), **overrides})
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
-    if not isinstance(method, CompiledRule) and not hasattr(method, "attach"):
-        method = load_method(cast("AnyReference", method))
-    return solve_instance(Path(path), cast("Attachable", method), settings, show_log=show_log)
+    chosen = method if isinstance(method, CompiledRule) else load_method(method)
+    model = read_model(Path(path))
+    apply(settings, model)
+    model.hideOutput(not show_log)
+    return _solved(model, Path(path).name, chosen, settings)
+
+
+def _solved(
+    model: pyscipopt.Model, name: str, method: CompiledRule | Method, settings: SolveSettings
+) -> SolveResult:
+    """Solve a model that was read from the file `name`."""
+    guard = settings.guard or False
+    stats: BranchingStats | None
+    if isinstance(method, CompiledRule):
+        stats, sha = attach_scorer(model, method, guard), method.sha
+    else:
+        stats, sha = method.attach(model, guard), method.identity
+    with RootClock.over(model) as root:
+        cpu, wall = time.thread_time(), time.perf_counter()
+        root.start()
+        optimize(model, f"solving {name} under {method.name}")
+        cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
+
+        status, nodes = model.getStatus(), model.getNTotalNodes()
+        primal, dual = (
+            None if model.isInfinity(abs(bound)) else float(bound)
+            for bound in (model.getPrimalbound(), model.getDualbound())
+        )
+        return SolveResult(
+            instance=name,
+            method=method.name,
+            rule_sha=None if stats is None else sha,
+            seed=settings.seed,
+            status=status,
+            nodes=nodes,
+            lp_iterations=model.getNLPIterations(),
+            cpu_s=cpu,
+            root_s=root.root_s,
+            wall_s=wall,
+            gap=0.0 if status in PROVEN else relative_gap(primal, dual),
+            primal_bound=primal,
+            dual_bound=dual,
+            primal_dual_integral=model.getPrimalDualIntegral(),
+            fair_nodes=nodes + saved_nodes(model),
+            branching_s=branching_seconds(model) if stats is None else stats.callback_s,
+            **({} if stats is None else stats.counts()),
+            versions=versions(),
+        )

@@ -5,7 +5,6 @@ into a page.
 """
 
 from bife_core.plots.evaluation import (
-    bounds_over_time,
     inference_share,
     instance_costs,
     method_costs,
@@ -25,7 +24,6 @@ from bife_core.plots.style import inline_svg, save
 
 __all__ = [
     "anytime_curves",
-    "bounds_over_time",
     "complexity_radar",
     "design_time",
     "fidelity_drop",

@@ -31,7 +31,6 @@ from bife_core.plots import inline_svg
 from bife_core.report.data import Report, SearchRecord
 from bife_core.report.tables import CAPTION, comparison_markdown, paper_latex, paper_markdown
 from bife_core.rules import complexity
-from bife_core.scip.bounds import BoundPoint
 from bife_core.wording import level_text
 
 
@@ -77,7 +76,6 @@ def _results(report: Report) -> Iterator[ReportFigure]:
     for setting in frame["setting"].unique():
         part = frame[frame["setting"] == setting]
         yield from _setting(report, part, str(setting), several=several)
-    yield from _bounds(frame)
 
 
 def _setting(report: Report, part: pd.DataFrame, setting: str, *, several: bool) -> Iterator[ReportFigure]:
@@ -130,26 +128,6 @@ def _setting(report: Report, part: pd.DataFrame, setting: str, *, several: bool)
                 }
             ),
         )
-
-
-def _bounds(frame: pd.DataFrame) -> Iterator[ReportFigure]:
-    traced = frame[frame["bounds"].map(len) > 1] if "bounds" in frame else frame.iloc[:0]
-    if traced.empty:
-        return
-    # The instance on which the slowest method took longest shows most.
-    hardest = traced.sort_values("cpu_s", kind="stable").iloc[-1]
-    chosen = traced[(traced["digest"] == hardest["digest"]) & (traced["seed"] == hardest["seed"])]
-    traces = {
-        known_as(str(row["method"])): ([BoundPoint(*point) for point in row["bounds"]], float(row["cpu_s"]))
-        for _, row in chosen.iterrows()
-    }
-    yield ReportFigure(
-        "bounds",
-        "results",
-        "Bounds over time",
-        "The instance that took longest. A solve ends where its two lines meet.",
-        plots.bounds_over_time(traces, str(hardest["instance"])),
-    )
 
 
 def _rules(report: Report) -> Iterator[ReportFigure]:

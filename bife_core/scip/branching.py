@@ -5,93 +5,116 @@ from __future__ import annotations
 import ctypes
 import weakref
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyscipopt
+from pydantic import Field
 
 from bife_core.errors import SolverError
 from bife_core.scip.compiled import callback, layout
 from bife_core.scip.compiled.needs import mask_of
-from bife_core.scip.guard import Guard, as_guard
 from bife_core.scip.libscip import check, library, scip_address
 from bife_core.scip.python_branching import PythonBranchrule, Scoring
+from bife_core.values import Value
 
-PLUGIN_NAME = "bife"
-_PRIORITY = 10_000_000
+PLUGIN_NAME: Final = "bife"
+_PRIORITY: Final = 10_000_000
 """Above every branching rule SCIP brings; those run where the rule gives no answer."""
 
 
-@dataclass(frozen=True, eq=False)
+class Guard(Value):
+    """Conditions under which `attach` falls back to reliability pseudocost branching (RPB).
+
+    A guarded rule is asked only while its time stays within bounds, and its answer counts only if at least one
+    score is finite; a scorer that raises falls back too. Each fallback is counted (`BranchingStats`).
+
+    Notes
+    -----
+    The share is taken anew at every branching, so a rule that was set aside is asked again once the solve has gone
+    on long enough without it. The clock is looked at between calls: a single call that never returns cannot be
+    ended from here.
+    """
+
+    max_share: float = Field(
+        0.1, gt=0, le=1, description="Share of the solving time features and rule may take together."
+    )
+    grace_s: float = Field(
+        0.2, ge=0, description="Seconds they may take in any case, so that short solves are left alone."
+    )
+
+
+def as_guard(guard: bool | Guard | None) -> Guard | None:
+    """Return the settings that ``guard=`` names: True means the defaults, False none."""
+    if isinstance(guard, Guard):
+        return guard
+    return Guard() if guard else None
+
+
+@dataclass(frozen=True)
+class _Counter:
+    slot: int
+
+    def __get__(self, stats: BranchingStats | None, owner: object = None) -> int:
+        return 0 if stats is None else int(stats._state[self.slot])
+
+
+@dataclass(frozen=True)
+class _Seconds:
+    slot: int
+
+    def __get__(self, stats: BranchingStats | None, owner: object = None) -> float:
+        return 0.0 if stats is None else int(stats._state[self.slot]) * 1e-9
+
+
 class BranchingStats:
     """Counters of an attached rule; they go on counting while the model is being solved.
 
-    Read them at any time. Seconds are CPU seconds of the solving thread.
+    Attributes
+    ----------
+    calls, candidates : int
+        Branchings the rule was asked for, and candidates it scored.
+    feature_s, rule_s, callback_s : float
+        CPU seconds of the solving thread spent in features, in the rule and in the whole callback.
+    undecided : int
+        Branchings that fell back to SCIP's next rule because no score was a number above minus infinity; under a
+        guard, a finite one.
+    rule_errors : int
+        Those that fell back because the scorer raised; a rule never does.
+    overtime : int
+        Those that fell back to RPB, the rule not being asked, because it had used up the guard's share of time.
+    featureless : int
+        Those that fell back because the system had no memory for the features; the rule was not asked.
     """
 
-    _state: npt.NDArray[np.int64]
+    calls = _Counter(layout.CALLS)
+    candidates = _Counter(layout.CANDIDATES)
+    feature_s = _Seconds(layout.FEATURE_NS)
+    rule_s = _Seconds(layout.RULE_NS)
+    callback_s = _Seconds(layout.CALLBACK_NS)
+    undecided = _Counter(layout.UNDECIDED)
+    rule_errors = _Counter(layout.RULE_ERRORS)
+    overtime = _Counter(layout.OVERTIME)
+    featureless = _Counter(layout.FEATURELESS)
 
-    def _word(self, slot: int) -> int:
-        return int(self._state[slot])
-
-    @property
-    def calls(self) -> int:
-        """Branchings the rule was asked for."""
-        return self._word(layout.CALLS)
-
-    @property
-    def candidates(self) -> int:
-        """Candidates scored over all calls."""
-        return self._word(layout.CANDIDATES)
-
-    @property
-    def feature_s(self) -> float:
-        """Seconds spent in extracting features."""
-        return self._word(layout.FEATURE_NS) * 1e-9
-
-    @property
-    def rule_s(self) -> float:
-        """Seconds spent in the rule itself."""
-        return self._word(layout.RULE_NS) * 1e-9
-
-    @property
-    def callback_s(self) -> float:
-        """Seconds spent in the whole callback, features and rule included."""
-        return self._word(layout.CALLBACK_NS) * 1e-9
-
-    @property
-    def undecided(self) -> int:
-        """Branchings handed to SCIP's next rule because no score was usable.
-
-        Usable is a number above minus infinity; under a guard, a finite one.
-        """
-        return self._word(layout.UNDECIDED)
-
-    @property
-    def rule_errors(self) -> int:
-        """Branchings handed to SCIP's next rule because the rule raised."""
-        return self._word(layout.RULE_ERRORS)
-
-    @property
-    def overtime(self) -> int:
-        """Branchings handed to RPB, the rule not being asked, because it had used up the guard's share of time."""
-        return self._word(layout.OVERTIME)
-
-    @property
-    def featureless(self) -> int:
-        """Branchings handed to SCIP's next rule because the system had no memory for their features.
-
-        That is no fault of the rule, which was not asked.
-        """
-        return self._word(layout.FEATURELESS)
+    def __init__(self, _state: npt.NDArray[np.int64] | None = None) -> None:
+        self._state = layout.new_state() if _state is None else _state
 
     @property
     def fallbacks(self) -> int:
         """All branchings on LP solutions that the rule did not decide."""
         return self.undecided + self.rule_errors + self.overtime + self.featureless
 
+    def counts(self) -> dict[str, Any]:
+        """Return all counters by name."""
+        kinds = (_Counter, _Seconds)
+        return {
+            name: getattr(self, name) for name, kind in vars(type(self)).items() if isinstance(kind, kinds)
+        }
 
-def attach_scorer(model: pyscipopt.Model, rule: Scoring, guard: bool | Guard = False) -> BranchingStats:
+
+def attach_scorer(model: pyscipopt.Model, rule: Scoring, guard: bool | Guard | None = None) -> BranchingStats:
     """Let a scorer choose the branching variable; `bife_core.attach` describes it, and takes references too.
 
     Raises
@@ -108,39 +131,34 @@ def attach_scorer(model: pyscipopt.Model, rule: Scoring, guard: bool | Guard = F
     scip = ctypes.c_void_p(scip_address(model))
     if handle.SCIPfindBranchrule(scip, PLUGIN_NAME.encode()):
         raise SolverError("This model already has a BiFE rule attached; attach another one to a fresh Model.")
-    state = layout.new_state()
-    stats = BranchingStats(state)
+    stats = BranchingStats()
+    state = stats._state
     limits = as_guard(guard)
     if limits is not None:
         layout.set_guard(state, limits.max_share, limits.grace_s)
         model.setParam("branching/relpscost/priority", _PRIORITY - 1)
     if not address:
-        PythonBranchrule(rule, state, limits).include(model, PLUGIN_NAME, rule.name, _PRIORITY)
+        PythonBranchrule(rule, state).include(model, PLUGIN_NAME, rule.name, _PRIORITY)
         return stats
     state[layout.SCORER] = address
     state[layout.MASK] = mask_of(rule.features)
     plugin = ctypes.c_void_p()
-    check(
-        handle.SCIPincludeBranchruleBasic(
-            scip,
-            ctypes.byref(plugin),
-            PLUGIN_NAME.encode(),
-            rule.name.encode(),
-            ctypes.c_int(_PRIORITY),
-            ctypes.c_int(-1),
-            ctypes.c_double(1.0),
-            ctypes.c_void_p(state.ctypes.data),
-        ),
-        "include the branching rule",
+    included = handle.SCIPincludeBranchruleBasic(
+        scip,
+        ctypes.byref(plugin),
+        PLUGIN_NAME.encode(),
+        rule.name.encode(),
+        ctypes.c_int(_PRIORITY),
+        ctypes.c_int(-1),
+        ctypes.c_double(1.0),
+        ctypes.c_void_p(state.ctypes.data),
     )
-    check(
-        handle.SCIPsetBranchruleExecLp(scip, plugin, ctypes.c_void_p(callback.branch_on_lp.address)),
-        "set the branching callback",
-    )
-    check(
-        handle.SCIPsetBranchruleInitsol(scip, plugin, ctypes.c_void_p(callback.begin_solve.address)),
-        "set the callback that begins a solve",
-    )
+    check(included, "include the branching rule")
+    for set_callback, function in (
+        (handle.SCIPsetBranchruleExecLp, callback.branch_on_lp),
+        (handle.SCIPsetBranchruleInitsol, callback.begin_solve),
+    ):
+        check(set_callback(scip, plugin, ctypes.c_void_p(function.address)), "set a branching callback")
     # SCIP holds bare addresses: the rule's machine code and the state must live as long as the model does.
     weakref.finalize(model, _release, state, rule)
     return stats

@@ -1,59 +1,43 @@
-"""What branching itself cost a solve: side effects that save nodes, and the time it took."""
+"""What branching cost a solve, as SCIP counts it, and when the first branching began."""
 
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final, Self
 
 import pyscipopt
+from pyscipopt import SCIP_EVENTTYPE
 
 from bife_core.scip.libscip import library, scip_address
 
+_LP_SOLVED: Final = SCIP_EVENTTYPE.FIRSTLPSOLVED | SCIP_EVENTTYPE.LPSOLVED
 
-@dataclass(frozen=True, slots=True)
-class BranchingEffort:
-    """Counters SCIP keeps of all its branching rules together.
 
-    Attributes
-    ----------
-    cutoffs, reductions : int
-        Nodes cut off, and domains tightened, by branching rules while they chose a variable.
-    seconds : float
-        Seconds spent in branching rules, on SCIP's clock.
+def saved_nodes(model: pyscipopt.Model) -> int:
+    """Return the nodes that side effects of branching saved, as Gamrath and Schubert's fair node number adds them.
+
+    They are two for each node cut off and each domain tightened by a branching rule while it chose a variable.
     """
-
-    cutoffs: int
-    reductions: int
-    seconds: float
-
-    def fair_nodes(self, nodes: int) -> int:
-        """Return the fair node number of Gamrath and Schubert: side effects count as the nodes they replace."""
-        return nodes + 2 * (self.cutoffs + self.reductions)
+    cutoffs = _total(model, "SCIPbranchruleGetNCutoffs", ctypes.c_longlong)
+    return int(2 * (cutoffs + _total(model, "SCIPbranchruleGetNDomredsFound", ctypes.c_longlong)))
 
 
-def branching_effort(model: pyscipopt.Model) -> BranchingEffort:
-    """Read the counters of all branching rules of a model, usually after `optimize`."""
-    cutoffs = _function("SCIPbranchruleGetNCutoffs", ctypes.c_longlong)
-    reductions = _function("SCIPbranchruleGetNDomredsFound", ctypes.c_longlong)
-    seconds = _function("SCIPbranchruleGetTime", ctypes.c_double)
-    pointers = _branching_rules(model)
-    return BranchingEffort(
-        cutoffs=sum(int(cutoffs(rule)) for rule in pointers),
-        reductions=sum(int(reductions(rule)) for rule in pointers),
-        seconds=sum(float(seconds(rule)) for rule in pointers),
-    )
+def branching_seconds(model: pyscipopt.Model) -> float:
+    """Return the seconds spent in branching rules, on SCIP's clock."""
+    return _total(model, "SCIPbranchruleGetTime", ctypes.c_double)
 
 
-def has_branched(model: pyscipopt.Model) -> bool:
-    """Whether any branching rule was asked at an LP solution, even if all it did was to tighten a bound."""
-    calls = _function("SCIPbranchruleGetNLPCalls", ctypes.c_longlong)
-    return any(int(calls(rule)) for rule in _branching_rules(model))
-
-
-def _branching_rules(model: pyscipopt.Model) -> list[ctypes.c_void_p]:
+def _total(model: pyscipopt.Model, name: str, kind: type[object]) -> float:
+    """Return the sum of a counter of SCIP's over all branching rules."""
     handle, scip = library().handle, ctypes.c_void_p(scip_address(model))
     rules = _function("SCIPgetBranchrules", ctypes.POINTER(ctypes.c_void_p))(scip)
-    return [ctypes.c_void_p(rules[k]) for k in range(int(handle.SCIPgetNBranchrules(scip)))]
+    counter = _function(name, kind)
+    return float(
+        sum(counter(ctypes.c_void_p(rules[k])) for k in range(int(handle.SCIPgetNBranchrules(scip))))
+    )
 
 
 def lp_solver() -> str:
@@ -67,3 +51,62 @@ def _function(name: str, result: type[object]) -> ctypes._NamedFuncPointer:
     function = library().handle[name]
     function.restype = result
     return function
+
+
+class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
+    """Reads this thread's clock whenever an LP is solved before the first branching: the same work under every rule.
+
+    RPB may tighten bounds instead of branching, and have the LP of the root solved again: what it did by then is not
+    the root's.
+
+    Attributes
+    ----------
+    root_s : float or None
+        CPU seconds from `start` to the last of them; None while there was none.
+    """
+
+    model: pyscipopt.Model
+
+    def __init__(self) -> None:
+        self.root_s: float | None = None
+        self._listens = False
+        self.start()
+
+    @classmethod
+    @contextmanager
+    def over(cls, model: pyscipopt.Model) -> Iterator[Self]:
+        """Give a clock for the solve of `model` made inside, and free the solved problem afterwards.
+
+        Model and handler hold each other: without this a solved problem keeps its memory until the garbage
+        collector comes by, and the next solve pays for pages of its own.
+        """
+        clock = cls()
+        model.includeEventhdlr(clock, "bife_root", "reads the clock at LPs of the root")
+        try:
+            yield clock
+        finally:
+            with suppress(Exception):  # SCIP frees no solve that failed while it was set up
+                model.freeProb()
+            clock.model = None
+
+    def start(self) -> None:
+        """Begin to count."""
+        self._began_s = time.thread_time()
+
+    def eventinit(self) -> None:
+        """Ask SCIP for events of solved LPs."""
+        self.model.catchEvent(_LP_SOLVED, self)
+        self._listens = True
+
+    def eventexit(self) -> None:
+        """Ask no longer."""
+        if self._listens:
+            self.model.dropEvent(_LP_SOLVED, self)
+            self._listens = False
+
+    def eventexec(self, event: object) -> None:
+        """Read the clock, or stop listening once a branching rule was called, even if it only tightened a bound."""
+        if _total(self.model, "SCIPbranchruleGetNLPCalls", ctypes.c_longlong):
+            self.eventexit()
+        else:
+            self.root_s = time.thread_time() - self._began_s

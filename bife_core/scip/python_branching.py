@@ -1,10 +1,11 @@
-"""Branching by a scorer that is called from Python."""
+"""Branching from Python: the base of our branching rules, and the one that calls a scorer."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from typing import Protocol
+import weakref
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +14,8 @@ import pyscipopt
 from bife_core.errors import SolverError
 from bife_core.scip.compiled import callback, layout
 from bife_core.scip.extractor import FeatureExtractor
-from bife_core.scip.guard import Guard
-from bife_core.scip.lp_branchrule import LpBranchrule
+
+_DID_NOT_RUN: Final = {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
 
 
 class Scoring(Protocol):
@@ -32,45 +33,66 @@ class Scoring(Protocol):
     def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]: ...  # noqa: D102
 
 
+class LpBranchrule(pyscipopt.Branchrule):  # type: ignore[misc]
+    """Base of the branching rules written in Python here; they define `branchexeclp`.
+
+    SCIP also asks every rule where the node has no LP solution or where constraints offer candidates of their own,
+    and PySCIPOpt ends the solve with an error if a rule does not answer.
+    """
+
+    model: Any
+
+    def include(self, model: pyscipopt.Model, name: str, about: str, priority: int) -> None:
+        """Put the rule into a model, which it knows as `solved` and does not keep in memory.
+
+        SCIP holds the rule, and PySCIPOpt has the rule hold the model: neither would ever be freed.
+        """
+        self.solved = weakref.proxy(model)
+        model.includeBranchrule(self, name, about, priority, -1, 1.0)
+        self.model = None
+
+    def branchexecps(self, allowaddcons: bool) -> dict[str, int]:
+        """Leave a node without an LP solution to SCIP's next rule."""
+        return _DID_NOT_RUN
+
+    def branchexecext(self, allowaddcons: bool) -> dict[str, int]:
+        """Leave candidates of nonlinear constraints to SCIP's next rule."""
+        return _DID_NOT_RUN
+
+
 class PythonBranchrule(LpBranchrule):
     """The slow way, for scorers without machine code: one call of `score` per branching.
 
-    What the scorer raises is counted and told once, and SCIP's next branching rule takes over.
+    What the scorer raises is counted and reported once, and SCIP's next branching rule takes over.
     """
 
-    def __init__(self, scorer: Scoring, state: npt.NDArray[np.int64], guard: Guard | None) -> None:
+    def __init__(self, scorer: Scoring, state: npt.NDArray[np.int64]) -> None:
         self.scorer = scorer
-        self.told = False
+        self.warned = False
         self.state = state
-        self.guard = guard
+        self.share = float(state[layout.GUARD_SHARE : layout.GUARD_SHARE + 1].view(np.float64)[0])
 
-    def branchinitsol(self) -> None:  # noqa: D102 - SCIP's word for it
+    def branchinitsol(self) -> None:
+        """Forget an earlier solve: SCIP's BRANCHINITSOL."""
         self.extractor = FeatureExtractor(self.solved, self.scorer.features)
         if self.solved.getNRuns() <= 1:
             self.began = time.perf_counter()
             self.state[layout.SPENT_BEFORE] = self.state[layout.CALLBACK_NS]
 
-    def _over_budget(self) -> bool:
-        # The scorer may be waited for, which a CPU clock would not see, so this share is one of wall-clock time.
-        if self.guard is None:
-            return False
-        spent = int(self.state[layout.CALLBACK_NS] - self.state[layout.SPENT_BEFORE])
-        elapsed = time.perf_counter() - self.began
-        return bool(
-            callback.over_budget(spent, self.state[layout.GUARD_GRACE_NS], self.guard.max_share, elapsed)
-        )
-
-    def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:  # noqa: D102
+    def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
+        """Branch on the candidate of the highest score: SCIP's BRANCHEXECLP."""
         state = self.state
-        if self._over_budget():
+        # The scorer may be waited for, which a CPU clock would not see, so the guard's share is one of wall time.
+        elapsed = time.perf_counter() - self.began
+        if self.share > 0 and callback.over_budget(state, self.share, elapsed):
             state[layout.OVERTIME] += 1
-            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+            return _DID_NOT_RUN
         started = time.thread_time_ns()
         try:
             _, features = self.extractor.extract()
         except SolverError:
             state[layout.FEATURELESS] += 1
-            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+            return _DID_NOT_RUN
         variables, _, _, _, n, _ = self.solved.getLPBranchCands()
         extracted = time.thread_time_ns()
         waited = time.perf_counter_ns()
@@ -79,12 +101,12 @@ class PythonBranchrule(LpBranchrule):
             scores = np.ascontiguousarray(self.scorer.score(features[:n]), dtype=np.float64)
             if scores.shape != (n,):
                 raise ValueError(f"{n} scores were expected, found an array of shape {scores.shape}")
-            best = callback.usable_candidate(scores, self.guard is not None)
+            best = callback.usable_candidate(scores, self.share > 0)
             state[layout.UNDECIDED] += best < 0
         except Exception as error:  # noqa: BLE001 - the code of others, inside a callback of SCIP
             state[layout.RULE_ERRORS] += 1
-            if not self.told:
-                self.told = True
+            if not self.warned:
+                self.warned = True
                 warnings.warn(f"{self.scorer.name} raised at a branching: {error!r}.", stacklevel=1)
         rule_ns = time.perf_counter_ns() - waited
 
@@ -94,6 +116,6 @@ class PythonBranchrule(LpBranchrule):
         state[layout.RULE_NS] += rule_ns
         state[layout.CALLBACK_NS] += extracted - started + rule_ns
         if best < 0:
-            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+            return _DID_NOT_RUN
         self.solved.branchVar(variables[best])
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}

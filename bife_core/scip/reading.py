@@ -1,11 +1,10 @@
-"""Read a model file with SCIP, after making sure that it is whole."""
+"""Read an instance file with SCIP, after making sure that it is whole."""
 
 from __future__ import annotations
 
 import gzip
 import os
 import re
-import stat
 import sys
 import tempfile
 import threading
@@ -13,30 +12,27 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Literal, get_args
+from typing import BinaryIO, Final, Literal, get_args
 
 from pyscipopt import Model
 
 from bife_core.errors import InstanceError
 
-ModelFormat = Literal["mps", "lp", "cip", "opb", "wbo", "fzn"]
+ModelFormat = Literal["mps", "lp", "cip"]
 
-EXPECTED_FILES = "a .mps, .lp, .cip, .opb, .wbo or .fzn file, plain or gzipped (.gz)"
+EXPECTED_FILES: Final = "a .mps, .lp or .cip file, plain or gzipped (.gz)"
 
-_GZIP_MAGIC = b"\x1f\x8b"
-_END_MARK: dict[ModelFormat, str] = {"mps": "ENDATA", "lp": "End", "cip": "END"}
-"""Last lines; a line of the other formats ends with `_STATEMENT_END`."""
-_STATEMENT_END = b";"
-
-_COMPLETE: dict[tuple[int, int, int, int, str], bool] = {}
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_END_MARK: Final[dict[ModelFormat, str]] = {"mps": "ENDATA", "lp": "End", "cip": "END"}
+_COMPLETE: Final[dict[tuple[int, int, int, int, str], bool]] = {}
 """What `_check_lines` returned of files as they were: a large one that is solved again is not gone through again."""
 
-_STDERR_LOCK = threading.Lock()
-_SCIP_ERROR = re.compile(r"^\[[^\]]*\] ERROR: (.*)$")
+_STDERR_LOCK: Final = threading.Lock()
+_SCIP_ERROR: Final = re.compile(r"^\[[^\]]*\] ERROR: (.*)$")
 
 
 def model_format(path: Path) -> ModelFormat | None:
-    """Return the format a file's name promises, or None if it is no model file.
+    """Return the format a file's name promises, or None if it is no instance file.
 
     Examples
     --------
@@ -48,28 +44,18 @@ def model_format(path: Path) -> ModelFormat | None:
 
 
 def read_model(path: Path) -> Model:
-    """Read a model file with SCIP's output hidden, after making sure that it is whole.
-
-    Parameters
-    ----------
-    path : Path
-        A file of a format in `EXPECTED_FILES`.
-
-    Returns
-    -------
-    Model
-        Ready to be given parameters and solved.
+    """Read an instance file (`EXPECTED_FILES`) with SCIP's output hidden; it can be given parameters and solved.
 
     Raises
     ------
     InstanceError
-        If the file is missing, is not a model file, or is damaged.
+        If the file is missing, is not an instance file, or is damaged.
     """
     return read_with_doubt(path)[0]
 
 
 def read_with_doubt(path: Path, on_line: Callable[[bytes], object] | None = None) -> tuple[Model, str | None]:
-    """Read a model file as `read_model`, and return with the model a sentence on what cannot be known of the file.
+    """Read an instance file as `read_model`, and return with the model a sentence on what cannot be known of the file.
 
     The end mark of the format is asked for first: an MPS file cut among its rows can bring the process down. In an LP
     file `End` may be left out; then one that was cut between two statements cannot be told from a whole one.
@@ -80,13 +66,9 @@ def read_with_doubt(path: Path, on_line: Callable[[bytes], object] | None = None
         raise InstanceError(f"There is no file {path}.") from error
     except OSError as error:
         raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
-    if stat.S_ISDIR(status.st_mode):
-        raise InstanceError(f"{path} is a directory, but one model file is expected: {EXPECTED_FILES}.")
-    if not stat.S_ISREG(status.st_mode):
-        raise InstanceError(f"{path} is not a regular file; expected {EXPECTED_FILES}.")
     format_ = model_format(path)
-    if format_ is None:
-        raise InstanceError(f"{path.name} is no model file by its name; expected {EXPECTED_FILES}.")
+    if format_ is None or not path.is_file():
+        raise InstanceError(f"{path} is no instance file; expected {EXPECTED_FILES}.")
     file = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, format_)
     if on_line is not None or file not in _COMPLETE:
         _COMPLETE[file] = _check_lines(path, format_, on_line)
@@ -97,8 +79,8 @@ def read_with_doubt(path: Path, on_line: Callable[[bytes], object] | None = None
 def _check_lines(path: Path, format_: ModelFormat, on_line: Callable[[bytes], object] | None) -> bool:
     """Return whether a file shows that it is whole; one that shows that it is not is refused."""
     complete = False
-    section = b""
-    empty = True
+    section, empty = b"", True
+    mark = _END_MARK[format_].encode()
     try:
         with _uncompressed(path) as lines:
             for number, line in enumerate(lines, start=1):
@@ -106,30 +88,25 @@ def _check_lines(path: Path, format_: ModelFormat, on_line: Callable[[bytes], ob
                     on_line(line)
                 empty = empty and not line.strip()
                 tokens = (line.partition(b"\\")[0] if format_ == "lp" else line).split()
-                if format_ not in _END_MARK:
-                    if tokens and not line.startswith((b"*", b"%")):
-                        complete = tokens[-1].endswith(_STATEMENT_END)
-                    continue
                 if complete or not tokens:
                     continue
-                complete = _is_end(tokens, format_)
+                # The LP format is free: the mark may stand at the end of a line.
+                complete = tokens[-1 if format_ == "lp" else 0].lower() == mark.lower()
                 if format_ == "mps" and not line.startswith(b"*"):
                     if not line[:1].isspace():
                         section = tokens[0].upper()
-                    elif section == b"ROWS" and len(tokens) < 2:
+                    elif section == b"ROWS" and len(tokens) < 2:  # which SCIP does not survive
                         raise InstanceError(f"{path.name} is damaged: line {number}, in ROWS, names no row.")
-    except EOFError as error:
-        raise InstanceError(f"{path.name} is cut off: its gzip data end too early.") from error
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise InstanceError(f"{path.name} cannot be decompressed: its gzip data are damaged.") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InstanceError(f"{path.name} cannot be decompressed: it is cut off or damaged.") from error
     except OSError as error:
         raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
     if empty:
         raise InstanceError(f"{path.name} is empty.")
     if not complete and format_ != "lp":
-        mark = _END_MARK.get(format_)
-        lacks = f"it has no line {mark!r}" if mark else "its last statement does not end with ';'"
-        raise InstanceError(f"{path.name} is cut off or no {format_.upper()} file: {lacks}.")
+        raise InstanceError(
+            f"{path.name} is cut off or no {format_.upper()} file: it has no line {mark.decode()!r}."
+        )
     return complete
 
 
@@ -140,23 +117,16 @@ def _uncompressed(path: Path) -> BinaryIO | gzip.GzipFile:
     return gzip.open(path, "rb") if compressed else path.open("rb")
 
 
-def _is_end(tokens: list[bytes], format_: ModelFormat) -> bool:
-    if format_ == "lp":
-        # The format is free: the mark may stand at the end of a line.
-        return tokens[-1].lower() == b"end"
-    return tokens[0].upper() == _END_MARK[format_].encode()
-
-
 def _read(path: Path, format_: ModelFormat) -> Model:
     model = Model()
     model.hideOutput()
-    complaints: list[str] = []
+    messages: list[str] = []
     try:
-        with scip_errors(complaints):
+        with scip_errors(messages):
             model.readProblem(str(path), format_)
     except Exception as error:
         # PySCIPOpt raises plain exceptions that name SCIP's return code; the cause is what SCIP printed.
-        reason = complaints[0] if complaints else str(error).removeprefix("SCIP: ")
+        reason = messages[0] if messages else str(error).removeprefix("SCIP: ")
         raise InstanceError(
             f"{path.name} cannot be read as {format_.upper()}: {reason.strip(' .!')}."
         ) from error
@@ -164,35 +134,26 @@ def _read(path: Path, format_: ModelFormat) -> Model:
 
 
 @contextmanager
-def scip_errors(complaints: list[str]) -> Iterator[None]:
+def scip_errors(messages: list[str]) -> Iterator[None]:
     """Collect the error messages SCIP writes straight to the process's standard error.
 
     What others wrote there in the meantime is passed on. PySCIPOpt's own redirection is no substitute: it is
     never undone, and calls into Python from solves that have let go of the interpreter lock.
     """
     with _STDERR_LOCK, tempfile.TemporaryFile() as capture:
-        _flush()
-        try:
-            original = os.dup(2)
-        except OSError:  # a process without standard error has nothing to collect from
-            yield
-            return
+        sys.stderr.flush()
+        original = os.dup(2)
         os.dup2(capture.fileno(), 2)
         try:
             yield
         finally:
-            _flush()
+            sys.stderr.flush()
             os.dup2(original, 2)
             os.close(original)
             capture.seek(0)
             for line in capture.read().decode(errors="replace").splitlines(keepends=True):
                 message = _SCIP_ERROR.match(line.rstrip())
                 if message:
-                    complaints.append(message.group(1))
+                    messages.append(message.group(1))
                 else:
                     os.write(2, line.encode())
-
-
-def _flush() -> None:
-    if sys.stderr is not None:  # a windowless Python has none
-        sys.stderr.flush()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field, model_validator
 
 from bife_core.errors import ConfigError
 from bife_core.values import Value
 
-Cuts = Literal["root", "default"]
+Parameter: TypeAlias = bool | int | float | str
+"""A value of one of SCIP's parameters."""
 
 
 class SolverConfig(Value):
@@ -34,7 +35,7 @@ class SolverConfig(Value):
     gap: float = Field(
         0.0, ge=0, description="Relative gap at which a solve is done, as SCIP counts it; 0 asks for a proof."
     )
-    params: dict[str, bool | int | float | str] = Field(
+    params: dict[str, Parameter] = Field(
         default_factory=dict, description="Parameters of SCIP that are not at their defaults otherwise."
     )
 
@@ -46,16 +47,6 @@ class SolverConfig(Value):
         if str(given) in ("paper", "default"):
             return {"name": str(given)}
         return {"name": Path(given).name, "params": read_set_file(Path(given))}
-
-    @property
-    def cuts(self) -> Cuts:
-        """Where cutting planes are separated: in the paper's settings at the root only."""
-        return "root" if self.name == "paper" else "default"
-
-    @property
-    def restarts(self) -> bool:
-        """Whether SCIP may restart; not in the paper's settings."""
-        return self.name != "paper"
 
     @property
     def sentence(self) -> str | None:
@@ -108,11 +99,11 @@ SolverSetting: TypeAlias = Annotated[
 """The field `solver` of a section of the configuration."""
 
 
-def _listed(params: dict[str, bool | int | float | str]) -> str:
+def _listed(params: dict[str, Parameter]) -> str:
     return ", ".join(f"{name} = {params[name]}" for name in sorted(params)) or "all are SCIP's defaults"
 
 
-def read_set_file(path: Path) -> dict[str, bool | int | float | str]:
+def read_set_file(path: Path) -> dict[str, Parameter]:
     """Return the parameters a SCIP settings file sets to other values than SCIP's defaults.
 
     Raises

@@ -41,13 +41,13 @@ class SolveJob(Value):
 
     @classmethod
     def of(cls, instance: Instance, method: Method, settings: SolveSettings, scope: str = "") -> SolveJob:
-        """Return the job for an instance of a benchmark, with the bounds given with it."""
+        """Return the job for an instance of a benchmark."""
         return cls(
             instance=instance.name,
             path=instance.path,
             instance_digest=instance.digest,
             method=method,
-            settings=settings.model_copy(update={"start": instance.start}),
+            settings=settings,
             scope=scope,
         )
 

@@ -17,9 +17,8 @@ from weakref import WeakKeyDictionary
 
 from bife_core.errors import BifeError, RuleError
 from bife_core.machine import here
-from bife_core.methods.base import ScipMethod
+from bife_core.methods.base import RPB, ScipMethod
 from bife_core.sandbox import Note, WorkerFailure, Workers
-from bife_core.scip.builtin import RPB
 from bife_core.scip.solving import SolveResult
 from bife_core.solves.jobs import Cause, Solved, SolveJob
 from bife_core.store import Store

@@ -15,7 +15,7 @@ from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import BudgetReachedError, Draft, DraftingStoppedError
 from bife_core.generators.account import out_of_time
-from bife_core.scip.builtin import RPB
+from bife_core.methods.base import RPB
 from bife_core.search import (
     Answer,
     CostLedger,

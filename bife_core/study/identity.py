@@ -21,7 +21,7 @@ FITTING: Final = 3
 
 def content_of(instances: Sequence[Instance]) -> str:
     """Return a hash of models in their order, wherever they lie, and of the bounds given with them."""
-    return hashlib.sha256("\n".join(instance.identity for instance in instances).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(instance.digest for instance in instances).encode()).hexdigest()[:16]
 
 
 def generator_identity(config: GeneratorConfig) -> dict[str, Any]:

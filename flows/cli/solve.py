@@ -66,14 +66,13 @@ def solve(
     from bife_core.errors import ConfigError
     from bife_core.methods.loading import load_method
     from bife_core.methods.using import solve as solve_with
-    from bife_core.scip.solver import SolverConfig
     from bife_core.scip.solving import SolveSettings
     from bife_core.values import describe
 
     params = dict(map(assignment, set_param or ()))
-    given = {"time_limit_s": time_limit, "seed": seed, "guard": True, "params": params}
+    given = {"time_limit_s": time_limit, "seed": seed, "solver": solver, "guard": True, "params": params}
     try:
-        settings = SolveSettings.by(SolverConfig.model_validate(solver), **given)
+        settings = SolveSettings.model_validate(given)
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
     facts, model = screened(instance)

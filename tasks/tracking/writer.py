@@ -20,8 +20,8 @@ from pydantic import Field
 
 from bife_core.fidelity.high import HighScore
 from bife_core.generators import Draft
+from bife_core.methods.base import RPB
 from bife_core.rules import complexity
-from bife_core.scip.builtin import RPB
 from bife_core.scip.solving import SolveResult
 from bife_core.search import ReflectionRequest, Sample
 from bife_core.study import files as reports

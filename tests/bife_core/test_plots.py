@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 from bife_core import plots
 from bife_core.config import SearchConfig
 from bife_core.rules import Complexity
-from bife_core.scip.bounds import BoundPoint
 from bife_core.search import BifeSearch, CostPoint, GenerationSummary, Sample, SearchCost
 from bife_core.testing import World, drive
 
@@ -222,15 +221,6 @@ def test_the_radar_has_an_axis_for_each_measure() -> None:
     assert is_png(figure)
     with pytest.raises(ValueError, match="at least one rule"):
         plots.complexity_radar({})
-
-
-def test_bounds_meet_where_a_solve_ends() -> None:
-    points = [BoundPoint(0.0, None, 0.0), BoundPoint(1.0, 9.0, 1.0), BoundPoint(2.0, 4.0, 4.0)]
-    figure = plots.bounds_over_time({"RPB": (points, 2.5), "rule": (points[:1], 1.0)}, "one")
-    primal, dual = figure.axes[0].lines[:2]
-    assert (primal.get_ydata()[-1], dual.get_ydata()[-1]) == (4.0, 4.0)  # type: ignore[index]
-    assert labels(figure.axes[0]) == ["RPB", "rule"]
-    assert is_png(figure)
 
 
 def test_the_correlation_and_the_drop_are_those_of_the_ranks() -> None:

@@ -233,7 +233,7 @@ def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_metho
 @pytest.mark.parametrize(
     ("reference", "sentence"),
     [
-        ("runs:/nonsense", "names no rule of a run"),
+        ("runs:/nonsense", "names no method"),
         (f"runs:/{'0' * 32}", "holds no run"),
     ],
 )

@@ -26,7 +26,7 @@ def solved(
     *,
     bound: float = 7.0,
     nodes: int = 10,
-    integral: float | None = 2.0,
+    integral: float = 2.0,
 ) -> Cell:
     """Return a solve of the `number`-th model; one without seconds has failed."""
     instance = Instance(f"m{number}", Path(f"m{number}.mps"), f"{number:016d}")
@@ -37,7 +37,7 @@ def solved(
         result = SolveResult(
             instance=instance.name, method=method, seed=0, status=status, nodes=nodes, lp_iterations=5, cpu_s=cpu_s,
             wall_s=cpu_s, gap=0.0 if status == "optimal" else 0.2, primal_bound=bound, dual_bound=bound,
-            primal_dual_integral=3.0, bound_integral=integral, branching_s=0.1, versions={},
+            primal_dual_integral=integral, branching_s=0.1, versions={},
         )  # fmt: skip
     failure = None if result else "the rule hung."
     return Cell("CA test", method, job, Solved(job, result, failure, "rule"))

@@ -18,8 +18,8 @@ from bife_core.benchmarks.formulation import likeness_of
 from bife_core.config import InstancesConfig
 from bife_core.errors import RuleError
 from bife_core.features import FEATURES, N_FEATURES
+from bife_core.methods.base import METHODS
 from bife_core.methods.loading import load_method, stored_text
-from bife_core.methods.mlp import Layer, MlpMethod
 from bife_core.rules import rule_sha
 from bife_core.scip.reading import read_model
 from tasks import registry
@@ -43,6 +43,7 @@ from tasks.registry import (
 from tasks.tracking import store
 from tasks.tracking.store import TrackingError
 from tests.support.challenging import beside, challenge, evidence, made_champion, source
+from tests.support.weighted import KIND, Weighted
 
 
 @pytest.fixture
@@ -100,10 +101,9 @@ def test_a_rule_of_an_evolution_has_the_lineage_of_its_sample():
     assert origin_of(f"runs:/{evolution}").lineage == "g01-c01 by e2 from g00-c01"
 
 
-def test_a_scorer_is_registered_and_loaded_like_a_rule(name):
-    layer = Layer(weights=((1.0, -2.0),), bias=(0.5,))
-    names = (FEATURES[24].name, FEATURES[3].name)
-    scorer = MlpMethod(name="linear", inputs=names, layers=(layer,))
+def test_a_scorer_is_registered_and_loaded_like_a_rule(name, monkeypatch):
+    monkeypatch.setitem(METHODS, KIND, Weighted)
+    scorer = Weighted(name="linear", weights={FEATURES[24].name: 1.0, FEATURES[3].name: -2.5})
     given = evidence(0, sha=scorer.identity)
     registered = register_rule(name, scorer.text, given)
     assert load_method(registered.reference) == scorer
@@ -115,7 +115,7 @@ def test_a_scorer_is_registered_and_loaded_like_a_rule(name):
     version = store.client().get_model_version(name, str(registered.version))
     assert "```json" in version.description
     folder = Path(mlflow.artifacts.download_artifacts(version.source))
-    (folder / "artifacts" / "method.json").write_text(scorer.text.replace("0.5", "0.6"))
+    (folder / "artifacts" / "method.json").write_text(scorer.text.replace("2.5", "2.6"))
     with pytest.raises(RuleError, match="has been altered"):
         stored_text(registered.reference)
 
@@ -251,11 +251,11 @@ def test_a_pickle_beside_the_rule_is_never_read(name, home):
 @pytest.mark.parametrize(
     ("reference", "sentence"),
     [
-        ("models:/bife-none@champion", "The registry holds no"),
-        ("models:/bife-none/3", "The registry holds no"),
-        ("models:/bife-none", "names no registered rule"),
-        ("models:/a/b@c", "names no registered rule"),
-        ("runs:/abc/model", "names no rule of a run"),
+        ("models:/bife-none@champion", "holds no models:"),
+        ("models:/bife-none/3", "holds no models:"),
+        ("models:/bife-none", "names no method"),
+        ("models:/a/b@c", "names no method"),
+        ("runs:/abc/model", "names no method"),
     ],
 )
 def test_references_that_lead_nowhere_give_a_sentence(reference, sentence):

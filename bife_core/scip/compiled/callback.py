@@ -52,9 +52,10 @@ def usable_candidate(scores, finite):
 
 
 @jit
-def over_budget(spent_ns, grace_ns, share, elapsed_s):
-    """Whether a guarded rule has had its share of the `elapsed_s` seconds; with SCIP's clocks off nobody knows."""
-    return spent_ns > grace_ns and elapsed_s > 0.0 and spent_ns > share * elapsed_s * 1e9
+def over_budget(state, share, elapsed_s):
+    """Whether a guarded rule has had its share of `elapsed_s` seconds, which are 0 where SCIP's clocks are off."""
+    spent_ns = state[layout.CALLBACK_NS] - state[layout.SPENT_BEFORE]
+    return spent_ns > state[layout.GUARD_GRACE_NS] and elapsed_s > 0.0 and spent_ns > share * elapsed_s * 1e9
 
 
 @c_callback(int32(int64, int64, int32, int64))
@@ -66,11 +67,9 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     state = int64_view(api.branchrule_data(branchrule), layout.STATE_WORDS)
     store_int32(result, _DIDNOTRUN)
     share = load_float64(state.ctypes.data, layout.GUARD_SHARE)
-    if share > 0.0:
-        spent = state[layout.CALLBACK_NS] - state[layout.SPENT_BEFORE]
-        if over_budget(spent, state[layout.GUARD_GRACE_NS], share, api.solving_time(scip)):
-            state[layout.OVERTIME] += 1
-            return _OKAY
+    if share > 0.0 and over_budget(state, share, api.solving_time(scip)):
+        state[layout.OVERTIME] += 1
+        return _OKAY
     started = cpu_nanoseconds(state, layout.SCRATCH)
     n, candidates = extract(scip, state, state[layout.MASK], True)
     if n < 0:

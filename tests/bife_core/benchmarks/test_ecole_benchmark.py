@@ -6,11 +6,10 @@ import importlib.util
 
 import pytest
 
-from bife_core.benchmarks.generated import open_benchmark
+from bife_core.benchmarks.generated import INSTALL, open_benchmark
 from bife_core.benchmarks.screening import screen
 from bife_core.config import InstancesConfig
 from bife_core.errors import ConfigError
-from bife_core.scip.ecole import INSTALL
 
 PRESENT = importlib.util.find_spec("ecole") is not None
 

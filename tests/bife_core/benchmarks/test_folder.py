@@ -13,10 +13,6 @@ import pytest
 from bife_core.benchmarks.base import SPLITS
 from bife_core.benchmarks.folder import FolderBenchmark, open_folder
 from bife_core.errors import InstanceError
-from bife_core.methods.base import ScipMethod
-from bife_core.scip.solving import SolveSettings
-from bife_core.solves.jobs import SolveJob
-from bife_core.study.identity import content_of
 
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"
 LINEAR = "Minimize\n obj: x\nSubject To\n c: x >= 1\nEnd\n"
@@ -350,39 +346,3 @@ def test_models_of_very_unlike_sizes_are_remarked_on(folder):
         f"Maximize\n obj: {row}\nSubject To\n c: {row} <= 7\nBinary\n {many}\nEnd\n"
     )
     assert opened(folder).notes[-1].startswith("The instances are unlike each other, with 2 to 50 variables:")
-
-
-def test_bounds_beside_a_model_are_where_its_integral_starts(folder):
-    fill(folder, 6)
-    (folder / "m00.lp").rename(folder / "inner.lp")
-    with gzip.open(folder / "m01.lp.gz", "wb") as file:
-        file.write((folder / "m01.lp").read_bytes())
-    (folder / "m01.lp").unlink()
-    bounds = '{"dual_bound": -3, "primal_bound": 12.5}'
-    for name in ("inner", "m01"):
-        (folder / f"{name}.json").write_text(bounds)
-    for name, text in (("m02", '{"primal_bound": 1}'), ("m03", "[1]"), ("m04", bounds.replace("-3", "NaN"))):
-        (folder / f"{name}.json").write_text(text)
-    benchmark = opened(folder)
-    starts = {i.name: i.start for split in SPLITS for i in benchmark.instances(split, 9)}
-    assert {name for name, start in starts.items() if start == (-3, 12.5)} == {"inner.lp", "m01.lp.gz"}
-    assert {name for name, start in starts.items() if start is None} == {f"m0{k}.lp" for k in (2, 3, 4, 5)}
-    assert any("2 of 6 instances starts from the bounds given" in note for note in benchmark.notes)
-
-
-def test_bounds_in_an_archive_come_with_its_models(folder):
-    with zipfile.ZipFile(folder / "all.zip", "w") as file:
-        file.writestr("a/one.lp", KNAPSACK.format(3))
-        file.writestr("a/one.json", '{"dual_bound": 9, "primal_bound": 0}')
-    (only,) = opened(folder).instances("test", 9)
-    assert only.start == (9, 0)
-
-
-def test_other_bounds_make_another_job_and_another_search(folder):
-    fill(folder, 1)
-    (plain,) = opened(folder).instances("test", 1)
-    (folder / "m00.json").write_text('{"dual_bound": 9, "primal_bound": 0}')
-    (bounded,) = opened(folder).instances("test", 1)
-    keys = {SolveJob.of(i, ScipMethod(name="pscost"), SolveSettings()).key for i in (plain, bounded)}
-    assert len(keys) == 2
-    assert content_of([plain]) != content_of([bounded])

@@ -11,7 +11,6 @@ from bife_core.benchmarks.config import FAMILIES
 from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.benchmarks.item_placement import competition_index, item_placement
 from bife_core.errors import ConfigError
-from bife_core.scip.bounds import known_bounds
 
 GOLDEN = Path(__file__).parents[2] / "data" / "golden"
 
@@ -79,10 +78,3 @@ def test_there_are_no_more_than_the_competition_has(tmp_path):
     assert len(opened.instances("test", 500)) == 100
     with pytest.raises(ConfigError, match=r"item_placement has 100 test instances.*no number 100"):
         opened.instance("test", 100)
-
-
-def test_the_integral_starts_from_bounds_no_solver_computed(tmp_path):
-    model = Model()
-    model.hideOutput()
-    model.readProblem(str(benchmark(tmp_path).instance("test", 0).path))
-    assert known_bounds(model) == (0, 930)

@@ -110,29 +110,16 @@ def test_an_lp_file_may_lack_its_end_and_that_is_noted(tmp_path):
     assert screen(written(tmp_path / "b.lp", whole + "\\ the end\n")).doubt is not None, "a comment"
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.opb", "* #variable= 2 #constraint= 1\nmin: +1 x1 +2 x2 ;\n+1 x1 +1 x2 >= 1 ;\n"),
-        ("a.wbo", "soft: 10 ;\n[3] +1 x1 +1 x2 >= 2 ;\n"),
-        ("a.fzn", "var 0..1: x;\nvar 0..1: y;\nconstraint int_lin_le([1,1],[x,y],1);\nsolve maximize x;\n"),
-    ],
-)
-def test_other_formats_are_read_where_scip_reads_them(tmp_path, name, text):
-    assert screen(written(tmp_path / name, text)).n_integer >= 2
-    assert "does not end with ';'" in refusal(written(tmp_path / name, text.rstrip()[:-3]))
-
-
 @pytest.mark.parametrize("keep", [15, 300, -4])
 def test_a_truncated_gzip_file_is_refused(tmp_path, foreign, keep):
     content = gzip.compress((foreign / "lseu.mps").read_bytes())
-    assert "gzip data end too early" in refusal(written(tmp_path / "cut.mps.gz", content[:keep]))
+    assert "cut off or damaged" in refusal(written(tmp_path / "cut.mps.gz", content[:keep]))
 
 
 def test_damaged_gzip_data_are_refused(tmp_path, foreign):
     content = bytearray(gzip.compress((foreign / "lseu.mps").read_bytes()))
     content[40:60] = bytes(20)
-    assert "gzip" in refusal(written(tmp_path / "bad.mps.gz", bytes(content)))
+    assert "damaged" in refusal(written(tmp_path / "bad.mps.gz", bytes(content)))
 
 
 @pytest.mark.parametrize("suffix", ["mps", "lp", "cip"])
@@ -175,12 +162,12 @@ def test_the_end_of_an_lp_file_may_be_written_in_many_ways(tmp_path, end):
 def test_missing_files_directories_and_other_names_are_refused(tmp_path):
     assert refusal(tmp_path / "gone.mps").startswith("There is no file")
     (tmp_path / "folder.mps").mkdir()
-    assert "is a directory" in refusal(tmp_path / "folder.mps")
-    assert ".mps, .lp, .cip" in refusal(written(tmp_path / "notes.txt", "hello"))
+    assert "is no instance file" in refusal(tmp_path / "folder.mps")
+    assert ".mps, .lp or .cip" in refusal(written(tmp_path / "notes.txt", "hello"))
     file = written(tmp_path / "file.mps", "hello")
     assert "cannot be opened" in refusal(file / "below.mps")
     os.mkfifo(tmp_path / "pipe.mps")
-    assert "not a regular file" in refusal(tmp_path / "pipe.mps")
+    assert "is no instance file" in refusal(tmp_path / "pipe.mps")
 
 
 def test_what_others_write_to_standard_error_meanwhile_is_passed_on(tmp_path, foreign, capfd, monkeypatch):

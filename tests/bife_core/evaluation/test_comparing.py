@@ -19,7 +19,6 @@ def row(setting: str, instance: str, method: str, cpu_s: float, **more: Any) -> 
     known = {"seed": 0, "status": "optimal", "nodes": 10, "wall_s": cpu_s, "lp_iterations": 5, "gap": 0.0}
     known |= {
         "primal_dual_integral": 1.0,
-        "bound_integral": 1.0,
         "fair_nodes": 10,
         "branching_s": 0.1 * cpu_s,
     }

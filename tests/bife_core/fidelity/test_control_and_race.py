@@ -12,12 +12,12 @@ from bife_core.config import HighFidelityConfig, InstancesConfig
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
 from bife_core.fidelity.load_correction import Reference, load_factors, measure_reference
 from bife_core.fidelity.racing import blocks, lost
+from bife_core.methods.base import ScipMethod
 from bife_core.methods.using import solve
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerPool
-from bife_core.scip.builtin import put_in_charge
+from bife_core.scip.effort import RootClock
 from bife_core.scip.reading import read_model
-from bife_core.scip.root import RootClock
 from bife_core.scip.solving import SolveResult
 from bife_core.store import Store
 
@@ -101,11 +101,9 @@ def test_the_root_ends_where_somebody_is_asked_to_branch(instance_cache: Path) -
     def looks(method: str, path: Path) -> int:
         model = read_model(path)
         model.setParams({"separating/maxrounds": 0, "presolving/maxrestarts": 0, "limits/nodes": 20})
-        put_in_charge(model, method)
-        clock = CountingClock.attach(model)
-        assert isinstance(clock, CountingClock)
-        clock.start()
-        model.optimize()
+        ScipMethod(name=method).attach(model)
+        with CountingClock.over(model) as clock:
+            model.optimize()
         return clock.looks
 
     config = InstancesConfig(benchmark="set_covering", size="tiny")

@@ -136,7 +136,6 @@ def test_all_figures_are_there(summary: EvaluationSummary, story: Story) -> None
         "instances-ca-tiny",
         "profile",
         "inference",
-        "bounds",
         "complexity",
         "design-time",
         "anytime",

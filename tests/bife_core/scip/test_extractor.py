@@ -182,7 +182,7 @@ def test_what_is_kept_between_branchings_is_what_would_be_taken_anew(family: str
     # They find solutions, not rows, and take most of the root's time.
     no_heuristics = dict.fromkeys((f"heuristics/{name}/freq" for name in DEAR_HEURISTICS), -1)
     params = cuts_everywhere | no_heuristics
-    visit_branchings(golden_dir / f"{family}_0.mps.gz", compare, branchings, cuts="default", params=params)
+    visit_branchings(golden_dir / f"{family}_0.mps.gz", compare, branchings, solver="default", params=params)
     assert any(one != other for one, other in pairwise(rows))
 
 

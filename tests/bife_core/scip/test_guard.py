@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from bife_core import Guard, attach, compile_rule, solve
 from bife_core.benchmarks.base import Instance
 from bife_core.rules.types import CompiledRule
-from bife_core.scip.guard import as_guard
+from bife_core.scip.branching import as_guard
 from bife_core.scip.solving import SolveSettings
 from tests.bife_core.scip.test_branching import HEADER, paper_model, rule_of
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 
 from bife_core import preset, with_overrides
@@ -22,7 +19,8 @@ from bife_core.rules import compile_rule
 from bife_core.scip.libscip import library, scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solver import SolverConfig
-from bife_core.scip.solving import SolveSettings, apply
+from bife_core.scip.solving import SolveSettings, apply, parameters
+from tests.support.weighted import Weighted
 
 
 @pytest.fixture
@@ -37,7 +35,7 @@ def set_file(tmp_path: Path) -> Path:
 
 def test_a_file_counts_by_what_it_changes(set_file: Path) -> None:
     solver = SolverConfig.model_validate(str(set_file))
-    assert (solver.name, solver.cuts, solver.restarts) == ("ours.set", "default", True)
+    assert solver.name == "ours.set"
     assert solver.params == {
         "limits/gap": 0.01,
         "limits/time": 7.0,
@@ -55,18 +53,20 @@ def test_a_file_counts_by_what_it_changes(set_file: Path) -> None:
 
 def test_limits_and_seeds_of_an_experiment_win_over_those_of_a_file(set_file: Path) -> None:
     solver = SolverConfig.model_validate(set_file)
-    settings = SolveSettings.by(solver, time_limit_s=3, seed=1, params={"limits/gap": 0.5})
-    assert settings.params == {"limits/gap": 0.5, "heuristics/rens/freq": -1}
-    assert SolveSettings.by(solver).params["limits/time"] == 7
+    params = parameters(SolveSettings(solver=solver, time_limit_s=3, seed=1, params={"limits/gap": 0.5}))
+    assert (params["limits/time"], params["limits/gap"], params["heuristics/rens/freq"]) == (3, 0.5, -1)
+    assert params["randomization/randomseedshift"] == 1
+    assert "separating/maxrounds" not in params
+    assert parameters(SolveSettings(solver=solver))["limits/time"] == 7
 
 
 def test_a_gap_that_is_enough_is_named_and_wins_over_a_files(set_file: Path) -> None:
     asked = SolverConfig(gap=0.005)
     assert asked.sentence == "A solve is done at a gap of 0.5 %, and costs what it took until then."
     assert (SolverConfig().goal, asked.goal) == ("a proof", "a gap of 0.5 %")
-    assert SolveSettings.by(asked, seed=1).params == {"limits/gap": 0.005}
+    assert parameters(SolveSettings(solver=asked))["limits/gap"] == 0.005
     files = SolverConfig.model_validate(set_file).model_copy(update={"gap": 0.005})
-    assert SolveSettings.by(files, time_limit_s=3).params["limits/gap"] == 0.005
+    assert parameters(SolveSettings(solver=files, time_limit_s=3))["limits/gap"] == 0.005
     assert "ours.set" in (files.sentence or "")
     assert "0.5 %" in (files.sentence or "")
     assert SolverConfig(name="default", gap=0.005).setup == "done at a gap of 0.5 %, all else default"
@@ -74,8 +74,7 @@ def test_a_gap_that_is_enough_is_named_and_wins_over_a_files(set_file: Path) -> 
 
 def test_a_solve_to_a_gap_is_done_there_and_proves_nothing(tiny_auctions: list[Instance]) -> None:
     proof, enough = (
-        solve(tiny_auctions[0].path, "most_fractional", settings=SolveSettings.by(SolverConfig(gap=gap)))
-        for gap in (0.0, 0.02)
+        solve(tiny_auctions[0].path, "most_fractional", solver=SolverConfig(gap=gap)) for gap in (0.0, 0.02)
     )
     assert (proof.status, enough.status) == ("optimal", "gaplimit")
     assert (proof.finished, enough.finished) == (True, True)
@@ -93,9 +92,9 @@ def test_a_solve_to_a_gap_is_done_there_and_proves_nothing(tiny_auctions: list[I
 def test_the_paper_is_the_default_and_says_nothing() -> None:
     assert SolverConfig.model_validate("paper") == SolverConfig() == HighFidelityConfig().solver
     assert SolverConfig().sentence is None
-    assert SolveSettings.by(SolverConfig()) == SolveSettings()
+    paper = parameters(SolveSettings())
+    assert (paper["separating/maxrounds"], paper["presolving/maxrestarts"]) == (0, 0)
     default = with_overrides(preset("paper"), {"high.solver": "default"})
-    assert (default.high.solver.cuts, default.high.solver.restarts) == ("default", True)
     published = protocol("paper")
     other = published.model_copy(update={"solver": default.high.solver})
     assert (published.protocol, other.protocol) == ("paper", "custom")
@@ -122,25 +121,12 @@ def test_a_file_scip_does_not_take_is_one_sentence(tmp_path: Path) -> None:
             SolverConfig.model_validate(bad)
 
 
-class Slow(NamedTuple):
-    """A rule's twin that is called from Python."""
-
-    name: str = "slow"
-    features: frozenset[int] = frozenset({20, 21})
-    address: int = 0
-
-    def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return X[:, 20] * X[:, 21]
-
-
 def test_the_callback_and_python_walk_the_same_tree_through_restarts(golden_dir: Path) -> None:
     """After a restart columns and rows are others: what is kept between branchings must be forgotten."""
-    settings = SolveSettings.by(
-        SolverConfig.model_validate("default"), node_limit=12, params={"presolving/restartminred": 0.0}
-    )
-    native = compile_rule("def candidate_variable_score(f): return f[20] * f[21]")
+    settings = SolveSettings(solver="default", node_limit=12, params={"presolving/restartminred": 0.0})
+    native = compile_rule("def candidate_variable_score(f): return f[24]")
     walked = []
-    for rule in (native, Slow()):
+    for rule in (native, Weighted(name="slow", weights={"pseudocost_product": 1.0})):
         model = read_model(golden_dir / "cauctions_0.mps.gz")
         apply(settings, model)
         stats = attach(model, rule)

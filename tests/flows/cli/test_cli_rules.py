@@ -45,8 +45,7 @@ def test_the_source_alone_is_a_rule_again(bife, tmp_path):
     [
         (("show", "no_such_rule"), "There is no rule 'no_such_rule'"),
         (("show", "no/such/file.py"), "There is no file no/such/file.py"),
-        (("show", "models:/bife-nothing/1"), "The registry holds no models:/bife-nothing/1"),
-        (("show", "ftp://rule"), "'ftp://rule' names no method; expected a Python file"),
+        (("show", "models:/bife-nothing/1"), "holds no models:/bife-nothing/1"),
         (("rollback", "bife-none", "--reason", "slow"), "bife-none has no champion to roll back"),
     ],
 )

@@ -14,6 +14,7 @@ from bife_core.scip.solving import SolveResult
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.solve import conclude
 from tests.flows.cli.conftest import FOREIGN, PROGRAM, environment, sentence
+from tests.support.weighted import KIND, Weighted
 
 LSEU = FOREIGN / "lseu.mps"
 UNBOUNDED = "Maximize\n obj: x + y\nSubject To\n c: x - y <= 1\nGenerals\n x y\nEnd\n"
@@ -46,17 +47,19 @@ def test_quiet_prints_the_result_alone(program):
     assert int(row(done.stdout, "branchings")[0]) > 0
 
 
-def test_a_scorer_is_read_from_a_file_of_weights(bife, tmp_path):
+def test_a_scorer_is_read_from_a_file_of_weights(bife, tmp_path, monkeypatch):
+    monkeypatch.setitem(METHODS, KIND, Weighted)
     weights, same = tmp_path / "weights.json", "pseudocost_product"
-    layers = [{"weights": [[1.0]], "bias": [0.0]}]
-    weights.write_text(json.dumps({"kind": "mlp", "inputs": [same], "layers": layers}))
+    weights.write_text(json.dumps({"kind": KIND, "weights": {same: 1.0}}))
     result = bife("solve", LSEU, "--rule", weights, "--versus", same, "-q")
     assert result.exit_code == 0
     assert row(result.stdout, "objective") == ["1120", "1120"]
     assert int(row(result.stdout, "branchings")[0]) > 0
     weights.write_text(json.dumps({"kind": "oracle"}))
     refused = bife("solve", LSEU, "--rule", weights)
-    assert "weights is no method: 'kind' must be one of scip, rule, mlp." in " ".join(refused.stderr.split())
+    assert "weights is no method: 'kind' must be one of scip, rule, weighted." in " ".join(
+        refused.stderr.split()
+    )
 
 
 def test_a_gzipped_model_and_a_rule_in_a_file(bife, tmp_path):
@@ -117,7 +120,7 @@ def test_models_that_cannot_be_solved_are_one_sentence(bife, tmp_path):
     continuous.write_text(CONTINUOUS)
     for model, text in (
         (tmp_path / "absent.mps", "There is no file"),
-        (tmp_path, "is a directory"),
+        (tmp_path, "is no instance file"),
         (cut, "is cut off"),
         (broken, "is cut off"),
         (continuous, "has no integer variables"),
@@ -135,7 +138,7 @@ def test_models_that_cannot_be_solved_are_one_sentence(bife, tmp_path):
         (
             ("--rule", "models:/bife-nothing@champion"),
             1,
-            "The registry holds no models:/bife-nothing@champion",
+            "holds no models:/bife-nothing@champion",
         ),
         (("--rule", "paper_ca", "--time-limit", "0"), 1, "time_limit_s"),
         (("--rule", "paper_ca", "--solver", "some"), 1, "A solver is 'paper', 'default'"),
