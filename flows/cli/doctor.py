@@ -35,17 +35,6 @@ class Finding(NamedTuple):
 
 Check = Callable[[], Finding]
 
-CHECKS: dict[str, Check] = {}
-"""All checks by name, in the order they are made and shown."""
-
-
-def _check(name: str) -> Callable[[Check], Check]:
-    def register(check: Check) -> Check:
-        CHECKS[name] = check
-        return check
-
-    return register
-
 
 def doctor(
     instances: Annotated[
@@ -78,12 +67,10 @@ def examine(check: Check) -> Finding:
         return Finding("fail", kind + " ".join(str(error).split()))
 
 
-@_check("Python")
 def _python() -> Finding:
     return Finding("ok", f"{platform.python_version()} at {sys.executable}")
 
 
-@_check("home")
 def _home() -> Finding:
     from tasks.home import project_home
 
@@ -93,7 +80,6 @@ def _home() -> Finding:
     return Finding("ok" if free >= _LEAST_FREE_GB else "warn", f"{home.root}, {free:.1f} GB free")
 
 
-@_check("cores")
 def _cores() -> Finding:
     from bife_core.sandbox import usable_cores
 
@@ -102,7 +88,6 @@ def _cores() -> Finding:
     return Finding("warn" if load > cores + 0.5 else "ok", f"{cores} usable, load {load:.1f}")
 
 
-@_check("SCIP")
 def _scip() -> Finding:
     import pyscipopt
 
@@ -111,7 +96,6 @@ def _scip() -> Finding:
     return Finding("ok", f"{library().version}, PySCIPOpt {pyscipopt.__version__}, {library().path}")
 
 
-@_check("worker")
 def _worker() -> Finding:
     from bife_core.sandbox import WorkerPool
 
@@ -129,7 +113,6 @@ def _worker() -> Finding:
     return Finding("warn" if missing else "ok", f"compiles and scores a rule in {took_s:.1f} s; {confined}")
 
 
-@_check("MLflow")
 def _mlflow() -> Finding:
     from tasks.tracking.store import EVOLUTION, experiment_id, tracking_uri
 
@@ -137,7 +120,6 @@ def _mlflow() -> Finding:
     return Finding("ok", f"{importlib.metadata.version('mlflow')}, store {_without_password(tracking_uri())}")
 
 
-@_check("Prefect")
 def _prefect() -> Finding:
     import prefect.server.api.server  # a version of fastapi that does not fit breaks this import
     from prefect.client.orchestration import get_client
@@ -152,7 +134,6 @@ def _prefect() -> Finding:
     return Finding("fail", f"{where} cannot be reached: {trouble}") if trouble else Finding("ok", where)
 
 
-@_check("model API")
 def _model_api() -> Finding:
     from bife_core.generators import DraftingStoppedError
     from bife_core.generators.base import NoDraftError
@@ -173,6 +154,19 @@ def _model_api() -> Finding:
     ):
         return Finding("ok", f"{settings.address} answers; model {model}")
     return Finding("warn", f"{settings.address} answers, but lists no {model}; it has {', '.join(names[:8])}")
+
+
+CHECKS: dict[str, Check] = {
+    "Python": _python,
+    "home": _home,
+    "cores": _cores,
+    "SCIP": _scip,
+    "worker": _worker,
+    "MLflow": _mlflow,
+    "Prefect": _prefect,
+    "model API": _model_api,
+}
+"""All checks by name, in the order they are made and shown."""
 
 
 def _instances(folder: Path) -> Finding:

@@ -86,7 +86,7 @@ def track(
         raise CommandEnd(f"{counted(left, 'run')} could not be written whole.")
 
 
-@with_configuration()
+@with_configuration
 def config(
     *,
     config: PipelineConfig,

@@ -132,33 +132,27 @@ def resolve(
     return with_overrides(base, overrides)
 
 
-def with_configuration(*names: str) -> Callable[[Command], Command]:
-    """Give a command the options of `resolve` of those names, or all; it gets the outcome as its `config`."""
+def with_configuration(command: Command) -> Command:
+    """Give a command the options of `resolve`; it gets their outcome as its argument `config`."""
 
-    def decorate(command: Command) -> Command:
+    def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
         # The configuration's module is not imported for help; its type is of no use to typer.
-        unresolved = {"PipelineConfig": object}
+        hints = get_type_hints(function, include_extras=True, localns={"PipelineConfig": object})
+        signature = inspect.signature(function).parameters
+        return {name: one.replace(annotation=hints[name]) for name, one in signature.items()}
 
-        def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-            hints = get_type_hints(function, include_extras=True, localns=unresolved)
-            signature = inspect.signature(function).parameters
-            return {name: one.replace(annotation=hints[name]) for name, one in signature.items()}
+    shared = parameters(resolve)
+    every = {name: one for name, one in parameters(command).items() if name != "config"} | shared
 
-        shared = {name: one for name, one in parameters(resolve).items() if name in (names or (name,))}
-        own = {name: one for name, one in parameters(command).items() if name != "config"}
+    @functools.wraps(command)
+    def wrapped(**arguments: Any) -> Any:
+        options = {name: arguments.pop(name) for name in shared}
+        return command(config=resolve(**options), **arguments)
 
-        @functools.wraps(command)
-        def wrapped(**arguments: Any) -> Any:
-            options = {name: arguments.pop(name) for name in shared}
-            return command(config=resolve(**options), **arguments)
-
-        every = own | shared
-        wrapped.__signature__ = inspect.Signature(list(every.values()))  # type: ignore[attr-defined]
-        wrapped.__annotations__ = {name: one.annotation for name, one in every.items()}
-        del wrapped.__wrapped__
-        return wrapped  # type: ignore[return-value]
-
-    return decorate
+    wrapped.__signature__ = inspect.Signature(list(every.values()))  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {name: one.annotation for name, one in every.items()}
+    del wrapped.__wrapped__
+    return wrapped  # type: ignore[return-value]
 
 
 def assignment(text: str) -> tuple[str, Any]:

@@ -18,7 +18,6 @@ _RULE = typer.Argument(metavar="REF", help="A Python file, a reference rule, or 
 @app.command("list")
 def list_rules() -> None:
     """List reference rules and registered ones."""
-    from bife_core.evaluation.metrics import METRICS
     from bife_core.rules import REFERENCE_RULES
 
     console = standard_output()
@@ -27,35 +26,25 @@ def list_rules() -> None:
     console.print()
     from tasks import registry
 
-    rows = []
-    for version in registry.list_rules():
-        tags = version.tags
-        interval = f"{_short(tags, 'ci_low')} to {_short(tags, 'ci_high')}" if "ci_low" in tags else "-"
-        words = METRICS[version.metric].words if "ratio" in tags else "-"
-        measured = (words, _short(tags, "ratio"), interval, tags.get("baseline", "-"))
-        rows.append((version.reference, " ".join(version.aliases), *measured))
+    tags = {"metric": "metric", "ratio": "ratio", "ci_low": "from", "ci_high": "to", "baseline": "against"}
+    rows = [
+        (version.reference, " ".join(version.aliases), *(_short(version.tags, name) for name in tags))
+        for version in registry.list_rules()
+    ]
     if rows:
-        show_table(console, ("registered rule", "aliases", "metric", "ratio", "interval", "against"), rows)
+        show_table(console, ("registered rule", "aliases", *tags.values()), rows)
     else:
         console.print("No rule has been registered yet; `bife demo` and `bife run` do.")
 
 
 @app.command("show")
-def show(
-    reference: Annotated[str, _RULE],
-    source: Annotated[
-        bool, typer.Option("--source", help="Print the source alone, to start a rule of your own from.")
-    ] = False,
-) -> None:
+def show(reference: Annotated[str, _RULE]) -> None:
     """Show a rule: source, features it reads, size, origin and hash."""
     from bife_core.features import FEATURES
     from bife_core.methods.loading import load_rule
     from bife_core.rules import REFERENCE_RULES, complexity
 
     rule = load_rule(reference)
-    if source:
-        typer.echo(rule.source.rstrip("\n"))
-        return
     console = standard_output()
     show_code(console, rule.source)
     console.print()

@@ -85,9 +85,6 @@ def solve(
         say(console, f"{rule} branches. {choice.reason}")
     del model  # solves read the file themselves, and a large model takes memory
     methods = [load_method(reference) for reference in (rule, versus) if reference is not None]
-    if facts.n_integer == 0:
-        what = "has no integer variables: SCIP branches on constraints and asks no rule"
-        say(console, f"note: {instance.name} {what}.")
     if facts.doubt is not None:
         say(console, f"note: {facts.doubt}")
     results: list[SolveResult] = []

@@ -22,7 +22,7 @@ STARTING = "Starting ..."
 """Shown while Prefect and MLflow are imported, which takes seconds."""
 
 
-@with_configuration()
+@with_configuration
 def collect(*, config: PipelineConfig) -> None:
     """Record expert samples: strong branching's decisions, which F_LF is measured on."""
     console = standard_output()
@@ -33,7 +33,7 @@ def collect(*, config: PipelineConfig) -> None:
     summary.show_collection(console, run_flow(console, config, collection, config))
 
 
-@with_configuration()
+@with_configuration
 def evolve(*, config: PipelineConfig) -> None:
     """Search for a rule; expert samples are collected first where they are missing."""
     console = standard_output()
@@ -49,7 +49,7 @@ def evolve(*, config: PipelineConfig) -> None:
     finish(console, config, None, result)
 
 
-@with_configuration()
+@with_configuration
 def evaluate(
     *,
     config: PipelineConfig,
@@ -79,7 +79,7 @@ def evaluate(
     finish(console, config, result)
 
 
-@with_configuration()
+@with_configuration
 def run(*, config: PipelineConfig) -> None:
     """Discover a rule from instances to registry: collect, evolve, evaluate, register."""
     console = standard_output()
@@ -89,7 +89,7 @@ def run(*, config: PipelineConfig) -> None:
         say(console, result.no_champion)
 
 
-@with_configuration("preset", "workers", "settings")
+@with_configuration
 def demo(*, config: PipelineConfig) -> None:
     """Discover a rule for combinatorial auctions in minutes, without a model API; then see what to do next."""
     console = standard_output()

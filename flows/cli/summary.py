@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.text import Text
 
 from bife_core.evaluation.metrics import METRICS, method_table
 from bife_core.wording import counted
@@ -37,7 +35,6 @@ def show_collection(console: Console, result: CollectionResult) -> None:
     facts = [
         ("expert samples", f"{recorded.decisions} with {recorded.candidates} candidates"),
         ("instances", str(len(recorded.instances))),
-        ("ties", f"{recorded.tie_share:.0%} of them have several best candidates"),
         ("file", str(recorded.path)),
     ]
     show_facts(console, facts)
@@ -51,8 +48,7 @@ def show_rule(
     parents = f" from {', '.join(best.parents)}" if best.parents else ""
     show_heading(console, f"The rule ({best.id} by {best.operator}{parents})")
     if best.thought:
-        thought = Text(" ".join(best.thought.split()), style="italic")
-        console.print(Padding(thought, (0, 0, 1, 2), expand=False))
+        say(console, " ".join(best.thought.split()))
     show_code(console, best.source or "")
     console.print()
     facts = []
@@ -101,10 +97,7 @@ def show_comparison(console: Console, result: EvaluationResult) -> None:
     ]
     columns = ("instances", "method", "solved", "CPU s", "nodes", "LP iterations", "in branching")
     show_table(console, columns, rows)
-    console.print("CPU s, nodes and LP iterations are geometric means over all solves", style="dim")
-    if compared.failures:
-        console.print("* some of its solves are missing and charged at least the time limit", style="dim")
-    console.print()
+    say(console, "Means are geometric over all solves; missing ones (*) count as at least the time limit.")
     show_facts(console, measured(result))
 
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 import time
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.markup import escape
+from rich.progress import Progress
 from rich.text import Text
 
 from bife_core.study import EvolutionState
@@ -31,17 +25,9 @@ class Display(Observer):
     def __init__(self, console: Console) -> None:
         self._console = console
         self._bars = Progress(
-            SpinnerColumn(),
-            TextColumn("[bold]{task.fields[stage]}", markup=True),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(20),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            refresh_per_second=_REFRESH_PER_S,
-            disable=not console.is_terminal,
+            console=console, refresh_per_second=_REFRESH_PER_S, disable=not console.is_terminal
         )
-        self._bar = self._bars.add_task("", total=None, stage="starting")
+        self._bar = self._bars.add_task("starting", total=None)
         self._stage = self._step = ""
         self._notes: set[str] = set()
         self._spoke_s = time.monotonic()
@@ -59,20 +45,23 @@ class Display(Observer):
 
     def stage(self, name: str, about: str) -> None:
         """Name the stage that begins."""
-        self._stage, self._step = name, ""
+        self._stage = name
         self._say(f"{name}: {about}")
-        self._bars.reset(self._bar, total=None, description="", stage=name)
+        self._begin(name)
 
     def activity(self, text: str) -> None:
         """Begin a step of the present stage."""
-        self._step = text
-        self._bars.update(self._bar, completed=0, total=None, description=text)
+        self._begin(f"{self._stage}, {text}")
+
+    def _begin(self, step: str) -> None:
+        self._step = step
+        self._bars.update(self._bar, completed=0, description=escape(step))
 
     def progress(self, done: int, total: int) -> None:
         """Show how far the step is, in plain output only if nothing was printed for a while."""
         self._bars.update(self._bar, completed=done, total=total)
         if not self._console.is_terminal and time.monotonic() - self._spoke_s >= _PLAIN_EVERY_S:
-            self._say(f"{', '.join(filter(None, (self._stage, self._step)))}: {done} of {total}")
+            self._say(f"{self._step}: {done} of {total}")
 
     def generation(self, state: EvolutionState) -> None:
         """Print where the search stands."""

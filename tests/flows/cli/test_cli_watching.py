@@ -87,7 +87,7 @@ def test_a_terminal_gets_a_bar_below_the_lines_and_its_cursor_back():
         display.generation(state(0))
     written = console.file.getvalue()
     assert "solving 6 instances" in written
-    assert "1/3" in written
+    assert "33%" in written
     assert "generation 0: " in written
     assert written.endswith("\x1b[?25h")
 
