@@ -58,7 +58,7 @@ def _budget(name: PresetName) -> PipelineConfig:
         # keeps tau down; prompts are the plain ones, and an answer that is no rule is a failed sample.
         return PipelineConfig(
             generator=GeneratorConfig(prompts="paper", repair=False),
-            search=SearchConfig(elite_cap=None, threshold_share=None, duplicates="solve"),
+            search=SearchConfig(elite_cap=None, threshold_share=None),
             high=HighFidelityConfig(load_correction=False, race=False),
         )
     if name == "quick":

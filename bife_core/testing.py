@@ -8,35 +8,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import numpy as np
-from pydantic import Field, TypeAdapter
 
 from bife_core.search import (
     Answer,
-    ReflectionAnswer,
     ReflectionRequest,
     Request,
-    SampleAnswer,
     SampleRequest,
     Search,
-    SolveAnswer,
     SolveRequest,
-    TrialAnswer,
     TrialRequest,
     open_search,
     sample_seed,
 )
-from bife_core.search.base import settle
 from bife_core.search.config import SearchConfig
 
 _SOURCE: Final = """
 def candidate_variable_score(variable_features):
     return variable_features[18] + 0.5 * variable_features[20] + {number}.0
 """
-
-_READ: Final[TypeAdapter[Answer]] = TypeAdapter(Annotated[Answer, Field(discriminator="kind")])
 
 Asked = tuple[tuple[Request, ...], ...]
 
@@ -68,17 +60,15 @@ class World:
         failed = bool(fails < self.failing)
         if isinstance(request, ReflectionRequest):
             text = None if failed else f"Favour slack, says {request.id}."
-            return ReflectionAnswer(id=request.id, text=text, failure="no answer" if failed else None)
+            return Answer(id=request.id, text=text, failure="no answer" if failed else None)
         if isinstance(request, TrialRequest):
             costs = tuple(float(cost) for cost in rng.uniform(1.0, 4.0, len(request.instances)))
             if failed and kind < 0.5:
-                return TrialAnswer(id=request.id, costs=(math.nan,))
-            return TrialAnswer(
-                id=request.id, costs=None if failed else costs, failure="killed" if failed else None
-            )
+                return Answer(id=request.id, costs=(math.nan,))
+            return Answer(id=request.id, costs=() if failed else costs, failure="killed" if failed else None)
         if isinstance(request, SolveRequest):
             lost = math.nan if kind < 0.5 else None
-            return SolveAnswer(id=request.id, f_hf=lost if failed else -10 * value)
+            return Answer(id=request.id, f_hf=lost if failed else -10 * value)
         return self._sample(request, rng, failed, bool(repeats < self.repeating), kind, value)
 
     def _sample(
@@ -89,20 +79,16 @@ class World:
         repeated: bool,
         kind: float,
         value: float,
-    ) -> SampleAnswer:
+    ) -> Answer:
         sha = f"sha{rng.integers(3)}" if repeated else f"sha-{request.id}"
         if failed:
             return (
-                SampleAnswer(id=request.id, failure="no code"),
-                SampleAnswer(
-                    id=request.id, sha=sha, f_lf=math.nan if request.scored else None, failure="NaN"
-                ),
-                SampleAnswer(
-                    id=request.id, sha=sha, f_lf=value if request.scored else None, failure="too slow"
-                ),
+                Answer(id=request.id, failure="no code"),
+                Answer(id=request.id, sha=sha, f_lf=math.nan if request.scored else None, failure="NaN"),
+                Answer(id=request.id, sha=sha, f_lf=value if request.scored else None, failure="too slow"),
             )[int(kind * 3)]
         source = _SOURCE.format(number=1 + sample_seed(0, request.id) % 1000)
-        return SampleAnswer(id=request.id, sha=sha, source=source, f_lf=value if request.scored else None)
+        return Answer(id=request.id, sha=sha, source=source, f_lf=value if request.scored else None)
 
 
 WORLDS: Final = (
@@ -128,7 +114,7 @@ def rebuilt(config: SearchConfig, history: Sequence[tuple[Answer, ...]]) -> Sear
     search = open_search(config)
     for answers in history:
         search.ask()
-        search.tell(tuple(_READ.validate_json(settle(answer).model_dump_json()) for answer in answers))
+        search.tell(tuple(Answer.model_validate_json(answer.model_dump_json()) for answer in answers))
     return search
 
 

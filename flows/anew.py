@@ -18,17 +18,16 @@ from tasks.registry import CHAMPION, by_alias, registered_name
 def settled(config: PipelineConfig) -> PipelineConfig:
     """Return a configuration that names one search: the same for every try of a run, another for the next run.
 
-    Without a seed, one is drawn from the time the run was scheduled for, so each run of a schedule searches anew. With
-    `search.start_from_champion`, the registered champion, as the first try of the run found it, becomes one of the
-    first rules.
+    Without a seed, one is drawn from the time the run was scheduled for, so each run of a schedule searches anew.
+    "champion" among `search.first_rules` is replaced by the registered one, as the first try of the run found it.
     """
     search = config.search
     changed: dict[str, object] = {}
     if search.seed is None:
         changed["seed"] = seed_at(_scheduled())
-    if search.start_from_champion:
-        rules = dict.fromkeys(filter(None, (*search.first_rules, _champion_of_run(config))))
-        changed |= {"start_from_champion": False, "first_rules": tuple(rules)}
+    if CHAMPION in search.first_rules:
+        rules = (_champion_of_run(config) if rule == CHAMPION else rule for rule in search.first_rules)
+        changed["first_rules"] = tuple(dict.fromkeys(filter(None, rules)))
     if not changed:
         return config
     settled_search = type(search).model_validate(search.model_dump() | changed)

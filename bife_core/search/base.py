@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from pydantic import ValidationError
 
 from bife_core.errors import ConfigError
 from bife_core.search.config import SearchConfig
-from bife_core.search.drawing import draw_parents, sample_id, sample_seed
-from bife_core.search.population import by_high_fidelity, by_low_fidelity
+from bife_core.search.population import (
+    by_high_fidelity,
+    by_low_fidelity,
+    draw_parents,
+    sample_id,
+    sample_seed,
+)
 from bife_core.search.types import (
     Answer,
     Fit,
@@ -21,10 +25,9 @@ from bife_core.search.types import (
     Operator,
     Request,
     Sample,
-    SampleAnswer,
     SampleRequest,
-    SolveAnswer,
-    TrialAnswer,
+    SolveRequest,
+    TrialRequest,
 )
 from bife_core.values import Value, describe
 
@@ -36,10 +39,6 @@ CROSSOVER_PARENTS: Final = 2
 
 Answered = Sequence[tuple[Request, Answer]]
 """Requests with their answers, in order."""
-
-
-class NoOptions(Value):
-    """The options of a search that has none."""
 
 
 class BaseSearch(ABC):
@@ -69,7 +68,7 @@ class BaseSearch(ABC):
         If `config.options` does not fit `Options`.
     """
 
-    Options: ClassVar[type[Value]] = NoOptions
+    Options: ClassVar[type[Value]] = Value
     """Model of the settings of this search alone, given as `search.options`."""
 
     operators: tuple[Operator, ...] = OPERATORS
@@ -143,16 +142,23 @@ class BaseSearch(ABC):
         return self._pending
 
     def tell(self, answers: tuple[Answer, ...]) -> None:
-        """Take the answers to the last `ask`; nothing changes when they do not fit.
-
-        Raises
-        ------
-        ValueError
-            If the answers are not those to the requests of the last `ask`, in their order.
-        """
-        check_answers(self._pending, answers)
-        requests, self._pending = self._pending, ()
-        self.learn(tuple(zip(requests, answers, strict=True)))
+        """Take the answers to the last `ask`, in order; others raise `ValueError`, and nothing changes."""
+        requests = self._pending
+        if not requests:
+            raise ValueError("Answers came but nothing was asked: call ask() before every tell().")
+        if len(answers) != len(requests):
+            raise ValueError(
+                f"Expected {len(requests)} answers, one per request of the last ask(), found {len(answers)}."
+            )
+        for position, (request, answer) in enumerate(zip(requests, answers, strict=True)):
+            if request.id != answer.id:
+                raise ValueError(
+                    f"Expected the answer to the request {request.id!r} at position {position}, found one to "
+                    f"{answer.id!r}: give the answers in the order of the requests."
+                )
+        self._pending = ()
+        pairs = zip(requests, answers, strict=True)
+        self.learn(tuple((request, _complete(request, answer)) for request, answer in pairs))
 
     @abstractmethod
     def propose(self) -> tuple[Request, ...]:
@@ -160,7 +166,7 @@ class BaseSearch(ABC):
 
     @abstractmethod
     def learn(self, answered: Answered) -> None:
-        """Take the answers to what `_next` returned."""
+        """Take the answers to what `propose` returned; each has what was asked for, or a failure."""
 
     def update(self, sample: Sample) -> None:
         """Replace the sample of that id."""
@@ -273,10 +279,19 @@ class BaseSearch(ABC):
         """Enter the samples among the answers, charge the budget, and return them in order."""
         entered = []
         for request, answer in answered:
-            if not isinstance(request, SampleRequest) or not isinstance(answer, SampleAnswer):
+            if not isinstance(request, SampleRequest):
                 continue
             first = self._first_with_sha.setdefault(answer.sha, request.id) if answer.sha else request.id
-            sample = answered_sample(request, answer, first if first != request.id else None)
+            failure = answer.failure or (f"duplicate of {first}" if first != request.id else None)
+            known = answer.model_dump(include={"id", "sha", "source", "thought", "behaviour", "f_lf"})
+            sample = Sample(
+                **known,
+                generation=request.generation,
+                operator=request.operator,
+                parents=tuple(parent.id for parent in request.parents),
+                niche=None if request.fit is None else request.fit.niche,
+                failure=failure,
+            )
             self._samples[sample.id] = sample
             # A rule that the search itself gave was not asked of the generator.
             if request.source is None:
@@ -285,94 +300,25 @@ class BaseSearch(ABC):
         return entered
 
 
-AnyAnswer = TypeVar("AnyAnswer", bound=Answer)
+def _complete(request: Request, answer: Answer) -> Answer:
+    """Return the answer, as a failure if it lacks what was asked for."""
+    if answer.failure is not None or answer.eliminated is not None:
+        return answer
+    failure = None
+    match request:
+        case SampleRequest(scored=True) if answer.f_lf is None:
+            failure = "no F_LF was reported"
+        case SolveRequest() if answer.f_hf is None:
+            failure = "no F_HF was reported"
+        case TrialRequest() if (known := len(answer.costs) - answer.costs.count(None)) != len(
+            request.instances
+        ):
+            failure = f"{known} costs were reported for {len(request.instances)} instances"
+    return answer.model_copy(update={"failure": failure})
 
 
-def check_answers(requests: Sequence[Request], answers: Sequence[Answer]) -> None:
-    """Make sure there is one answer per request, in order and of its kind.
-
-    Raises
-    ------
-    ValueError
-        If nothing was asked, or if a number, kind or id differs; the text names the first difference.
-    """
-    if not requests:
-        raise ValueError("Answers came but nothing was asked: call ask() before every tell().")
-    if len(answers) != len(requests):
-        raise ValueError(
-            f"Expected {len(requests)} answers, one per request of the last ask(), found {len(answers)}."
-        )
-    for position, (request, answer) in enumerate(zip(requests, answers, strict=True)):
-        if (request.kind, request.id) != (answer.kind, answer.id):
-            raise ValueError(
-                f"Expected the answer to the {request.kind} request {request.id!r} at position {position}, "
-                f"found a {answer.kind} answer {answer.id!r}: give the answers in the order of the requests."
-            )
-
-
-def settle(answer: AnyAnswer) -> AnyAnswer:
-    """Turn numbers that are not finite into a failure with its reason; settling twice changes nothing.
-
-    A settled answer survives JSON, which knows no NaN.
-    """
-    match answer:
-        case SampleAnswer(f_lf=float() as value) if not math.isfinite(value):
-            reason = answer.failure or f"F_LF is {value}, not a finite number"
-            return answer.model_copy(update={"f_lf": None, "failure": reason})
-        case SolveAnswer(f_hf=float() as value) if not math.isfinite(value):
-            reason = answer.failure or f"F_HF is {value}, not a finite number"
-            return answer.model_copy(update={"f_hf": None, "failure": reason})
-        case TrialAnswer(costs=tuple() as costs) if not all(map(math.isfinite, costs)):
-            reason = answer.failure or f"A cost in {costs} is not a finite number"
-            return answer.model_copy(update={"costs": None, "failure": reason})
-    return answer
-
-
-def answered_sample(request: SampleRequest, answer: SampleAnswer, duplicate_of: str | None = None) -> Sample:
-    """Return the sample a request became.
-
-    Parameters
-    ----------
-    duplicate_of : str or None
-        Id of the first sample with the same hash, if there is one. A failure of the sample's own is the
-        reason kept.
-    """
-    answer = settle(answer)
-    failure = answer.failure
-    if failure is None and request.scored and answer.f_lf is None:
-        failure = "no F_LF was reported"
-    if failure is None and duplicate_of is not None:
-        failure = f"duplicate of {duplicate_of}"
-    return Sample(
-        id=request.id,
-        generation=request.generation,
-        operator=request.operator,
-        parents=tuple(parent.id for parent in request.parents),
-        sha=answer.sha,
-        source=answer.source,
-        thought=answer.thought,
-        behaviour=answer.behaviour,
-        f_lf=answer.f_lf,
-        niche=None if request.fit is None else request.fit.niche,
-        failure=failure,
-    )
-
-
-def solved_sample(sample: Sample, answer: SolveAnswer) -> Sample:
+def solved_sample(sample: Sample, answer: Answer) -> Sample:
     """Return the sample with its F_HF, or with the reason why its solves gave none."""
-    answer = settle(answer)
-    if answer.failure is None and answer.eliminated is not None:
-        return sample.model_copy(update={"f_hf": None, "eliminated": answer.eliminated, "failure": None})
-    if answer.failure is None and answer.f_hf is not None:
-        return sample.model_copy(update={"f_hf": answer.f_hf, "failure": None})
-    return sample.model_copy(update={"f_hf": None, "failure": answer.failure or "no F_HF was reported"})
-
-
-def trial_costs(answer: TrialAnswer, instances: int) -> tuple[float, ...] | str:
-    """Return the costs of a trial on so many instances, or the reason there are none."""
-    answer = settle(answer)
-    if answer.failure is not None or answer.costs is None:
-        return answer.failure or "no costs were reported"
-    if len(answer.costs) != instances:
-        return f"{len(answer.costs)} costs were reported for {instances} instances"
-    return answer.costs
+    f_hf = answer.f_hf if answer.failure is None and answer.eliminated is None else None
+    eliminated = answer.eliminated if answer.failure is None else None
+    return sample.model_copy(update={"f_hf": f_hf, "eliminated": eliminated, "failure": answer.failure})

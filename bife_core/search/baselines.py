@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from bife_core.search.base import OPERATORS
 from bife_core.search.bife import BifeSearch
-from bife_core.search.population import Population, by_high_fidelity
+from bife_core.search.population import by_high_fidelity
 from bife_core.search.types import Operator, Sample
 
 
@@ -38,12 +38,12 @@ class HighOnlySearch(BifeSearch):
 
     Examples
     --------
-    >>> from bife_core.search import SampleAnswer
+    >>> from bife_core.search import Answer
     >>> from bife_core.search.config import SearchConfig
     >>> search = HighOnlySearch(SearchConfig(method="bife_without_f_lf", samples=1, initial=1))
     >>> search.ask()[0].scored
     False
-    >>> search.tell((SampleAnswer(id="g00-c00"),))
+    >>> search.tell((Answer(id="g00-c00"),))
     >>> search.ask()[0].kind
     'solve'
     """
@@ -57,6 +57,5 @@ class HighOnlySearch(BifeSearch):
     def _earns_solves(self, newcomers: Sequence[Sample]) -> tuple[Sample, ...]:
         return tuple(rule for rule in newcomers if rule.valid)
 
-    def _survivors(self, newcomers: Sequence[Sample]) -> Population:
-        alive = by_high_fidelity((*self.population, *newcomers))
-        return Population(others=alive[: self.config.population])
+    def _survive(self, newcomers: Sequence[Sample]) -> None:
+        self._others = by_high_fidelity((*self._others, *newcomers))[: self.config.population]

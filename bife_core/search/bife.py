@@ -1,41 +1,32 @@
-"""BiFE's bi-fidelity evolution (paper, Algorithm 1) as a value that asks and is told.
+"""BiFE's bi-fidelity evolution (paper, Algorithm 1) behind `ask` and `tell`.
 
-What Algorithm 1 leaves open is a field of `SearchConfig`. What it does not speak of is settled here:
+What Algorithm 1 leaves open is a field of `SearchConfig`. What it does not speak of is decided here:
 
 - A generation without any elite to draw parents from is another initialisation: `initial` samples of operator
   i1. So no failure ends the search early, and the budget is used up whatever happens.
 - If the solves of all rules chosen to found the elite set fail, the next ceil(alpha N) by F_LF are tried,
   until one succeeds or none is left.
 - A rule whose hash was seen before is a failure, `duplicate of <first id>`, and earns no second F_HF.
-- A rule that chose in all recorded decisions like one that was solved with (a twin) keeps its F_LF, inherits no
-  F_HF and is not solved with, unless `duplicates` says so.
+- A rule that chose in all recorded decisions like one that was solved with (a behavioural duplicate) keeps its F_LF,
+  inherits no F_HF and is not evaluated in the solver.
 - The last generation takes the first operators that the budget allows.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 from bife_core.search.base import Answered, BaseSearch, solved_sample
-from bife_core.search.config import LEAST_TERMS, SearchConfig
+from bife_core.search.config import SearchConfig
 from bife_core.search.population import (
-    Population,
     by_high_fidelity,
     by_low_fidelity,
     founders,
     reaches,
+    survivors,
     threshold,
 )
-from bife_core.search.types import (
-    Fit,
-    GenerationSummary,
-    Operator,
-    Request,
-    Sample,
-    SolveAnswer,
-    SolveRequest,
-)
+from bife_core.search.types import GenerationSummary, Operator, Request, Sample, SolveRequest
 
 
 class BifeSearch(BaseSearch):
@@ -44,28 +35,29 @@ class BifeSearch(BaseSearch):
     Two steps make a generation: samples are asked for all together, then solves for those whose F_LF earns
     them. `ask` gives the same requests again until they are answered.
 
-    Parameters
+    Attributes
     ----------
-    config : SearchConfig
-        All choices of the search, its seed included.
+    elites : tuple of Sample
+        The elite set after the last completed generation, best F_HF first.
 
     Examples
     --------
-    >>> from bife_core.search import SampleAnswer
+    >>> from bife_core.search import Answer
     >>> search = BifeSearch(SearchConfig(samples=2, initial=2, population=1))
     >>> [request.id for request in search.ask()]
     ['g00-c00', 'g00-c01']
-    >>> search.tell((SampleAnswer(id="g00-c00", f_lf=0.4), SampleAnswer(id="g00-c01", f_lf=0.6)))
+    >>> search.tell((Answer(id="g00-c00", f_lf=0.4), Answer(id="g00-c01", f_lf=0.6)))
     >>> [(request.kind, request.id) for request in search.ask()]
     [('solve', 'g00-c01')]
-    >>> search.tell((SolveAnswer(id="g00-c01", f_hf=-1.5),))
+    >>> search.tell((Answer(id="g00-c01", f_hf=-1.5),))
     >>> search.ask(), search.best.id, search.tau
     ((), 'g00-c01', 0.6)
     """
 
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
-        self._population = Population()
+        self.elites: tuple[Sample, ...] = ()
+        self._others: tuple[Sample, ...] = ()
         self._costs: dict[str, tuple[float | None, ...]] = {}
         self._tau: float | None = None
         self._newcomers: tuple[str, ...] = ()
@@ -73,14 +65,9 @@ class BifeSearch(BaseSearch):
         self._reserve: tuple[Sample, ...] = ()
 
     @property
-    def elites(self) -> tuple[Sample, ...]:
-        """The elite set after the last completed generation, best F_HF first."""
-        return self._population.elites
-
-    @property
     def population(self) -> tuple[Sample, ...]:
-        """The rules alive after the last completed generation, in the order parents are drawn by."""
-        return self._population.ranked
+        """The rules alive after the last completed generation: elites by F_HF, then the others by F_LF."""
+        return self.elites + self._others
 
     @property
     def _ancestors(self) -> tuple[Sample, ...]:
@@ -105,9 +92,9 @@ class BifeSearch(BaseSearch):
     def learn(self, answered: Answered) -> None:
         """Take the answers to what `propose` returned."""
         if self._to_solve:
-            answers = [answer for _, answer in answered if isinstance(answer, SolveAnswer)]
-            solved = [solved_sample(rule, one) for rule, one in zip(self._to_solve, answers, strict=True)]
-            self._costs.update({one.id: one.costs for one in answers})
+            pairs = zip(self._to_solve, answered, strict=True)
+            solved = [solved_sample(rule, answer) for rule, (_, answer) in pairs]
+            self._costs.update({answer.id: answer.costs for _, answer in answered})
             for sample in solved:
                 self.update(sample)
             self._to_solve = () if self._ancestors or by_high_fidelity(solved) else self._call_founders()
@@ -116,50 +103,14 @@ class BifeSearch(BaseSearch):
             self._newcomers = tuple(sample.id for sample in newcomers)
             self._to_solve = self._earns_solves(newcomers)
         if not self._to_solve:
-            self._population = self._survivors([self._samples[name] for name in self._newcomers])
+            self._survive([self._samples[name] for name in self._newcomers])
             self._reserve = ()
             self._set_tau()
             self.end_generation()
 
-    @property
-    def _fitted_share(self) -> float:
-        """Share of the initial rules that are fitted, not written."""
-        return 0.0
-
-    @property
-    def _niches(self) -> int:
-        """Niches that the initial rules which are fitted begin."""
-        return 1
-
-    def initial_operators(self) -> tuple[Operator, ...]:
-        """Return what makes the initial rules."""
-        fitted = round(self._fitted_share * self.config.initial)
-        return tuple("fit" if number < fitted else "i1" for number in range(self.config.initial))
-
     def choose_parents(self, operator: Operator) -> tuple[Sample, ...]:
         """Draw parents, none where the generation is another initialisation."""
         return super().choose_parents(operator) if self._ancestors else ()
-
-    def fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:
-        """Return how the rule of a sample is fitted; None where it is written."""
-        if operator != "fit":
-            return None
-        settings = self.config.symbolic
-        niches, sizes = self._niches, settings.terms - LEAST_TERMS + 1
-        if parents:
-            terms = LEAST_TERMS + (self.generation + position) % sizes
-            niche = parents[0].niche or 0
-            return Fit(terms=terms, children=settings.children, rank=position, niche=niche)
-        # Niches and sizes in turn. At first every second rule has its factors added one by one, once for each niche and
-        # size, since nothing is drawn for that.
-        once = 0 if self.generation > 0 else niches * sizes
-        selected = min((position + 1) // 2, once)
-        is_selected = position % 2 == 0 and position // 2 < once
-        number = selected if is_selected else position - selected
-        terms = LEAST_TERMS + (number + number // math.lcm(niches, sizes)) % sizes
-        if is_selected:
-            return Fit(terms=terms, children=0, niche=number % niches)
-        return Fit(terms=terms, children=settings.children, rank=number // niches, niche=number % niches)
 
     def _solve_request(self, sample: Sample) -> SolveRequest:
         if not self.elites:
@@ -182,8 +133,6 @@ class BifeSearch(BaseSearch):
 
     def _without_duplicates(self, rules: Iterable[Sample]) -> tuple[Sample, ...]:
         """Return the rules that choose otherwise than those solved with, and than those before them."""
-        if self.config.duplicates == "solve":
-            return tuple(rules)
         known = {sample.behaviour for sample in self.samples if sample.id in self._costs}
         kept = []
         for rule in rules:
@@ -192,9 +141,9 @@ class BifeSearch(BaseSearch):
                 known.add(rule.behaviour)
         return tuple(kept)
 
-    def _survivors(self, newcomers: Sequence[Sample]) -> Population:
-        """Return the population after a generation."""
-        return self._population.succeeded_by(newcomers, self.config)
+    def _survive(self, newcomers: Sequence[Sample]) -> None:
+        """Replace the population after a generation."""
+        self.elites, self._others = survivors(self.elites, newcomers, self.config)
 
     def _call_founders(self) -> tuple[Sample, ...]:
         """Return the next that may found the elite, and take them from the reserve."""

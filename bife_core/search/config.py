@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from pydantic import Field, field_validator, model_validator
 
@@ -25,23 +25,6 @@ SEARCHES: Final[Plugins[Callable[..., Any]]] = Plugins(
     "a class that is made from a `SearchConfig`",
 )
 """Name of a search (`SearchConfig.method`) -> how it is made from its configuration."""
-
-
-LEAST_TERMS: Final = 2
-"""Factors of the smallest rules that are fitted."""
-
-
-class SymbolicConfig(Value):
-    """How rules are fitted to the recorded decisions: by the search 'symbolic'."""
-
-    terms: int = Field(6, ge=LEAST_TERMS, description="Factors a fitted rule may have.")
-    children: int = Field(300, ge=1, description="Formulas bred before a rule is chosen.")
-    niches: int = Field(
-        4,
-        ge=1,
-        description="Niches of the initial rules of 'symbolic', each without the kind of feature (pseudocosts, "
-        "fractionality, ...) that those before it begin with; beyond the kinds there are, they repeat.",
-    )
 
 
 class SearchConfig(Value):
@@ -68,25 +51,19 @@ class SearchConfig(Value):
         le=1,
         description="tau is never above the F_LF this share of all valid samples reaches; None: no such bound.",
     )
-    duplicates: Literal["skip", "solve"] = Field(
-        "skip",
-        description="Whether a rule earns solves that chose in all recorded decisions like one that was solved with.",
-    )
     seed: int | None = Field(
         0,
         ge=0,
         description="Seed of all draws of the search; null draws one from the time a run was scheduled for, so that "
         "each run of a schedule searches anew.",
     )
-    start_from_champion: bool = Field(
-        False, description="Whether the registered champion is among the first rules a search goes on from."
-    )
     first_rules: tuple[str, ...] = Field(
-        (), description="Sources of rules that are scored with the initial ones; they use up no budget."
+        (),
+        description="Sources of rules that are scored with the initial ones and use up no budget; a flow takes "
+        "'champion' for the registered one.",
     )
-    symbolic: SymbolicConfig = Field(SymbolicConfig(), description="How rules are fitted by 'symbolic'.")
     options: dict[str, Any] = Field(
-        default_factory=dict, description="Settings of a search of another package, by name."
+        default_factory=dict, description="Settings of the chosen search alone, by name."
     )
 
     @field_validator("method")
@@ -95,26 +72,13 @@ class SearchConfig(Value):
         return SEARCHES.known(method)
 
     def in_use(self) -> dict[str, Any]:
-        """Return the settings the search reads, as JSON: all but the sections of other searches."""
-        # By the time a search begins, the champion is among the first rules.
-        unused = {"start_from_champion"} | (set() if self.fits else {"symbolic"})
-        unused |= {name for name in ("first_rules", "options") if not getattr(self, name)}
+        """Return the settings as JSON, without those that are left empty."""
+        unused = {name for name in ("first_rules", "options") if not getattr(self, name)}
         return self.model_dump(mode="json", exclude=unused)
 
     @property
-    def fits(self) -> bool:
-        """Whether any of its rules are fitted to decisions."""
-        return self.method == "symbolic"
-
-    @property
     def drawn(self) -> int:
-        """The seed, which must be known by now.
-
-        Raises
-        ------
-        ConfigError
-            If it is null.
-        """
+        """The seed; raises `ConfigError` if it is null, for which only a flow has a number."""
         if self.seed is None:
             raise ConfigError(
                 "search.seed is null: only a flow may leave it so, which takes the seed from the time it was "
@@ -130,12 +94,6 @@ class SearchConfig(Value):
 
 
 def open_search(config: SearchConfig) -> Search:
-    """Return a new search of the configured method.
-
-    Raises
-    ------
-    ConfigError
-        If no search has that name, or the package that offers it is broken.
-    """
+    """Return a new search of the configured method; raises `ConfigError` if there is none of that name."""
     search: Search = SEARCHES.find(config.method)(config)
     return search

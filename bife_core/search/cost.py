@@ -77,70 +77,19 @@ class SearchCost(Value):
             "trials": float(self.trials),
         }
 
-
-class CostLedger:
-    """Adds up what a search spends, told in the order of its answers.
-
-    Parameters
-    ----------
-    search : str
-        Registered name of the search.
-    collection_s : float
-        CPU seconds that recording the decisions took; 0 for a search that reads none.
-
-    Examples
-    --------
-    >>> ledger = CostLedger("bife", collection_s=4.0)
-    >>> ledger.sampled(0.5), ledger.scored(0.25), ledger.solved("g00-c00", 2.0, -1.0)
-    (None, None, None)
-    >>> cost = ledger.total(other_s=0.25, wall_s=3.0)
-    >>> cost.design_s, cost.solver_s, cost.curve[0].f_hf
-    (7.0, 6.0, -1.0)
-    """
-
-    def __init__(self, search: str, collection_s: float = 0.0) -> None:
-        self._cost = SearchCost(search=search, collection_s=collection_s)
-
-    def sampled(self, seconds: float) -> None:
-        """Take note of a sample and the wall seconds its writing took."""
-        self._add("generation", seconds, samples=self._cost.samples + 1)
-
-    def reflected(self, seconds: float) -> None:
-        """Take note of a reflection and the wall seconds its writing took."""
-        self._add("generation", seconds, reflections=self._cost.reflections + 1)
-
-    def scored(self, seconds: float) -> None:
-        """Take note of CPU seconds spent on checking a rule and on its F_LF."""
-        self._add("f_lf", seconds)
-
-    def tried(self, seconds: float) -> None:
-        """Take note of a trial on training instances and its CPU seconds in the solver."""
-        self._add("tuning", seconds, trials=self._cost.trials + 1)
-
-    def referred(self, seconds: float) -> None:
-        """Take note of the CPU seconds of RPB's solves that those of rules are measured by."""
-        self._add("f_hf", seconds)
-
-    def solved(self, sample: str, seconds: float, f_hf: float | None) -> None:
-        """Take note of a rule's solves: their CPU seconds, and the F_HF unless they failed."""
-        self._add("f_hf", seconds, solved=self._cost.solved + (f_hf is not None))
-        curve, cost = self._cost.curve, self._cost
-        if f_hf is None or (curve and f_hf <= curve[-1].f_hf):
-            return
-        point = CostPoint(
-            solver_s=cost.solver_s,
-            design_s=cost.design_s,
-            samples=cost.samples,
-            calls=cost.calls,
-            f_hf=f_hf,
-            sample=sample,
-        )
-        self._cost = cost.model_copy(update={"curve": (*curve, point)})
-
-    def total(self, *, other_s: float, wall_s: float) -> SearchCost:
-        """Return the cost so far."""
-        return self._cost.model_copy(update={"other_s": other_s, "wall_s": wall_s})
-
-    def _add(self, part: str, seconds: float, **counts: int) -> None:
+    def plus(self, part: str, seconds: float, counted: str = "") -> SearchCost:
+        """Return the cost with more seconds in one of `PARTS`, and one more of what is `counted`, such as "samples"."""
         name = f"{part}_s"
-        self._cost = self._cost.model_copy(update={name: getattr(self._cost, name) + seconds, **counts})
+        changed: dict[str, float] = {name: getattr(self, name) + seconds}
+        if counted:
+            changed[counted] = getattr(self, counted) + 1
+        return self.model_copy(update=changed)
+
+    def solved_with(self, sample: str, seconds: float, f_hf: float | None) -> SearchCost:
+        """Return the cost with the CPU seconds of a rule's solves, and with a point if it is better than all before."""
+        cost = self.plus("f_hf", seconds, "" if f_hf is None else "solved")
+        if f_hf is None or (self.curve and f_hf <= self.curve[-1].f_hf):
+            return cost
+        known = {name: getattr(cost, name) for name in ("solver_s", "design_s", "samples", "calls")}
+        point = CostPoint(**known, f_hf=f_hf, sample=sample)
+        return cost.model_copy(update={"curve": (*cost.curve, point)})

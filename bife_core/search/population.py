@@ -1,36 +1,35 @@
-"""The population as a value: elites first, the threshold tau, admission and survival (paper, Algorithm 1)."""
+"""Populations: orders of samples, the threshold tau, survival, draws of parents (paper, Algorithm 1)."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bife_core.search.config import SearchConfig
 from bife_core.search.types import Sample
 
 
-def _sampling_order(sample: Sample) -> tuple[int, int, str]:
+def _order(sample: Sample, value: float) -> tuple[float, int, int, str]:
     # Length before text, so that c100 comes after c99.
-    return sample.generation, len(sample.id), sample.id
-
-
-def _descending(value: float | None) -> float:
-    return math.inf if value is None else -value
+    return -value, sample.generation, len(sample.id), sample.id
 
 
 def by_low_fidelity(samples: Iterable[Sample]) -> tuple[Sample, ...]:
     """Return the valid samples that have an F_LF, highest first; the one sampled earlier wins a tie."""
-    scored = (sample for sample in samples if sample.valid and sample.f_lf is not None)
-    return tuple(sorted(scored, key=lambda rule: (_descending(rule.f_lf), _sampling_order(rule))))
+    scored = [(_order(rule, rule.f_lf), rule) for rule in samples if rule.valid and rule.f_lf is not None]
+    return tuple(rule for _, rule in sorted(scored, key=itemgetter(0)))
 
 
 def by_high_fidelity(samples: Iterable[Sample]) -> tuple[Sample, ...]:
-    """Return the valid samples that were solved with, highest F_HF first; ties as in `by_low_fidelity`."""
-    solved = (sample for sample in samples if sample.valid and sample.f_hf is not None)
-    return tuple(sorted(solved, key=lambda rule: (_descending(rule.f_hf), _sampling_order(rule))))
+    """Return the valid samples that have an F_HF, highest first; ties as in `by_low_fidelity`."""
+    scored = [(_order(rule, rule.f_hf), rule) for rule in samples if rule.valid and rule.f_hf is not None]
+    return tuple(rule for _, rule in sorted(scored, key=itemgetter(0)))
 
 
 def niche_by_niche(ranked: Iterable[Sample]) -> tuple[Sample, ...]:
@@ -65,21 +64,11 @@ def _count(share: float, of: int) -> int:
 def threshold(
     elites: Sequence[Sample], samples: Iterable[Sample], config: SearchConfig, of: int | None = None
 ) -> float | None:
-    """Return tau, the F_LF that earns solves; None while there is no elite.
+    """Return tau, the F_LF that earns solves, from the elites, best F_HF first; None while there is none.
 
-    Where all elites are kept, the paper's tau can only rise, for every elite has reached it. One rule
-    that agrees often with strong branching and solves badly can so end all admission; `threshold_share` prevents it.
-
-    Parameters
-    ----------
-    elites : sequence of Sample
-        The elite set, best F_HF first.
-    samples : iterable of Sample
-        All samples so far, the elites among them; only valid ones count.
-    config : SearchConfig
-        Gives `threshold_share`.
-    of : int, optional
-        Number of samples that the share is of; by default those given.
+    Where all elites are kept, the paper's tau can only rise, for every elite has reached it. One rule that agrees often
+    with strong branching and solves badly can so end all admission; `threshold_share` of the valid samples, or of so
+    many as `of` says, prevents it.
     """
     of_elites = [elite.f_lf for elite in elites if elite.f_lf is not None]
     if not of_elites:
@@ -97,41 +86,79 @@ def reaches(sample: Sample, tau: float | None) -> bool:
     return tau is not None and sample.valid and sample.f_lf is not None and sample.f_lf >= tau
 
 
-@dataclass(frozen=True, slots=True)
-class Population:
-    """The rules alive after a generation.
+def survivors(
+    elites: Sequence[Sample], newcomers: Sequence[Sample], config: SearchConfig
+) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
+    """Return the elites old and new, best F_HF first, and the best newcomers by F_LF in the places of N left.
 
-    Attributes
-    ----------
-    elites : tuple of Sample
-        Rules with an F_HF, best F_HF first.
-    others : tuple of Sample
-        The general population, best F_LF first.
+    With `elite_cap` the elites of worst F_HF lose their rank; they may still fill a place that is left, on the same
+    terms as all others. Without it the elites alone may outnumber N.
     """
+    kept = by_high_fidelity((*elites, *newcomers))[: config.elite_cap]
+    names = {elite.id for elite in kept}
+    others = by_low_fidelity(sample for sample in newcomers if sample.id not in names)
+    return kept, others[: max(0, config.population - len(kept))]
 
-    elites: tuple[Sample, ...] = ()
-    others: tuple[Sample, ...] = ()
 
-    @property
-    def ranked(self) -> tuple[Sample, ...]:
-        """All rules alive in the order parents are drawn by: elites by F_HF, then the others by F_LF."""
-        return self.elites + self.others
+def sample_id(generation: int, position: int) -> str:
+    """Return the id of a sample: generation and position, such as ``g03-c05``."""
+    return f"g{generation:02d}-c{position:02d}"
 
-    def succeeded_by(self, newcomers: Iterable[Sample], config: SearchConfig) -> Population:
-        """Return the next population: elites old and new, and the best of the others in the places left.
 
-        With `elite_cap` the elites of worst F_HF lose their rank; they may still fill a place that is left,
-        on the same terms as all others. Without it the elites alone may outnumber N.
+def sample_seed(seed: int, sample: str) -> int:
+    """Derive the seed of one sample, in 0 to 2**31 - 1, from that of the search and the sample's id.
 
-        Parameters
-        ----------
-        newcomers : iterable of Sample
-            All samples of the generation, with the F_HF of those that were solved with.
-        config : SearchConfig
-            Gives N (`population`) and `elite_cap`.
-        """
-        newcomers = tuple(newcomers)
-        elites = by_high_fidelity(self.elites + newcomers)[: config.elite_cap]
-        kept = {elite.id for elite in elites}
-        others = by_low_fidelity(sample for sample in newcomers if sample.id not in kept)
-        return Population(elites, others[: max(0, config.population - len(elites))])
+    Examples
+    --------
+    >>> sample_seed(0, "g00-c00") == sample_seed(0, "g00-c00")
+    True
+    >>> sample_seed(0, "g00-c00") == sample_seed(0, "g00-c01")
+    False
+    """
+    digest = hashlib.sha256(sample.encode()).digest()
+    words = [int.from_bytes(digest[start : start + 4], "little") for start in range(0, 16, 4)]
+    return int(np.random.SeedSequence([seed, *words]).generate_state(1, np.uint32)[0]) >> 1
+
+
+def selection_probabilities(size: int, population: int) -> NDArray[np.float64]:
+    """Return p(r) proportional to 1 / (r + N) for each of so many ranks r, from 0.
+
+    Examples
+    --------
+    >>> selection_probabilities(2, population=1).round(2).tolist()
+    [0.67, 0.33]
+    """
+    weights: NDArray[np.float64] = 1.0 / (np.arange(size, dtype=np.float64) + population)
+    weights /= weights.sum()
+    return weights
+
+
+def draw_parents(
+    ranked: Sequence[Sample],
+    count: int,
+    *,
+    population: int,
+    rng: np.random.Generator,
+    replacement: bool = False,
+) -> tuple[Sample, ...]:
+    """Draw `count` parents by rank, best first, with one uniform number each.
+
+    Without replacement each is drawn at most once while there are enough; when fewer rules than parents are alive, all
+    are drawn once before any is drawn again. `population` is N of `selection_probabilities`. Raises `ValueError` if
+    there is no rule to draw.
+    """
+    if not ranked:
+        raise ValueError("There is no rule to draw a parent from.")
+    weights = selection_probabilities(len(ranked), population)
+    left = weights.copy()
+    parents = []
+    for _ in range(count):
+        if not left.any():
+            left = weights.copy()
+        # By hand, because `Generator.choice` may change its stream between NumPy versions.
+        cumulated = np.cumsum(left)
+        drawn = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
+        if not replacement:
+            left[drawn] = 0.0
+        parents.append(ranked[drawn])
+    return tuple(parents)

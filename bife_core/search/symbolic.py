@@ -11,11 +11,33 @@ are the parents, and a rule is solved with where it reaches the tau of its niche
 
 from __future__ import annotations
 
+import math
+from typing import ClassVar, Final
+
+from pydantic import Field
+
 from bife_core.search.base import OPERATORS
 from bife_core.search.bife import BifeSearch
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_low_fidelity, founders, niche_by_niche, reaches, threshold
-from bife_core.search.types import Operator, Sample
+from bife_core.search.types import Fit, Operator, Sample
+from bife_core.values import Value
+
+LEAST_TERMS: Final = 2
+"""Factors of the smallest rules that are fitted."""
+
+
+class SymbolicOptions(Value):
+    """How rules are fitted to the recorded decisions."""
+
+    terms: int = Field(6, ge=LEAST_TERMS, description="Factors a fitted rule may have.")
+    children: int = Field(300, ge=1, description="Formulas bred before a rule is chosen.")
+    niches: int = Field(
+        4,
+        ge=1,
+        description="Niches of the initial rules, each without the kind of feature (pseudocosts, fractionality, ...) "
+        "that those before it begin with; beyond the kinds there are, they repeat.",
+    )
 
 
 class SymbolicSearch(BifeSearch):
@@ -29,24 +51,42 @@ class SymbolicSearch(BifeSearch):
     [('fit', 2, 0), ('fit', 2, 0), ('fit', 3, 1), ('fit', 3, 1)]
     """
 
+    operators: tuple[Operator, ...] = ("fit",) * len(OPERATORS)
+    Options: ClassVar[type[Value]] = SymbolicOptions
+    options: SymbolicOptions
+
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
         self._tau_of_niche: dict[int, float] = {}
-
-    operators: tuple[Operator, ...] = ("fit",) * len(OPERATORS)
 
     @property
     def tau(self) -> float | None:
         """The lowest tau of a niche; None while there is no elite."""
         return min(self._tau_of_niche.values(), default=self._tau)
 
-    @property
-    def _fitted_share(self) -> float:
-        return 1.0
+    def initial_operators(self) -> tuple[Operator, ...]:
+        """Return what makes the initial rules."""
+        return ("fit",) * self.config.initial
 
-    @property
-    def _niches(self) -> int:
-        return self.config.symbolic.niches
+    def fit(self, position: int, operator: Operator, parents: tuple[Sample, ...]) -> Fit | None:
+        """Return how the rule of a sample is fitted; None for a first rule."""
+        if operator != "fit":
+            return None
+        options = self.options
+        niches, sizes = options.niches, options.terms - LEAST_TERMS + 1
+        if parents:
+            terms = LEAST_TERMS + (self.generation + position) % sizes
+            return Fit(terms=terms, children=options.children, rank=position, niche=parents[0].niche or 0)
+        # Niches and sizes in turn. At first every second rule has its factors added one by one, once for each niche and
+        # size, since nothing is drawn for that.
+        once = 0 if self.generation > 0 else niches * sizes
+        selected = min((position + 1) // 2, once)
+        is_selected = position % 2 == 0 and position // 2 < once
+        number = selected if is_selected else position - selected
+        terms = LEAST_TERMS + (number + number // math.lcm(niches, sizes)) % sizes
+        if is_selected:
+            return Fit(terms=terms, children=0, niche=number % niches)
+        return Fit(terms=terms, children=options.children, rank=number // niches, niche=number % niches)
 
     def _call_founders(self) -> tuple[Sample, ...]:
         # However few are to found the elite, one of each niche does.

@@ -1,10 +1,11 @@
-"""What a search asks for and what it is told: plain values that serialise to JSON."""
+"""What a search asks for and what is reported to it: plain values that serialise to JSON."""
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, runtime_checkable
+import math
+from typing import Any, Literal, Protocol, runtime_checkable
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bife_core.scip.cost import Cost
 from bife_core.values import Value
@@ -173,57 +174,48 @@ class SolveRequest(Value):
 Request = WrittenRequest | TrialRequest | SolveRequest
 
 
-class SampleAnswer(Value):
-    """What became of a `SampleRequest`: a rule, with its F_LF if that was wanted, or the reason there is none."""
+class Answer(Value):
+    """What became of a request: what it asked for, or in `failure` the sentence why that is not there.
 
-    kind: Literal["sample"] = "sample"
+    A number that is not finite is a failure. So an answer survives JSON, which knows no NaN.
+
+    Attributes
+    ----------
+    sha, source, thought, behaviour, f_lf
+        Of a rule that was sampled, as in `Sample`.
+    text : str or None
+        What a reflection wrote.
+    f_hf : float or None
+        Of a rule that was evaluated in the solver.
+    eliminated : str or None
+        Why it has no F_HF, if it is known to be worse than the one it had to beat.
+    costs : tuple of (float or None)
+        Of its solves of the design instances, or of those of a trial, in order; None where there is none.
+    """
+
     id: str
     sha: str | None = None
     source: str | None = None
     thought: str | None = None
     behaviour: str | None = None
     f_lf: float | None = None
-    failure: str | None = None
-
-
-class ReflectionAnswer(Value):
-    """What became of a `ReflectionRequest`: a text, or the reason there is none."""
-
-    kind: Literal["reflection"] = "reflection"
-    id: str
     text: str | None = None
-    failure: str | None = None
-
-
-class TrialAnswer(Value):
-    """What became of a `TrialRequest`: the cost of each solve in order, or the reason there is none."""
-
-    kind: Literal["trial"] = "trial"
-    id: str
-    costs: tuple[float, ...] | None = None
-    failure: str | None = None
-
-
-class SolveAnswer(Value):
-    """What became of a `SolveRequest`: F_HF, or the reason there is none.
-
-    Attributes
-    ----------
-    eliminated : str or None
-        Why the rule was given up, if it is known to be worse than the one it had to beat.
-    costs : tuple of (float or None)
-        Cost of each design instance, in order; None where there is none. Empty if nobody says.
-    """
-
-    kind: Literal["solve"] = "solve"
-    id: str
     f_hf: float | None = None
     eliminated: str | None = None
-    failure: str | None = None
     costs: tuple[float | None, ...] = ()
+    failure: str | None = None
 
-
-Answer = SampleAnswer | ReflectionAnswer | TrialAnswer | SolveAnswer
+    @model_validator(mode="before")
+    @classmethod
+    def _is_finite(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        for name, label in (("f_lf", "F_LF"), ("f_hf", "F_HF"), ("costs", "A cost")):
+            value = fields.get(name)
+            values = value if isinstance(value, list | tuple) else (value,)
+            wrong = [each for each in values if isinstance(each, float) and not math.isfinite(each)]
+            if wrong:
+                reason = fields.get("failure") or f"{label} is {wrong[0]}, not a finite number"
+                fields = {key: field for key, field in fields.items() if key != name} | {"failure": reason}
+        return fields
 
 
 class GenerationSummary(Value):
@@ -267,6 +259,19 @@ class Search(Protocol):
 
     Drive it with ``while requests := search.ask(): search.tell(answers_to(requests))``. Answers must come for all
     requests of one `ask` and in their order, so that the history alone rebuilds the search.
+
+    Attributes
+    ----------
+    samples : tuple of Sample
+        All so far, in the order they were sampled.
+    best : Sample or None
+        The rule the search would return now, by the fidelity it goes by; None while there is none.
+    summaries : tuple of GenerationSummary
+        One per completed generation.
+    low_fidelity : bool
+        Whether it asks for F_LF, so that decisions have to be recorded.
+    training_instances : int
+        Training instances that its trials speak of.
     """
 
     def ask(self) -> tuple[Request, ...]:
@@ -278,26 +283,16 @@ class Search(Protocol):
         ...
 
     @property
-    def samples(self) -> tuple[Sample, ...]:
-        """All samples so far, in the order they were sampled."""
-        ...
+    def samples(self) -> tuple[Sample, ...]: ...  # noqa: D102 - described above
 
     @property
-    def best(self) -> Sample | None:
-        """The rule the search would return now, by the fidelity it goes by; None while there is none."""
-        ...
+    def best(self) -> Sample | None: ...  # noqa: D102
 
     @property
-    def summaries(self) -> tuple[GenerationSummary, ...]:
-        """One summary per completed generation."""
-        ...
+    def summaries(self) -> tuple[GenerationSummary, ...]: ...  # noqa: D102
 
     @property
-    def low_fidelity(self) -> bool:
-        """Whether it asks for F_LF, so that decisions have to be recorded."""
-        ...
+    def low_fidelity(self) -> bool: ...  # noqa: D102
 
     @property
-    def training_instances(self) -> int:
-        """Number of training instances that its trials speak of."""
-        ...
+    def training_instances(self) -> int: ...  # noqa: D102

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from bife_core.errors import ConfigError
@@ -18,16 +18,12 @@ from bife_core.generators.account import out_of_time
 from bife_core.methods.base import RPB
 from bife_core.search import (
     Answer,
-    CostLedger,
-    ReflectionAnswer,
     ReflectionRequest,
     Request,
     Sample,
-    SampleAnswer,
     SampleRequest,
-    SolveAnswer,
+    SearchCost,
     SolveRequest,
-    TrialAnswer,
     TrialRequest,
     WrittenRequest,
 )
@@ -52,6 +48,13 @@ Written = TypeVar("Written", SampleRequest, ReflectionRequest)
 
 SILENT_REQUESTS: Final = 4
 """Requests in a row that a model API leaves unanswered before a search that was answered earlier stops."""
+
+
+@dataclass
+class Ledger:
+    """What the search has cost so far."""
+
+    cost: SearchCost
 
 
 class Answering:
@@ -81,7 +84,7 @@ class Answering:
     """
 
     def __init__(
-        self, journal: Journal, evaluator: Evaluator, executor: Executor, ledger: CostLedger, watcher: Watcher
+        self, journal: Journal, evaluator: Evaluator, executor: Executor, ledger: Ledger, watcher: Watcher
     ) -> None:
         self.solves: dict[str, HighScore] = {}
         self.trials: list[dict[str, Any]] = []
@@ -102,7 +105,7 @@ class Answering:
         known = (e.reference for e in journal.entries if isinstance(e, Referred))
         self._reference = next(known, None)
         if self._reference is not None:
-            ledger.referred(self._reference.cpu_s)
+            ledger.cost = ledger.cost.plus("f_hf", self._reference.cpu_s)
 
     def answers(self, requests: Sequence[Request], samples: Sequence[Sample] = ()) -> tuple[Answer, ...]:
         """Return the answers in the order of the requests.
@@ -130,13 +133,19 @@ class Answering:
         )
         self._evaluator = replace(self._evaluator, past=past)
         found = {
-            (answer.kind, answer.id): answer
-            for answers in (
-                self._step(requests, ReflectionRequest, "writing {} reflections", self._reflect),
-                self._step(requests, SampleRequest, "sampling {} rules", self._sample),
-                self._step(requests, TrialRequest, "{} trials on training instances", self._try),
-                self._step(
-                    requests, SolveRequest, f"solving {instances} instances with {{}} rules", self._solve
+            (kind, answer.id): answer
+            for kind, answers in (
+                (
+                    "reflection",
+                    self._step(requests, ReflectionRequest, "writing {} reflections", self._reflect),
+                ),
+                ("sample", self._step(requests, SampleRequest, "sampling {} rules", self._sample)),
+                ("trial", self._step(requests, TrialRequest, "{} trials on training instances", self._try)),
+                (
+                    "solve",
+                    self._step(
+                        requests, SolveRequest, f"solving {instances} instances with {{}} rules", self._solve
+                    ),
                 ),
             )
             for answer in answers
@@ -265,11 +274,11 @@ class Answering:
         """Have reflections written."""
         left = {request.id for request in requests}
         for request, draft in self._write(requests):
-            self._ledger.reflected(draft.seconds)
+            self._ledger.cost = self._ledger.cost.plus("generation", draft.seconds, "reflections")
             left.remove(request.id)
-            yield ReflectionAnswer(id=request.id, text=draft.text, failure=draft.failure)
+            yield Answer(id=request.id, text=draft.text, failure=draft.failure)
         for name in left:
-            yield ReflectionAnswer(id=name, failure=f"Not written: {self.ended_by}")
+            yield Answer(id=name, failure=f"Not written: {self.ended_by}")
 
     def _sample(self, requests: Sequence[SampleRequest]) -> Iterator[Answer]:
         """Have rules written, all at once, and score each as soon as it is there."""
@@ -290,13 +299,13 @@ class Answering:
             raise
         for asked in requests:
             if asked.id not in pending:
-                yield SampleAnswer(id=asked.id, failure=f"Not written: {self.ended_by}")
+                yield Answer(id=asked.id, failure=f"Not written: {self.ended_by}")
                 continue
             draft, score = drafts[asked.id], self._scored(asked.id, pending[asked.id])
             if _by_generator(asked):
-                self._ledger.sampled(draft.seconds)
-            self._ledger.scored(score.seconds)
-            yield SampleAnswer(
+                self._ledger.cost = self._ledger.cost.plus("generation", draft.seconds, "samples")
+            self._ledger.cost = self._ledger.cost.plus("f_lf", score.seconds)
+            yield Answer(
                 id=asked.id,
                 sha=score.sha,
                 source=score.source or draft.source,
@@ -320,7 +329,7 @@ class Answering:
         new = [request for request in requests if request.id not in self._trials]
         if new and account.until_unix_s is not None and time.time() >= account.until_unix_s:
             self._end(out_of_time(account.budget))
-            yield from (TrialAnswer(id=request.id, failure=self.ended_by) for request in requests)
+            yield from (Answer(id=request.id, failure=self.ended_by) for request in requests)
             return
         pending = {request.id: self._executor.submit(self._evaluator.try_out, request) for request in new}
         for request in requests:
@@ -329,11 +338,11 @@ class Answering:
                     entry = Tried(request=request, score=pending[request.id].result())
                 except OutOfTimeError as end:
                     self._end(out_of_time(account.budget))
-                    yield TrialAnswer(id=request.id, failure=str(end))
+                    yield Answer(id=request.id, failure=str(end))
                     continue
                 self._trials[request.id] = self._journal.add(entry).score
             score = self._trials[request.id]
-            self._ledger.tried(score.cpu_s)
+            self._ledger.cost = self._ledger.cost.plus("tuning", score.cpu_s, "trials")
             self.trials.append(
                 {
                     "id": request.id,
@@ -344,7 +353,7 @@ class Answering:
                     "parameters": json.dumps(request.parameters),
                 }
             )
-            yield TrialAnswer(id=request.id, costs=score.costs, failure=score.failure)
+            yield Answer(id=request.id, costs=score.costs or (), failure=score.failure)
 
     def _solve(self, requests: Sequence[SolveRequest]) -> Iterator[Answer]:
         """Solve the design instances with the rules that earned it."""
@@ -362,15 +371,15 @@ class Answering:
                     entry = HighScored(id=request.id, score=pending[request.id].result())
                 except OutOfTimeError as end:
                     self._end(out_of_time(self._evaluator.account.budget))
-                    yield SolveAnswer(id=request.id, failure=str(end))
+                    yield Answer(id=request.id, failure=str(end))
                     continue
                 self._solves[request.id] = self._journal.add(entry).score
             if request.id not in self._solves:
-                yield SolveAnswer(id=request.id, failure=self.ended_by)
+                yield Answer(id=request.id, failure=self.ended_by)
                 continue
             score = self.solves[request.id] = self._solves[request.id]
-            self._ledger.solved(request.id, score.cpu_s, score.f_hf)
-            yield SolveAnswer(
+            self._ledger.cost = self._ledger.cost.solved_with(request.id, score.cpu_s, score.f_hf)
+            yield Answer(
                 id=request.id,
                 f_hf=score.f_hf,
                 eliminated=score.eliminated,
@@ -383,7 +392,7 @@ class Answering:
         if self._reference is None:
             reference = self._executor.submit(self._evaluator.refer).result()
             self._reference = self._journal.add(Referred(reference=reference)).reference
-            self._ledger.referred(reference.cpu_s)
+            self._ledger.cost = self._ledger.cost.plus("f_hf", reference.cpu_s)
         return self._reference
 
 

@@ -12,7 +12,6 @@ from bife_core.agreement import contradictions
 from bife_core.generators import Spending
 from bife_core.scip.solving import SolveResult
 from bife_core.search import (
-    CostLedger,
     GenerationSummary,
     Request,
     Sample,
@@ -24,7 +23,7 @@ from bife_core.search import (
 from bife_core.search.config import SearchConfig
 from bife_core.store import StoreError
 from bife_core.study import files
-from bife_core.study.answering import Answering
+from bife_core.study.answering import Answering, Ledger
 from bife_core.study.evaluator import Evaluator, Executor
 from bife_core.study.journal import Completed, Ended, Journal, Settled, Stopped
 from bife_core.study.watching import EvolutionState, Watcher
@@ -112,7 +111,7 @@ class Driver:
         self._budget = config.samples
         self._journal = journal
         self._evaluator = evaluator
-        self._ledger = CostLedger(config.method, collection_s)
+        self._ledger = Ledger(SearchCost(search=config.method, collection_s=collection_s))
         self._answering = Answering(journal, evaluator, executor, self._ledger, watcher or Watcher())
         self._on_generation = on_generation
         self._settled = {e.sample.id for e in journal.entries if isinstance(e, Settled)}
@@ -211,7 +210,7 @@ class Driver:
             elapsed_s=elapsed_s,
             remaining_s=elapsed_s * left / max(summary.samples_total, 1),
             rules=samples,
-            curve=self._ledger.total(other_s=0.0, wall_s=0.0).curve,
+            curve=self._ledger.cost.curve,
         )
 
     def _load_factor(self, generation: int) -> float | None:
@@ -227,7 +226,7 @@ class Driver:
         best, ended_by = self._search.best, answering.ended_by
         summaries = self._search.summaries[: max(self._reported, 1)]
         wall_s = time.monotonic() - self._began_s
-        cost = self._ledger.total(other_s=wall_s - self._busy_s, wall_s=wall_s)
+        cost = self._ledger.cost.model_copy(update={"other_s": wall_s - self._busy_s, "wall_s": wall_s})
         known = self._journal.end(self._budget)
         if known is not None:
             # The cost on record is that of the run which ended the search, not of one that only found it ended.

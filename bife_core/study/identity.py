@@ -83,7 +83,7 @@ def evolution_facts(
         facts |= {"code": code}
     if decisions is not None:
         facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
-    if config.search.fits:
+    if config.search.method == "symbolic":
         facts |= {"fitting": FITTING}
     return facts | ({"training": content_of(training)} if training else {})
 

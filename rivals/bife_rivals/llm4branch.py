@@ -25,17 +25,15 @@ from typing import ClassVar, Final, Literal
 from bife_core.errors import ConfigError
 from bife_core.rules import REFERENCE_RULES, rule_sha
 from bife_core.search import (
+    Answer,
     Answered,
     BaseSearch,
     Request,
     Sample,
-    SolveAnswer,
     SolveRequest,
-    TrialAnswer,
     TrialRequest,
     sample_seed,
     solved_sample,
-    trial_costs,
 )
 from bife_core.search.config import SearchConfig
 from bife_core.values import Value
@@ -77,10 +75,8 @@ class Llm4BranchSearch(BaseSearch):
 
     def __init__(self, config: SearchConfig) -> None:
         super().__init__(config)
-        if config.start_from_champion or config.first_rules:
-            raise ConfigError(
-                "llm4branch begins with a program of its own: remove search.first_rules and the like."
-            )
+        if config.first_rules:
+            raise ConfigError("llm4branch begins with a program of its own: remove search.first_rules.")
         self.islands = Islands(self.options, REFERENCE_RULES[START_RULE].source, self.rng)
         self._baseline: tuple[float, ...] | None = None
         self._programs: list[_Program] = []
@@ -150,9 +146,8 @@ class Llm4BranchSearch(BaseSearch):
             ]
         else:
             for request, answer in answered:
-                if isinstance(request, TrialRequest) and isinstance(answer, TrialAnswer):
-                    costs = trial_costs(answer, len(request.instances))
-                    self._baseline = None if isinstance(costs, str) else costs
+                if isinstance(request, TrialRequest):
+                    self._baseline = _costs(answer)
             everywhere = self.generation == 0
             self._programs = [
                 self._enter(sample, None if everywhere else island)
@@ -173,9 +168,9 @@ class Llm4BranchSearch(BaseSearch):
         )
         return _Program(sample, island, tuner)
 
-    def _goes_on(self, program: _Program, request: Request, answer: object) -> bool:
+    def _goes_on(self, program: _Program, request: Request, answer: Answer) -> bool:
         """Take the answer to a program's stage, and return whether another stage follows."""
-        if isinstance(answer, SolveAnswer):
+        if isinstance(request, SolveRequest):
             self._store(program, solved_sample(program.sample, answer))
             if program.sample.f_hf is not None:
                 if program.island is None:
@@ -183,12 +178,10 @@ class Llm4BranchSearch(BaseSearch):
                 else:
                     self.islands.add(program.island, program.sample)
             return False
-        assert isinstance(answer, TrialAnswer)
-        assert isinstance(request, TrialRequest)
-        costs = trial_costs(answer, len(request.instances))
+        costs = _costs(answer)
         if program.stage == "screening":
-            if isinstance(costs, str):
-                self._store(program, program.sample.model_copy(update={"failure": costs}))
+            if costs is None:
+                self._store(program, program.sample.model_copy(update={"failure": answer.failure}))
                 return False
             place, speedup = self._least_speedup(costs)
             needed = self.options.screening_speedup
@@ -199,7 +192,7 @@ class Llm4BranchSearch(BaseSearch):
                 return False
             program.stage = "validation" if program.tuner.done else "tuning"
             return True
-        program.tuner.learn(None if isinstance(costs, str) else math.fsum(costs) / len(costs))
+        program.tuner.learn(None if costs is None else math.fsum(costs) / len(costs))
         program.tried += 1
         if program.tuner.done:
             source = with_values(program.sample.source or "", program.tuner.best)
@@ -221,3 +214,8 @@ class Llm4BranchSearch(BaseSearch):
     def _store(self, program: _Program, sample: Sample) -> None:
         program.sample = sample
         self.update(sample)
+
+
+def _costs(answer: Answer) -> tuple[float, ...] | None:
+    """Return what the solves of a trial cost, or None if it failed."""
+    return None if answer.failure is not None else tuple(cost for cost in answer.costs if cost is not None)

@@ -23,15 +23,14 @@ from bife_core.rules import REFERENCE_RULES
 from bife_core.search import (
     Answered,
     BaseSearch,
-    ReflectionAnswer,
     ReflectionRequest,
     Request,
     Sample,
     SampleRequest,
+    sample_id,
     sample_seed,
 )
 from bife_core.search.config import SearchConfig
-from bife_core.search.drawing import sample_id
 from bife_core.search.population import by_low_fidelity
 from bife_core.values import Value
 from bife_rivals import prompt
@@ -169,7 +168,7 @@ class ReevoSearch(BaseSearch):
 
     def learn(self, answered: Answered) -> None:
         """Take the answers to what `propose` returned."""
-        texts = tuple(answer.text for _, answer in answered if isinstance(answer, ReflectionAnswer))
+        texts = tuple(answer.text for request, answer in answered if isinstance(request, ReflectionRequest))
         self._reflections += len(texts)
         newcomers = tuple(self.admit(answered))
         match self._step:

@@ -12,7 +12,7 @@ from bife_rivals.tuning import Parameter, Tuner, parameters, with_values
 
 from bife_core.config import SearchConfig
 from bife_core.features import N_FEATURES
-from bife_core.search import Answer, Request, Sample, SampleAnswer, SolveAnswer, TrialAnswer, open_search
+from bife_core.search import Answer, Request, Sample, open_search
 from bife_core.testing import drive
 from tests.support.searching import ids
 
@@ -43,20 +43,18 @@ def begun() -> Any:
         "time",
     )
     assert (start.kind, start.operator, start.scored) == ("sample", "skeleton", False)
-    search.tell(
-        (TrialAnswer(id="rpb", costs=(2.0, 4.0)), SampleAnswer(id=start.id, sha="start", source=start.source))
-    )
+    search.tell((Answer(id="rpb", costs=(2.0, 4.0)), Answer(id=start.id, sha="start", source=start.source)))
     (screening,) = search.ask()
-    search.tell((TrialAnswer(id=screening.id, costs=(9.0, 9.0)),))
+    search.tell((Answer(id=screening.id, costs=(9.0, 9.0)),))
     (solve,) = search.ask()
     assert solve.kind == "solve", "the start program is neither screened out nor tuned"
-    search.tell((SolveAnswer(id=solve.id, f_hf=-8.0),))
+    search.tell((Answer(id=solve.id, f_hf=-8.0),))
     return search
 
 
 def programs(requests: tuple[Request, ...]) -> tuple[Answer, ...]:
     return tuple(
-        SampleAnswer(id=request.id, sha=f"sha-{request.id}", source=PROGRAM.format(weight=0.5 + number))
+        Answer(id=request.id, sha=f"sha-{request.id}", source=PROGRAM.format(weight=0.5 + number))
         for number, request in enumerate(requests)
     )
 
@@ -71,9 +69,7 @@ def test_a_program_goes_through_screening_tuning_and_validation() -> None:
     assert [request.id for request in screening] == ["g01-c00.screening", "g01-c01.screening"]
     assert {request.time_limit_s for request in screening} == {60.0}
     # RPB took 2 and 4 seconds: the first is at least half as fast on both, the second is not on one.
-    search.tell(
-        (TrialAnswer(id=screening[0].id, costs=(4.0, 1.0)), TrialAnswer(id=screening[1].id, costs=(1.0, 8.1)))
-    )
+    search.tell((Answer(id=screening[0].id, costs=(4.0, 1.0)), Answer(id=screening[1].id, costs=(1.0, 8.1))))
 
     tried: list[dict[str, float]] = []
     for number, cost in enumerate((5.0, 3.0, 4.0, 6.0)):
@@ -81,12 +77,12 @@ def test_a_program_goes_through_screening_tuning_and_validation() -> None:
         assert (trial.id, trial.instances, trial.time_limit_s) == (f"g01-c00.t00{number}", (0,), 3.0)
         assert trial.source == PROGRAM.format(weight=trial.parameters["c0"])
         tried.append(trial.parameters)
-        search.tell((TrialAnswer(id=trial.id, costs=(cost,)),))
+        search.tell((Answer(id=trial.id, costs=(cost,)),))
     assert tried[0] == {"c0": 0.5}, "what was written is tried first"
 
     (solve,) = search.ask()
     assert solve.sample.source == PROGRAM.format(weight=tried[1]["c0"]), "3.0 was the least cost"
-    search.tell((SolveAnswer(id=solve.id, f_hf=-1.0),))
+    search.tell((Answer(id=solve.id, f_hf=-1.0),))
     assert search.best.id == "g01-c00"
     assert search.samples[2].failure == (
         "screened out: 0.49 times as fast as RPB on training instance 2, 0.5 needed"
@@ -98,7 +94,7 @@ def test_a_program_that_cannot_be_screened_is_out_with_the_reason() -> None:
     search = begun()
     search.tell(programs(search.ask()))
     screening = search.ask()
-    search.tell(tuple(TrialAnswer(id=request.id, failure="killed") for request in screening))
+    search.tell(tuple(Answer(id=request.id, failure="killed") for request in screening))
     assert [sample.failure for sample in search.samples[1:]] == ["killed", "killed"]
     assert search.ask()[0].kind == "sample"
 
@@ -109,18 +105,18 @@ def test_without_rpbs_times_nothing_is_screened_out() -> None:
             case "trial":
                 failed = request.id == "rpb"
                 return (
-                    TrialAnswer(id=request.id, failure="died")
+                    Answer(id=request.id, failure="died")
                     if failed
-                    else TrialAnswer(id=request.id, costs=(50.0,) * len(request.instances))
+                    else Answer(id=request.id, costs=(50.0,) * len(request.instances))
                 )
             case "sample":
                 source = request.source
                 return (
-                    SampleAnswer(id=request.id, sha=request.id, source=source)
+                    Answer(id=request.id, sha=request.id, source=source)
                     if source
                     else programs((request,))[0]
                 )
-        return SolveAnswer(id=request.id, f_hf=-1.0)
+        return Answer(id=request.id, f_hf=-1.0)
 
     search = search_with()
     drive(search, answer)

@@ -10,10 +10,8 @@ from bife_core.config import SearchConfig
 from bife_core.errors import ConfigError
 from bife_core.search import (
     Answer,
-    ReflectionAnswer,
     ReflectionRequest,
     Request,
-    SampleAnswer,
     SampleRequest,
     SolveRequest,
     open_search,
@@ -26,8 +24,8 @@ def config(method: str, **fields: Any) -> SearchConfig:
     return SearchConfig(method=method, **({"samples": 12, "initial": 4, "population": 4} | fields))
 
 
-def scored(name: str, f_lf: float) -> SampleAnswer:
-    return SampleAnswer(id=name, sha=name, f_lf=f_lf)
+def scored(name: str, f_lf: float) -> Answer:
+    return Answer(id=name, sha=name, f_lf=f_lf)
 
 
 def operators(requests: tuple[Request, ...]) -> list[str]:
@@ -99,7 +97,7 @@ def test_a_generation_of_reevo_has_its_four_steps_in_order() -> None:
         worse, better = request.parents
         assert worse.f_lf < better.f_lf
     hints = [f"hint {number}" for number in range(4)]
-    search.tell(tuple(ReflectionAnswer(id=r.id, text=h) for r, h in zip(compared, hints, strict=True)))
+    search.tell(tuple(Answer(id=r.id, text=h) for r, h in zip(compared, hints, strict=True)))
 
     crossed = search.ask()
     assert operators(crossed) == ["reflective_crossover"] * 4
@@ -109,7 +107,7 @@ def test_a_generation_of_reevo_has_its_four_steps_in_order() -> None:
 
     (lesson,) = search.ask()
     assert (lesson.operator, lesson.hints, lesson.parents) == ("long_term_reflection", tuple(hints), ())
-    search.tell((ReflectionAnswer(id=lesson.id, text="lesson one"),))
+    search.tell((Answer(id=lesson.id, text="lesson one"),))
 
     mutants = search.ask()
     assert operators(mutants) == ["elitist_mutation"] * 2
@@ -120,7 +118,7 @@ def test_a_generation_of_reevo_has_its_four_steps_in_order() -> None:
     assert search.samples_used == 4 + 6
 
     again = search.ask()
-    search.tell(tuple(ReflectionAnswer(id=request.id, text="new") for request in again))
+    search.tell(tuple(Answer(id=request.id, text="new") for request in again))
     crossed = search.ask()
     search.tell(tuple(scored(request.id, 0.01) for request in crossed))
     (lesson,) = search.ask()
@@ -130,7 +128,7 @@ def test_a_generation_of_reevo_has_its_four_steps_in_order() -> None:
 def test_a_failed_reflection_leaves_its_crossover_without_a_hint() -> None:
     search = reevo(samples=40)
     compared = search.ask()
-    search.tell(tuple(ReflectionAnswer(id=request.id, failure="no answer") for request in compared))
+    search.tell(tuple(Answer(id=request.id, failure="no answer") for request in compared))
     crossed = search.ask()
     assert [request.hints for request in crossed] == [()] * 4
     search.tell(tuple(scored(request.id, 0.2) for request in crossed))

@@ -84,7 +84,6 @@ def test_the_preset_paper_keeps_what_was_published() -> None:
     """Where a default is better by our evidence, the preset still is the paper's."""
     published = {
         "search.threshold_share": None,
-        "search.duplicates": "solve",
         "search.elite_cap": None,
         "generator.prompts": "paper",
         "generator.repair": False,

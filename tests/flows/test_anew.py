@@ -53,16 +53,16 @@ def test_what_names_one_search_already_is_left_as_it_is():
 def test_the_present_champion_is_among_the_first_rules():
     diary = Diary()
     with observing(diary):
-        assert settled(wish(start_from_champion=True)).search.first_rules == ()
+        assert settled(wish(first_rules=("champion",))).search.first_rules == ()
         made_champion(registered_name(TOYS), 1)
-        found = settled(wish(start_from_champion=True)).search
+        found = settled(wish(first_rules=("champion",))).search
     assert found == SearchConfig(first_rules=(source(1),))
     assert diary.notes == []
 
 
 def test_every_try_of_a_run_begins_with_the_champion_of_its_first(monkeypatch):
     rules = InstancesConfig(benchmark="facility_location", size="tiny")
-    config = wish(start_from_champion=True).model_copy(update={"instances": rules})
+    config = wish(first_rules=("champion",)).model_copy(update={"instances": rules})
     made_champion(registered_name(rules), 1)
     monkeypatch.setattr("flows.anew.present_run", lambda: SimpleNamespace(id="a-run"))
     first = settled(config)
@@ -82,5 +82,5 @@ def test_a_registry_that_is_away_is_a_note(monkeypatch):
     monkeypatch.setattr("flows.anew.by_alias", away)
     diary = Diary()
     with observing(diary):
-        assert settled(wish(start_from_champion=True)).search.first_rules == ()
+        assert settled(wish(first_rules=("champion",))).search.first_rules == ()
     assert diary.notes == ["The search does not begin with the champion. MLflow is away."]

@@ -10,10 +10,8 @@ from bife_core.search import (
     BifeSearch,
     Request,
     Sample,
-    SampleAnswer,
     SampleRequest,
     Search,
-    SolveAnswer,
     SolveRequest,
 )
 
@@ -24,14 +22,14 @@ def told(search: Search, *answers: Answer) -> None:
     search.tell(answers)
 
 
-def sample(name: str, f_lf: float | None = None, **fields: Any) -> SampleAnswer:
+def sample(name: str, f_lf: float | None = None, **fields: Any) -> Answer:
     """Answer a request for a rule."""
-    return SampleAnswer(id=name, f_lf=f_lf, **fields)
+    return Answer(id=name, f_lf=f_lf, **fields)
 
 
-def solve(name: str, f_hf: float | None = None, **fields: Any) -> SolveAnswer:
+def solve(name: str, f_hf: float | None = None, **fields: Any) -> Answer:
     """Answer a request to solve."""
-    return SolveAnswer(id=name, f_hf=f_hf, **fields)
+    return Answer(id=name, f_hf=f_hf, **fields)
 
 
 def table(f_lf: dict[str, float], f_hf: dict[str, float] | None = None) -> Callable[[Request], Answer]:
@@ -41,9 +39,9 @@ def table(f_lf: dict[str, float], f_hf: dict[str, float] | None = None) -> Calla
         assert isinstance(request, SampleRequest | SolveRequest)
         if isinstance(request, SampleRequest):
             score = f_lf.get(request.id)
-            return SampleAnswer(id=request.id, f_lf=score, failure=None if score is not None else "no code")
+            return Answer(id=request.id, f_lf=score, failure=None if score is not None else "no code")
         cost = (f_hf or {}).get(request.id)
-        return SolveAnswer(id=request.id, f_hf=cost, failure=None if cost is not None else "solver died")
+        return Answer(id=request.id, f_hf=cost, failure=None if cost is not None else "solver died")
 
     return answer
 

@@ -15,7 +15,6 @@ from bife_core.search import (
     SampleRequest,
     sample_seed,
 )
-from bife_core.search.config import SymbolicConfig
 from bife_core.search.symbolic import SymbolicSearch
 from bife_core.testing import World, drive
 from tests.support.searching import ids, sample, solve, table, told
@@ -43,8 +42,8 @@ def test_generators_that_only_fail_end_with_the_budget_used() -> None:
 def test_fitted_rules_are_of_all_niches_and_sizes_and_none_is_asked_for_twice(
     niches: int, terms: int
 ) -> None:
-    symbolic = SymbolicConfig(terms=terms, niches=niches)
-    asked = SymbolicSearch(SearchConfig(method="symbolic", samples=48, initial=48, symbolic=symbolic)).ask()
+    options = {"terms": terms, "niches": niches}
+    asked = SymbolicSearch(SearchConfig(method="symbolic", samples=48, initial=48, options=options)).ask()
     fits = [request.fit for request in asked if isinstance(request, SampleRequest) and request.fit]
     selected = [(fit.niche, fit.terms) for fit in fits if fit.children == 0]
     assert len(selected) == len(set(selected)), "nothing is drawn for these: a second would be the same rule"
@@ -114,19 +113,15 @@ def test_n_of_the_selection_is_the_configured_one_however_many_are_alive() -> No
     assert "".join(parents) == "1000111111"
 
 
-def test_a_twin_of_a_solved_rule_is_not_solved_with_unless_asked() -> None:
-    """Rules are twins that choose alike in all recorded decisions; a twin inherits nothing."""
-    for twins, asked in (("skip", ["g01-c01"]), ("solve", ["g01-c00", "g01-c01"])):
-        search = BifeSearch(SearchConfig(samples=6, initial=2, population=2, duplicates=twins))
-        told(search, sample("g00-c00", 0.5, behaviour="a"), sample("g00-c01", 0.4, behaviour="b"))
-        told(search, solve("g00-c00", -1.0))
-        newcomers = [sample(f"g01-c0{k}", 0.6, behaviour=who) for k, who in enumerate("acbc")]
-        told(search, *newcomers)
-        solved = [request.id for request in search.ask()]
-        assert solved[: len(asked)] == asked
-        assert ("g01-c03" in solved) == (twins == "solve"), "of two new twins one is solved with"
-    unsolved = next(rule for rule in search.samples if rule.id == "g01-c02")
-    assert (unsolved.valid, unsolved.f_hf) == (True, None)
+def test_a_behavioural_duplicate_of_a_solved_rule_is_not_solved_with() -> None:
+    search = BifeSearch(SearchConfig(samples=6, initial=2, population=2))
+    told(search, sample("g00-c00", 0.5, behaviour="a"), sample("g00-c01", 0.4, behaviour="b"))
+    told(search, solve("g00-c00", -1.0))
+    told(search, *(sample(f"g01-c0{k}", 0.6, behaviour=who) for k, who in enumerate("acbc")))
+    assert [request.id for request in search.ask()] == ["g01-c01", "g01-c02"], (
+        "of two new duplicates one is solved with"
+    )
+    assert [(rule.valid, rule.f_hf) for rule in search.samples[-2:]] == [(True, None)] * 2
 
 
 def test_a_rule_is_raced_against_the_worst_elite_and_capped_by_the_best() -> None:

@@ -9,7 +9,7 @@ import pytest
 from bife_core.config import SearchConfig
 from bife_core.errors import ConfigError
 from bife_core.search import SEARCHES, BifeSearch, GenerationSummary, Request, SampleRequest, open_search
-from bife_core.testing import check_search
+from bife_core.testing import World, check_search, drive
 
 OWN = sorted(set(SEARCHES) - set(SEARCHES.foreign))
 
@@ -19,12 +19,23 @@ def test_it_keeps_to_the_contract(method: str) -> None:
     check_search(method)
 
 
-@pytest.mark.parametrize("method", OWN)
-def test_its_settings_in_use_leave_out_those_of_others(method: str) -> None:
-    used = SearchConfig(method=method).in_use()
-    assert used["method"] == method
-    assert ("symbolic" in used) == (method == "symbolic")
-    assert "options" not in used
+@pytest.mark.parametrize("method", ["bife", "bife_without_f_lf"])
+def test_first_rules_are_scored_with_the_initial_ones_and_use_up_no_budget(method: str) -> None:
+    rules = tuple(f"def candidate_variable_score(x):\n    return x[{number}]\n" for number in (1, 2))
+    plain = SearchConfig(method=method, samples=12, initial=4, population=3)
+    config = plain.model_copy(update={"first_rules": rules})
+    without, asked = open_search(plain).ask(), open_search(config).ask()
+    assert asked[: len(without)] == without, "the others are what they would be without"
+    requests = [one for each in drive(open_search(config), World(seed=1)) for one in each]
+    sources = [one.source for one in requests if isinstance(one, SampleRequest)]
+    assert [source for source in sources if source] == list(rules), "each once"
+    assert sources.count(None) == 12
+    assert config.in_use() == plain.in_use() | {"first_rules": list(rules)}
+
+
+def test_a_search_without_a_seed_does_not_begin() -> None:
+    with pytest.raises(ConfigError, match=r"search\.seed is null"):
+        open_search(SearchConfig(seed=None))
 
 
 def test_options_of_a_search_that_has_none_are_refused() -> None:

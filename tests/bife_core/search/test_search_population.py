@@ -1,20 +1,25 @@
-"""Elites, threshold, admission and survival, without a search around them."""
+"""Elites, threshold, admission, survival and the draw of parents, without a search around them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
+import scipy.stats
 
 from bife_core.config import SearchConfig
 from bife_core.search import Sample
 from bife_core.search.population import (
-    Population,
     by_high_fidelity,
     by_low_fidelity,
+    draw_parents,
     founders,
     niche_by_niche,
     reaches,
+    selection_probabilities,
+    survivors,
     threshold,
 )
 from tests.support.searching import ids
@@ -60,10 +65,9 @@ PAPER = SearchConfig(threshold_share=None)
 
 def test_the_papers_tau_is_the_low_fidelity_of_the_elite_of_worst_high_fidelity() -> None:
     newcomers = [rule("g00-c00", 0.9, -5.0), rule("g00-c01", 0.2, -1.0), rule("g00-c02", 0.95)]
-    population = Population().succeeded_by(newcomers, SearchConfig(population=3))
-    assert ids(population.elites) == ["g00-c01", "g00-c00"]
-    assert threshold(population.elites, newcomers, PAPER) == 0.9
-    assert ids(population.ranked) == ["g00-c01", "g00-c00", "g00-c02"]
+    elites, others = survivors((), newcomers, SearchConfig(population=3))
+    assert (ids(elites), ids(others)) == (["g00-c01", "g00-c00"], ["g00-c02"])
+    assert threshold(elites, newcomers, PAPER) == 0.9
 
 
 @pytest.mark.parametrize(
@@ -103,20 +107,35 @@ def test_nothing_is_admitted_without_a_score_or_without_tau() -> None:
     assert not reaches(rule("g01-c00", 0.9), None)
 
 
-def test_elites_may_outnumber_the_population() -> None:
-    newcomers = [rule(f"g00-c0{k}", 0.5, -float(k)) for k in range(4)]
-    population = Population().succeeded_by([*newcomers, rule("g00-c04", 0.9)], SearchConfig(population=2))
-    assert ids(population.ranked) == ["g00-c00", "g00-c01", "g00-c02", "g00-c03"]
-
-
-def test_an_elite_beyond_the_cap_loses_its_rank() -> None:
-    """It then competes by F_LF within its own generation."""
-    old = Population(elites=(rule("g00-c00", 0.6, -3.0),))
-    newcomers = [rule("g01-c00", 0.7, -1.0), rule("g01-c01", 0.8, -2.0), rule("g01-c02", 0.1)]
-    population = old.succeeded_by(newcomers, SearchConfig(population=3, elite_cap=1))
-    assert ids(population.elites) == ["g01-c00"]
-    assert ids(population.others) == ["g01-c01", "g01-c02"]
-    assert threshold(population.elites, newcomers, PAPER) == 0.7
+@pytest.mark.parametrize(
+    ("newcomers", "config", "elites", "others"),
+    [
+        (
+            [*(rule(f"g01-c0{k}", 0.5, -float(k)) for k in range(4)), rule("g01-c04", 0.9)],
+            SearchConfig(population=2),
+            ["g01-c00", "g01-c01", "g01-c02", "g00-c00", "g01-c03"],
+            [],
+        ),
+        (
+            [rule("g01-c00", 0.7, -1.0), rule("g01-c01", 0.8, -2.0), rule("g01-c02", 0.1)],
+            SearchConfig(population=3, elite_cap=1),
+            ["g01-c00"],
+            ["g01-c01", "g01-c02"],
+        ),
+        (
+            [rule("g01-c00", failure="no code"), rule("g01-c01", 0.9, failure="died")],
+            SearchConfig(),
+            ["g00-c00"],
+            [],
+        ),
+    ],
+    ids=["elites may outnumber N", "beyond the cap an elite competes by F_LF", "failures never live"],
+)
+def test_survivors(
+    newcomers: list[Sample], config: SearchConfig, elites: list[str], others: list[str]
+) -> None:
+    found = survivors((rule("g00-c00", 0.6, -2.5),), newcomers, config)
+    assert tuple(map(ids, found)) == (elites, others)
 
 
 @pytest.mark.parametrize(("f_lf", "admitted"), [(0.49, False), (0.5, True), (0.51, True)])
@@ -124,12 +143,81 @@ def test_a_rule_is_admitted_that_reaches_tau(f_lf: float, admitted: bool) -> Non
     assert reaches(rule("g01-c00", f_lf), 0.5) is admitted
 
 
-def test_failed_newcomers_never_live() -> None:
-    newcomers = [rule("g00-c00", failure="no code"), rule("g00-c01", 0.9, failure="solver died")]
-    assert Population().succeeded_by(newcomers, SearchConfig()).ranked == ()
-
-
 @pytest.mark.parametrize(("of", "tau"), [(None, 0.5), (10, 0.5), (11, 0.4), (20, 0.4), (99, 0.2)])
 def test_the_share_may_be_of_more_samples_than_a_niche_has(of: int | None, tau: float) -> None:
     niche = [rule(f"g00-c0{place}", f_lf) for place, f_lf in enumerate((0.5, 0.4, 0.3, 0.2))]
     assert threshold(niche[:1], niche, SearchConfig(threshold_share=0.1), of) == tau
+
+
+RANKED = tuple(Sample(id=f"g00-c0{k}", generation=0, operator="i1", f_lf=1 - k / 10) for k in range(5))
+
+
+def draw(count: int, rng: np.random.Generator, size: int = 5) -> list[int]:
+    ranked = RANKED[:size]
+    chosen = draw_parents(ranked, count, population=3, rng=rng)
+    return [ranked.index(parent) for parent in chosen]
+
+
+@pytest.mark.parametrize(("population", "weights"), [(1, [1, 1 / 2, 1 / 3]), (8, [1 / 8, 1 / 9, 1 / 10])])
+def test_probabilities_are_proportional_to_one_over_rank_plus_n(
+    population: int, weights: list[float]
+) -> None:
+    expected = np.array(weights) / sum(weights)
+    np.testing.assert_allclose(selection_probabilities(3, population), expected, rtol=1e-15)
+
+
+def test_parents_are_drawn_as_often_as_the_formula_says() -> None:
+    rng = np.random.default_rng(1)
+    drawn = Counter(draw(1, rng)[0] for _ in range(6000))
+    expected = 6000 * selection_probabilities(5, 3)
+    observed = [drawn[k] for k in range(5)]
+    assert scipy.stats.chisquare(observed, expected).pvalue > 0.01
+    wrong = 6000 * selection_probabilities(5, 1)
+    assert scipy.stats.chisquare(observed, wrong).pvalue < 1e-6, "the sample tells another N apart"
+
+
+def test_the_second_parent_is_drawn_from_those_left() -> None:
+    rng = np.random.default_rng(2)
+    pairs = Counter(tuple(draw(2, rng, size=3)) for _ in range(6000))
+    p = selection_probabilities(3, 3)
+    order = [(i, j) for i in range(3) for j in range(3) if i != j]
+    expected = [6000 * p[i] * p[j] / (1 - p[i]) for i, j in order]
+    assert set(pairs) == set(order)
+    assert scipy.stats.chisquare([pairs[pair] for pair in order], expected).pvalue > 0.01
+
+
+def test_all_are_drawn_once_before_any_is_drawn_again() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        drawn = draw(5, rng, size=2)
+        assert set(drawn[:2]) == set(drawn[2:4]) == {0, 1}
+
+
+def test_one_number_is_taken_per_parent() -> None:
+    """So a run depends on the stream of the bit generator alone, not on NumPy's way of choosing."""
+    one, other = np.random.default_rng(4), np.random.default_rng(4)
+    draw(3, one)
+    other.random(3)
+    assert one.random() == other.random()
+
+
+class Fixed(np.random.Generator):
+    """Gives one uniform number, whichever its bit generator would."""
+
+    def __init__(self, value: float) -> None:
+        super().__init__(np.random.PCG64(0))
+        self.value = value
+
+    def random(self, *_: object, **__: object) -> float:  # type: ignore[override]
+        return self.value
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_the_ends_of_the_unit_interval_draw_the_first_and_the_last(count: int) -> None:
+    assert draw(count, Fixed(0.0)) == list(range(count))
+    assert draw(count, Fixed(float(np.nextafter(1, 0)))) == list(range(5))[::-1][:count]
+
+
+def test_nobody_cannot_be_drawn() -> None:
+    with pytest.raises(ValueError, match="no rule to draw a parent from"):
+        draw(1, np.random.default_rng(0), size=0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bife_core.config import SearchConfig
 from bife_core.search import SampleRequest, SolveRequest
-from bife_core.search.config import SymbolicConfig
 from bife_core.search.symbolic import SymbolicSearch
 from tests.support.searching import sample, solve, told
 
@@ -19,7 +18,7 @@ def founded() -> SymbolicSearch:
         initial=8,
         population=4,
         elite_fraction=0.5,
-        symbolic=SymbolicConfig(niches=2),
+        options={"niches": 2},
     )
     search = SymbolicSearch(config)
     asked = [request for request in search.ask() if isinstance(request, SampleRequest)]

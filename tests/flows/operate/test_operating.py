@@ -87,7 +87,7 @@ def test_each_deployment_has_a_form_of_the_settings(operated):
             {"instances__benchmark": "sudoku"},
             "config.instances.benchmark'. Failure reason: 'sudoku' is not one of",
         ),
-        ({"search__duplicates": "e9"}, "config.search.duplicates"),
+        ({"search__population": "e9"}, "config.search.population"),
         ({"search__wings": 2}, "config.search'. Failure reason: Additional properties are not allowed"),
         ({"generator__temperature": "hot"}, "config.generator.temperature"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bife_core.config import SearchConfig
-from bife_core.search import Answered, BaseSearch, Request, Sample, SolveAnswer, SolveRequest, solved_sample
+from bife_core.search import Answered, BaseSearch, Request, Sample, SolveRequest, solved_sample
 from bife_core.search.population import by_low_fidelity
 
 
@@ -26,8 +26,7 @@ class BestOfSearch(BaseSearch):
             self._chosen = by_low_fidelity(self.admit(answered))[: self.config.population]
         else:
             for rule, (_, answer) in zip(self._chosen, answered, strict=True):
-                if isinstance(answer, SolveAnswer):
-                    self.update(solved_sample(rule, answer))
+                self.update(solved_sample(rule, answer))
             self._chosen = ()
         if not self._chosen:
             self.end_generation()
