@@ -9,7 +9,7 @@ USAGE = {"prompt_tokens": 1000, "completion_tokens": 200, "total_tokens": 1200}
 """What every completion says it used."""
 
 _FORMS = (
-    ("slack times the geometric mean of the gains", "slack * math.sqrt(up * down)"),
+    ("slack times the geometric mean of the gains", "slack * (up * down) ** 0.5"),
     ("slack times the harmonic mean of the gains", "slack * 2.0 * up * down / (up + down)"),
     ("the smaller gain first, the larger as a tie-breaker", "min(up, down) + 0.1 * max(up, down)"),
     ("gains weighed by tight rows", "slack * up * down * (1.0 + active)"),
