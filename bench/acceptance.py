@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from bench import parser_of, tell
 from bife_core.features import N_FEATURES
-from bife_core.generators.calls import recorded_calls
+from bife_core.generators.account import recorded_calls
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.parsing import parse_answer
 from bife_core.generators.prompt_context import PromptContext

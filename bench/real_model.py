@@ -96,7 +96,7 @@ def _server(python: Path, options: argparse.Namespace) -> Iterator[str]:
 
 def _evolve(options: argparse.Namespace) -> dict[str, object]:
     # Imported late: Prefect and MLflow read the environment when they are.
-    from bife_core.generators.calls import CallStore
+    from bife_core.generators import Account
     from bife_core.presets import preset, with_overrides
     from flows.evolution import evolution
     from flows.operate.running import run
@@ -111,7 +111,7 @@ def _evolve(options: argparse.Namespace) -> dict[str, object]:
     began = time.monotonic()
     result = run(None, evolution, with_overrides(preset(options.preset), settings))
     seconds = time.monotonic() - began
-    calls = CallStore(home_store(), result.folder.name).calls()
+    calls = Account(home_store(), result.folder.name).calls()
     samples = json.loads((result.folder / "samples.json").read_text(encoding="utf-8"))
     return {
         "model": MODEL,

@@ -101,5 +101,4 @@ class PipelineConfig(Value):
         """Where the rules of a search come from, as a few words for a run's name."""
         if self.search.method == "symbolic":
             return "fitted"
-        from_library = self.generator.kind == "offline" and self.generator.start == "library"
-        return "offline from the library" if from_library else self.generator.kind
+        return self.generator.kind

@@ -57,7 +57,7 @@ def _budget(name: PresetName) -> PipelineConfig:
         # As published: seconds are those of the clock, every rule that earns solves is solved to the end, and nothing
         # keeps tau down; prompts are the plain ones, and an answer that is no rule is a failed sample.
         return PipelineConfig(
-            generator=GeneratorConfig(prompts="paper", repair=False),
+            generator=GeneratorConfig(prompts="paper"),
             search=SearchConfig(elite_cap=None, threshold_share=None),
             high=HighFidelityConfig(load_correction=False, race=False),
         )

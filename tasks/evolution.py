@@ -22,7 +22,6 @@ from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Account, Draft, open_generator
-from bife_core.generators.calls import CallStore
 from bife_core.generators.held_key import KEY_VARIABLE, holding_key
 from bife_core.methods.rule import RuleMethod
 from bife_core.search import Sample
@@ -51,7 +50,7 @@ def require_generator(config: PipelineConfig) -> None:
     ConfigError
         If the budget limits money and the model's prices are not known.
     """
-    open_generator(config.generator, Account(CallStore(home_store(), ""), config.budget))
+    open_generator(config.generator, Account(home_store(), "", config.budget))
 
 
 def describe_evolution(

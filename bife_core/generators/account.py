@@ -1,4 +1,8 @@
-"""What the calls of a search cost, and whether another one may go out."""
+"""Calls to a model API: each is a row of the store before it goes out, and counts against the budget of its search.
+
+The rows are the ledger. Whatever kills a process, a call that went out is one row, with its tokens and its price once
+its answer arrived.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,70 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from threading import Lock
+from typing import Any, Final, Literal, TypeVar
 
-from bife_core.generators.base import NoDraftError
-from bife_core.generators.calls import Call, CallStore
+from pydantic import Field, ValidationError
+
+from bife_core.errors import GeneratorError
+from bife_core.generators.base import Attempt, Message, NoDraftError
 from bife_core.generators.config import BudgetConfig
-from bife_core.values import Value
+from bife_core.store import DATABASE, Store, StoreError
+from bife_core.values import Value, describe
 
-Price = Callable[[int, int], Decimal | None]
+T = TypeVar("T")
+
+_INTERRUPTED: Final = "The process ended before the answer came; whether it was billed is not known."
+
+
+class Call(Attempt):
+    """One request as it went out and what came back.
+
+    Attributes
+    ----------
+    key, number : str, int
+        The request's key and which call for that key it was, from 1.
+    kind, operator, generation, parents
+        What was asked for; `parents` are ids.
+    prompt_digest, prompt_version : str
+        Hash of `messages`, and of the prompt files they were made from.
+    finish_reason : str or None
+        Why the model stopped, in the server's word.
+    tokens_estimated : bool
+        Whether the numbers of tokens are guesses, for the server reported none.
+    response : Any
+        The whole reply: its JSON value, or its text where it was no JSON.
+    """
+
+    schema_version: Literal[1] = 1
+    key: str
+    number: int = Field(1, ge=1)
+    kind: Literal["sample", "reflection"] = "sample"
+    operator: str = ""
+    generation: int = 0
+    parents: tuple[str, ...] = ()
+    model: str
+    base_url: str
+    temperature: float | None = None
+    prompt_digest: str
+    prompt_version: str
+    messages: tuple[Message, ...]
+    finish_reason: str | None = None
+    tokens_estimated: bool = False
+    response: Any = None
+
+    @property
+    def unknown(self) -> bool:
+        """Whether it is not known what was billed: no reply came, or has come yet."""
+        return self.status == "sent" or (self.status == "error" and self.tokens_estimated)
+
+    def attempt(self, *, recorded: bool) -> Attempt:
+        """Return what traces show of the call; `recorded` says that it was read from the store."""
+        shown = {name: getattr(self, name) for name in Attempt.model_fields}
+        if self.status == "sent":
+            shown |= {"status": "error", "error": _INTERRUPTED}
+        return Attempt(**shown | {"asked": len(self.messages), "recorded": recorded})
 
 
 class Spending(Value):
@@ -21,15 +81,12 @@ class Spending(Value):
 
     Attributes
     ----------
-    calls : int
-        Calls that went out.
-    answered : int
-        Those that brought a model's answer, whatever it was worth.
+    calls, answered : int
+        Calls that went out, and those of them that a model answered.
     unknown : int
-        Those of which no whole reply came, for they broke off, took too long or were under way when their process
-        ended (or are now): what was billed for them is not known.
+        Those of which it is not known what was billed: no whole reply came.
     estimated : int
-        Those whose tokens the server did not report and are guessed from the length of the texts.
+        Those whose tokens the server did not report.
     cost_usd : Decimal or None
         Exact sum of the calls' prices; None where no prices were set.
     """
@@ -47,11 +104,9 @@ class Spending(Value):
         """Tokens of prompts and answers."""
         return self.prompt_tokens + self.completion_tokens
 
-    def plus(self, call: Call, price: Price | None = None) -> Spending:
-        """Return the sum with one more call; `price` is asked where the call was made without prices."""
+    def plus(self, call: Call) -> Spending:
+        """Return the sum with one more call."""
         cost = call.cost_usd
-        if cost is None and price is not None:
-            cost = price(call.prompt_tokens, call.completion_tokens)
         return Spending(
             calls=self.calls + 1,
             answered=self.answered + (call.status == "ok"),
@@ -69,12 +124,11 @@ class BudgetReachedError(NoDraftError):
 
 def reached(budget: BudgetConfig, spent: Spending) -> str | None:
     """Return the sentence that says which limit on calls, tokens or money is reached, or None."""
-    limits: tuple[tuple[str, float | None, Decimal | int, str], ...] = (
+    for name, limit, used, what in (
         ("calls", budget.calls, spent.calls, "calls were made"),
         ("tokens", budget.tokens, spent.tokens, "tokens were used"),
         ("usd", budget.usd, spent.cost_usd or Decimal(0), "US dollars were spent"),
-    )
-    for name, limit, used, what in limits:
+    ):
         # The shortest text of a float is the number that was typed; its binary value may lie beside it.
         if limit is not None and used >= Decimal(str(limit)):
             return f"budget.{name} is used up: {used:,} of {limit:,} {what}."
@@ -88,59 +142,117 @@ def out_of_time(budget: BudgetConfig) -> str:
 
 @dataclass
 class Account:
-    """Lets calls out while the budget lasts; threads share it.
+    """The calls of one study, let out while its budget lasts; threads may share it.
 
     A call is counted before it goes out, so `budget.calls` is never exceeded. What a call costs is known when it is
     answered: tokens and money exceed their limits by the calls under way at that moment at most.
 
     Parameters
     ----------
-    store : CallStore
-        The calls of the study; one process at a time adds to them.
+    store : Store
+        Where calls are stored.
+    study : str
+        Key of the study.
     budget : BudgetConfig
         Its limit on hours is the caller's to keep, by `until_unix_s`.
     until_unix_s : float or None
-        No call goes out after that time, and no try waits for it.
+        No call goes out after that time.
     samples : int or None
         Rules that the search may sample in this run and before it; None is all.
     """
 
-    store: CallStore
+    store: Store
+    study: str
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     until_unix_s: float | None = None
     samples: int | None = None
 
     def __post_init__(self) -> None:
-        self._threads = Lock()
+        self._lock = Lock()
 
-    def begin(self, call: Call, price: Price | None = None) -> Call:
-        """Count `call` and write it to disk as one that goes out now; it is returned with its number.
+    def check_time(self) -> None:
+        """Raise a `BudgetReachedError` when no time is left."""
+        if self.until_unix_s is not None and time.time() >= self.until_unix_s:
+            raise BudgetReachedError(out_of_time(self.budget))
+
+    def begin(self, call: Call) -> Call:
+        """Store `call` as one that goes out now and return it with its number.
 
         Raises
         ------
         BudgetReachedError
-            If a limit is reached; then nothing is counted.
+            If a limit is reached; then nothing is stored.
+        GeneratorError
+            If the call cannot be stored.
         """
-        if self.until_unix_s is not None and time.time() >= self.until_unix_s:
-            raise BudgetReachedError(out_of_time(self.budget))
-        with self._threads:
-            if self._limited:
-                reason = reached(self.budget, self._spending(price))
-                if reason is not None:
-                    raise BudgetReachedError(reason)
-            return self.store.begin(call)
+        self.check_time()
+        sent = call.model_copy(update={"status": "sent", "started_unix_s": time.time()})
+        with self._lock:
+            # Reading all calls takes a while, so that it is left out where no limit needs it.
+            limited = any(limit is not None for name, limit in self.budget if name != "hours")
+            reason = reached(self.budget, self.spending()) if limited else None
+            if reason is not None:
+                raise BudgetReachedError(reason)
+            number = _stored(self.store.begin_call, self.study, sent.key, sent.model_dump(mode="json"))
+        return sent.model_copy(update={"number": number})
+
+    def finish(self, call: Call) -> None:
+        """Store what came of a call that `begin` returned.
+
+        Raises
+        ------
+        GeneratorError
+            If it cannot be stored.
+        """
+        _stored(self.store.finish_call, self.study, call.key, call.number, call.model_dump(mode="json"))
+
+    def calls(self, key: str | None = None) -> list[Call]:
+        """Return the calls for `key`, or for all keys, ordered by key and number."""
+        return [_call(row.number, row.body) for row in self.store.calls(self.study, key)]
+
+    def answer(self, key: str, prompt_digest: str, *, model: str, temperature: float | None) -> Call | None:
+        """Return the latest answer to exactly this request, or None if it was never answered."""
+        wanted = ("ok", prompt_digest, model, temperature)
+        for call in reversed(self.calls(key)):
+            if (call.status, call.prompt_digest, call.model, call.temperature) == wanted:
+                return call
+        return None
 
     def spending(self) -> Spending:
-        """Return what all calls on disk cost."""
-        with self._threads:
-            return self._spending()
-
-    @property
-    def _limited(self) -> bool:
-        return any(value is not None for name, value in self.budget if name != "hours")
-
-    def _spending(self, price: Price | None = None) -> Spending:
+        """Return what all calls in the store cost."""
         spent = Spending()
-        for call in self.store.calls():
-            spent = spent.plus(call, price)
+        for call in self.calls():
+            spent = spent.plus(call)
         return spent
+
+
+def recorded_calls(directory: Path) -> list[Call]:
+    """Return the calls in the store of a folder, or in its JSON files, one each, ordered by key and number.
+
+    Raises
+    ------
+    GeneratorError
+        If a file is not a recorded call.
+    """
+    if (directory / DATABASE).is_file():
+        return [_call(row.number, row.body) for row in Store(directory).calls()]
+    calls = []
+    for path in sorted(directory.glob("*.json")):
+        try:
+            calls.append(Call.model_validate_json(path.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, ValidationError) as error:
+            why = describe(error).rstrip(".")
+            raise GeneratorError(f"{path} is no recorded model call ({why}); move it away.") from error
+    return sorted(calls, key=lambda call: (call.key, call.number))
+
+
+def _call(number: int, body: dict[str, Any]) -> Call:
+    return Call.model_validate(body | {"number": number})
+
+
+def _stored(write: Callable[..., T], *row: Any) -> T:
+    # Not left to retries for disk trouble: another try would be another billed call.
+    try:
+        return write(*row)
+    except StoreError as error:
+        raise GeneratorError(f"No call is made to the model API that cannot be stored. {error}") from error

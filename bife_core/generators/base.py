@@ -5,8 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Literal, Protocol, runtime_checkable
 
-from pydantic import Field
-
 from bife_core.errors import BifeError, GeneratorError
 from bife_core.generators.prompt_context import PromptContext
 from bife_core.search.types import WrittenRequest
@@ -20,17 +18,26 @@ class Message(Value):
     content: str
 
 
-class Outcome(Value):
-    """What a call to something outside took and brought.
+class Attempt(Value):
+    """What one call for a draft took and brought.
 
     Attributes
     ----------
+    status : str
+        "sent" until something came back.
+    answer : str or None
+        Text of the model's message; None where the call failed.
     cost_usd, prompt_cost_usd : Decimal or None
         What the call cost, and its prompt alone; exact, or None where no prices were set.
+    asked : int or None
+        How many of the draft's messages it sent; None for all. A second answer is asked for in a longer conversation.
+    recorded : bool
+        Whether it was read from the store: neither sent nor billed again.
     """
 
     started_unix_s: float
     seconds: float = 0.0
+    status: Literal["sent", "ok", "error"]
     error: str | None = None
     http_status: int | None = None
     answer: str | None = None
@@ -38,20 +45,8 @@ class Outcome(Value):
     completion_tokens: int = 0
     cost_usd: Decimal | None = None
     prompt_cost_usd: Decimal | None = None
-
-
-class Attempt(Outcome):
-    """One call that went out for a draft, successful or not.
-
-    Attributes
-    ----------
-    asked : int or None
-        How many of the draft's messages it sent; None for all. A second answer is asked for in a longer conversation.
-    """
-
-    status: Literal["ok", "error"]
     asked: int | None = None
-    recorded: bool = Field(False, description="Read back from disk: neither sent nor paid again.")
+    recorded: bool = False
 
 
 class Draft(Value):
@@ -61,9 +56,11 @@ class Draft(Value):
     ----------
     text : str or None
         What a reflection wrote; it has no source.
+    seconds : float
+        Wall seconds of writing, CPU seconds of a fit.
     unanswered : str or None
-        "outage" when nobody answered however often it was tried, "refused" when the request was not accepted:
-        then the failure tells of the service and not of a rule, and the same request may fare better later.
+        "refused" when the service did not accept the request, "outage" when it gave no answer: then the failure tells
+        of the service and not of a rule.
     """
 
     key: str
@@ -75,9 +72,7 @@ class Draft(Value):
     source: str | None = None
     text: str | None = None
     failure: str | None = None
-    seconds: float = Field(
-        0.0, description="Wall seconds of writing, waits between calls included; CPU seconds of a fit."
-    )
+    seconds: float = 0.0
     unanswered: Literal["outage", "refused"] | None = None
 
 
@@ -102,8 +97,8 @@ class DraftingStoppedError(NoDraftError, GeneratorError):
 class Generator(Protocol):
     """Writes rules.
 
-    One that has an attribute `needs_context` that is true is given the whole context, which takes reading decisions and
-    models; others are told the benchmark's name.
+    One with a true attribute `needs_context` is given the whole context, which takes reading decisions and instances;
+    others get the benchmark's name.
     """
 
     name: str
@@ -114,8 +109,7 @@ class Generator(Protocol):
         Parameters
         ----------
         request : SampleRequest or ReflectionRequest
-            Its `id` names the call, uniquely within a run: a recorded answer is found under it again. Its `seed` is
-            that of all draws of a generator that draws.
+            Its `id` is unique within a run, and its `seed` is that of all draws.
         context : PromptContext
             What is being solved, and what is known of it, for the prompt.
 
@@ -130,7 +124,7 @@ class Generator(Protocol):
 
 @runtime_checkable
 class Repairing(Protocol):
-    """A generator that can be told what is wrong with what it wrote."""
+    """A generator that writes a rule again when it is told what is wrong with the first."""
 
     def repair(
         self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str
@@ -147,11 +141,6 @@ class Repairing(Protocol):
         Returns
         -------
         Draft or None
-            What was written now; None where there is nothing to be repaired.
-
-        Raises
-        ------
-        GeneratorError
-            As `generate`.
+            What was written now; None where there is nothing to repair.
         """
         ...

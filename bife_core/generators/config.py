@@ -37,21 +37,11 @@ class GeneratorConfig(Value):
         json_schema_extra=GENERATORS.offer,
     )
     model: str | None = Field(None, description="Model name; None reads BIFE_LLM_MODEL.")
-    temperature: float | None = Field(
-        None, ge=0, le=2, description="Sampling temperature; None is the API's own."
-    )
+    temperature: float | None = Field(None, ge=0, le=2, description="Temperature; None is the API's own.")
     prompts: Prompts = Field(
         "informed",
         description="What a model is told: the paper's plain wording, or scores of parents, magnitudes of features, "
-        "the models in numbers and earlier attempts as well.",
-    )
-    repair: bool = Field(
-        True,
-        description="Whether a model is asked a second time, with the reason, when its answer is no valid rule.",
-    )
-    start: Literal["nothing", "library"] = Field(
-        "nothing",
-        description="Offline: first rules are drawn by chance alone, or half of them made from the reference library.",
+        "the instances in numbers and earlier attempts as well, and why an answer is no valid rule.",
     )
     replay_from: Path | None = Field(None, description="Directory of recorded answers when kind='replay'.")
 

@@ -5,72 +5,56 @@ from __future__ import annotations
 import math
 import time
 from threading import Lock
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
-import numpy as np
+import openai
 
 from bife_core.errors import ConfigError
-from bife_core.generators.account import Account, BudgetReachedError
-from bife_core.generators.base import Attempt, Draft, DraftingStoppedError, Message
-from bife_core.generators.calls import Call
+from bife_core.generators.account import Account, BudgetReachedError, Call
+from bife_core.generators.base import Draft, DraftingStoppedError, Message, NoDraftError
 from bife_core.generators.config import GeneratorConfig, Prompts
-from bife_core.generators.judging import Reply
-from bife_core.generators.model_api import ask
 from bife_core.generators.model_settings import ModelApiSettings
-from bife_core.generators.parsing import parse_answer, parse_reflection
+from bife_core.generators.parsing import read_answer
 from bife_core.generators.prompt_context import PromptContext
-from bife_core.generators.prompting import (
-    assemble,
-    assemble_repair,
-    prompt_digest,
-    prompt_version,
-)
-from bife_core.search.types import ReflectionRequest, WrittenRequest
+from bife_core.generators.prompting import assemble, assemble_repair, prompt_digest, prompt_version
+from bife_core.search.types import WrittenRequest
 
-_LENGTH: Final = "length"
-_WITHHELD: Final = "content_filter"
-_ENDED: Final = frozenset(
-    {
-        "stop",
-        "stop_sequence",
-        "eos",
-        "eos_token",
-        "end_turn",
-        "complete",
-        "tool_calls",
-        "function_call",
-        _WITHHELD,
-    }
-)
-"""Words for the end of an answer that was not cut off."""
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionMessageParam
+
+_REFUSED: Final = "refused the key; check BIFE_LLM_API_KEY"
+_NO_CREDIT: Final = "says that the account has no credit left"
+_NO_CHAT: Final = "is no chat API; check BIFE_LLM_BASE_URL"
+_LASTING: Final = {
+    401: _REFUSED,
+    402: _NO_CREDIT,
+    403: _REFUSED,
+    404: "has no such model or path; check BIFE_LLM_MODEL and BIFE_LLM_BASE_URL",
+    405: _NO_CHAT,
+    **dict.fromkeys((301, 302, 303, 307, 308), _NO_CHAT),
+}
+"""What HTTP statuses say that no further request would change."""
+_NOT_ACCEPTED: Final = frozenset(range(400, 500)) - {408, 409, 429}
+_SHOWN: Final = 300
 _BYTES_PER_TOKEN: Final = 4
-_MOST_DOUBLINGS: Final = 16
-_LEAST_WAIT_S: Final = 1.0
-_UNREACHABLE_TRIES: Final = 3
 
 
 class OpenAIGenerator:
     """Asks a chat API for each rule; calls are recorded on `account` and recorded answers are not paid again.
 
-    Threads may share it. The first call goes out alone: what is wrong with the address, the key or the model is
-    found out by one call and not by as many as there are threads. After an outcome that stops the run no other
-    call goes out.
+    The OpenAI client repeats requests that failed. Threads may share a generator. The first request goes out alone, so
+    that a wrong key costs one request and not as many as there are threads; after an outcome that stops the run no
+    other goes out.
 
     Parameters
     ----------
     settings : ModelApiSettings
         Address, model, key, limits and prices.
     account : Account
-        Where every call is written before it goes out and before its answer is read, and what may be spent.
+        Where calls are recorded, and what may be spent.
     prompts : {"informed", "paper"}
         How much a prompt tells.
-    backoff_s : float
-        Mean wait before the second try in seconds; it doubles with every further one. A server's Retry-After
-        header takes precedence, up to `settings.max_wait_s`.
-    patience_s : float or None
-        No further try begins that many seconds after the first one did; by default the larger of 240 and four
-        times `settings.timeout_s`. Until then a rate limit is waited for, beyond `settings.tries` too.
 
     Raises
     ------
@@ -83,13 +67,7 @@ class OpenAIGenerator:
     name = "openai"
 
     def __init__(
-        self,
-        settings: ModelApiSettings,
-        account: Account,
-        *,
-        prompts: Prompts = "informed",
-        backoff_s: float = 2.0,
-        patience_s: float | None = None,
+        self, settings: ModelApiSettings, account: Account, *, prompts: Prompts = "informed"
     ) -> None:
         _, self.model = settings.require_complete()
         if account.budget.usd is not None and None in (settings.price_in, settings.price_out):
@@ -101,11 +79,9 @@ class OpenAIGenerator:
         self.account = account
         self.prompts: Prompts = prompts
         self.needs_context = prompts == "informed"
-        self._backoff_s = backoff_s
-        self._patience_s = max(240.0, 4.0 * settings.timeout_s) if patience_s is None else patience_s
+        self._client = _client(settings)
         self._gate = Lock()
         self._opened = False
-        self._reached = False
         self._stopped: str | None = None
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
@@ -113,9 +89,8 @@ class OpenAIGenerator:
 
         Raises
         ------
-        GeneratorError
-            When the key is refused, the model does not exist, the account is empty or the server was never
-            reached: no further request would fare better. It is a `DraftingStoppedError` with the attempts.
+        DraftingStoppedError
+            When the key is refused, the model does not exist or the account is empty.
         BudgetReachedError
             When the budget is used up; recorded answers are still given.
         """
@@ -124,28 +99,25 @@ class OpenAIGenerator:
     def repair(
         self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str
     ) -> Draft | None:
-        """Write the rule once more, told why the first answer is none; see `generate` for what is raised."""
-        messages = answered_with(rejected, reason)
+        """Write the rule once more, given why the first answer is none; see `generate` for what is raised."""
+        messages = assemble_repair(rejected, reason)
         return None if messages is None else self._answer(request, messages)
 
     def _answer(self, request: WrittenRequest, messages: tuple[Message, ...]) -> Draft:
         digest = prompt_digest(messages)
-        known = self.account.store.answer(
-            request.id, digest, model=self.model, temperature=self.settings.temperature
-        )
-        if known is not None:
-            return read_answer(request, self.name, known, (known.attempt(recorded=True),))
-        attempts: list[Attempt] = []
+        temperature = self.settings.temperature
+        recorded = self.account.answer(request.id, digest, model=self.model, temperature=temperature)
+        if recorded is not None:
+            return read_answer(request, self.name, recorded, recorded=True)
         call = Call(
             key=request.id,
-            number=1,
             kind=request.kind,
             operator=request.operator,
             generation=request.generation,
             parents=tuple(parent.id for parent in request.parents),
             model=self.model,
-            base_url=self.settings.address,
-            temperature=self.settings.temperature,
+            base_url=self.settings.base_url or "",
+            temperature=temperature,
             prompt_digest=digest,
             prompt_version=prompt_version(),
             messages=messages,
@@ -153,123 +125,160 @@ class OpenAIGenerator:
             status="sent",
         )
         try:
-            call, reply = self._ask_until_answered(call, request.seed, attempts)
+            call = self._call_alone(call)
         except BudgetReachedError as error:
-            raise BudgetReachedError(str(error), self._without_rule(call, attempts, str(error))) from error
-        if reply.outcome == "ok":
-            return read_answer(request, self.name, call, tuple(attempts))
-        failure = reply.problem or "The model API gave no answer."
-        if reply.outcome == "retry":
-            failure = f"No answer in {len(attempts)} tries; the last: {failure}"
-        draft = self._without_rule(call, attempts, failure)
-        if reply.outcome == "stop" or (reply.unreachable and not self._reached):
-            self._stopped = self._stopped or reply.problem
-            raise DraftingStoppedError(failure, draft)
-        unanswered = "outage" if reply.outcome == "retry" else "refused"
-        return draft.model_copy(update={"unanswered": unanswered})
-
-    def _without_rule(self, call: Call, attempts: list[Attempt], failure: str) -> Draft:
-        return Draft(
-            key=call.key,
+            draft = Draft(
+                key=request.id, generator=self.name, model=self.model, messages=messages, failure=str(error)
+            )
+            raise BudgetReachedError(str(error), draft) from error
+        if call.status == "ok":
+            return read_answer(request, self.name, call)
+        draft = Draft(
+            key=request.id,
             generator=self.name,
-            model=call.model,
-            messages=call.messages,
-            attempts=tuple(attempts),
-            failure=failure,
+            model=self.model,
+            messages=messages,
+            attempts=() if call.error is None else (call.attempt(recorded=False),),
+            failure=call.error or self._stopped,
+            unanswered="refused" if call.http_status in _NOT_ACCEPTED else "outage",
         )
+        if self._stopped is not None:
+            raise DraftingStoppedError(str(draft.failure), draft)
+        return draft
 
-    def _ask_until_answered(self, draft: Call, seed: int, attempts: list[Attempt]) -> tuple[Call, Reply]:
-        rng = np.random.default_rng(seed)
-        patient_until_s = time.monotonic() + self._patience_s
-        tried = 0
-        while True:
-            call, reply = self._call(draft)
-            if call.status != "sent":
-                attempts.append(call.attempt(recorded=False))
-            tried += not reply.rate_limited
-            hopeless = reply.unreachable and not self._reached and len(attempts) >= _UNREACHABLE_TRIES
-            if reply.outcome != "retry" or hopeless or tried >= self.settings.tries:
-                return call, reply
-            wait_s = self._wait_s(rng, len(attempts), reply)
-            if time.monotonic() + wait_s >= patient_until_s:
-                return call, reply
-            time.sleep(wait_s)
-
-    def _wait_s(self, rng: np.random.Generator, attempt: int, reply: Reply) -> float:
-        """Return the seconds to wait; jitter keeps requests that were refused together from coming back together."""
-        backoff_s = self._backoff_s * 2.0 ** min(attempt - 1, _MOST_DOUBLINGS)
-        if reply.retry_after_s is None:
-            wanted_s = backoff_s * float(rng.uniform(0.5, 1.5))
-        else:
-            wanted_s = reply.retry_after_s + float(rng.uniform(0.0, 0.5)) * self._backoff_s
-            if attempt >= self.settings.tries:  # told to come back again and again
-                wanted_s = max(wanted_s, backoff_s)
-        until_unix_s = self.account.until_unix_s
-        left_s = math.inf if until_unix_s is None else max(until_unix_s - time.time(), 0.0)
-        longest_s = self.settings.max_wait_s
-        if (
-            attempt >= self.settings.tries
-        ):  # with nothing else to end them, calls must not follow one another at once
-            longest_s = max(longest_s, _LEAST_WAIT_S)
-        return min(wanted_s, longest_s, left_s)
-
-    def _call(self, draft: Call) -> tuple[Call, Reply]:
+    def _call_alone(self, call: Call) -> Call:
+        """Make a call, the first one before all others; after one that stops the run it is returned as it was."""
         with self._gate:
             if not self._opened:
                 try:
-                    return self._recorded_call(draft)
+                    return self._call(call)
                 finally:
                     self._opened = True
-        return self._recorded_call(draft)
+        return call if self._stopped is not None else self._call(call)
 
-    def _recorded_call(self, draft: Call) -> tuple[Call, Reply]:
-        """Make one call: on disk before it goes out, and with its answer before that is read."""
-        settings = self.settings
-        if self._stopped is not None:
-            return draft, Reply("stop", self._stopped)
-        sent = self.account.begin(draft.model_copy(update={"started_unix_s": time.time()}), settings.cost_usd)
-        clock = time.perf_counter()
-        reply = ask(settings, sent.messages, request_id=f"bife-{quote(sent.key, safe='')}.{sent.number}")
-        self._reached = self._reached or not reply.unreachable
-        prompt_tokens, completion_tokens, estimated = _tokens(sent, reply)
-        call = sent.model_copy(
-            update={
-                "seconds": time.perf_counter() - clock,
-                "status": "ok" if reply.outcome == "ok" else "error",
-                "http_status": reply.http_status,
-                "error": reply.problem,
-                "answer": reply.answer if reply.outcome == "ok" else None,
-                "finish_reason": reply.finish_reason,
-                "prompt_tokens": prompt_tokens,
-                "completion_tokens": completion_tokens,
-                "tokens_estimated": estimated,
-                "cost_usd": settings.cost_usd(prompt_tokens, completion_tokens),
-                "prompt_cost_usd": settings.cost_usd(prompt_tokens, 0),
-                "response": reply.response,
-            }
-        )
-        self.account.store.finish(call)
-        if reply.outcome == "stop":
-            self._stopped = reply.problem
-        return call, reply
+    def _call(self, call: Call) -> Call:
+        """Make one call: stored before it goes out, and with its answer before that is read."""
+        call = self.account.begin(call)
+        began_s = time.perf_counter()
+        try:
+            reply = self._client.chat.completions.with_raw_response.create(
+                model=self.model,
+                messages=cast("list[ChatCompletionMessageParam]", [m.model_dump() for m in call.messages]),
+                temperature=openai.omit if call.temperature is None else call.temperature,
+                extra_headers={"X-Client-Request-Id": f"bife-{quote(call.key, safe='')}.{call.number}"},
+            )
+            found = _completion(self.settings, reply.status_code, reply.text)
+        except openai.OpenAIError as error:
+            found, lasting = _failure(self.settings, error)
+            self._stopped = self._stopped or (found["error"] if lasting else None)
+        call = call.model_copy(update=found | {"seconds": time.perf_counter() - began_s})
+        call = call.model_copy(update=_bill(self.settings, call))
+        self.account.finish(call)
+        return call
 
 
-def _tokens(sent: Call, reply: Reply) -> tuple[int, int, bool]:
-    """Return the tokens of prompt and answer, and whether they are guessed because the server was silent on them.
-
-    A completion that broke off was written, and billed, up to there at least; a request that went out and brought no
-    whole reply may have been billed for its prompt at least.
-    """
-    torn = isinstance(reply.response, str) and '"choices"' in reply.response
-    reported = (reply.prompt_tokens, reply.completion_tokens)
-    estimated = None in reported and (reply.outcome == "ok" or torn or reply.lost or bool(reply.answer))
-    prompt = "".join(message.content for message in sent.messages)
-    answer = str(reply.response) if torn else reply.answer or ""
-    prompt_tokens, completion_tokens = (
-        count if count is not None else _guessed(text) if estimated else 0
-        for count, text in zip(reported, (prompt, answer), strict=True)
+def _client(settings: ModelApiSettings, *, timeout_s: float | None = None) -> openai.OpenAI:
+    """Return a client that follows no redirect: it would take the prompt to a host that nobody named."""
+    base_url, _ = settings.require_complete()
+    return openai.OpenAI(
+        base_url=base_url,
+        api_key=settings.api_key.get_secret_value() if settings.api_key is not None else "not-needed",
+        timeout=timeout_s or settings.timeout_s,
+        max_retries=settings.tries - 1 if timeout_s is None else 0,
+        http_client=openai.DefaultHttpxClient(follow_redirects=False),
     )
-    return prompt_tokens, completion_tokens, estimated
+
+
+def offered(settings: ModelApiSettings, *, limit_s: float = 10.0) -> list[str]:
+    """Return the names of the models the API lists, or none where it lists none; asking costs nothing.
+
+    Raises
+    ------
+    DraftingStoppedError
+        If the key is refused or nothing answers.
+    NoDraftError
+        If the API answered with an error that may pass.
+    """
+    try:
+        listed = _client(settings, timeout_s=limit_s).models.list()
+        return [settings.redact(str(model.id)) for model in listed.data]
+    except (openai.NotFoundError, TypeError, AttributeError):  # no list, or none of OpenAI's form
+        return []
+    except openai.OpenAIError as error:
+        found, lasting = _failure(settings, error)
+        stops = lasting or isinstance(error, openai.APIConnectionError)
+        raise (DraftingStoppedError if stops else NoDraftError)(found["error"]) from error
+
+
+def _failure(settings: ModelApiSettings, error: openai.OpenAIError) -> tuple[dict[str, Any], bool]:
+    """Return what a call has of an exception, and whether no further request can succeed either."""
+    where, lasting = settings.base_url, False
+    found: dict[str, Any] = {"status": "error"}
+    if isinstance(error, openai.APIStatusError):
+        said = error.body.get("message") if isinstance(error.body, dict) else None
+        what = _NO_CREDIT if error.code == "insufficient_quota" else _LASTING.get(error.status_code)
+        lasting = what is not None
+        reason = f"{what or 'answered'} (HTTP {error.status_code}: {_shortened(said or error.message)})"
+        found |= {"http_status": error.status_code, "response": settings.cleaned(error.response.text)}
+    elif isinstance(error, openai.APITimeoutError):
+        reason = f"gave no answer within {settings.timeout_s:g} s"
+    else:
+        cause = error.__cause__ or error
+        reason = f"cannot be reached, or sent no answer ({_shortened(str(cause) or type(cause).__name__)})"
+    # Where no connection was made, nothing was billed.
+    sent = type(error.__cause__).__name__ not in ("ConnectError", "ConnectTimeout")
+    lost = isinstance(error, openai.APIConnectionError) and sent
+    return found | {"error": settings.redact(f"{where} {reason}."), "tokens_estimated": lost}, lasting
+
+
+def _completion(settings: ModelApiSettings, status: int, text: str) -> dict[str, Any]:
+    """Return what a call has of a reply of a good status, whose text need not be a chat completion."""
+    found = {"http_status": status, "response": settings.cleaned(text)}
+    try:
+        choice = found["response"]["choices"][0]
+        content = choice["message"].get("content") or choice["message"].get("refusal") or ""
+        if isinstance(content, list):
+            content = "".join(part.get("text") or "" for part in content)
+        return found | {"status": "ok", "answer": content, "finish_reason": choice.get("finish_reason")}
+    except (KeyError, IndexError, TypeError, AttributeError):
+        said = _shortened(settings.redact(text)) or "nothing"
+        error = f"{settings.base_url} sent no chat completion but {said}; check BIFE_LLM_BASE_URL if that persists."
+        return found | {"status": "error", "error": error}
+
+
+def _shortened(text: object) -> str:
+    """Return the start of a text from outside on one line, fit for a message."""
+    start = "".join(c if c.isprintable() else " " for c in str(text)[: 4 * _SHOWN])
+    line = " ".join(start.split()).rstrip(".")
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]} ..."
+
+
+def _bill(settings: ModelApiSettings, call: Call) -> dict[str, Any]:
+    """Return tokens and price of a finished call; failed ones may be billed too."""
+    usage = call.response.get("usage") if isinstance(call.response, dict) else None
+    counts = usage if isinstance(usage, dict) else {}
+    prompt, completion, total = (
+        _count(counts.get(f"{name}_tokens")) for name in ("prompt", "completion", "total")
+    )
+    # Some report the tokens of the reasoning, which are billed as answer, in the total alone.
+    if prompt is not None and total is not None:
+        completion = max(completion or 0, total - prompt)
+    estimated = call.tokens_estimated or (call.status == "ok" and None in (prompt, completion))
+    if estimated:
+        prompt = prompt or _guessed("".join(message.content for message in call.messages))
+        completion = completion or _guessed(call.answer or "")
+    prompt, completion = prompt or 0, completion or 0
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "tokens_estimated": estimated,
+        "cost_usd": settings.cost_usd(prompt, completion),
+        "prompt_cost_usd": settings.cost_usd(prompt, 0),
+    }
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
 
 
 def _guessed(text: str) -> int:
@@ -277,37 +286,8 @@ def _guessed(text: str) -> int:
     return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
 
 
-def answered_with(rejected: Draft, reason: str) -> tuple[Message, ...] | None:
-    """Return the messages that ask a second time, or None if there was no answer."""
-    answers = [attempt.answer or "" for attempt in rejected.attempts if attempt.status == "ok"]
-    return assemble_repair(rejected.messages, answers[-1], reason) if answers else None
-
-
-def read_answer(request: WrittenRequest, generator: str, call: Call, attempts: tuple[Attempt, ...]) -> Draft:
-    """Turn a recorded call that has an answer into a draft: thought and source, a text, or why there is none."""
-    known = {
-        "key": request.id,
-        "generator": generator,
-        "model": call.model,
-        "messages": call.messages,
-        "attempts": attempts,
-    }
-    if isinstance(request, ReflectionRequest):
-        text = parse_reflection(call.answer)
-        return Draft(**known, text=text, failure=None if text else "The model's reflection was empty.")
-    ending = call.finish_reason
-    parsed = parse_answer(call.answer, cut_off=bool(ending) and str(ending).lower() not in _ENDED)
-    failure = parsed.failure
-    if failure is not None and ending == _WITHHELD:
-        failure = f"The provider's content filter withheld the answer. {failure}"
-    if failure is not None and ending == _LENGTH:
-        failure = f"The answer reached the model's length limit. {failure}"
-    return Draft(**known, thought=parsed.thought, source=parsed.source, failure=failure)
-
-
 def configured(config: GeneratorConfig, account: Account) -> OpenAIGenerator:
-    """Return the generator for the API the environment names; model and temperature of `config` win over it."""
-    chosen = {"model": config.model, "temperature": config.temperature}
-    update = {name: value for name, value in chosen.items() if value is not None}
-    settings = ModelApiSettings.from_environment().model_copy(update=update)
-    return OpenAIGenerator(settings, account, prompts=config.prompts)
+    """Return the generator for the API the environment names, with model and temperature of `config`."""
+    settings = ModelApiSettings.from_environment()
+    chosen = {"model": config.model or settings.model, "temperature": config.temperature}
+    return OpenAIGenerator(settings.model_copy(update=chosen), account, prompts=config.prompts)

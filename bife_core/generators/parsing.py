@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
+from bife_core.generators.account import Call
+from bife_core.generators.base import Draft
 from bife_core.rules.language import FUNCTION_NAME
+from bife_core.search.types import ReflectionRequest, WrittenRequest
 from bife_core.syntax import NOT_PYTHON, syntax_tree
 
 _FENCE: Final = re.compile(
@@ -18,54 +20,57 @@ _REASONING: Final = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 _BRACES: Final = re.compile(r"\{([^{}]{8,})\}", re.DOTALL)
 _CODE_START: Final = re.compile(r"^(?:import |from \w+ import |def |@)", re.MULTILINE)
 _USUAL_IMPORTS: Final = {"math": "import math", "np": "import numpy as np", "numpy": "import numpy"}
-_QUOTED_WORDS: Final = 12
 _MOST_WORDS: Final = 120
-_LONGEST_QUOTE: Final = 200
+_LONGEST_QUOTE: Final = 100
 _LONGEST_THOUGHT: Final = 1000
 _MOST_PIECES: Final = 50
-_MOST_ENDS: Final = 200
 
 LONGEST_ANSWER: Final = 200_000
 """Characters of an answer, its reasoning left out, that are read for a rule; a rule has a few thousand."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedAnswer:
-    """What an answer holds: `source` with an optional `thought`, or `failure`, a sentence.
-
-    Attributes
-    ----------
-    thought : str or None
-        The sentence the model put in braces, else the first sentence before the code.
-    source : str or None
-        The rule: imports it needs, its constants and helpers, and the function `candidate_variable_score`.
-    failure : str or None
-        Why there is no rule; None exactly when `source` is given.
-    """
+class ParsedAnswer(NamedTuple):
+    """What an answer holds: the source of a rule with an optional thought, or why there is none, as a sentence."""
 
     thought: str | None = None
     source: str | None = None
     failure: str | None = None
 
 
-def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
-    r"""Read thought and rule from the text of an answer.
+def read_answer(request: WrittenRequest, generator: str, call: Call, *, recorded: bool = False) -> Draft:
+    """Turn a call that has an answer into a draft: thought and source, a text, or why there is none."""
+    draft = Draft(
+        key=request.id,
+        generator=generator,
+        model=call.model,
+        messages=call.messages,
+        attempts=(call.attempt(recorded=recorded),),
+    )
+    if isinstance(request, ReflectionRequest):
+        text = parse_reflection(call.answer)
+        failure = None if text else "The model's reflection was empty."
+        return draft.model_copy(update={"text": text, "failure": failure})
+    parsed = parse_answer(call.answer, cut_off=call.finish_reason == "length")
+    failure = parsed.failure
+    if failure is not None and call.finish_reason == "length":
+        failure = f"The answer reached the model's length limit. {failure}"
+    if failure is not None and call.finish_reason == "content_filter":
+        failure = f"The provider's content filter withheld the answer. {failure}"
+    return draft.model_copy(update={"thought": parsed.thought, "source": parsed.source, "failure": failure})
 
-    The code may stand in a fenced block with or without a language, or bare between sentences. Of several
-    blocks the last that defines the function counts: models tend to repeat the parents before their own rule.
-    Reasoning in ``<think>`` tags is not part of the answer, be the first or the last of the two missing.
+
+def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
+    r"""Read thought and rule from the text of an answer; all that can be wrong with it becomes its `failure`.
+
+    The code may stand in a fenced block or bare between sentences. Of several blocks the last that defines the function
+    counts: models tend to repeat the parents before their own rule. Reasoning in ``<think>`` tags is left out.
 
     Parameters
     ----------
     answer : str or None
         The model's message.
     cut_off : bool
-        Whether the server said that the answer ended before its end, as at a length limit.
-
-    Returns
-    -------
-    ParsedAnswer
-        Never raises: everything that can be wrong with an answer becomes its `failure`.
+        Whether the answer ended before its end, as at a length limit.
 
     Examples
     --------
@@ -76,10 +81,7 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
     text = without_reasoning(answer or "").replace("\r\n", "\n").strip()
     if not text:
         found = "only unfinished reasoning" if answer and answer.strip() else "nothing"
-        ending = "; it was cut off" if cut_off else ""
-        return ParsedAnswer(
-            failure=f"The model's answer was empty: a rule was expected, {found} was found{ending}."
-        )
+        return ParsedAnswer(failure=f"The model's answer was empty: a rule was expected, {found} was found.")
     if len(text) > LONGEST_ANSWER:
         return ParsedAnswer(
             failure=f"The answer has {len(text):,} characters; a rule is looked for in {LONGEST_ANSWER:,} at most."
@@ -87,39 +89,32 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
     pieces = _fenced_code(text)
     if not any(FUNCTION_NAME in code for code, _ in pieces):
         pieces += _bare_code(_FENCE.sub("", text))
-    chosen: tuple[ast.Module, str, str] | None = None
     complaint: str | None = None
-    for code, before in pieces:
+    for code, before in reversed(pieces):
         try:
             tree = syntax_tree(code)
         except NOT_PYTHON as error:
-            if FUNCTION_NAME in code:
-                complaint = _syntax_complaint(error, cut_off or _unclosed(text, code))
+            if FUNCTION_NAME in code and complaint is None:
+                complaint = _complaint(error, cut_off or text.endswith(code.rstrip()))
             continue
-        if FUNCTION_NAME in _functions(tree):
-            chosen, complaint = (tree, code, before), None
-    if chosen is None:
-        return ParsedAnswer(failure=complaint or _no_rule(text, [code for code, _ in pieces]))
-    tree, code, before = chosen
-    if cut_off and (
-        _unclosed(text, code) or complaint is not None
-    ):  # of a rule that was begun after this one
-        return ParsedAnswer(failure="The answer was cut off inside the rule.")
-    function = _functions(tree)[FUNCTION_NAME]
-    if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(function)):
-        ending = "; the answer may have been cut off" if _unclosed(text, code) else ""
-        return ParsedAnswer(failure=f"`{FUNCTION_NAME}` never returns a score{ending}.")
-    thought = _thought(before, text, tree)
+        function = _functions(tree).get(FUNCTION_NAME)
+        if function is None:
+            continue
+        # Where an answer was cut off, a rule was begun after this one, or this one may lack its end.
+        if cut_off and (complaint is not None or text.endswith(code.rstrip())):
+            return ParsedAnswer(failure="The answer was cut off inside the rule.")
+        if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(function)):
+            return ParsedAnswer(failure=f"`{FUNCTION_NAME}` never returns a score.")
+        thought = _printable(_thought(before, text, function) or "")[:_LONGEST_THOUGHT]
+        return ParsedAnswer(thought=thought or None, source=_rule_source(tree, code))
+    begins = _printable(text)[:_LONGEST_QUOTE]
     return ParsedAnswer(
-        thought=_printable(thought)[:_LONGEST_THOUGHT] if thought else None, source=_rule_source(tree, code)
+        failure=complaint or f'The answer holds no function `{FUNCTION_NAME}`; it begins "{begins}".'
     )
 
 
 def parse_reflection(answer: str | None) -> str | None:
-    """Read a reflection: the answer on one line without reasoning and code, or None if nothing is left.
-
-    A model that goes on and on is cut off after `_MOST_WORDS` words, since its text is shown in later prompts.
-    """
+    """Read a reflection: the first words of an answer without reasoning and code, or None if nothing is left."""
     words = _FENCE.sub("", without_reasoning(answer or "")).split()
     return " ".join(words[:_MOST_WORDS]) or None
 
@@ -142,19 +137,10 @@ def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
     return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def _unclosed(text: str, code: str) -> bool:
-    return text.endswith(code.rstrip())
-
-
 def _fenced_code(text: str) -> list[tuple[str, str]]:
-    """Return the code of the fenced blocks and the text before each, in their order.
-
-    Of more blocks than anybody writes the last are kept, those with the function's name before others.
-    """
-    blocks = list(_FENCE.finditer(text))
-    if len(blocks) > _MOST_PIECES:
-        blocks = [block for block in blocks if FUNCTION_NAME in block.group(2)] or blocks
-    return [(textwrap.dedent(block.group(2)), text[: block.start()]) for block in blocks[-_MOST_PIECES:]]
+    """Return the code of the last fenced blocks and the text before each, in their order."""
+    blocks = list(_FENCE.finditer(text))[-_MOST_PIECES:]
+    return [(textwrap.dedent(block.group(2)), text[: block.start()]) for block in blocks]
 
 
 def _bare_code(text: str) -> list[tuple[str, str]]:
@@ -167,32 +153,18 @@ def _bare_code(text: str) -> list[tuple[str, str]]:
     if start is None:
         return []
     before, lines = text[: start.start()], text[start.start() :].split("\n")
-    end = len(lines)
-    for _ in range(_MOST_ENDS):
+    margins = [n for n in range(1, len(lines)) if lines[n][:1].strip() and lines[n][0] not in ")]}"]
+    for end in (len(lines), *reversed(margins[-_MOST_PIECES:])):
+        code = "\n".join(lines[:end])
         try:
-            tree = syntax_tree("\n".join(lines[:end]))
-        except NOT_PYTHON as error:
-            # No code that reaches beyond the first mistake can be right.
-            wrong = error.lineno if isinstance(error, SyntaxError) and error.lineno else end
-            end = _margin_before(lines, min(wrong, end))
-            if end == 0:
-                break
+            if _functions(syntax_tree(code)):
+                return [(code, before)]
+        except NOT_PYTHON:
             continue
-        if _functions(tree):
-            return [("\n".join(lines[:end]), before)]
-        break
     return [(text[start.start() :], before)]
 
 
-def _margin_before(lines: list[str], end: int) -> int:
-    """Return the last line number below `end` at which a text that begins at the margin could follow the code."""
-    for number in range(end - 1, 0, -1):
-        if lines[number][:1].strip() and lines[number][:1] not in ")]}":
-            return number
-    return 0
-
-
-def _syntax_complaint(error: BaseException, at_end: bool) -> str:
+def _complaint(error: BaseException, at_end: bool) -> str:
     if at_end:
         return "The answer was cut off before the rule ended, or it is no valid Python."
     where = f" in line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
@@ -205,35 +177,18 @@ def _printable(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _no_rule(text: str, pieces: list[str]) -> str:
-    names: dict[str, ast.FunctionDef] = {}
-    for code in pieces:
-        try:
-            names |= _functions(syntax_tree(code))
-        except NOT_PYTHON:
-            continue
-    if names:
-        listed = ", ".join(f"`{name[:_LONGEST_QUOTE]}`" for name in list(names)[:_QUOTED_WORDS])
-        return f"The answer defines {listed} but no function `{FUNCTION_NAME}`."
-    words = _printable(text).split()
-    quoted = " ".join(words[:_QUOTED_WORDS])[:_LONGEST_QUOTE]
-    quoted += " ..." if len(words) > _QUOTED_WORDS or len(quoted) == _LONGEST_QUOTE else ""
-    return f'The answer holds no function `{FUNCTION_NAME}`; it begins "{quoted}".'
-
-
-def _thought(before: str, text: str, tree: ast.Module) -> str | None:
+def _thought(before: str, text: str, function: ast.FunctionDef) -> str | None:
     """Return the description: in braces, else the first sentence before the code, else the docstring's."""
     outside = _FENCE.sub("\n", before)
     braces = _BRACES.findall(outside) or (_BRACES.findall(_FENCE.sub("\n", text)) if "```" in text else [])
     if braces:
-        return " ".join(braces[-1].split())
+        return str(braces[-1])
     paragraphs = [" ".join(part.split()).strip("#* ") for part in re.split(r"\n\s*\n", outside)]
     prose = [part for part in paragraphs if len(part) >= 8 and not part.endswith(":")]
     if prose:
         first = re.match(r".+?[.!?](?=\s|$)", prose[0])
         return first.group(0) if first else prose[0]
-    docstring = ast.get_docstring(_functions(tree)[FUNCTION_NAME])
-    return docstring.split("\n")[0].strip() if docstring else None
+    return (ast.get_docstring(function) or "").split("\n")[0]
 
 
 def _bound_by(node: ast.AST) -> set[str]:
@@ -255,8 +210,7 @@ def _rule_source(tree: ast.Module, code: str) -> str:
         definition = isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign)
         keep = definition or bool(_bound_by(node) & (used | {"*"}))
         (kept if keep else dropped).update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    dropped -= kept
-    lines = [line for number, line in enumerate(code.split("\n"), start=1) if number not in dropped]
+    lines = [line for number, line in enumerate(code.split("\n"), 1) if number not in dropped - kept]
     body = "\n".join(line.rstrip() for line in lines).strip()
     forgotten = [line for name, line in _USUAL_IMPORTS.items() if name in used - bound]
     if forgotten:

@@ -16,7 +16,7 @@ from typing import Final
 
 from bife_core.errors import ConfigError
 from bife_core.features import FEATURES, GROUPS, N_FEATURES
-from bife_core.generators.base import Message
+from bife_core.generators.base import Draft, Message
 from bife_core.generators.config import Prompts
 from bife_core.generators.informing import earlier_attempts, feature_line, heading, measured_features, scores
 from bife_core.generators.parsing import without_reasoning
@@ -174,22 +174,15 @@ def _with_facts(parts: list[str], request: WrittenRequest, context: PromptContex
     return [problem, *facts, operator, *behind]
 
 
-def assemble_repair(messages: tuple[Message, ...], answer: str, reason: str) -> tuple[Message, ...]:
-    """Return the conversation that asks for a second answer, after one that was no valid rule.
-
-    Parameters
-    ----------
-    messages : tuple of Message
-        What was asked.
-    answer : str
-        What the model said; its reasoning is not shown to it again.
-    reason : str
-        Why that is no rule, as a sentence.
-    """
-    # As it will be read back from disk: the next call is found again by a hash of this text.
-    quoted = without_reasoning(answer).encode("utf-8", "replace").decode().strip()[:_QUOTED].strip()
+def assemble_repair(rejected: Draft, reason: str) -> tuple[Message, ...] | None:
+    """Return the conversation that asks for a second answer, given why the first is no rule; None without an answer."""
+    answers = [attempt.answer or "" for attempt in rejected.attempts if attempt.status == "ok"]
+    if not answers:
+        return None
+    # As it will be read back from the store: the next call is found again by a hash of this text.
+    quoted = without_reasoning(answers[-1]).encode("utf-8", "replace").decode().strip()[:_QUOTED].strip()
     return (
-        *messages,
+        *rejected.messages,
         Message(role="assistant", content=quoted or "(no text)"),
         Message(role="user", content=_template("repair").substitute(reason=reason).strip() + "\n"),
     )

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from bife_core.errors import GeneratorError
-from bife_core.generators.account import Account
+from bife_core.generators.account import Account, recorded_calls
 from bife_core.generators.base import Draft
-from bife_core.generators.calls import recorded_calls
 from bife_core.generators.config import GeneratorConfig, Prompts
-from bife_core.generators.openai_compatible import answered_with, read_answer
+from bife_core.generators.parsing import read_answer
 from bife_core.generators.prompt_context import PromptContext
-from bife_core.generators.prompting import assemble, prompt_digest
+from bife_core.generators.prompting import assemble, assemble_repair, prompt_digest
 from bife_core.search.types import WrittenRequest
 
 
@@ -24,14 +23,14 @@ class ReplayGenerator:
     Parameters
     ----------
     directory : Path
-        Directory of recorded calls, one JSON file each; read once.
+        Folder of an earlier run's store, or of recorded calls, one JSON file each; read once.
     prompts : {"informed", "paper"}
         How much the prompt tells that answers are looked up by.
 
     Raises
     ------
     GeneratorError
-        If the directory does not exist or holds no answer.
+        If the directory holds no answer.
     """
 
     name = "replay"
@@ -39,22 +38,25 @@ class ReplayGenerator:
     def __init__(self, directory: Path, prompts: Prompts = "informed") -> None:
         self.prompts: Prompts = prompts
         self.needs_context = prompts == "informed"
-        if not directory.is_dir():
-            raise GeneratorError(
-                f"{directory} was expected to be a directory of recorded answers; it does not exist."
-            )
         self.directory = directory
         self._answers = [call for call in recorded_calls(directory) if call.status == "ok"]
         if not self._answers:
-            raise GeneratorError(f"{directory} holds no recorded answers (files named <key>.<number>.json).")
+            raise GeneratorError(
+                f"{directory} holds no recorded answers: a folder with a store or with files <key>.<number>.json "
+                "was expected."
+            )
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
-        """Return the recorded rule; a request nobody recorded an answer to gives a failure, not an error."""
+        """Return the recorded rule; a request without a recorded answer gives a failure, not an error."""
         messages = assemble(request, context, self.prompts)
         digest = prompt_digest(messages)
         under_key = [call for call in self._answers if call.key == request.id]
         under_prompt = [call for call in self._answers if call.prompt_digest == digest]
-        if not under_key and not under_prompt:
+        if under_key:
+            call = max(under_key, key=lambda call: (call.prompt_digest == digest, call.number))
+        elif under_prompt:
+            call = under_prompt[request.seed % len(under_prompt)]
+        else:
             return Draft(
                 key=request.id,
                 generator=self.name,
@@ -62,23 +64,19 @@ class ReplayGenerator:
                 messages=messages,
                 failure=f"{self.directory} holds no answer for {request.id!r} or for the same prompt.",
             )
-        if under_key:
-            call = max(under_key, key=lambda call: (call.prompt_digest == digest, call.number))
-        else:
-            call = under_prompt[request.seed % len(under_prompt)]
-        return read_answer(request, self.name, call, (call.attempt(recorded=True),))
+        return read_answer(request, self.name, call, recorded=True)
 
     def repair(
         self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str
     ) -> Draft | None:
         """Return what the model answered to the same reason, if it was asked a second time too."""
-        messages = answered_with(rejected, reason)
+        messages = assemble_repair(rejected, reason)
         digest = None if messages is None else prompt_digest(messages)
         recorded = [c for c in self._answers if (c.key, c.prompt_digest) == (request.id, digest)]
         if not recorded:
             return None
-        attempts = (*rejected.attempts, recorded[-1].attempt(recorded=True))
-        return read_answer(request, self.name, recorded[-1], attempts)
+        draft = read_answer(request, self.name, recorded[-1], recorded=True)
+        return draft.model_copy(update={"attempts": (*rejected.attempts, *draft.attempts)})
 
 
 def configured(config: GeneratorConfig, account: Account) -> ReplayGenerator:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from bife_core.generators import Draft
-from bife_core.generators.calls import Call, CallStore
+from bife_core.generators.account import Account, Call
 from bife_core.search import ReflectionRequest, Sample, SampleRequest, WrittenRequest
 from bife_core.store import Store, StudyRow
 from bife_core.study.journal import (
@@ -111,7 +111,7 @@ def _unreported(journal: Journal) -> list[Unanswered]:
         if isinstance(entry, Drafted | Unanswered) and entry.draft is not None:
             reported[entry.request.id] = max(reported[entry.request.id], len(entry.draft.attempts))
     samples = {entry.sample.id: entry.sample for entry in entries if isinstance(entry, Settled)}
-    calls = CallStore(journal.store, journal.key).calls()
+    calls = Account(journal.store, journal.key).calls()
     by_key: defaultdict[str, list[Call]] = defaultdict(list)
     for call in calls:
         by_key[call.key].append(call)

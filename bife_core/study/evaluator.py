@@ -18,7 +18,6 @@ from bife_core.fidelity.low import LowScore, score_low
 from bife_core.fidelity.trial import TrialScore, score_trial
 from bife_core.generators import (
     Account,
-    BudgetReachedError,
     Draft,
     DraftingStoppedError,
     Generator,
@@ -26,7 +25,6 @@ from bife_core.generators import (
     PromptContext,
     Repairing,
 )
-from bife_core.generators.account import out_of_time
 from bife_core.sandbox import Note, Workers
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from bife_core.store import Store
@@ -130,8 +128,7 @@ class Evaluator:
     def _fit(self, request: SampleRequest) -> Draft:
         if self.decisions is None:
             raise ConfigError("Rules are fitted to recorded decisions, and the search has none.")
-        if self.account.until_unix_s is not None and time.time() >= self.account.until_unix_s:
-            raise BudgetReachedError(out_of_time(self.account.budget))
+        self.account.check_time()
         return fit_draft(request, self.decisions, self.pool, self.past.samples)
 
     def score(self, request: SampleRequest, draft: Draft) -> LowScore:
@@ -226,8 +223,7 @@ def write_draft(
     BudgetReachedError
         If the budget is used up.
     """
-    if account.until_unix_s is not None and time.time() >= account.until_unix_s:
-        raise BudgetReachedError(out_of_time(account.budget))
+    account.check_time()
     began = time.perf_counter()
     try:
         draft, score = generator.generate(request, context), None
@@ -265,6 +261,6 @@ def _repaired(
 def _with_all_calls(draft: Draft, account: Account) -> Draft:
     """Add the calls of interrupted earlier runs: they were paid too, and each is traced under its number."""
     fresh = {attempt.started_unix_s for attempt in draft.attempts if not attempt.recorded}
-    recorded = account.store.calls(draft.key)
+    recorded = account.calls(draft.key)
     attempts = tuple(call.attempt(recorded=call.started_unix_s not in fresh) for call in recorded)
     return draft.model_copy(update={"attempts": attempts}) if attempts else draft

@@ -40,8 +40,6 @@ def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
 
         settings = ModelApiSettings.from_environment()
         identity["model"] = config.model or settings.model
-        if config.temperature is None:
-            identity["temperature"] = settings.temperature
         identity["prompt_version"] = prompt_version()
     return identity
 

@@ -20,7 +20,6 @@ from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import ConfigError, DecisionsError
 from bife_core.evaluation.interface import given_instances
 from bife_core.generators import Account, Generator, open_generator
-from bife_core.generators.calls import CallStore
 from bife_core.plugins import code_revision
 from bife_core.presets import PresetName, preset, with_overrides
 from bife_core.sandbox import Note, WorkerPool, Workers
@@ -139,7 +138,8 @@ class Study:
                 workers = WorkerPool(workers)
                 opened.callback(workers.close)
             account = Account(
-                CallStore(journal.store, journal.key),
+                journal.store,
+                journal.key,
                 config.budget,
                 journal.until_unix_s(config.budget.hours),
                 limit,
@@ -158,7 +158,7 @@ class Study:
                 design=self.instances,
                 training=self.training,
                 note=self.note,
-                repair=config.generator.repair,
+                repair=config.generator.prompts == "informed",
             )
             watcher = self.watcher
             if watcher is None and (sys.stderr.isatty() if progress is None else progress):

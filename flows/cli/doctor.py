@@ -137,8 +137,8 @@ def _prefect() -> Finding:
 def _model_api() -> Finding:
     from bife_core.generators import DraftingStoppedError
     from bife_core.generators.base import NoDraftError
-    from bife_core.generators.model_api import offered
     from bife_core.generators.model_settings import ModelApiSettings
+    from bife_core.generators.openai_compatible import offered
 
     settings = ModelApiSettings.from_environment()
     if settings.base_url is None and settings.model is None:
@@ -152,8 +152,10 @@ def _model_api() -> Finding:
     if not names or any(
         model in (name, name.removeprefix("models/"), name.removesuffix(":latest")) for name in names
     ):
-        return Finding("ok", f"{settings.address} answers; model {model}")
-    return Finding("warn", f"{settings.address} answers, but lists no {model}; it has {', '.join(names[:8])}")
+        return Finding("ok", f"{settings.base_url} answers; model {model}")
+    return Finding(
+        "warn", f"{settings.base_url} answers, but lists no {model}; it has {', '.join(names[:8])}"
+    )
 
 
 CHECKS: dict[str, Check] = {

@@ -86,7 +86,6 @@ def test_the_preset_paper_keeps_what_was_published() -> None:
         "search.threshold_share": None,
         "search.elite_cap": None,
         "generator.prompts": "paper",
-        "generator.repair": False,
         "high.load_correction": False,
         "high.race": False,
     }
@@ -131,17 +130,16 @@ def test_a_protocol_compares_by_the_metric_of_the_family() -> None:
 
 
 def test_where_rules_come_from_is_told_in_words() -> None:
-    library, asked = {"generator.start": "library"}, {"generator.kind": "openai", "search.method": "bife"}
+    asked = {"generator.kind": "openai", "search.method": "bife"}
     found = [
         with_overrides(preset(name), overrides).origin_of_rules
         for name, overrides in (
             ("quick", {}),
             ("paper", {}),
-            ("paper", library),
-            ("paper", asked | library),
+            ("paper", asked),
         )
     ]
-    assert found == ["fitted", "offline", "offline from the library", "openai"]
+    assert found == ["fitted", "offline", "openai"]
 
 
 def test_an_unknown_preset_is_refused() -> None:

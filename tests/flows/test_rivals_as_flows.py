@@ -176,7 +176,7 @@ def asked(evolved, monkeypatch):
             monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
             monkeypatch.setenv("BIFE_LLM_API_KEY", "sk-none")
             settings = [(f"search.{name}", value) for name, value in search.items()]
-            result = evolved(method, ("generator.kind", "openai"), ("generator.repair", False), *settings)
+            result = evolved(method, ("generator.kind", "openai"), ("generator.prompts", "paper"), *settings)
             return result, [request.body["messages"][0]["content"] for request in api.requests]
 
     return ask

@@ -10,7 +10,7 @@ from pathlib import Path
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Attempt, Draft, Message, Spending
-from bife_core.generators.calls import Call
+from bife_core.generators.account import Call
 from bife_core.search import GenerationSummary, ReflectionRequest, Sample, SampleRequest, SearchCost
 from bife_core.store import Store
 from bife_core.study import files as reports

@@ -7,7 +7,6 @@ import socket
 import struct
 import time
 from collections.abc import Callable
-from email.utils import formatdate
 from typing import TYPE_CHECKING
 
 from tests.support.model_answers import USAGE, completion, good_answer, rule_source
@@ -64,16 +63,6 @@ def _rate_limited(handler: ModelRequest) -> None:
     handler.reply_error(429, "too many requests", Retry_After=str(handler.api.retry_after_s))
 
 
-def _rate_limited_until(handler: ModelRequest) -> None:
-    handler.reply_error(
-        429, "too many requests", Retry_After=formatdate(time.time() + handler.api.retry_after_s, usegmt=True)
-    )
-
-
-def _rate_limited_oddly(handler: ModelRequest) -> None:
-    handler.reply_error(429, "too many requests", Retry_After="nan")
-
-
 def _no_credit(handler: ModelRequest) -> None:
     handler.reply_error(429, "you exceeded your current quota", "insufficient_quota")
 
@@ -94,40 +83,16 @@ def _reset(handler: ModelRequest) -> None:
     handler.close_connection = True
 
 
-def _slow_drip(handler: ModelRequest) -> None:
-    handler.send_response(200)
-    handler.send_header("Content-Type", "application/json")
-    handler.send_header("Content-Length", "1000000")
-    handler.end_headers()
-    while not handler.api.closing.wait(0.02):
-        handler.wfile.write(b" ")
-
-
-def _cut(handler: ModelRequest, text: str, *, reset: bool) -> None:
-    """Send the first part of a body whose end never comes: the connection is closed, or reset."""
-    data = text.encode()
+def _reset_inside(handler: ModelRequest) -> None:
+    data = json.dumps(completion(good_answer(0))).encode()
     handler.send_response(200)
     handler.send_header("Content-Type", "application/json")
     handler.send_header("Content-Length", str(len(data)))
     handler.end_headers()
     handler.wfile.write(data[: len(data) // 2])
     handler.wfile.flush()
-    if reset:
-        time.sleep(0.1)
-        _reset(handler)
-    handler.close_connection = True
-
-
-def _reset_inside(handler: ModelRequest) -> None:
-    _cut(handler, json.dumps(completion(good_answer(0))), reset=True)
-
-
-def _closed_inside(handler: ModelRequest) -> None:
-    _cut(handler, json.dumps(completion(good_answer(0))), reset=False)
-
-
-def _truncated_json(handler: ModelRequest) -> None:
-    handler.send_text(200, json.dumps(completion(good_answer(0)))[:400], "application/json")
+    time.sleep(0.1)
+    _reset(handler)
 
 
 def _without_usage(handler: ModelRequest) -> None:
@@ -141,21 +106,8 @@ def _odd_usage(handler: ModelRequest) -> None:
     handler.reply(200, body | {"usage": {"prompt_tokens": "many", "completion_tokens": -3}})
 
 
-def _plain_text(handler: ModelRequest) -> None:
-    body = json.dumps(completion(good_answer(handler.api.next_answer())))
-    handler.send_text(200, "\ufeff" + body, "text/plain")
-
-
 def _no_choices(handler: ModelRequest) -> None:
     handler.reply(200, completion("") | {"choices": []})
-
-
-def _endless(handler: ModelRequest) -> None:
-    handler.send_response(200)
-    handler.send_header("Content-Type", "application/json")
-    handler.end_headers()
-    while not handler.api.closing.is_set():
-        handler.wfile.write(b" " * 65536)
 
 
 def _redirect(handler: ModelRequest) -> None:
@@ -204,30 +156,18 @@ SCENES: dict[str, Callable[[ModelRequest], None]] = {
     "refusal_field": lambda handler: handler.answer(None, refusal="I will not write that."),
     "filtered": lambda handler: handler.answer(None, "content_filter"),
     "huge": lambda handler: handler.answer("word " * 600_000),
-    "endless": _endless,
     "reset_inside": _reset_inside,
-    "closed_inside": _closed_inside,
-    "truncated_json": _truncated_json,
-    "empty_body": lambda handler: handler.send_text(200, "", "application/json"),
     "no_choices": _no_choices,
     "without_usage": _without_usage,
     "odd_usage": _odd_usage,
-    "plain_text": _plain_text,
     "deep_json": _deep_json,
     "odd_json": _odd_json,
     "redirect": _redirect,
     "key_in_error": _key_in_error,
     "key_in_answer": _key_in_answer,
-    "rate_limited_until": _rate_limited_until,
-    "rate_limited_oddly": _rate_limited_oddly,
-    "bad_gateway": lambda handler: handler.send_text(502, "<html>bad gateway</html>", "text/html"),
     "billed_failure": _failed_but_billed,
-    "key_refused_inside": lambda handler: handler.reply(
-        200, {"error": {"message": "no auth credentials found", "code": 401}}
-    ),
     "error_inside": lambda handler: handler.reply(200, {"error": {"message": "upstream is down"}}),
     "rate_limited": _rate_limited,
-    "rate_limited_silent": lambda handler: handler.reply_error(429, "too many requests"),
     "server_error": lambda handler: handler.reply_error(500, "internal error"),
     "overloaded": lambda handler: handler.reply_error(503, "overloaded"),
     "context_overflow": lambda handler: handler.reply_error(400, "the prompt has too many tokens"),
@@ -238,6 +178,5 @@ SCENES: dict[str, Callable[[ModelRequest], None]] = {
     "bad_request": lambda handler: handler.reply_error(400, handler.api.message, "invalid_request_error"),
     "hang": _hang,
     "reset": _reset,
-    "slow_drip": _slow_drip,
 }
 """What the server can do with a request."""

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from sqlalchemy import delete, func, select
 
 from bife_core.generators import Account
-from bife_core.generators.calls import Call, CallStore
+from bife_core.generators.account import Call
 from bife_core.store import Store
 from bife_core.store.database import calls, events, solves
 from bife_core.study.closing import close_left, left_open
@@ -18,14 +18,9 @@ from bife_core.study.journal import AnyEntry, read_journal
 STUDY = "a study"
 
 
-def calls_at(folder: Path) -> CallStore:
-    """Return the calls in the store of a folder."""
-    return CallStore(Store(folder), STUDY)
-
-
 def account_at(folder: Path, *arguments: Any, **named: Any) -> Account:
     """Return an account whose calls are in the store of a folder."""
-    return Account(calls_at(folder), *arguments, **named)
+    return Account(Store(folder), STUDY, *arguments, **named)
 
 
 def record(directory: Path, call: Call) -> None:

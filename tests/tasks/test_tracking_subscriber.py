@@ -13,7 +13,7 @@ from mlflow.tracing.client import TracingClient
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from bife_core.generators.calls import CallStore
+from bife_core.generators.account import Account
 from bife_core.study.journal import Settled
 from tasks.stores import home_store, listening
 from tasks.tracking import GONE, EvolutionRun, store, synchronise, track, writer
@@ -376,7 +376,7 @@ def killed(journal, folder):
     add_draft(journal, "g00-c00", attempts=CALLED, f_lf=0.25)
     add_draft(journal, "g00-c01", attempts=(attempt(started_unix_s=1_700_000_020.0),), source=None)
     unread = journals.call("g00-c02", operator="e1", started_unix_s=1_700_000_050.0)
-    CallStore(home_store(), folder.name).begin(unread)
+    Account(home_store(), folder.name).begin(unread)
     return evolution
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
-
 import numpy as np
 
 from bife_core.features import FEATURES
@@ -15,19 +12,12 @@ from bife_core.generators.offline import operators
 from bife_core.generators.offline.expression import Node
 from bife_core.generators.offline.foreign import tune_source
 from bife_core.generators.offline.operators import Proposal
-from bife_core.generators.offline.priors import pick, rule_from_features, sample_rule
+from bife_core.generators.offline.priors import rule_from_features, sample_rule
 from bife_core.generators.offline.reader import read
 from bife_core.generators.offline.syntax import features_read
 from bife_core.generators.offline.writer import write
 from bife_core.generators.prompt_context import PromptContext
-from bife_core.rules import REFERENCE_RULES
 from bife_core.search.types import ReflectionRequest, SampleRequest, WrittenRequest
-
-_REFERENCE_SHARE: Final = 0.5
-"""Share of initial rules that are made from reference rules where there are some."""
-
-_JOINED: Final = (1, 2, 3)
-"""How many reference rules an initial rule may be made from."""
 
 
 class OfflineGenerator:
@@ -36,11 +26,6 @@ class OfflineGenerator:
     It is no language model and knows nothing of the instances. All draws come from the request's seed.
     Parents are read back from their source; of a parent outside the grammar its features are taken, or, for
     m2, its numbers are changed in place.
-
-    Parameters
-    ----------
-    references : mapping of str to str, optional
-        Name and source of rules that initial rules may be made from; by default it starts from nothing.
 
     Examples
     --------
@@ -52,9 +37,6 @@ class OfflineGenerator:
 
     name = "offline"
     model = "offline grammar"
-
-    def __init__(self, references: Mapping[str, str] | None = None) -> None:
-        self._references = dict(references or {})
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         """Write one rule or one reflection; it always succeeds."""
@@ -75,7 +57,7 @@ class OfflineGenerator:
         """Write by the operator; an operator of another package is a mutation of one parent or joins several."""
         parents = tuple(dict.fromkeys(_tree(rng, parent.source or "") for parent in request.parents))
         if request.operator == "i1" or not parents:
-            return self._initial(rng)
+            return operators.initialise(rng)
         match request.operator:
             case "e1":
                 return operators.explore(rng, parents)
@@ -88,25 +70,10 @@ class OfflineGenerator:
             case _:
                 return operators.vary(rng, parents[0])
 
-    def _initial(self, rng: np.random.Generator) -> Proposal:
-        if not self._references or rng.random() >= _REFERENCE_SHARE:
-            return operators.initialise(rng)
-        names = rng.permutation(sorted(self._references))[: pick(rng, _JOINED)]
-        drawn = {str(name): _tree(rng, self._references[name]) for name in names}
-        if len(drawn) == 1:
-            (only,) = drawn.values()
-            tuned = operators.tune(rng, only)
-            return Proposal(tuned.root, f"After the reference rule {', '.join(drawn)}, with other numbers")
-        joined = operators.recombine(rng, tuple(drawn.values()))
-        return Proposal(joined.root, f"Parts of the reference rules {', '.join(drawn)} joined")
-
 
 def configured(config: GeneratorConfig, account: Account) -> OfflineGenerator:
     """Return the generator; it costs nothing."""
-    library = config.start == "library"
-    return OfflineGenerator(
-        {name: rule.source for name, rule in REFERENCE_RULES.items()} if library else None
-    )
+    return OfflineGenerator()
 
 
 def _reflection(request: ReflectionRequest) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from bife_core.errors import ConfigError
 from bife_core.features import FEATURES
-from bife_core.generators.base import Message
+from bife_core.generators.base import Attempt, Draft, Message
 from bife_core.generators.parsing import parse_answer
 from bife_core.generators.prompt_context import FeatureRange, PromptContext
 from bife_core.generators.prompting import (
@@ -191,7 +191,9 @@ def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
 )
 def test_a_model_asked_again_is_shown_its_answer_without_its_reasoning(answer: str, shown: str) -> None:
     asked = (Message(role="user", content="Write a rule."),)
-    _, said, _ = assemble_repair(asked, answer, "It fails.")
+    attempt = Attempt(started_unix_s=0.0, status="ok", answer=answer)
+    rejected = Draft(key="a", generator="openai", model="m", messages=asked, attempts=(attempt,))
+    _, said, _ = assemble_repair(rejected, "It fails.")
     assert said == Message(role="assistant", content=shown)
 
 

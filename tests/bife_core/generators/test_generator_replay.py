@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bife_core.errors import GeneratorError
-from bife_core.generators.calls import Call
+from bife_core.generators.account import Call
 from bife_core.generators.prompt_context import PromptContext
 from bife_core.generators.prompting import assemble, prompt_digest, prompt_version
 from bife_core.generators.replay import ReplayGenerator
@@ -91,10 +91,10 @@ def test_a_recorded_refusal_stays_a_failure(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_answers_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(GeneratorError, match="does not exist"):
+    with pytest.raises(GeneratorError, match="holds no recorded answers"):
         ReplayGenerator(tmp_path / "none")
-    with pytest.raises(GeneratorError, match="no recorded answers"):
+    with pytest.raises(GeneratorError, match="holds no recorded answers"):
         ReplayGenerator(tmp_path)
     recorded(tmp_path, request("a"), None)
-    with pytest.raises(GeneratorError, match="no recorded answers"):
+    with pytest.raises(GeneratorError, match="holds no recorded answers"):
         ReplayGenerator(tmp_path)

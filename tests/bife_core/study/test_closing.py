@@ -2,7 +2,7 @@
 
 import pytest
 
-from bife_core.generators.calls import Call, CallStore
+from bife_core.generators.account import Account, Call
 from bife_core.store import Store
 from bife_core.study.closing import stop_journals
 from bife_core.study.journal import Drafted, Started, Stopped, Unanswered
@@ -15,7 +15,7 @@ def call(key: str, status: str, **known) -> Call:
 
 
 def record(folder, *calls):
-    store = CallStore(Store(folder), "killed")
+    store = Account(Store(folder), "killed")
     for one in calls:
         store.finish(store.begin(one).model_copy(update={"status": one.status}))
 

@@ -243,7 +243,7 @@ def test_a_rule_that_does_not_pass_the_checks_is_repaired_where_that_is_wanted(
     repair: bool, data: dict[str, Any], tmp_path: Path
 ) -> None:
     careless = Careless()
-    settings = config(**{"generator.repair": repair, "search.samples": 2})
+    settings = config(**{"generator.prompts": "informed" if repair else "paper", "search.samples": 2})
     found = bife_core.evolve(settings, **data, folder=tmp_path, generator=careless)
     assert [sample.valid for sample in found.samples] == [repair] * 2
     assert len(careless.reasons) == 2 * repair

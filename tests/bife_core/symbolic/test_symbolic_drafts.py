@@ -84,8 +84,6 @@ def test_rules_from_nothing_are_made_without_the_reference_library(
     for module in list(sys.modules.values()):
         if getattr(module, "REFERENCE_RULES", None) is REFERENCE_RULES:
             monkeypatch.setattr(module, "REFERENCE_RULES", forbidden)
-    with pytest.raises(AssertionError, match="was read"):
-        open_generator(GeneratorConfig(start="library"), account_at(tmp_path))
     fitted = fit_draft(request(40), recorded, InProcess())
     generator = open_generator(GeneratorConfig(), account_at(tmp_path))
     for operator in ("i1", "e1", "e2", "m1", "m2"):

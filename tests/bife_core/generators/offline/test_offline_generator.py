@@ -3,22 +3,20 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bife_core.features import N_FEATURES
-from bife_core.generators import Draft, GeneratorConfig, PromptContext, open_generator
+from bife_core.generators import PromptContext
 from bife_core.generators.offline import OfflineGenerator
 from bife_core.generators.offline.expression import centred, signed
 from bife_core.generators.offline.reader import read
 from bife_core.generators.prompting import OPERATORS
-from bife_core.rules import REFERENCE_RULES, CompiledRule, compile_rule, rule_sha
+from bife_core.rules import CompiledRule, compile_rule, rule_sha
 from bife_core.search import Sample, SampleRequest
-from tests.support.stored import account_at
 
-PLAIN = OfflineGenerator({})
+PLAIN = OfflineGenerator()
 
 
 def request(operator: str, seed: int, parents: tuple[str, ...] = ()) -> SampleRequest:
@@ -95,7 +93,7 @@ def test_rules_tell_candidates_apart_before_anything_is_known_of_them() -> None:
 def test_a_seed_decides_everything(operator: str) -> None:
     parents = (source("i1", 1), source("i1", 2))
     one = PLAIN.generate(request(operator, 7, parents), PromptContext(benchmark="any"))
-    assert one == OfflineGenerator({}).generate(request(operator, 7, parents), PromptContext(benchmark="any"))
+    assert one == OfflineGenerator().generate(request(operator, 7, parents), PromptContext(benchmark="any"))
     assert len({source(operator, seed, parents) for seed in range(20)}) > 15
 
 
@@ -104,7 +102,7 @@ def test_another_process_with_another_hash_seed_writes_the_same() -> None:
         "from bife_core.search import Sample, SampleRequest\n"
         "from bife_core.generators.prompt_context import PromptContext\n"
         "from bife_core.generators.offline import OfflineGenerator\n"
-        "generator, parents = OfflineGenerator({}), ()\n"
+        "generator, parents = OfflineGenerator(), ()\n"
         "for seed, operator in enumerate(('i1', 'i1', 'e1', 'e2', 'm1', 'm2')):\n"
         "    asked = dict(id='k', generation=0, operator=operator, seed=seed, parents=parents)\n"
         "    made = generator.generate(SampleRequest(**asked), PromptContext(benchmark='any'))\n"
@@ -158,20 +156,3 @@ def test_numbers_of_a_parent_outside_the_grammar_are_tuned_in_its_own_text() -> 
     child = source("m2", 1, (parent,))
     assert child != parent
     assert "# far from integral" in child
-
-
-def test_initial_rules_start_from_the_reference_library_where_that_is_chosen(tmp_path: Path) -> None:
-    def made_by(config: GeneratorConfig) -> list[Draft]:
-        generator = open_generator(config, account_at(tmp_path))
-        return [
-            generator.generate(request("i1", seed), PromptContext(benchmark="any")) for seed in range(200)
-        ]
-
-    made = made_by(GeneratorConfig())
-    assert not any("reference rule" in str(generation.thought) for generation in made)
-    made = made_by(GeneratorConfig(start="library"))
-    started = [generation for generation in made if "reference rule" in str(generation.thought)]
-    assert 70 < len(started) < 130
-    named = {name for name in REFERENCE_RULES for generation in started if name in str(generation.thought)}
-    assert len(named) > len(REFERENCE_RULES) / 2
-    assert len({rule_sha(str(generation.source)) for generation in started}) > 0.9 * len(started)
