@@ -190,7 +190,6 @@ def repeat_command(config: PipelineConfig, references: Sequence[str]) -> str:
         words += ["--instances", str(models.folder)]
     else:
         words += ["--benchmark", models.benchmark]
-        words += ["--set", f"instances.drawn_by={models.drawn_by}"] if models.drawn_by != "bife" else []
         words += ["--size", models.size] if models.size != InstancesConfig().size else []
     for reference in references:
         words += ["--rule", reference]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +30,19 @@ QUICK: Final[Mapping[str, Any]] = {
     "evaluation.time_limit_s": 60.0,
 }
 """`Family.settings` of the preset `quick` for real instances whose size `test` takes more than minutes."""
+
+
+def content_digest(content: bytes) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of `content`."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def digest_of_file(path: Path) -> str:
+    """Return the digest of a file's uncompressed content."""
+    with path.open("rb") as file:
+        compressed = file.read(2) == b"\x1f\x8b"  # SCIP too goes by the content, whatever the name
+    with gzip.open(path) if compressed else path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()[:16]  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +88,7 @@ class Benchmark(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which instance of a family is meant: all that it depends on, wherever and whenever it is made.
-
-    Attributes
-    ----------
-    family, size : str
-        Name of the family, and one of its sizes.
-    split : str
-        One of `SPLITS`.
-    index : int
-        Counted from 0 in each split.
-    seed : int
-        The benchmark's, `instances.seed`.
-    """
+    """Which instance of a family is meant: its size, split and index, and the benchmark's seed."""
 
     family: str
     size: str

@@ -24,26 +24,9 @@ _Bundle = tuple[int, ...]
 def combinatorial_auction(rng: RandomState, *, items: int, bids: int) -> MilpData:
     """Draw a winner determination instance: accept bids of highest total price, each item sold at most once.
 
-    Parameters
-    ----------
-    rng : RandomState
-        Legacy stream; the draws follow the order of learn2branch, so equal streams give equal instances.
-    items, bids : int
-        Items on sale and bids on bundles of them. Substitute bids of one bidder exclude one another through
-        an additional dummy item.
-
-    Returns
-    -------
-    MilpData
-        Maximise ``price @ x`` with at most one accepted bid for every item, `x` binary.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two items or no bids.
+    The draws follow the order of learn2branch, so equal streams give equal instances. Substitute bids of one bidder
+    exclude one another through an additional dummy item.
     """
-    if items < 2 or bids < 1:
-        raise ValueError(f"an auction needs two items and one bid at least, not {items} and {bids}")
     market = _Market(rng, items)
     accepted: list[tuple[_Bundle, float]] = []
     n_items = items

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -66,16 +66,11 @@ class InstancesConfig(Value):
         None, description="Directory of .mps/.lp/.cip instances when benchmark='folder'."
     )
     seed: int = Field(0, ge=0, description="Seed all instances and the split of a folder are derived from.")
-    drawn_by: Literal["bife", "ecole"] = Field(
-        "bife", description="Whose generators draw a family's instances; 'ecole' needs the optional package."
-    )
 
     @model_validator(mode="after")
     def _folder_goes_with_folder(self) -> InstancesConfig:
         if (self.benchmark == "folder") != (self.folder is not None):
             raise ValueError("'folder' and benchmark='folder' go together: give both or neither")
-        if self.folder is not None and self.drawn_by != "bife":
-            raise ValueError("drawn_by='ecole' goes with a family, not with a folder of instances")
         return self
 
     @property

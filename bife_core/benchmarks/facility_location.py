@@ -20,26 +20,10 @@ def facility_location(
 ) -> MilpData:
     """Draw a capacitated facility location instance: open facilities and serve all demand at least cost.
 
-    Parameters
-    ----------
-    rng : RandomState
-        Legacy stream; the draws follow the order of learn2branch, so equal streams give equal instances.
-    customers, facilities : int
-        Places of demand and places that may be opened.
-    ratio : float
-        Total capacity over total demand, before capacities are cut to integers.
-    unit_cost : float
-        Cost of serving one unit of demand over one unit of distance.
-    linked : bool
-        Whether ``x_i_j <= y_j`` is stated. The capacities imply it for integral y; leaving it out weakens the
-        relaxation, so that even small instances need branching.
-
-    Returns
-    -------
-    MilpData
-        Columns are the share ``x_i_j`` of customer i's demand that facility j serves (continuous, 0 to 1,
-        customer by customer) and then ``y_j``, whether j is open (binary). Rows: demand of each customer,
-        capacity of each facility, total capacity of what is open, and ``x_i_j <= y_j`` pair by pair.
+    The draws follow the order of learn2branch, so equal streams give equal instances. `ratio` is total capacity over
+    total demand, `unit_cost` the cost of serving one unit of demand over one unit of distance. ``x_i_j <= y_j`` is
+    stated where `linked`; the capacities imply it for integral y, and leaving it out weakens the relaxation, so that
+    even small instances need branching.
     """
     customer_x, customer_y = rng.rand(customers), rng.rand(customers)
     facility_x, facility_y = rng.rand(facilities), rng.rand(facilities)

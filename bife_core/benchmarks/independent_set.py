@@ -17,28 +17,9 @@ Edge = tuple[int, int]
 def independent_set(rng: RandomState, *, nodes: int, affinity: int = 4) -> MilpData:
     """Draw a graph and state its maximum independent set: as many nodes as possible, no two of them adjacent.
 
-    Papers of this line often speak of Erdos-Renyi graphs; the code they share attaches nodes preferentially
-    (Barabasi and Albert, 1999), and so does this.
-
-    Parameters
-    ----------
-    rng : RandomState
-        Legacy stream; the draws follow the order of learn2branch, so equal streams give equal graphs.
-    nodes : int
-        Nodes of the graph.
-    affinity : int
-        Edges every new node brings.
-
-    Returns
-    -------
-    MilpData
-        Maximise ``sum(x)`` with at most one node from each clique of a greedy partition and from every edge
-        outside those cliques, `x` binary. Rows are in lexicographic order of their nodes.
-
-    Raises
-    ------
-    ValueError
-        If the affinity is not between 1 and the number of nodes less one.
+    Papers of this line often speak of Erdos-Renyi graphs; the code they share attaches nodes preferentially (Barabasi
+    and Albert, 1999), and so does this: every new node brings `affinity` edges. Each clique of a greedy partition is
+    a row, and so is every edge outside these cliques. The draws follow the order of learn2branch.
     """
     edges, degrees = attachment_graph(rng, nodes, affinity)
     inequalities = set(edges)
@@ -58,20 +39,11 @@ def independent_set(rng: RandomState, *, nodes: int, affinity: int = 4) -> MilpD
 
 
 def attachment_graph(rng: RandomState, nodes: int, affinity: int) -> tuple[list[Edge], NDArray[np.int64]]:
-    """Draw a preferential attachment graph.
+    """Draw a preferential attachment graph; return its edges, the smaller node first, and the degree of every node.
 
     Node `affinity` is linked to all before it; each later node to `affinity` distinct earlier ones, drawn
     with probability proportional to their degrees.
-
-    Returns
-    -------
-    edges : list of (int, int)
-        Pairs with the smaller node first, in order of creation; ``affinity * (nodes - affinity)`` of them.
-    degrees : (nodes,) int64
-        Degree of every node.
     """
-    if not 1 <= affinity < nodes:
-        raise ValueError(f"affinity must be between 1 and {nodes - 1} for {nodes} nodes, not {affinity}")
     edges: list[Edge] = []
     degrees = np.zeros(nodes, dtype=np.int64)
     for new in range(affinity, nodes):
@@ -87,14 +59,9 @@ def attachment_graph(rng: RandomState, nodes: int, affinity: int) -> tuple[list[
 
 
 def clique_partition(edges: list[Edge], degrees: NDArray[np.int64]) -> list[tuple[int, ...]]:
-    """Partition the nodes into cliques greedily, highest degree first.
+    """Partition the nodes into cliques, as sorted nodes, greedily by highest degree; single nodes are included.
 
     Nodes of equal degree come in order of their number, so the partition is the same on every platform.
-
-    Returns
-    -------
-    list of tuple of int
-        Cliques as sorted nodes, single nodes included.
     """
     neighbours: list[set[int]] = [set() for _ in degrees]
     for a, b in edges:

@@ -31,24 +31,9 @@ def item_placement(
 ) -> MilpData:
     """Rebuild instance `k`: place items in bins so that each resource is used evenly.
 
-    Parameters
-    ----------
-    k : int
-        Number of the instance: 0 to 9,899 are the competition's training set, the next 100 its validation set, and the
-        100 after these its test set. With other parameters than the default ones it is a seed like any other.
-    bins, resources : int
-        Bins, and what items take of each.
-    small, big : int
-        Items that take 0 to 0.1 of each resource, and items that take as much as `big_sizes` say.
-    big_sizes : (float, float)
-        Least and greatest share.
-
-    Returns
-    -------
-    MilpData
-        Columns are ``place_i_b`` (binary, item by item), the shortfall ``deficit_b_r`` of each bin from an even share,
-        and ``max_deficit_r``, all between 0 and 1. Rows, names and the rounding of coefficients to six digits are those
-        of the published files: every item in one bin, capacities, deficits, greatest deficits.
+    With the default parameters, 0 to 9,899 are the competition's training set, the next 100 its validation set, and
+    the 100 after these its test set. `small` items take 0 to 0.1 of each resource, `big` ones as much as `big_sizes`
+    say. Rows, names and the rounding of coefficients to six digits are those of the published files.
     """
     random = Random(_SEED + k)
     sizes = []

@@ -73,15 +73,7 @@ def binary_program(
     row_lower: float = -np.inf,
     row_upper: float = np.inf,
 ) -> MilpData:
-    """Return an instance in 0-1 columns ``x1, x2, ...`` whose rows ``c1, c2, ...`` all have the same sides.
-
-    Examples
-    --------
-    >>> at_most_one = csr_array(np.ones((1, 2)))
-    >>> model = binary_program("pair", maximise=True, objective=np.ones(2), rows=at_most_one, row_upper=1)
-    >>> model.column_names, model.upper.tolist()
-    (['x1', 'x2'], [1.0, 1.0])
-    """
+    """Return an instance in 0-1 columns ``x1, x2, ...`` whose rows ``c1, c2, ...`` all have the same sides."""
     m, n = rows.shape
     return MilpData(
         name=name,
@@ -189,39 +181,15 @@ _OBJECTIVE = "obj"
 
 
 def mps_text(model: MilpData) -> str:
-    """Return `model` in free MPS.
+    """Return `model` in free MPS; raises ValueError if a row has no finite side.
 
-    The text depends on the values alone, and every number is the shortest one that parses to the same
-    double. Maximisation is stated in an OBJSENSE section instead of by turning signs, and all bounds of
-    integral columns are written out, because readers disagree on their defaults. The format states a row with
-    two different sides by their distance, so there, and only there, the left side may be off by rounding.
-
-    Parameters
-    ----------
-    model : MilpData
-        The instance; its names must be free of white space, and no row may be called ``obj``.
-
-    Raises
-    ------
-    ValueError
-        If a row has no finite side: it would constrain nothing.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from bife_core.benchmarks.milp import binary_program
-    >>> pair = csr_array(np.ones((1, 2)))
-    >>> text = mps_text(binary_program("pair", maximise=True, objective=np.ones(2), rows=pair, row_upper=1))
-    >>> text.splitlines()[:5]
-    ['NAME pair', 'OBJSENSE', ' MAX', 'ROWS', ' N obj']
+    The text depends on the values alone, and every number is the shortest one that parses to the same double. All
+    bounds of integral columns are written out, because readers disagree on their defaults. A row with two different
+    sides is stated by their distance, so there the left side may be off by rounding.
     """
-    lines = [f"NAME {model.name}", "OBJSENSE", " MAX" if model.maximise else " MIN"]
-    lines += _rows(model)
-    lines += _columns(model)
-    lines += _sides(model)
-    lines += _bounds(model)
-    lines.append("ENDATA\n")
-    return "\n".join(lines)
+    head = [f"NAME {model.name}", "OBJSENSE", " MAX" if model.maximise else " MIN"]
+    body = chain(_rows(model), _columns(model), _sides(model), _bounds(model))
+    return "\n".join([*head, *body, "ENDATA\n"])
 
 
 def _binary(model: MilpData) -> NDArray[np.bool_]:
@@ -230,19 +198,17 @@ def _binary(model: MilpData) -> NDArray[np.bool_]:
 
 def _number(value: float) -> str:
     """Return the shortest text that parses to the same double, integers without a decimal point."""
-    return repr(float(value)).removesuffix(".0")
+    return repr(value).removesuffix(".0")
 
 
-def _numbers(values: NDArray[np.float64]) -> list[str]:
-    return [_number(value) for value in values.tolist()]
+def _row_sides(model: MilpData) -> Iterator[tuple[str, float, float]]:
+    return zip(model.row_names, model.row_lower.tolist(), model.row_upper.tolist(), strict=True)
 
 
 def _rows(model: MilpData) -> Iterator[str]:
     yield "ROWS"
     yield f" N {_OBJECTIVE}"
-    for name, low, high in zip(
-        model.row_names, model.row_lower.tolist(), model.row_upper.tolist(), strict=True
-    ):
+    for name, low, high in _row_sides(model):
         if low == high:
             sense = "E"
         elif np.isfinite(high):
@@ -256,10 +222,10 @@ def _rows(model: MilpData) -> Iterator[str]:
 
 def _columns(model: MilpData) -> Iterator[str]:
     matrix = model.rows.tocsc()
-    coefficients = _numbers(matrix.data)
+    coefficients = [_number(value) for value in matrix.data.tolist()]
     row_names = [model.row_names[i] for i in matrix.indices.tolist()]
     starts = matrix.indptr.tolist()
-    objective = _numbers(model.objective)
+    objective = [_number(value) for value in model.objective.tolist()]
     # SCIP moves a column about when BV turns it from integral to binary, so only general integers are marked.
     marked = (model.integer & ~_binary(model)).tolist()
     yield "COLUMNS"
@@ -282,9 +248,7 @@ def _columns(model: MilpData) -> Iterator[str]:
 def _sides(model: MilpData) -> Iterable[str]:
     right = ["RHS"]
     ranges = ["RANGES"]
-    for name, low, high in zip(
-        model.row_names, model.row_lower.tolist(), model.row_upper.tolist(), strict=True
-    ):
+    for name, low, high in _row_sides(model):
         side = high if np.isfinite(high) else low
         if side != 0:
             right.append(f" rhs {name} {_number(side)}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -30,16 +29,11 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One affine layer; a dense one is a convolution whose kernel is as large as its input.
+    """One affine layer, in multiples of 1 / `denominator`; a dense one is a convolution as large as its input.
 
-    Attributes
-    ----------
-    weights : (inputs of a neuron, channels) int64
-    biases : (channels,) int64
-        Both in multiples of 1 / `denominator`.
-    reads : (positions, inputs of a neuron) int64
-        Which neurons of the layer below each position reads. Neuron `position * channels + channel` is the `channel`-th
-        at that position.
+    `weights` are (inputs of a neuron, channels), `biases` (channels,), and `reads` (positions, inputs of a neuron)
+    says which neurons of the layer below each position reads. Neuron ``position * channels + channel`` is the one of
+    that channel there.
     """
 
     weights: Integers
@@ -60,15 +54,9 @@ class Layer:
 class Classifier:
     """A network of rectified linear units, and digits it has not seen.
 
-    Attributes
-    ----------
-    layers : tuple of Layer
-        All but the last are followed by max(., 0).
-    images : (n, pixels) int64
-        From 0 to `levels`.
-    labels : (n,) int64
-    pools : mapping
-        By radius in multiples of 1 / `UNIT`, the pairs of an image and a rival class that have to be searched for.
+    `images` are (n, pixels) from 0 to `levels`. `pools` holds by radius, in multiples of 1 / `UNIT`, the pairs of an
+    image and a rival class that intervals alone do not decide: the image is classified correctly, and the rival's
+    margin is smallest.
     """
 
     layers: tuple[Layer, ...]
@@ -94,38 +82,11 @@ class Classifier:
             )
         return found
 
-    def margins(self, image: int, radius: int) -> NDArray[np.float64]:
-        """Return by how much the true class is ahead of each at least; infinite for itself."""
-        low, high = (np.maximum(part, 0) for part in self.bounds(image, radius)[-2])
-        last, true = self.layers[-1], self.labels[image]
-        apart = last.weights[:, [true]] - last.weights
-        least = low @ np.maximum(apart, 0) + high @ np.minimum(apart, 0)
-        least += (last.biases[true] - last.biases) * UNIT
-        return np.where(np.arange(len(least)) == true, np.inf, least / (last.denominator * UNIT))
-
-    def pool(self, radius: int) -> Integers:
-        """Return (image, rival) of the digits that are classified correctly, but not proven to be by intervals alone.
-
-        The rival is the class with the smallest margin.
-        """
-        pairs = []
-        for image in range(len(self.images)):
-            if self.margins(image, 0).min() > 0:
-                margins = self.margins(image, radius)
-                if margins.min() < 0:
-                    pairs.append((image, int(margins.argmin())))
-        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
 
 @lru_cache(maxsize=2)
 def classifier(name: str) -> Classifier:
     """Return one of `NETWORKS`."""
-    return read_classifier(NETWORKS[name])
-
-
-def read_classifier(path: Path) -> Classifier:
-    """Return the network of a file."""
-    with np.load(path) as file:
+    with np.load(NETWORKS[name]) as file:
         arrays = {name: file[name].astype(np.int64) for name in file.files}
     side, channels = arrays["images"].shape[1], 1
     layers = []
@@ -164,21 +125,10 @@ _SPLIT_OF: Final[tuple[Split, ...]] = (
 def network_verification(place: Place, *, network: str, radius: float) -> MilpData:
     """Return the instance of one held-out digit and its most dangerous rival.
 
-    Parameters
-    ----------
-    place : Place
-        Which of the digits that `radius` does not let intervals alone decide; each stands in one split only.
-    network : {"mnist", "digits"}
-        Network for the 28 x 28 digits of MNIST, or the tiny one for 8 x 8 digits.
-    radius : float
-        How far each pixel may move, where white is 1.
-
-    Returns
-    -------
-    MilpData
-        Minimise ``logit_true - logit_rival``, which is negative where the image can be changed so that the network
-        errs. Columns are pixels ``x_i``, inputs ``a`` of the neurons, and, of a neuron that may be on or off, its
-        output ``h`` and a binary ``s``; neurons that are always off are left out.
+    Each of the digits that intervals alone do not decide stands in one split only; its pixels may move by `radius`,
+    where white is 1. Minimise ``logit_true - logit_rival``, which is negative where the image can be changed so that
+    the network errs. Columns are pixels ``x_i``, inputs ``a`` of the neurons, and, of a neuron that may be on or off,
+    its output ``h`` and a binary ``s``; neurons that are always off are left out.
     """
     image, rival = _pair(place, network, radius)
     known = classifier(network)

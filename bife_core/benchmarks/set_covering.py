@@ -15,37 +15,13 @@ def set_covering(
 ) -> MilpData:
     """Draw a set covering instance: choose columns of least cost so that each row is covered.
 
-    Each row is in one column at least and each column covers two rows or more.
-
-    Parameters
-    ----------
-    rng : RandomState
-        Legacy stream; the draws follow the order of learn2branch, so equal streams give equal instances.
-    rows, columns : int
-        Elements to cover and sets to choose from.
-    density : float
-        Share of nonzero coefficients.
-    max_cost : int
-        Costs are integers drawn uniformly from 1 to `max_cost`.
-
-    Returns
-    -------
-    MilpData
-        Minimise ``cost @ x`` with every row sum at least 1, `x` binary.
-
-    Raises
-    ------
-    ValueError
-        If the density leaves too few coefficients, or asks for more rows in a column than there are.
+    The draws follow the order of learn2branch, so equal streams give equal instances. Each column covers two rows or
+    more; `density` is the share of nonzero coefficients, costs are integers from 1 to `max_cost`.
     """
     nonzeros = int(rows * columns * density)
-    if nonzeros < rows or nonzeros < 2 * columns:
-        raise ValueError(f"density {density} leaves a row uncovered or a column with a single row")
     picks = rng.choice(columns, size=nonzeros)
     picks[: 2 * columns] = np.repeat(np.arange(columns), 2)
     lengths = np.bincount(picks, minlength=columns)
-    if lengths.max() > rows:
-        raise ValueError(f"density {density} gives a column more than the {rows} rows there are")
 
     # The first `rows` places hold each row once; columns take consecutive places, so none stays uncovered.
     places = np.empty(nonzeros, dtype=np.int64)

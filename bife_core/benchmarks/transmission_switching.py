@@ -33,28 +33,12 @@ _Places = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A grid per unit (base 100 MVA), its angles in radians.
+    """A grid per unit (base 100 MVA), its angles in radians; buses are named by their position.
 
-    Attributes
-    ----------
-    reference : int
-        Position of the bus whose angle is 0.
-    load : (buses,) float64
-        Demand, not negative.
-    generator_bus, capacity : (generators,)
-        Where generators stand, as positions of buses, and what they give at most.
-    tail, head : (lines,) int64
-        Positions of the buses a line joins; its flow counts from tail to head.
-    susceptance, rate : (lines,) float64
-        Flow for an angle of 1, which may be negative, and the greatest flow.
-    least_angle, greatest_angle : (lines,) float64
-        Limits of the difference of angles, 60 degrees at most.
-    miles : (lines,) float64
-        Length; 0 of a transformer.
-    risk : (days, lines) float64
-        How likely a fire is that the line lights.
-    load_factors : mapping of str to (days,) float64
-        Share of the load that is asked for, by hour; empty where there is none on record.
+    `reference` is the bus whose angle is 0. A line's flow counts from `tail` to `head`; `susceptance` is the flow for
+    an angle of 1, which may be negative, and `miles` is 0 for a transformer. `risk` (days, lines) is how likely a
+    fire is that the line lights, and `load_factors` (days,) the share of the load at the peak of each day, None where
+    there is none on record.
     """
 
     reference: int
@@ -69,7 +53,7 @@ class Grid:
     greatest_angle: _Vector
     miles: _Vector
     risk: NDArray[np.float64]
-    load_factors: dict[str, _Vector]
+    load_factors: _Vector | None
 
 
 def tables(name: str) -> dict[str, Path]:
@@ -91,7 +75,6 @@ def grid(name: str) -> Grid:
     def places(column: _Vector) -> _Places:
         return np.array([position[bus] for bus in column.tolist()], dtype=np.int64)
 
-    factors = {hour: read["load"][hour] for hour in read["load"].dtype.names or ()} if "load" in read else {}
     limits = np.radians(60.0)
     return Grid(
         reference=int(np.flatnonzero(buses["reference"])[0]),
@@ -106,7 +89,7 @@ def grid(name: str) -> Grid:
         greatest_angle=np.minimum(np.radians(branches["max_degrees"]), limits),
         miles=branches["miles"],
         risk=np.loadtxt(tables(name)["risk"], delimiter=",", skiprows=1),
-        load_factors=factors,
+        load_factors=read["load"]["peak"] if "load" in read else None,
     )
 
 
@@ -127,53 +110,24 @@ _SHARES: Final[dict[Split, tuple[float, float]]] = {
 """Which part of the days on record each split takes its days from."""
 
 
-def transmission_switching(
-    place: Place,
-    *,
-    network: str,
-    days: int,
-    budget: float | tuple[float, float, float],
-    hour: str = "peak",
-    first_day: int | None = None,
-) -> MilpData:
-    """Draw an instance: days of a split, loads, and perhaps a budget.
+def transmission_switching(place: Place, *, network: str, days: int, budget: float) -> MilpData:
+    """Draw an instance: consecutive days of a split that share the lines underground, and loads.
 
-    Parameters
-    ----------
-    place : Place
-        Its split says which part of the days on record may be drawn, its stream which of them and the loads.
-    network : {"wecc240", "rts_gmlc"}
-        The grid.
-    days : int
-        Consecutive days that share the lines underground.
-    budget : float or (float, float, float)
-        Millions of dollars for undergrounding, or the first, last and step of budgets to draw from.
-    hour : {"peak", "hour_1"}
-        Which load of a day on record is asked for; without a record 0.9 to 1 of the load is drawn.
-    first_day : int, optional
-        Position of the first day; drawn by default.
-
-    Returns
-    -------
-    MilpData
-        Minimise the load that is shed, per unit. Columns are ``y_l`` (line underground), and for each day ``shed``,
-        ``angle``, ``gen``, ``flow`` and ``z_l`` (line energised).
+    The split says which part of the days on record may be drawn, and `budget` is millions of dollars for
+    undergrounding. Minimise the load that is shed, per unit. Columns are ``y_l`` (line underground), and for each day
+    ``shed``, ``angle``, ``gen``, ``flow`` and ``z_l`` (line energised).
     """
     rng = instance_stream(place.family, place.size, place.split, place.index, place.seed)
     known = grid(network)
-    if first_day is None:
-        begin, end = (round(share * len(known.risk)) for share in _SHARES[place.split])
-        first_day = int(rng.randint(begin, end - days + 1))
+    begin, end = (round(share * len(known.risk)) for share in _SHARES[place.split])
+    first_day = int(rng.randint(begin, end - days + 1))
     chosen = np.arange(first_day, first_day + days)
-    if isinstance(budget, tuple):
-        low, high, step = budget
-        budget = low + step * int(rng.randint(round((high - low) / step) + 1))
-    factors = known.load_factors[hour][chosen] if known.load_factors else rng.uniform(0.9, 1.0, size=days)
+    recorded = known.load_factors
+    factors = rng.uniform(0.9, 1.0, size=days) if recorded is None else recorded[chosen]
     loads = known.load * factors[:, None] * rng.uniform(0.95, 1.05, size=(days, len(known.load)))
     loads[loads < _MATTERS] = 0.0
-    return _model(
-        f"{network}-day{first_day + 1}-{days}x{budget:g}", known, known.risk[chosen], loads, float(budget)
-    )
+    name = f"{network}-day{first_day + 1}-{days}x{budget:g}"
+    return _model(name, known, known.risk[chosen], loads, budget)
 
 
 def _model(
@@ -263,13 +217,6 @@ FAMILY = Family(
         "small": {"network": "rts_gmlc", "days": 3, "budget": 1000.0},
         "test": {"network": "wecc240", "days": 4, "budget": 1000.0},
         "transfer": {"network": "wecc240", "days": 8, "budget": 1000.0},
-        "dmiplib": {
-            "network": "wecc240",
-            "days": 16,
-            "budget": (300.0, 500.0, 5.0),
-            "hour": "hour_1",
-            "first_day": 4,
-        },
     },
     data=tuple(path for name in GRIDS for path in tables(name).values()),
     notes=(

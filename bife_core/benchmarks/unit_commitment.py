@@ -75,25 +75,12 @@ def _days() -> Mapping[str, list[dict[str, float]]]:
 
 
 def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first_hour: int = 0) -> MilpData:
-    """Draw an instance: a day of a split, perhaps one of the three areas, and demand.
+    """Draw an instance: a day of a split, one of the three areas unless `areas` are given, and demand.
 
-    Parameters
-    ----------
-    place : Place
-        Its split says which days may be drawn, its stream which day and area, and the demand.
-    hours : int
-        Length of the plan.
-    areas : str, optional
-        Digits of the areas there are, with a third of demand and reserve each; one is drawn by default.
-    first_hour : int
-        Hour of the day at which it begins.
-
-    Returns
-    -------
-    MilpData
-        Minimise the cost of running and starting. For each unit and hour: ``u`` (runs), ``v`` (is started), ``w``
-        (is stopped), ``p`` (megawatts above its least), ``r`` (reserve), ``l`` (place between cost points), ``d``
-        (start-up category); and ``q`` (sun, wind and water).
+    An area by itself has a third of demand and reserve. The plan has `hours`, from `first_hour` of the day on.
+    Minimise the cost of running and starting. For each unit and hour: ``u`` (runs), ``v`` (is started), ``w`` (is
+    stopped), ``p`` (megawatts above its least), ``r`` (reserve), ``l`` (place between cost points), ``d`` (start-up
+    category); and ``q`` (sun, wind and water).
     """
     rng = instance_stream(place.family, place.size, place.split, place.index, place.seed)
     names = list(_days())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import TYPE_CHECKING, Final, Literal
 import pandas as pd
 from pydantic import ValidationError
 
-from bife_core.benchmarks.base import Instance
+from bife_core.benchmarks.base import Instance, digest_of_file
 from bife_core.benchmarks.config import FAMILIES, InstancesConfig
-from bife_core.benchmarks.generated import content_digest, open_benchmark
+from bife_core.benchmarks.generated import open_benchmark
 from bife_core.errors import ConfigError, InstanceError, RuleError
 from bife_core.evaluation.comparing import Comparison, costs_by_method, known_as
 from bife_core.evaluation.config import EvaluationConfig
@@ -195,10 +194,6 @@ def _of_path(given: object) -> list[Instance]:
             f"{', '.join(FAMILIES)}."
         )
     try:
-        return [Instance(file.name, file, content_digest(_content(file))) for file in files]
+        return [Instance(file.name, file, digest_of_file(file)) for file in files]
     except (OSError, EOFError) as error:
         raise InstanceError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
-
-
-def _content(file: Path) -> bytes:
-    return gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()

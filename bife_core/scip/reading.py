@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, get_args
@@ -24,8 +24,8 @@ EXPECTED_FILES: Final = "a .mps, .lp or .cip file, plain or gzipped (.gz)"
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _END_MARK: Final[dict[ModelFormat, str]] = {"mps": "ENDATA", "lp": "End", "cip": "END"}
-_COMPLETE: Final[dict[tuple[int, int, int, int, str], bool]] = {}
-"""What `_check_lines` returned of files as they were: a large one that is solved again is not gone through again."""
+_CHECKED: Final[set[tuple[int, int, int, int, str]]] = set()
+"""Files as they were when they were checked: a large one that is solved again is not gone through again."""
 
 _STDERR_LOCK: Final = threading.Lock()
 _SCIP_ERROR: Final = re.compile(r"^\[[^\]]*\] ERROR: (.*)$")
@@ -50,15 +50,11 @@ def read_model(path: Path) -> Model:
     ------
     InstanceError
         If the file is missing, is not an instance file, or is damaged.
-    """
-    return read_with_doubt(path)[0]
 
-
-def read_with_doubt(path: Path, on_line: Callable[[bytes], object] | None = None) -> tuple[Model, str | None]:
-    """Read an instance file as `read_model`, and return with the model a sentence on what cannot be known of the file.
-
+    Notes
+    -----
     The end mark of the format is asked for first: an MPS file cut among its rows can bring the process down. In an LP
-    file `End` may be left out; then one that was cut between two statements cannot be told from a whole one.
+    file `End` may be left out.
     """
     try:
         status = path.stat()
@@ -70,22 +66,20 @@ def read_with_doubt(path: Path, on_line: Callable[[bytes], object] | None = None
     if format_ is None or not path.is_file():
         raise InstanceError(f"{path} is no instance file; expected {EXPECTED_FILES}.")
     file = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, format_)
-    if on_line is not None or file not in _COMPLETE:
-        _COMPLETE[file] = _check_lines(path, format_, on_line)
-    doubt = f"{path.name} has no line 'End': whether it was cut off cannot be seen."
-    return _read(path, format_), None if _COMPLETE[file] else doubt
+    if file not in _CHECKED:
+        _check_lines(path, format_)
+        _CHECKED.add(file)
+    return _read(path, format_)
 
 
-def _check_lines(path: Path, format_: ModelFormat, on_line: Callable[[bytes], object] | None) -> bool:
-    """Return whether a file shows that it is whole; one that shows that it is not is refused."""
+def _check_lines(path: Path, format_: ModelFormat) -> None:
+    """Refuse a file that shows that it is not whole."""
     complete = False
     section, empty = b"", True
     mark = _END_MARK[format_].encode()
     try:
         with _uncompressed(path) as lines:
             for number, line in enumerate(lines, start=1):
-                if on_line is not None:
-                    on_line(line)
                 empty = empty and not line.strip()
                 tokens = (line.partition(b"\\")[0] if format_ == "lp" else line).split()
                 if complete or not tokens:
@@ -107,7 +101,6 @@ def _check_lines(path: Path, format_: ModelFormat, on_line: Callable[[bytes], ob
         raise InstanceError(
             f"{path.name} is cut off or no {format_.upper()} file: it has no line {mark.decode()!r}."
         )
-    return complete
 
 
 def _uncompressed(path: Path) -> BinaryIO | gzip.GzipFile:

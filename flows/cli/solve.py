@@ -62,7 +62,7 @@ def solve(
     """Solve an instance with a rule for branching; prints SCIP's log, then a summary."""
     from pydantic import ValidationError
 
-    from bife_core.benchmarks.screening import screened
+    from bife_core.benchmarks.screening import screen
     from bife_core.errors import ConfigError
     from bife_core.methods.loading import load_method
     from bife_core.methods.using import solve as solve_with
@@ -75,18 +75,16 @@ def solve(
         settings = SolveSettings.model_validate(given)
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
-    facts, model = screened(instance)
+    screen(instance)
     console = standard_output()
     if rule == AUTO:
+        from bife_core.scip.reading import read_model
         from tasks.registry import rule_for
 
-        choice = rule_for(model)
+        choice = rule_for(read_model(instance))
         rule = choice.reference
         say(console, f"{rule} branches. {choice.reason}")
-    del model  # solves read the file themselves, and a large model takes memory
     methods = [load_method(reference) for reference in (rule, versus) if reference is not None]
-    if facts.doubt is not None:
-        say(console, f"note: {facts.doubt}")
     results: list[SolveResult] = []
     try:
         for method in methods:

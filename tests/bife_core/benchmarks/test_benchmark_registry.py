@@ -50,5 +50,5 @@ def test_an_unknown_size_is_named_with_the_known_ones(tmp_path):
 
 def test_a_missing_folder_is_an_error_in_words(tmp_path):
     config = InstancesConfig(benchmark="folder", folder=tmp_path / "nowhere")
-    with pytest.raises(InstanceError, match=r"There is no folder .*nowhere\."):
+    with pytest.raises(InstanceError, match=r"nowhere is no folder of instances"):
         open_benchmark(config, tmp_path)

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bife_core.benchmarks.formulation import formulation, row_type
+from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.formulation import Likeness, formulation, likeness_of, row_type, shape
+from bife_core.benchmarks.generated import GeneratedBenchmark
+from bife_core.scip.reading import read_model
 
 MIXED = """Minimize
  obj: 3 x - 2 y + z
@@ -22,29 +25,28 @@ Generals
  n
 End
 """
+PACKING = (
+    "Maximize\n obj: x + y + z\nSubject To\n a: x + y <= 1\n b: y + z <= 1\n{more}Binaries\n x y z\nEnd\n"
+)
 
 
-def test_the_published_models_are_told_in_words_and_numbers(golden_dir: Path) -> None:
-    told = " ".join(formulation([golden_dir / "cauctions_0.mps.gz"]))
-    assert "Variables: 500 binary." in told
-    assert "193 set packing (sum of binaries <= 1)." in told
-    assert "The objective is maximised (the solver minimises its negative" in told
-    told = " ".join(formulation([golden_dir / "setcover_0.mps.gz"]))
-    assert "1000 binary" in told
-    assert "500 set covering" in told
-    assert "50 on average (5 % of all)" in told
-    assert "minimised; 100 % of the variables have a coefficient in it: 1 to 100." in told
+def test_the_published_instances_are_described(golden_dir: Path) -> None:
+    sentences = " ".join(formulation([golden_dir / "cauctions_0.mps.gz"]))
+    assert "Variables: 500 (100 % binary)." in sentences
+    assert "Constraints: 193 (100 % set packing (sum of binaries <= 1)), each on 13.9" in sentences
+    assert "The objective is maximised (the solver minimises its negative" in sentences
+    sentences = " ".join(formulation([golden_dir / "setcover_0.mps.gz"]))
+    assert "500 (100 % set covering" in sentences
+    assert "minimised; 100 % of the variables have a coefficient in it: 1 to 100." in sentences
 
 
-def test_any_model_of_a_folder_is_told_and_ranges_over_several(tmp_path: Path) -> None:
+def test_instances_that_differ_are_described_by_ranges(tmp_path: Path) -> None:
     (tmp_path / "one.lp").write_text(MIXED)
     (tmp_path / "two.lp").write_text(MIXED.replace("Subject To", "Subject To\n more: a + y >= 1"))
-    told = " ".join(formulation([tmp_path / "one.lp", tmp_path / "two.lp"]))
-    assert "4 binary, 1 integer, 1 continuous" in told
-    assert "1 to 2 set covering" in told
-    assert "1 variable bound" in told
-    assert "1 precedence of two binaries" in told
-    assert "1 on integer variables" in told
+    sentences = " ".join(formulation([tmp_path / "one.lp", tmp_path / "two.lp"]))
+    assert "6 (66.7 % binary, 16.7 % continuous, 16.7 % integer)" in sentences
+    assert "4 to 5 (25 to 40 % set covering" in sentences
+    assert "20 to 25 % variable bound" in sentences
 
 
 @pytest.mark.parametrize(
@@ -55,10 +57,48 @@ def test_any_model_of_a_folder_is_told_and_ranges_over_several(tmp_path: Path) -
         ([1.0, 1.0], None, 3.0, "packing (sum of binaries <= k)"),
         ([2.0, 3.0], None, 4.0, "knapsack"),
         ([2.0, 3.0], 4.0, 4.0, "knapsack equation"),
-        ([2.0, 3.0, -1.0], 4.0, None, "on binaries, with coefficients of both signs"),
+        ([2.0, 3.0, -1.0], 4.0, None, "on binaries, with both signs"),
     ],
 )
 def test_rows_have_their_usual_names(
     values: list[float], low: float | None, high: float | None, name: str
 ) -> None:
     assert row_type(["binary"] * len(values), values, low, high).startswith(name)
+
+
+def packing(folder: Path, name: str, more: str = "") -> Path:
+    path = folder / name
+    path.write_text(PACKING.format(more=more))
+    return path
+
+
+def test_instances_are_like_those_they_are_of(tmp_path: Path) -> None:
+    paths = [packing(tmp_path, "a.lp"), packing(tmp_path, "b.lp", " c: x + z <= 1\n")]
+    known = likeness_of(paths)
+    assert known.ranges["constraints"] == (2.0, 3.0)
+    assert [known.difference(shape(read_model(path))) for path in paths] == [None, None]
+    assert Likeness.model_validate_json(known.model_dump_json()) == known
+
+
+def test_other_types_of_rows_and_other_sizes_make_a_difference(tmp_path: Path) -> None:
+    plain = packing(tmp_path, "a.lp")
+    covering = packing(tmp_path, "c.lp", " c: x + z >= 1\n")
+    known, found = likeness_of([plain]), shape(read_model(plain))
+    assert "set packing" in str(known.difference(shape(read_model(covering))))
+    assert likeness_of([covering]).difference(found) is not None
+    assert known.difference(found | {"variables": 4.0}) is None
+    assert known.difference(found | {"variables": 6.0}) == "variables: 6 here, 3 there"
+
+
+def test_families_are_distinguished(tmp_path: Path) -> None:
+    files = {
+        name: [
+            one.path
+            for one in GeneratedBenchmark(family, "tiny", seed=0, cache_dir=tmp_path).instances("test", 4)
+        ]
+        for name, family in FAMILIES.items()
+    }
+    known = {name: likeness_of(paths[:3]) for name, paths in files.items()}
+    for name, paths in files.items():
+        found = shape(read_model(paths[3]))
+        assert [other for other, one in known.items() if one.difference(found) is None] == [name]

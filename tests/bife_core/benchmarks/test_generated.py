@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import gzip
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 from numpy.random import RandomState
 
+from bife_core.benchmarks.base import content_digest
 from bife_core.benchmarks.config import FAMILIES
-from bife_core.benchmarks.generated import GeneratedBenchmark, instance_stream
-from bife_core.errors import ConfigError
+from bife_core.benchmarks.generated import GeneratedBenchmark, fetch, instance_stream
+from bife_core.errors import ConfigError, InstanceError
+
+TEXT = "NAME a\nROWS\n" + " L row\n" * 200 + "ENDATA\n"
 
 
 @pytest.fixture
@@ -15,37 +21,24 @@ def benchmark(tmp_path):
     return GeneratedBenchmark(FAMILIES["set_covering"], "tiny", seed=0, cache_dir=tmp_path)
 
 
-def test_streams_are_frozen():
+def test_streams_are_frozen_and_each_argument_changes_them():
     """Instances of published runs must be the same next year."""
-    stream = instance_stream("set_covering", "test", "design", 0, seed=0)
-    assert stream.rand() == 0.9276872432263092
-
-
-def test_each_argument_changes_the_stream():
+    assert instance_stream("set_covering", "test", "design", 0, seed=0).rand() == 0.9276872432263092
     base = {"benchmark": "a", "size": "test", "split": "design", "index": 0, "seed": 0}
     changes = [{}, {"benchmark": "b"}, {"size": "tiny"}, {"split": "test"}, {"index": 1}, {"seed": 1}]
-    draws = {instance_stream(**{**base, **change}).rand() for change in changes}
-    assert len(draws) == len(changes)
+    assert len({instance_stream(**{**base, **change}).rand() for change in changes}) == len(changes)
 
 
 def test_kept_files_are_not_drawn_again(benchmark, monkeypatch):
     instances = benchmark.instances("design", 2)
-    stamps = [i.path.stat().st_mtime_ns for i in instances]
     monkeypatch.setattr(GeneratedBenchmark, "model", lambda *_: pytest.fail("drawn again"))
-    again = replace(benchmark).instances("design", 2)
-    assert again == instances
-    assert [i.path.stat().st_mtime_ns for i in again] == stamps
+    assert replace(benchmark).instances("design", 2) == instances
 
 
-def test_other_parameters_do_not_meet_the_files_of_the_old_ones(benchmark):
-    old = benchmark.instance("design", 0)
+def test_other_parameters_and_other_data_make_other_files(benchmark, tmp_path):
     sizes = {"tiny": {**benchmark.family.sizes["tiny"], "max_cost": 4}}
-    new = replace(benchmark, family=replace(benchmark.family, sizes=sizes)).instance("design", 0)
-    assert new.path != old.path
-    assert new.digest != old.digest
-
-
-def test_other_data_do_not_meet_the_files_of_the_old_ones(benchmark, tmp_path):
+    changed = replace(benchmark, family=replace(benchmark.family, sizes=sizes))
+    assert changed.instance("design", 0).digest != benchmark.instance("design", 0).digest
     table = tmp_path / "table.csv"
     paths = []
     for content in ("1", "2", "1"):
@@ -62,14 +55,69 @@ def test_a_family_may_name_what_an_instance_is_made_from(benchmark):
         source=lambda place: place,
         count=lambda size, split: 2,
     )
-    listed = replace(benchmark, family=family)
-    assert len(listed.instances("design", 9)) == 2
-    with pytest.raises(
-        ConfigError, match="set_covering has 2 design instances of size 'tiny'; there is no number 2"
-    ):
-        listed.instance("design", 2)
+    assert len(replace(benchmark, family=family).instances("design", 9)) == 2
 
 
 def test_an_unknown_split_is_named_with_the_known_ones(benchmark):
     with pytest.raises(ConfigError, match=r"'train'.*collection, design, validation, test"):
-        benchmark.instance("train", 0)
+        benchmark.instances("train", 1)
+
+
+def test_a_missing_file_is_built_once(tmp_path):
+    folder = tmp_path / "new" / "place"
+    path, digest = fetch(folder, "stem-1", lambda: TEXT)
+    assert gzip.decompress(path.read_bytes()).decode() == TEXT
+    assert digest == content_digest(TEXT.encode())
+    assert path.name == f"stem-1.{digest}.mps.gz"
+    assert fetch(folder, "stem-10", lambda: TEXT + "\n")[0] != path, "stems that begin alike"
+    assert fetch(folder, "stem-1", lambda: pytest.fail("built again")) == (path, digest)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[:-9],
+        lambda _: b"",
+        lambda content: bytes([*content[:40], content[40] ^ 0xFF, *content[41:]]),
+        lambda _: gzip.compress(b"NAME b\nENDATA\n"),
+    ],
+    ids=["truncated", "empty", "flipped", "other"],
+)
+def test_a_damaged_file_is_built_anew(tmp_path, damage):
+    path, digest = fetch(tmp_path, "stem", lambda: TEXT)
+    intact = path.read_bytes()
+    path.write_bytes(damage(intact))
+    assert fetch(tmp_path, "stem", lambda: TEXT) == (path, digest)
+    assert path.read_bytes() == intact
+
+
+def test_a_place_that_cannot_be_written_is_an_error_in_words(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InstanceError, match=r"Cannot keep the generated instance .*stem"):
+        fetch(tmp_path / "file" / "below", "stem", lambda: TEXT)
+
+
+FILL = """
+import sys
+from pathlib import Path
+from bife_core.benchmarks.config import FAMILIES
+from bife_core.benchmarks.generated import GeneratedBenchmark
+benchmark = GeneratedBenchmark(FAMILIES["combinatorial_auction"], "tiny", 0, Path(sys.argv[1]))
+sys.stdin.readline()
+for instance in benchmark.instances("design", 12):
+    print(instance.digest, instance.path.name)
+"""
+
+
+def test_two_processes_fill_the_same_place_at_once(tmp_path):
+    command = [sys.executable, "-c", FILL, str(tmp_path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen(command, **pipes) for _ in range(2)]
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    answers = [process.communicate(timeout=60)[0] for process in processes]
+    assert answers[0] == answers[1]
+    kept = [path.name for path in tmp_path.rglob("*") if path.is_file()]
+    assert sorted(kept) == sorted(line.split()[1] for line in answers[0].splitlines())
+    assert len(kept) == 12

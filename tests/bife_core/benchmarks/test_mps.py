@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyscipopt import Model
 from scipy.sparse import csr_array
 
-from bife_core.benchmarks.milp import MilpData, binary_program, mps_text
+from bife_core.benchmarks.milp import MilpData, binary_program, mps_text, unit_rows
 
 INFINITE = 1e20
 
@@ -94,8 +94,17 @@ def test_a_row_without_a_side_is_refused():
         mps_text(milp(row_upper=np.array([np.inf, 4.0])))
 
 
-def test_equal_models_give_equal_text():
-    assert mps_text(milp()) == mps_text(milp())
+@pytest.mark.parametrize(
+    ("attribute", "value"), [("objective", np.ones(2)), ("column_names", ["x"]), ("row_lower", np.zeros(3))]
+)
+def test_shapes_that_disagree_are_refused_by_name(attribute, value):
+    with pytest.raises(ValueError, match=attribute):
+        milp(**{attribute: value})
+
+
+def test_unit_rows_put_ones_where_members_are():
+    matrix = unit_rows([[2, 0], np.array([1])], columns=3)
+    assert matrix.toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
 
 
 NUMBERS = st.floats(1e-5, 1e8).flatmap(lambda x: st.sampled_from([x, -x, float(round(x))]))

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bife_core.benchmarks.base import Place
+from bife_core.benchmarks.base import Place, content_digest
 from bife_core.benchmarks.config import FAMILIES
-from bife_core.benchmarks.generated import GeneratedBenchmark, content_digest
+from bife_core.benchmarks.generated import GeneratedBenchmark
 from bife_core.benchmarks.milp import mps_text
 from bife_core.benchmarks.network_verification import UNIT, classifier, network_verification
 
@@ -70,12 +70,6 @@ def test_a_digit_stands_in_one_split_whatever_the_seed(tmp_path):
     assert len(every) == len(set(every)) == len(classifier("digits").pools[150_000])
 
 
-@pytest.mark.parametrize("size", ["test", "transfer"])
-def test_there_are_enough_for_the_published_protocol(size):
-    count = FAMILIES["network_verification"].count
-    assert all(count(size, split) >= 20 for split in ("collection", "design", "validation", "test"))
-
-
 RADIUS = round(0.14 * UNIT)
 
 
@@ -110,35 +104,7 @@ def test_bounds_hold_everywhere_in_the_box():
             assert (UNIT * inputs <= greatest).all()
 
 
-def test_bounds_are_those_of_the_box_and_no_wider_in_the_first_layer():
-    network = classifier("digits")
-    (low, high), (least, greatest) = network.bounds(0, RADIUS)[:2]
-    first = network.layers[0]
-    for neuron in (0, 17, 287):
-        position, channel = divmod(neuron, 8)
-        weights = first.weights[:, channel] / first.denominator
-        reads = first.reads[position]
-        bottom = np.where(weights > 0, low[reads], high[reads]) @ weights / UNIT
-        assert least[neuron] / UNIT == pytest.approx(
-            bottom + first.biases[channel] / first.denominator, abs=3e-6
-        )
-    assert (greatest > least).all()
-
-
 def test_most_held_out_digits_are_classified_correctly():
     network = classifier("digits")
     right = [activations(network, image / 16)[-1].argmax() for image in network.images]
     assert np.mean(right == network.labels) > 0.8
-
-
-def test_the_pools_are_what_the_networks_make_them():
-    """Slow for all digits: the first hundred of MNIST, and all small ones."""
-    assert classifier("digits").pool(150_000).tolist() == classifier("digits").pools[150_000].tolist()
-    network = classifier("mnist")
-    kept = {image: rival for image, rival in network.pools[RADIUS].tolist() if image < 60}
-    found = {}
-    for image in range(60):
-        margins = network.margins(image, RADIUS)
-        if network.margins(image, 0).min() > 0 > margins.min():
-            found[image] = int(margins.argmin())
-    assert found == kept

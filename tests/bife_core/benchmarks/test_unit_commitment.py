@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from bife_core.benchmarks.base import DATA, SPLITS, Place
+from bife_core.benchmarks.base import DATA, SPLITS, Place, content_digest
 from bife_core.benchmarks.config import FAMILIES
-from bife_core.benchmarks.generated import content_digest
 from bife_core.benchmarks.milp import mps_text
 from bife_core.benchmarks.unit_commitment import HOURS, UNITS, unit_commitment
 
@@ -46,14 +45,10 @@ def test_the_tables_are_the_system_as_published():
     assert all(float(row[f"least_{a}"]) <= float(row[f"most_{a}"]) for row in hours for a in "123")
 
 
-def test_a_whole_day_has_the_size_it_was_measured_with():
-    model = unit_commitment(place(size="transfer"), **SIZES["transfer"])
-    assert (model.rows.shape, int(model.integer.sum())) == ((17_548, 18_502), 7_966)
-
-
 def test_every_integer_is_a_unit_s_hour_and_only_those_of_the_unit_that_must_run_are_fixed():
     hours = SIZES["transfer"]["hours"]
     model = unit_commitment(place(size="transfer"), **SIZES["transfer"])
+    assert (model.rows.shape, int(model.integer.sum())) == ((17_548, 18_502), 7_966)
     names = np.array(model.column_names)
     kinds = Counter(re.sub(r"[\d_].*", "", name) for name in names[model.integer])
     units = table(UNITS)
