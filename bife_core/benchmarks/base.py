@@ -42,7 +42,7 @@ def digest_of_file(path: Path) -> str:
     with path.open("rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"  # SCIP too goes by the content, whatever the name
     with gzip.open(path) if compressed else path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()[:16]  # type: ignore[arg-type]
+        return hashlib.file_digest(content, "sha256").hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
