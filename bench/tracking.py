@@ -54,7 +54,7 @@ def cost_by_generation(candidates: int) -> dict[str, float]:
         samples += _add_generation(journal, generation)
         write_search(folder, samples)
         began = time.process_time()
-        assert projection.sync()
+        assert not projection.sync()
         spent.append(time.process_time() - began)
     first, last = (1000 * statistics.median(some) for some in (spent[2:12], spent[-10:]))
     return {

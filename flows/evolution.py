@@ -33,7 +33,7 @@ from tasks.stores import alone_at, home_store, note_listener
 from tasks.tracking import EvolutionRun
 from tasks.tracking.provenance import provenance
 from tasks.tracking.store import EVOLUTION, run_url
-from tasks.tracking.views import charts_url, table_url
+from tasks.tracking.views import ranking_url
 from tasks.workers import worker_pool
 
 
@@ -102,9 +102,7 @@ def _run(
     tracked = EvolutionRun(journal.key)
     tracked.sync()
     number = tracked.run_id
-    page = EvolutionPage(
-        config.instances.label, links(table_url(number), charts_url(number), run_url(number, EVOLUTION))
-    )
+    page = EvolutionPage(config.instances.label, links(ranking_url(number), run_url(number, EVOLUTION)))
 
     def brought_up_to_date(state: EvolutionState) -> None:
         tracked.sync()
@@ -134,7 +132,6 @@ def _run(
         *(note for part in (design, training) if part is not None for note in part.notes),
         *found.notes,
         *(f"Proven optima differ, which is a defect: {mismatch}" for mismatch in found.mismatches),
-        *tracked.notes,
         *((early,) if found.ended_by else ()),
     )
     return EvolutionResult(
@@ -143,8 +140,7 @@ def _run(
         decisions=decisions,
         new=_findings(journal) > known,
         run=TrackedRun.of(EVOLUTION, tracked.run_id),
-        ranking_url=table_url(tracked.run_id),
-        charts_url=charts_url(tracked.run_id),
+        ranking_url=ranking_url(tracked.run_id),
     )
 
 

@@ -56,9 +56,8 @@ class EvolutionResult(Evolution):
         What F_LF was measured on; None for a search that does without.
     new : bool
         Whether this run of it found anything out; otherwise all was known before.
-    ranking_url, charts_url : str
-        All samples in MLflow: as a list, best first, and as charts that tell which operator and generation
-        led to good rules.
+    ranking_url : str
+        All samples in MLflow, best first.
     """
 
     key: str
@@ -66,7 +65,6 @@ class EvolutionResult(Evolution):
     new: bool = True
     run: TrackedRun
     ranking_url: str
-    charts_url: str
 
     @property
     def sentence(self) -> str:

@@ -16,21 +16,15 @@ def link(text: str, url: str) -> str:
     return f"[{text}]({url})" if url.startswith(("http://", "https://")) else f"{text}: `{url}`"
 
 
-def links(table: str, charts: str, run: str) -> str:
+def links(table: str, run: str) -> str:
     """Return where an evolution's rules are in MLflow, on one line."""
-    found = " · ".join(
-        (
-            link("all rules, best first", table),
-            link("which operator and generation led to good rules", charts),
-            link("the run with its curves", run),
-        )
-    )
+    found = f"{link('all rules, best first', table)} · {link('the run with its curves', run)}"
     return found if table.startswith("http") else f"{_OFFLINE} {found}"
 
 
 def evolution_verdict(result: EvolutionResult) -> str:
     """Return the outcome of a search."""
-    where = links(result.ranking_url, result.charts_url, result.run.url)
+    where = links(result.ranking_url, result.run.url)
     counts = f"{len(result.samples)} rules sampled, {result.failures} of them out, {result.seconds:.0f} s"
     tail = _notes(result.notes)
     if result.best is None:
@@ -93,7 +87,7 @@ def pipeline_verdict(result: PipelineResult) -> str:
     standing = f"Registered as `{registered.reference}`, {held}. {result.no_champion}".rstrip()
     head = f"# {comparison(result.evaluation)}\n\n{standing}\n\n"
     evolved = result.evolution
-    where = links(evolved.ranking_url, evolved.charts_url, evolved.run.url)
+    where = links(evolved.ranking_url, evolved.run.url)
     final = f"\n\n{abstract(result.rule)}" if result.rule is not None else ""
     compared = link("the comparison in MLflow", result.evaluation.run.url)
     return f"{head}{_table(result.evaluation)}\n\n{where} · {compared}{final}\n{_notes(result.notes)}"

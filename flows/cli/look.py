@@ -69,19 +69,17 @@ def track(
     """
     console = standard_output()
     with console.status("Starting ..."):
+        from tasks.stores import listening
         from tasks.tracking import track as track_all
         from tasks.tracking.store import require_store, tracking_uri
 
         require_store()
-    runs = []
-    for run in track_all(rebuild=rebuild):
-        runs.append(run)
-        written = f"{counted(run.samples, 'sample')}, {counted(run.traces, 'trace')}"
-        say(console, f"{run.study}  {run.name}: {run.left or written}")
-        for note in run.notes:
-            say(console, f"  note: {note}")
-    left = sum(bool(run.left) for run in runs)
-    say(console, f"MLflow at {tracking_uri()}: {counted(len(runs) - left, 'run')} written, {left} left.")
+    done = left = 0
+    with listening(lambda *_: None, lambda text: say(console, f"note: {text}")):
+        for study, reason in track_all(rebuild=rebuild):
+            done, left = done + (not reason), left + bool(reason)
+            say(console, f"{study.key}  {study.name}: {reason or 'written'}")
+    say(console, f"MLflow at {tracking_uri()}: {counted(done, 'run')} written, {left} left.")
     if left:
         raise CommandEnd(f"{counted(left, 'run')} could not be written whole.")
 

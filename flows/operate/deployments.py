@@ -29,8 +29,7 @@ from bife_core.config import PipelineConfig
 from bife_core.scip.solving import versions
 from bife_core.values import describe
 from tasks.tracking.provenance import git
-from tasks.tracking.store import COLLECTION, EVALUATION, EVOLUTION
-from tasks.tracking.views import experiment_url, save_lists
+from tasks.tracking.store import COLLECTION, EVALUATION, EVOLUTION, experiment_url
 
 _ROOT: Final = Path(__file__).parents[2]
 _EXPERIMENTS: Final = {
@@ -108,7 +107,6 @@ def register(client: SyncPrefectClient, deployments: Sequence[Deployment] = DEPL
     except ObjectNotFound:
         template = ProcessWorker.get_default_base_job_template()
         client.create_work_pool(WorkPoolCreate(name=WORK_POOL, type="process", base_job_template=template))
-    save_lists()  # the deployments' descriptions link to them
     notes = []
     for deployment in deployments:
         try:

@@ -40,8 +40,8 @@ def _keep_looking() -> None:
                     if time.monotonic() >= deliver_at_s and not cancelling_here(client):
                         deliver_at_s = time.monotonic() + _DELIVER_EVERY_S
                         left = synchronise(GONE)
-                        if left is not None:
-                            _logger.warning(left.sentence)
+                        if left:
+                            _logger.warning(left)
                     time.sleep(_LOOK_EVERY_S)
         except Exception as error:  # noqa: BLE001 - a server that restarts, a full disk: nobody else looks
             _logger.warning("What runs left could not be looked for; it is tried again: %r", error)

@@ -67,13 +67,13 @@ def _told() -> Iterator[None]:
 def _delivered(result: R) -> R:
     """Deliver what waits for MLflow; where some cannot be, the run's state says so, and its log."""
     left = synchronise(GONE)
-    if left is None:
+    if not left:
         return result
-    observer().note(left.sentence)
+    observer().note(left)
     state: State[Any] | None = result if isinstance(result, State) else None
     if state is not None and not state.is_completed():
         return result
     said = f"{state.message.rstrip('.')}. " if state is not None and state.message else ""
-    name = f"{state.name if state is not None else 'Completed'}, {left.count} for MLflow"
+    name = f"{state.name if state is not None else 'Completed'}, not all of it in MLflow"
     data = state.data if state is not None else result
-    return cast(R, Completed(name=name, message=f"{said}{left.sentence}", data=data))
+    return cast(R, Completed(name=name, message=f"{said}{left}", data=data))

@@ -24,8 +24,8 @@ def settle_accounts(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State
     reason = state.message or GONE
     said = f"Cancelled: {reason}" if by_person else reason
     left = synchronise(said, by_person=by_person, of=str(flow_run.id))
-    if left is not None:
-        flow_run_logger(flow_run, flow).warning(left.sentence)
+    if left:
+        flow_run_logger(flow_run, flow).warning(left)
 
 
 HOOKS: Final[dict[str, Any]] = {

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import getpass
-import json
 import shlex
 import subprocess
 import sys
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final
 
@@ -35,7 +33,11 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 
 def provenance() -> dict[str, str]:
     """Return the tags of a run that begins now; MLflow's own names where it has one."""
-    return {MLFLOW_USER: user(), **_program(), **_source()}
+    words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv and sys.argv[0] else ["python"]
+    source = {MLFLOW_SOURCE_TYPE: "LOCAL", MLFLOW_SOURCE_NAME: shlex.join(words)[:1000]}
+    with suppress(httpx.HTTPError, PrefectException):  # an API that does not answer leaves its tags out
+        source |= _flow_run()
+    return {name: value for name, value in (_program() | source).items() if value}
 
 
 @cache
@@ -50,22 +52,14 @@ def user() -> str:
 @cache
 def _program() -> dict[str, str]:
     machine = this_machine()
-    return code() | {
+    return {
+        MLFLOW_USER: user(),
+        MLFLOW_GIT_COMMIT: git("rev-parse", "HEAD") or "",
+        MLFLOW_GIT_DIRTY: str(bool(git("status", "--porcelain", "--untracked-files=no"))).lower(),
         **{f"{part}.version": machine.versions[part] for part in ("bife", "scip", "pyscipopt", "python")},
         "machine": f"{machine.cpu}, {machine.usable_cores} usable cores, {machine.memory_gib:.1f} GiB",
         "machine.digest": machine.digest,
     }
-
-
-def code() -> dict[str, str]:
-    """Return the commit of BiFE's own code: of the checkout it runs from, or the one it was installed from."""
-    commit, changed = git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=no")
-    if commit is not None and changed is not None:
-        return {MLFLOW_GIT_COMMIT: commit, MLFLOW_GIT_DIRTY: str(bool(changed)).lower()}
-    with suppress(PackageNotFoundError, ValueError, KeyError):
-        origin = json.loads(distribution("bife-branching").read_text("direct_url.json") or "{}")
-        return {MLFLOW_GIT_COMMIT: str(origin["vcs_info"]["commit_id"])}
-    return {}
 
 
 def git(*words: str) -> str | None:
@@ -79,22 +73,16 @@ def git(*words: str) -> str | None:
         return None
 
 
-def _source() -> dict[str, str]:
-    """Return what started the run, and its flow run; a Prefect API that does not answer leaves the latter out."""
-    words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv and sys.argv[0] else ["python"]
-    tags = {MLFLOW_SOURCE_TYPE: "LOCAL", MLFLOW_SOURCE_NAME: shlex.join(words)[:1000]}
-    with suppress(httpx.HTTPError, PrefectException):
-        number = runtime.flow_run.id
-        if number is None:
-            return tags
-        tags |= {
-            "prefect.flow_run_id": number,
-            WHOLE_RUN: runtime.flow_run.root_flow_run_id,
-            "prefect.flow_run_name": runtime.flow_run.name,
-            # An API that ends with its run has no pages.
-            "prefect.flow_run_url": url_for("flow-run", obj_id=number) or "",
-        }
-        deployment = runtime.deployment.name
-        if deployment is not None:
-            tags |= {MLFLOW_SOURCE_TYPE: "JOB", MLFLOW_SOURCE_NAME: f"deployment {deployment}"}
-    return {name: value for name, value in tags.items() if value}
+def _flow_run() -> dict[str, str]:
+    number = runtime.flow_run.id
+    if number is None:
+        return {}
+    deployment = runtime.deployment.name
+    job = {MLFLOW_SOURCE_TYPE: "JOB", MLFLOW_SOURCE_NAME: f"deployment {deployment}"} if deployment else {}
+    return job | {
+        "prefect.flow_run_id": number,
+        WHOLE_RUN: runtime.flow_run.root_flow_run_id,
+        "prefect.flow_run_name": runtime.flow_run.name,
+        # An API that ends with its run has no pages.
+        "prefect.flow_run_url": url_for("flow-run", obj_id=number) or "",
+    }

@@ -7,34 +7,40 @@ or an evaluation is one run, made of one event that holds all of it.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, ParamSpec
+from typing import Any, Final
 
 from mlflow.entities import Metric
-from mlflow.exceptions import MlflowException
 from pydantic import Field
 
 from bife_core.fidelity.high import HighScore
-from bife_core.generators import Draft
 from bife_core.methods.base import RPB
 from bife_core.rules import complexity
 from bife_core.scip.solving import SolveResult
 from bife_core.search import ReflectionRequest, Sample
 from bife_core.study import files as reports
-from bife_core.study import journal
-from bife_core.study.journal import AnyEntry, Completed, Drafted, Ended, Opened, Started, Stopped
+from bife_core.study.journal import (
+    AnyEntry,
+    Completed,
+    Drafted,
+    Ended,
+    HighScored,
+    Opened,
+    Referred,
+    Scored,
+    Settled,
+    Started,
+    Stopped,
+    Unanswered,
+)
 from bife_core.values import Value
 from bife_core.wording import counted
 from tasks.home import project_home
 from tasks.stores import home_store
 from tasks.tracking import store, views
-from tasks.tracking.traces import TracedCall, calls_of, store_traces, stored_traces
-
-P = ParamSpec("P")
+from tasks.tracking.traces import store_traces
 
 UNSETTLED: Final = "unsettled"
 """Outcome of a sample whose search stopped before all was known of it."""
@@ -44,140 +50,161 @@ DESIGN_SOLVES: Final = "design_solves.json"
 
 _ENDED: Final = ("FINISHED", "FAILED")
 _LONGEST_NOTE: Final = 5000
-_MOST_NAMED: Final = 100
-_OF_THE_END: Final = (
-    reports.LINEAGE,
-    reports.BEST_RULE,
-    reports.BEST_DIFF,
-    "progress.png",
-    "fidelities.png",
-    "lineage.png",
-    reports.COST,
-    reports.CURVE,
-    reports.TRIALS,
-)
-"""Files of the study's folder that are artifacts; `reports.SAMPLES` is one as a table."""
+_FILES: Final = ("best*", "*.png", "*.csv", reports.LINEAGE, reports.COST)
+"""Files of the folder that are artifacts when the search ends."""
 
 
 @dataclass
 class _Child:
-    """What new events say of a sample or reflection."""
+    """What the events so far say of a sample or reflection."""
 
-    start_ms: int = 0
+    tags: dict[str, str]
     params: dict[str, Any] = field(default_factory=dict)
-    tags: dict[str, str] = field(default_factory=dict)
-    metrics: list[Metric] = field(default_factory=list)
+    metrics: dict[str, Metric] = field(default_factory=dict)
     texts: dict[str, str | None] = field(default_factory=dict)
-    status: str = ""
+    status: str = "RUNNING"
+    start_ms: int = 0
     end_ms: int = 0
+
+    def measure(self, entry: AnyEntry, values: dict[str, Any]) -> None:
+        """Add metrics at the time of an event, but not those that an earlier event reported."""
+        self.metrics = {point.key: point for point in store.points(values, _ms(entry))} | self.metrics
+
+
+@dataclass
+class _News:
+    """What MLflow lacks: children that events name, model calls, and what changes in the evolution's own run."""
+
+    children: set[str] = field(default_factory=set)
+    calls: list[Drafted | Unanswered] = field(default_factory=list)
+    metrics: list[Metric] = field(default_factory=list)
+    tags: dict[str, str | None] = field(default_factory=dict)
+    status: str = ""
 
 
 class EvolutionWriter:
-    """Writes the events of an evolution, which begin with `opened`, to its run in MLflow, which is found or made.
+    """Writes the events of an evolution, which begin with `opened`, to its run in MLflow, which is found or made."""
 
-    `samples` and `traces` count what it wrote, and `notes` are sentences on what MLflow refused.
-    """
-
-    def __init__(self, opened: Opened) -> None:
-        self._opened, self._folder = opened, project_home().runs / opened.key
+    def __init__(self, opened: AnyEntry) -> None:
+        if not isinstance(opened, Opened):
+            raise store.TrackingError("The first event of an evolution does not say which search it is.")
+        self.key, self._folder = opened.key, project_home().runs / opened.key
         tags = {"kind": "evolution", "evolution_key": opened.key, **opened.tags}
         run = store.open_run(store.EVOLUTION, opened.key, opened.name, tags, start_ms=_ms(opened))
         self.run_id = str(run.info.run_id)
-        self.samples = self.traces = 0
-        self.notes: list[str] = []
-        self._points = store.points_of(run)
-        self._runs: dict[str, str] = {}
-        self._measured: dict[str, set[tuple[str, int]]] = {}
-        self._ended: set[str] = set()
-        for child in store.children(store.EVOLUTION, self.run_id):
-            name = child.data.tags.get("sample_id", "")
-            if child.info.status in _ENDED:
-                self._ended.add(name)
-            else:
-                self._runs[name] = str(child.info.run_id)
-                self._measured[name] = {(metric, 0) for metric in child.data.metrics}
-        self._traced = stored_traces(self.run_id, store.experiment_id(store.EVOLUTION))
-        self._untraced: set[str] = set()
-        self._prompted: set[str] = set()
+        self._runs = {child.data.tags.get("sample_id", ""): child for child in store.children(self.run_id)}
+        store.log(self.run_id, params=opened.params)
+        store.log_datasets(self.run_id, opened.datasets)
+        views.save_view(self.run_id, opened.name, _ms(opened))
         self._provenance: dict[str, str] = {}
-        self._done_ms: dict[str, int] = {}
-        self._children: defaultdict[str, _Child] = defaultdict(_Child)
+        self._children: dict[str, _Child] = {}
+        self._samples: list[Sample] = []
+        self._solves: dict[str, list[dict[str, Any]]] = {}
+        self._news = _News()
 
-    def write(self, events: Sequence[tuple[AnyEntry, int]], after: int) -> None:
+    def write(self, events: Sequence[tuple[AnyEntry, int]], after: int) -> str:
         """Write events in order; those up to number `after` are only read, as MLflow has them.
+
+        Returns a sentence on traces that MLflow does not take, empty where it took all.
 
         Raises
         ------
         MlflowException, SQLAlchemyError, OSError
-            If MLflow does not answer. What it refuses is noted and left out.
+            If MLflow does not answer, or refuses something.
         """
-        new = [entry for entry, seq in events if seq > after]
-        self._trace([call for entry in new for call in calls_of(entry)])
-        last = next((entry for entry in reversed(new) if isinstance(entry, Completed | Ended)), None)
         for entry, seq in events:
-            if seq > after:
-                self._fold(entry)
-                if isinstance(entry, Opened | Started | Completed | Ended | Stopped):
-                    self._write_children()
-                    self._attempt(f"the event {entry.kind!r}", self._apply, entry, seq, entry is last)
-            match entry:
-                case Started():
-                    self._provenance = entry.provenance
-                case Drafted():
-                    self._done_ms[entry.request.id] = _ms(entry)
-                case journal.Scored() | journal.HighScored():
-                    self._done_ms[entry.id] = _ms(entry)
-        self._write_children()
+            self._read(entry, seq)
+            if seq <= after:
+                self._news = _News()
+        news, self._news = self._news, _News()
+        if news.status not in ("", "RUNNING"):
+            for name, child in self._children.items():
+                if child.status not in _ENDED:
+                    child.status, child.end_ms = "KILLED", _ms(events[-1][0])
+                    child.tags["outcome"] = UNSETTLED
+                    news.children.add(name)
+        for name in sorted(news.children):
+            self._write_child(name, self._children[name])
+        self._write_parent(news, _ms(events[-1][0]))
+        refused = store_traces(news.calls, self.run_id)
+        if not refused:
+            return ""
+        calls = f"{counted(len(refused), 'call')} of {self.key} ({', '.join(refused[:10])})"
+        return f"MLflow did not take the traces of {calls}; {home_store().name} has them."
 
-    def _attempt(self, what: str, write: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Write, or note that MLflow refuses it: what follows must not wait for that."""
-        try:
-            write(*args, **kwargs)
-        except (MlflowException, store.TrackingError) as error:
-            if not store.refuses(error):
-                raise
-            if store.client().get_run(self.run_id).info.lifecycle_stage != "active":
-                raise store.TrackingError(f"the run of {self._opened.key} was deleted") from None
-            self.notes.append(
-                f"MLflow refused {what} of the study {self._opened.key} ({store.first_line(error)}); "
-                f"{home_store().name} has it."
-            )
+    def _child(self, name: str) -> _Child:
+        self._news.children.add(name)
+        return self._children.setdefault(name, _Child(tags=dict(self._provenance)))
 
-    def _fold(self, entry: AnyEntry) -> None:
-        """Add what an event says of a sample or reflection to what is written next."""
+    def _read(self, entry: AnyEntry, seq: int) -> None:
+        """Add what an event says to what is written next."""
+        news = self._news
+        if isinstance(entry, Drafted | Unanswered):
+            news.calls.append(entry)
         match entry:
+            case Started():
+                news.tags |= dict.fromkeys(("stopped", "ended_by", *self._provenance))
+                news.tags |= entry.provenance
+                self._provenance, news.status = entry.provenance, "RUNNING"
             case Drafted():
-                self._drafted(entry, self._children[entry.request.id])
-            case journal.Scored() if entry.score.f_lf is not None:
-                values = {"f_lf": entry.score.f_lf, "f_lf_seconds": entry.score.seconds}
-                self._children[entry.id].metrics += store.points(values, _ms(entry))
-            case journal.HighScored():
-                self._children[entry.id].metrics += store.points(_high_metrics(entry.score), _ms(entry))
-            case journal.Settled():
-                self._settled(entry.sample, _ms(entry), self._children[entry.sample.id])
+                self._drafted(entry, self._child(entry.request.id))
+            case Scored() if entry.score.f_lf is not None:
+                child = self._child(entry.id)
+                child.measure(entry, {"f_lf": entry.score.f_lf, "f_lf_seconds": entry.score.seconds})
+                child.end_ms = _ms(entry)
+            case Referred():
+                self._solves[RPB] = [_row(RPB, result, None) for result in entry.reference.results if result]
+            case HighScored():
+                self._high_scored(entry.id, entry.score, entry)
+            case Settled():
+                self._settled(entry.sample, entry)
+            case Completed():
+                news.metrics += store.points(_curves(entry), _ms(entry), entry.summary.generation)
+            case Ended():
+                self._ended(entry, seq)
+            case Stopped():
+                news.tags["stopped"] = entry.reason
+                news.status = "KILLED" if entry.by_person else "FAILED"
 
     def _drafted(self, entry: Drafted, child: _Child) -> None:
         request, draft = entry.request, entry.draft
-        child.start_ms = _ms(entry) - int(1000 * draft.seconds)
+        child.start_ms, child.end_ms = _ms(entry) - int(1000 * draft.seconds), _ms(entry)
         child.params |= {
             "generation": request.generation,
             "operator": request.operator,
             "llm_model": draft.model,
+            "generator": draft.generator,
         }
         child.tags |= {"parents": " ".join(parent.id for parent in request.parents)}
         child.texts |= {"rule.py": draft.source}
         if draft.attempts:
-            child.metrics += store.points(_call_metrics(draft), _ms(entry))
+            costs = [attempt.cost_usd for attempt in draft.attempts if attempt.cost_usd is not None]
+            counts = ("prompt_tokens", "completion_tokens", "seconds")
+            totals = {name: sum(getattr(one, name) for one in draft.attempts) for name in counts}
+            totals |= {"calls": len(draft.attempts), "call_seconds": totals.pop("seconds")}
+            child.measure(entry, totals | {"cost_usd": sum(costs) if costs else None})
             child.texts |= {"call.json": json.dumps(draft.model_dump(mode="json"), indent=2)}
+        child.tags |= {"kind": "sample" if draft.source else "call"}
         if isinstance(request, ReflectionRequest):
             child.tags |= {"kind": "reflection"}
             child.texts |= {"reflection.txt": draft.text or draft.failure}
-            child.status, child.end_ms = _ENDED[draft.failure is not None], _ms(entry)
-        else:
-            child.tags |= {"kind": "sample" if draft.source else "call"}
-            child.params |= {"generator": draft.generator}
+            child.status = _ENDED[draft.failure is not None]
 
-    def _settled(self, sample: Sample, time_ms: int, child: _Child) -> None:
+    def _high_scored(self, name: str, score: HighScore, entry: AnyEntry) -> None:
+        child = self._child(name)
+        values = {"f_hf": score.f_hf, "solve_cpu_s": score.cpu_s, "raw_f_hf": score.raw_f_hf}
+        child.measure(
+            entry, values | {"load_factor": score.load_factor, "instances_solved": len(score.results)}
+        )
+        child.end_ms = _ms(entry)
+        costs: list[float | None] = [cost for cost in score.costs if cost is not None]
+        if len(costs) != len(score.results):  # racing cut the rule short
+            costs = [None] * len(score.results)
+        self._solves[name] = [_row(name, *each) for each in zip(score.results, costs, strict=True)]
+
+    def _settled(self, sample: Sample, entry: AnyEntry) -> None:
+        child = self._child(sample.id)
+        self._samples.append(sample)
         child.params |= {"generation": sample.generation, "operator": sample.operator}
         child.params |= {} if sample.niche is None else {"niche": sample.niche}
         child.tags |= {
@@ -187,134 +214,63 @@ class EvolutionWriter:
             "outcome": outcome(sample),
             "mlflow.note.content": reports.abstract(sample)[:_LONGEST_NOTE],
         }
-        values = {"f_lf": sample.f_lf, "f_hf": sample.f_hf, **_size(sample)}
-        child.metrics += store.points(values, time_ms)  # the scores, if no event of their own reported them
+        size = complexity(sample.source).to_dict() if sample.source and sample.sha else {}
+        child.measure(entry, {"f_lf": sample.f_lf, "f_hf": sample.f_hf, **size})
         child.texts |= {"rule.py": sample.source, "error.txt": sample.failure}
         child.status = _ENDED[sample.failure is not None]
         # It is settled when its generation is, and was done before.
-        child.end_ms = self._done_ms.get(sample.id, time_ms)
+        child.end_ms = child.end_ms or _ms(entry)
 
-    def _write_children(self) -> None:
-        for name, child in self._children.items():
-            if name not in self._ended:
-                self._attempt(f"the sample {name}", self._write_child, name, child)
-        self._children.clear()
-
-    def _write_child(self, name: str, child: _Child) -> None:
-        run_id, tags = self._runs.get(name), {**self._provenance, **child.tags}
-        if run_id is None:
-            own = {"sample_id": name, "evolution_key": self._opened.key}
-            start_ms = child.start_ms or child.end_ms or None
-            run = store.create_child(store.EVOLUTION, self.run_id, name, own | tags, start_ms=start_ms)
-            run_id = self._runs[name] = str(run.info.run_id)
-        had = self._measured.setdefault(name, set())
-        store.log(run_id, metrics=child.metrics, params=child.params, tags=tags, known=had)
-        store.log_texts(run_id, child.texts)
-        if child.status:
-            store.client().set_terminated(run_id, child.status, child.end_ms)
-            self.samples += child.tags["kind"] != "reflection"
-            self._ended.add(name)
-            # Nothing more is written to it; only its name is kept.
-            del self._runs[name], self._measured[name]
-
-    def _apply(self, entry: AnyEntry, seq: int, with_files: bool) -> None:
-        """Write an event of the evolution itself."""
-        run, time_ms = self.run_id, _ms(entry)
-        match entry:
-            case Opened():
-                store.log(run, params=entry.params)
-                store.log_datasets(run, entry.datasets)
-                views.save_lists()
-                views.save_view(run, entry.name, time_ms)
-            case Started():
-                store.client().update_run(run, status="RUNNING")
-                former = self._provenance.keys() - entry.provenance.keys()
-                store.forget_tags(run, "stopped", "ended_by", *former)
-                store.log(run, tags=entry.provenance)
-            case Completed():
-                if with_files:
-                    self._files((reports.LINEAGE,))
-                points = store.points(_curves(entry), time_ms, entry.summary.generation)
-                store.log(run, metrics=points, known=self._points)
-            case Ended():
-                if with_files:
-                    self._files(_OF_THE_END)
-                self._leave_unsettled(time_ms)
-                self._end(entry, seq)
-            case Stopped():
-                self._leave_unsettled(time_ms)
-                store.log(run, tags={"stopped": entry.reason})
-                store.client().set_terminated(run, "KILLED" if entry.by_person else "FAILED", time_ms)
-
-    def _end(self, entry: Ended, seq: int) -> None:
-        best = entry.best
+    def _ended(self, entry: Ended, seq: int) -> None:
+        best, news = entry.best, self._news
         values: dict[str, float | None] = {**entry.cost.metrics()}
-        tags = {"best_sample": "none"}
         about = "No sampled rule was of use; the reasons are in samples.json."
+        news.tags |= {"best_sample": "none"}
         if best is not None:
             values |= {"final_f_lf": best.f_lf, "final_f_hf": best.f_hf}
-            tags = {"best_sample": best.id, "best_sha": best.sha or "", "lineage": lineage(best)}
+            news.tags |= {"best_sample": best.id, "best_sha": best.sha or "", "lineage": lineage(best)}
             about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
-        if entry.ended_by is not None:
-            about = f"{entry.ended_by}\n\n{about}"
-        tags |= {"ended_by": entry.ended_by or "search.samples", "mlflow.note.content": about}
+        about = f"{entry.ended_by}\n\n{about}" if entry.ended_by is not None else about
+        news.tags |= {"ended_by": entry.ended_by or "search.samples", "mlflow.note.content": about}
         # A search that is extended ends again: each end is a step of its own.
-        store.log(self.run_id, metrics=store.points(values, _ms(entry), seq), tags=tags, known=self._points)
-        store.client().set_terminated(self.run_id, "FINISHED", _ms(entry))
+        news.metrics += store.points(values, _ms(entry), seq)
+        news.status = "FINISHED"
 
-    def _leave_unsettled(self, time_ms: int) -> None:
-        """Mark the samples that the search left open, and write the solves so far; a later start settles them."""
-        for run_id in self._runs.values():
-            store.log(run_id, tags={"outcome": UNSETTLED})
-            store.client().set_terminated(run_id, "KILLED", time_ms)
-        solves: dict[str, list[dict[str, Any]]] = {}
-        for entry, _ in journal.read_journal(home_store(), self._opened.key):
-            if isinstance(entry, journal.Referred):
-                solves[RPB] = [_row(RPB, result, None) for result in entry.reference.results if result]
-            elif isinstance(entry, journal.HighScored):
-                results = entry.score.results
-                costs: list[float | None] = [cost for cost in entry.score.costs if cost is not None]
-                if len(results) != len(costs):  # racing cut the rule short
-                    costs = [None] * len(results)
-                solves[entry.id] = [_row(entry.id, *each) for each in zip(results, costs, strict=True)]
-        if solves:
-            store.log_table(self.run_id, [row for rows in solves.values() for row in rows], DESIGN_SOLVES)
+    def _write_child(self, name: str, child: _Child) -> None:
+        run = self._runs.get(name)
+        if run is not None and run.info.status in _ENDED:
+            return
+        if run is None:
+            own = {"sample_id": name, "evolution_key": self.key, **child.tags}
+            start_ms = child.start_ms or child.end_ms or None
+            run = self._runs[name] = store.create_child(self.run_id, name, own, start_ms)
+        run_id = str(run.info.run_id)
+        store.log(run_id, metrics=list(child.metrics.values()), params=child.params, tags=child.tags)
+        store.log_texts(run_id, child.texts)
+        if child.status != "RUNNING":
+            store.client().set_terminated(run_id, child.status, child.end_ms)
+        if child.status in _ENDED:
+            # Nothing more is written to it; only its name is kept.
+            self._children[name] = _Child(tags={}, status=child.status)
 
-    def _files(self, names: Sequence[str]) -> None:
-        """Store files of the folder that are there, and the table of samples, as they are now."""
-        with suppress(FileNotFoundError, ValueError):  # a killed process may have left half of it
-            rows = json.loads((self._folder / reports.SAMPLES).read_text(encoding="utf-8"))
-            store.log_table(self.run_id, rows, reports.SAMPLES)
-        store.log_files(self.run_id, [self._folder / name for name in names])
-
-    def _trace(self, calls: Sequence[TracedCall]) -> None:
-        """Store the calls that have no trace, link the prompts they were made with, and name those that are refused."""
-        # A later answer to the same request reports its calls again.
-        missing = {call.name: call for call in reversed(calls) if call.name not in self._traced}
-        if missing:
-            number = store.experiment_id(store.EVOLUTION)
-            try:
-                refused = store_traces([missing[name] for name in sorted(missing)], self.run_id, number)
-            except MlflowException as error:
-                if not store.refuses(error):
-                    raise
-                refused = set(missing)
-            if refused:
-                self._untraced |= refused
-                names = sorted(self._untraced)[:_MOST_NAMED]
-                # An MLflow that takes this tag is not away: it will not take the traces later either.
-                store.log(self.run_id, tags={"untraced": " ".join(names)})
-                calls_refused = f"{counted(len(refused), 'call')} ({', '.join(names)})"
-                self.notes.append(
-                    f"MLflow refused the traces of {calls_refused}; {home_store().name} has them."
-                )
-            self.traces += len(missing) - len(refused)
-            self._traced |= missing.keys()
-        asked = {str(call.request.operator) for call in calls} - self._prompted
-        if asked and self._opened.prompts:
-            used = self._opened.params.get("generator.prompt_version")
-            self._attempt("the prompt templates", views.link_prompts, self.run_id, asked, used)
-            self._prompted |= asked
+    def _write_parent(self, news: _News, time_ms: int) -> None:
+        run_id, client = self.run_id, store.client()
+        written = {name: value for name, value in news.tags.items() if value is not None}
+        store.log(run_id, metrics=news.metrics, tags=written)
+        if len(written) < len(news.tags):
+            for name in (news.tags.keys() - written.keys()) & client.get_run(run_id).data.tags.keys():
+                client.delete_tag(run_id, name)
+        if news.metrics:
+            store.log_table(run_id, reports.sample_rows(self._samples), reports.SAMPLES)
+        if news.status == "FINISHED":
+            store.log_files(run_id, [path for name in _FILES for path in self._folder.glob(name)])
+        if news.status == "RUNNING":
+            client.update_run(run_id, status="RUNNING")
+        elif news.status:
+            if self._solves:
+                rows = [row for rows in self._solves.values() for row in rows]
+                store.log_table(run_id, rows, DESIGN_SOLVES)
+            client.set_terminated(run_id, news.status, time_ms)
 
 
 class Record(Value):
@@ -349,9 +305,7 @@ def write_record(folder: Path, record: Record) -> str:
     run = store.open_run(record.experiment, record.key, record.name, tags, start_ms=time_ms)
     run_id = str(run.info.run_id)
     if run.info.status != "FINISHED":
-        store.log(run_id, params=record.params, tags=tags)
-        views.save_lists()
-        store.log(run_id, metrics=store.points(record.metrics, time_ms), known=store.points_of(run))
+        store.log(run_id, metrics=store.points(record.metrics, time_ms), params=record.params, tags=tags)
         store.log_datasets(run_id, record.datasets)
         for artifact, rows in record.tables.items():
             store.log_table(run_id, rows, artifact)
@@ -384,67 +338,16 @@ def outcome(sample: Sample) -> str:
     return reasons.get(sample.failure.partition(" ")[0], "failed")
 
 
-def _curves(entry: Completed) -> dict[str, float | None]:
+def _curves(entry: Completed) -> dict[str, Any]:
     """Return the points that a generation adds to the curves of its run."""
-    summary, spent = entry.summary, entry.spending
-    return {
-        "samples": float(summary.samples_total),
-        "failures": float(summary.failures_total),
-        "failure_rate": summary.failures_total / max(summary.samples_total, 1),
-        "best_f_lf": summary.best_f_lf,
-        "mean_f_lf": summary.mean_f_lf,
-        "best_f_hf": summary.best_f_hf,
-        "mean_f_hf": entry.mean_f_hf,
-        "population": float(summary.n_alive),
-        "elites": float(summary.n_elites),
-        "tau": summary.tau,
-        "solved": float(entry.solved),
-        "solve_cpu_s": entry.solve_cpu_s,
-        "calls": float(spent.calls),
-        "prompt_tokens": float(spent.prompt_tokens),
-        "completion_tokens": float(spent.completion_tokens),
-        "cost_usd": float(spent.cost_usd) if spent.cost_usd is not None else None,
-    }
-
-
-def _call_metrics(draft: Draft) -> dict[str, float | None]:
-    costs = [attempt.cost_usd for attempt in draft.attempts if attempt.cost_usd is not None]
-    return {
-        "calls": len(draft.attempts),
-        "prompt_tokens": sum(attempt.prompt_tokens for attempt in draft.attempts),
-        "completion_tokens": sum(attempt.completion_tokens for attempt in draft.attempts),
-        "call_seconds": sum(attempt.seconds for attempt in draft.attempts),
-        "cost_usd": float(sum(costs)) if costs else None,
-    }
-
-
-def _high_metrics(score: HighScore) -> dict[str, float | None]:
-    return {
-        "f_hf": score.f_hf,
-        "solve_cpu_s": score.cpu_s,
-        "raw_f_hf": score.raw_f_hf,
-        "load_factor": score.load_factor,
-        "instances_solved": float(len(score.results)),
-    }
-
-
-def _size(sample: Sample) -> dict[str, float | None]:
-    if not sample.source or not sample.sha:
-        return {}
-    return {name: float(value) for name, value in complexity(sample.source).to_dict().items()}
+    summary = entry.summary.model_dump(exclude={"generation", "samples", "failures"})
+    totals = entry.model_dump(include={"mean_f_hf", "solved", "solve_cpu_s"})
+    return {**summary, **entry.spending.model_dump(), **totals}
 
 
 def _row(name: str, result: SolveResult, cost: float | None) -> dict[str, Any]:
-    return {
-        "rule": name,
-        "instance": result.instance,
-        "cost": cost,
-        "cpu_s": result.cpu_s,
-        "root_s": result.root_s,
-        "nodes": result.nodes,
-        "capped": not result.finished,
-        "status": result.status,
-    }
+    solved = result.model_dump(include={"instance", "cpu_s", "root_s", "nodes", "status"})
+    return {"rule": name, "cost": cost, "capped": not result.finished, **solved}
 
 
 def _ms(entry: AnyEntry) -> int:

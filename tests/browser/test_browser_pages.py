@@ -151,12 +151,6 @@ def test_a_run_in_mlflow_leads_to_its_run_in_prefect(page, shown):
     assert missing(page, ["evolution combinatorial_auction", "Task Runs"]) == []
 
 
-def test_saved_views_are_listed_by_name(page, shown):
-    VIEW["mlflow-evaluations"].open(page, shown)
-    page.get_by_role("button", name="All evaluations, the fastest").click()
-    assert missing(page, ["All evaluations, the fastest rule first"]) == []
-
-
 def test_the_pages_ask_no_other_machine_but_for_one_that_no_setting_stops(page, outside):
     # Prefect's pages set their analytics up before they know that it is off; see docs/operate.md.
     allowed = "https://sr-client-cfg.amplitude.com/config/"

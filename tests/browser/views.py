@@ -174,7 +174,7 @@ VIEWS: Final = (
         (
             "RPB: ",
             "Registered as models:/bife-combinatorial_auction-tiny/1, challenger.",
-            "which operator and generation led to good rules",
+            "all rules, best first",
             "candidate_variable_score",
         ),
     ),
@@ -191,24 +191,6 @@ VIEWS: Final = (
     ),
     View("mlflow-samples", _ranking, ("f_hf", "operator", "generation", "g00-c01", "24 matching runs")),
     View(
-        "mlflow-charts",
-        lambda shown: f"{_ranking(shown)}&compareRunsMode=CHART",
-        (
-            "Which operator and generation led to a good F_HF",
-            "Which operator and generation led to a good F_LF",
-            "ast_nodes",
-        ),
-    ),
-    View(
-        "mlflow-evaluations",
-        lambda shown: page(
-            f"experiments/{shown.experiment('evaluation')}/runs",
-            shown.up.mlflow,
-            viewStateShareKey="evaluations",
-        ),
-        ("All evaluations, the fastest", "ratio", "ratio_high", "ratio_low", "conclusion", "better"),
-    ),
-    View(
         "mlflow-evolution", _evolution("/model-metrics"), ("best_f_hf", "best_f_lf", "Model metrics", "Step")
     ),
     View(
@@ -219,7 +201,7 @@ VIEWS: Final = (
     View(
         "mlflow-traces",
         lambda shown: page(f"experiments/{shown.experiment('evolution')}/traces", shown.up.mlflow),
-        ("g00-c00.1: i1 in generation 0", "in generation 2 from g0", "1200"),
+        ("g00-c00.1: i1 in generation 0", "1200"),
     ),
     View(
         "mlflow-model",
@@ -230,11 +212,6 @@ VIEWS: Final = (
             "below 1 is faster; 8 held-out instances, 1 seed each",
             "candidate_variable_score",
         ),
-    ),
-    View(
-        "mlflow-prompt",
-        _mlflow("prompts/bife_prompt_e1"),
-        ("bife_prompt_e1", "Viewing version 1", "You write branching rules for SCIP"),
     ),
 )
 """All views, in the order a reader of the documentation meets them; one entry more shows one more."""

@@ -11,12 +11,12 @@ BROKEN = {"failure": "Line 2: names must be defined."}
 
 def synced(folder):
     projection = EvolutionRun(folder.name)
-    assert projection.sync()
+    assert not projection.sync()
     return projection
 
 
 def children(projection):
-    return {run.data.tags["sample_id"]: run for run in store.children(store.EVOLUTION, projection.run_id)}
+    return {run.data.tags["sample_id"]: run for run in store.children(projection.run_id)}
 
 
 def traces(projection):
@@ -25,7 +25,7 @@ def traces(projection):
     )
 
 
-def points(projection, metric="samples"):
+def points(projection, metric="samples_total"):
     history = store.client().get_metric_history(projection.run_id, metric)
     return [(point.step, point.value) for point in history]
 

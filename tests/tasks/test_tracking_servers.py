@@ -52,7 +52,7 @@ for line in sys.stdin:
         projection.sync()
     with home_store().claim("evolution outage"):
         left = synchronise(GONE)
-    print(left.sentence if left else "all delivered", flush=True)
+    print(left or "all delivered", flush=True)
 """
 
 
@@ -138,13 +138,11 @@ def test_what_happens_during_an_outage_is_delivered_in_order_and_once(databases,
     try:
         assert say("generation") == "all delivered"
         cable.cut()
-        left = say("generation")
-        assert left.startswith(
-            f"4 records wait for MLflow: 1 run is not, or not whole, there, because {address} cannot be reached"
-        )
-        assert say("generation").startswith("8 records wait for MLflow: 1 run is")
+        left = f"MLflow lacks records of 1 run: MLflow at {address} does not take records"
+        assert say("generation").startswith(left)
+        assert say("generation").startswith(left)
         assert say("stage") == "stage kept"
-        assert search.stdout.readline().startswith("9 records wait for MLflow: 2 runs are not")
+        assert search.stdout.readline().startswith("MLflow lacks records of 2 runs")
         cable.join()
         time.sleep(0.6)
         assert say("generation") == "all delivered"
@@ -157,7 +155,9 @@ def test_what_happens_during_an_outage_is_delivered_in_order_and_once(databases,
         server.stop()
     with closing(sqlite3.connect(tmp_path / "mlflow" / "mlflow.db")) as database:
         runs = database.execute("select name, status from runs order by name").fetchall()
-        steps = database.execute("select step from metrics where key = 'samples' order by rowid").fetchall()
+        steps = database.execute(
+            "select step from metrics where key = 'samples_total' order by rowid"
+        ).fetchall()
         traces = database.execute("select count(*) from trace_info").fetchone()
     assert runs == [
         ("a stage", "FINISHED"),
@@ -236,7 +236,7 @@ def _trace(trace):
         "times": (info.request_time, info.execution_duration),
         "state": str(info.state),
         "tokens": info.token_usage,
-        "preview": info.request_preview,
+        "name": span.name,
         "tags": {name: info.tags[name] for name in ("bife.call", "recorded", "operator", "generation")},
         "inputs": span.inputs,
         "outputs": span.outputs,
@@ -289,8 +289,8 @@ def test_an_empty_mlflow_is_given_all_that_another_one_had(full_home, tmp_path):
     database = tmp_path / "mlflow.db"
     told = program("track", home=full_home, database=database)
     assert told.returncode == 0, told.stderr
-    assert "ended  ended: 6 samples, 14 traces" in told.stdout
-    assert "4 runs written, with 10 samples and 23 traces it lacked; 0 left." in told.stdout
+    assert "ended  ended: written" in told.stdout
+    assert "4 runs written, 0 left." in told.stdout
     # Somebody loses the database, and the markers know nothing of it.
     held = in_mlflow(database.rename(tmp_path / "lost.db"))
     assert held["ended"]["status"] == "FINISHED"
@@ -300,8 +300,7 @@ def test_an_empty_mlflow_is_given_all_that_another_one_had(full_home, tmp_path):
     assert held["e"]["times"] == (1_700_000_000_500, 1_700_000_000_500)
 
     nothing = program("track", home=full_home, database=database)
-    assert "0 runs written, with 0 samples and 0 traces it lacked; 0 left." in nothing.stdout
+    assert "0 runs written, 0 left." in nothing.stdout
     rebuilt = program("track", "--rebuild", home=full_home, database=database)
-    assert "4 runs written, with 10 samples and 23 traces it lacked; 0 left." in rebuilt.stdout
-    assert "registers it again" in rebuilt.stdout
+    assert "4 runs written, 0 left." in rebuilt.stdout
     assert in_mlflow(database) == held

@@ -1,4 +1,4 @@
-"""What MLflow keeps of a run: found again, never twice, shown by saved views, and named by where it comes from."""
+"""What MLflow keeps of a run: found again, never twice, ranked by a saved view, and named by where it comes from."""
 
 import getpass
 import json
@@ -7,12 +7,10 @@ import sqlite3
 import subprocess
 import sys
 import time
-import uuid
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from mlflow.exceptions import MlflowException
 from prefect import flow, runtime
 
 from tasks.stores import home_store
@@ -24,13 +22,9 @@ ML = "?workflowType=machine_learning"
 REPOSITORY = Path(__file__).parents[2]
 
 
-def made(experiment=store.EVALUATION, **tags):
-    return store.open_run(experiment, uuid.uuid4().hex[:16], "a run", tags).info.run_id
-
-
 @pytest.fixture
-def run_id():
-    return made()
+def run_id(key):
+    return store.open_run(store.EVALUATION, key, "a run", {}).info.run_id
 
 
 EIGHT_WRITERS = """
@@ -43,7 +37,7 @@ for writer in range(8):
     if child == 0:
         run = store.open_run(store.EVOLUTION, "same", "shared", {"kind": "evolution"}).info.run_id
         for n in range(2):
-            made = store.create_child(store.EVOLUTION, run, f"w{writer}-{n}", {"sample_id": f"w{writer}-{n}"})
+            made = store.create_child(run, f"w{writer}-{n}", {"sample_id": f"w{writer}-{n}"})
             store.log(made.info.run_id, params={"n": n}, metrics=store.points({"f_lf": n}, 0))
             store.client().log_text(made.info.run_id, "text", "rule.py")
             store.client().set_terminated(made.info.run_id)
@@ -95,26 +89,26 @@ def test_a_database_whose_making_was_killed_is_made_anew(tmp_path):
     assert [path.name for path in (tmp_path / "mlflow").iterdir()] == ["mlflow.db"]
 
 
-def test_a_run_is_found_again_by_its_key(key):
-    first = store.open_run(store.EVALUATION, key, "a run", {"kind": "evaluation"})
-    store.client().set_terminated(first.info.run_id, "FAILED")
-    again = store.open_run(store.EVALUATION, key, "a run", {})
-    assert (again.info.run_id, again.info.status) == (first.info.run_id, "FAILED")
-
-
-def test_a_point_that_a_run_has_is_not_logged_again(run_id):
-    for time_ms in (1000, 2000):
-        points = store.points({"f_lf": 0.5, "absent": None}, time_ms, step=2)
-        store.log(run_id, metrics=points, known=store.points_of(store.client().get_run(run_id)))
+def test_what_is_logged_again_is_there_once(key, home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    params = {f"p{n}": n for n in range(230)}  # more than one request takes
+    dataset = {"name": "d", "digest": "abc", "source": "/x", "profile": {"n": 3}, "context": "test"}
+    for _ in range(2):
+        run_id = store.open_run(store.EVALUATION, key, "a run", {}).info.run_id
+        store.log(run_id, params=params, metrics=store.points({"f_lf": 0.5, "absent": None}, 1000, step=2))
+        store.log_datasets(run_id, [dataset])
+        store.log_texts(run_id, {"note.txt": "x", "empty.txt": None})
+        store.client().set_terminated(run_id, "FAILED")
+    (run,) = store.find_runs(store.EVALUATION, f"tags.`bife.key` = '{key}'")
+    assert (run.info.run_id, run.info.status) == (run_id, "FAILED")
+    assert run.data.params == {name: str(n) for name, n in params.items()}
+    assert run.data.metrics.keys() == {"f_lf"}
     history = store.client().get_metric_history(run_id, "f_lf")
     assert [(point.step, point.value, point.timestamp) for point in history] == [(2, 0.5, 1000)]
-    assert "absent" not in store.client().get_run(run_id).data.metrics
-
-
-def test_more_params_than_one_request_takes(run_id):
-    params = {f"p{n}": n for n in range(230)}
-    store.log(run_id, params=params)
-    assert store.client().get_run(run_id).data.params == {name: str(n) for name, n in params.items()}
+    assert [entry.dataset.digest for entry in run.inputs.dataset_inputs] == ["abc"]
+    (note,) = (home / "mlflow" / "artifacts").rglob(f"{run_id}/**/*.txt")
+    assert note.read_text() == "x"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_table_is_replaced_and_keeps_its_order(run_id):
@@ -126,32 +120,22 @@ def test_a_table_is_replaced_and_keeps_its_order(run_id):
     assert json.loads(tags["mlflow.loggedArtifacts"]) == [{"path": "t.json", "type": "table"}]
 
 
-def test_datasets_are_recorded_once(run_id):
-    for _ in range(2):
-        store.log_datasets(
-            run_id, [{"name": "d", "digest": "abc", "source": "/x", "profile": {"n": 3}, "context": "test"}]
-        )
-    inputs = store.client().get_run(run_id).inputs.dataset_inputs
-    assert [(entry.dataset.name, entry.dataset.digest) for entry in inputs] == [("d", "abc")]
-
-
-def test_artifacts_lie_in_the_home_and_not_in_the_working_directory(run_id, home, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    store.client().log_text(run_id, "x", "note.txt")
-    (note,) = (home / "mlflow" / "artifacts").rglob(f"{run_id}/**/note.txt")
-    assert note.read_text() == "x"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_links_name_the_view_and_a_server_only_if_there_is_one(run_id, monkeypatch):
-    number, evolutions = (store.experiment_id(name) for name in (store.EVALUATION, store.EVOLUTION))
-    assert store.run_url(run_id, store.EVALUATION) == f"#/experiments/{number}/runs/{run_id}{ML}"
-    listed = f"#/experiments/{evolutions}/runs{ML}&viewStateShareKey="
-    assert views.table_url(run_id) == f"{listed}{run_id}"
-    assert views.experiment_url(store.EVOLUTION) == f"{listed}evolutions"
+def test_the_view_ranks_the_samples_of_one_evolution(run_id, monkeypatch):
+    views.save_view(run_id, "an evolution", 1000)
+    number = store.experiment_id(store.EVOLUTION)
+    kept = json.loads(store.client().get_experiment(number).tags[f"mlflow.sharedViewState.{run_id}"])
+    # What MLflow's menu of saved views asks of an entry before it lists it.
+    assert (kept["name"], kept["createdAt"]) == (f"an evolution ({run_id[:8]}): rules, best first", 1000)
+    state = json.loads(kept["state"])
+    child = store.create_child(run_id, "g00-c00", {"kind": "sample"})
+    store.create_child("another", "g00-c00", {"kind": "sample"})
+    (found,) = store.find_runs(store.EVOLUTION, state["searchFilter"])
+    assert found.info.run_id == child.info.run_id
+    assert (state["orderByKey"], state["orderByAsc"]) == ("metrics.`f_hf`", False)
+    assert views.ranking_url(run_id) == f"#/experiments/{number}/runs{ML}&viewStateShareKey={run_id}"
+    assert store.run_url(run_id, store.EVOLUTION) == f"#/experiments/{number}/runs/{run_id}{ML}"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://mlflow.example:5000")
-    assert store.run_url(run_id, store.EVALUATION).startswith("http://mlflow.example:5000/#/experiments/")
-    assert views.charts_url(run_id).startswith("http://mlflow.example:5000/#/experiments/")
+    assert views.ranking_url(run_id).startswith("http://mlflow.example:5000/#/experiments/")
 
 
 def test_an_unreachable_store_gives_one_sentence(tmp_path):
@@ -174,92 +158,6 @@ except TrackingError as error:
     assert done.stdout.rstrip().endswith("whether its server runs.")
 
 
-def test_what_another_machine_has_just_made_is_no_trouble():
-    """Machines that share a server share no lock, so that two of them may make an experiment."""
-    with store.made_by_another():
-        store.client().create_experiment(store.EVOLUTION)
-    with pytest.raises(MlflowException, match="not found"), store.made_by_another():
-        store.client().get_run("0" * 32)
-
-
-def saved(key, experiment=store.EVOLUTION):
-    found = store.client().get_experiment(store.experiment_id(experiment))
-    kept = json.loads(found.tags[f"mlflow.sharedViewState.{key}"])
-    return kept, json.loads(kept["state"])
-
-
-def test_the_view_shows_the_samples_of_one_evolution_best_first(run_id):
-    views.save_view(run_id, "an evolution", 1000)
-    kept, state = saved(run_id)
-    # What MLflow's menu of saved views asks of an entry before it lists it.
-    assert (kept["name"], kept["createdAt"]) == (f"an evolution ({run_id[:8]}): rules, best first", 1000)
-    assert state["runsHiddenMode"] == "SHOWALL"
-    found = store.find_runs(store.EVOLUTION, state["searchFilter"])
-    assert list(found) == []
-    child = store.create_child(store.EVOLUTION, run_id, "g00-c00", {"kind": "sample"})
-    stray = store.create_child(store.EVOLUTION, "another", "g00-c00", {"kind": "sample"})
-    names = {found.info.run_id for found in store.find_runs(store.EVOLUTION, state["searchFilter"])}
-    assert names == {child.info.run_id}
-    assert stray.info.run_id not in names
-    assert (state["orderByKey"], state["orderByAsc"]) == ("metrics.`f_hf`", False)
-    assert "metrics.`f_hf`" in state["selectedColumns"]
-
-
-def test_the_list_of_evaluations_shows_the_ratio_with_its_interval_the_fastest_first():
-    views.save_lists()
-    kept, state = saved("evaluations", store.EVALUATION)
-    assert kept["name"] == "All evaluations, the fastest rule first"
-    assert {f"metrics.`{name}`" for name in ("ratio", "ratio_low", "ratio_high")} <= {
-        *state["selectedColumns"]
-    }
-    both = [made(kind="evaluation") for _ in range(2)]
-    for run, ratio in zip(both, (2.0, 0.5), strict=True):
-        store.log(run, metrics=store.points({"ratio": ratio}, 0))
-    page = store.client().search_runs(
-        [store.experiment_id(store.EVALUATION)],
-        f"{state['searchFilter']} and metrics.ratio > 0",
-        order_by=[f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"],
-    )
-    # Other tests of this session leave evaluations in the same experiment.
-    assert [run.info.run_id for run in page if run.info.run_id in both] == both[::-1]
-
-
-def test_parallel_coordinates_read_params_for_operator_and_generation(run_id):
-    state = views.view_state(run_id)
-    charts = [chart for chart in state["compareRunCharts"] if chart["type"] == "PARALLEL"]
-    solved, screened = charts
-    sections = {section["uuid"] for section in state["compareRunSections"]}
-    assert {chart["metricSectionId"] for chart in charts} == sections
-    for chart in charts:
-        assert chart["selectedParams"] == ["generation", "operator"]
-    # A run without one of the axes is left out, and most rules have no F_HF.
-    assert solved["selectedMetrics"][-1] == "f_hf"
-    assert "f_hf" not in screened["selectedMetrics"]
-
-
-def test_a_prompt_gets_a_version_only_when_its_text_changes(run_id, monkeypatch):
-    for _ in range(2):
-        views.link_prompts(run_id, ["e1", "i1"])
-    client = store.client()
-    first = client.load_prompt("prompts:/bife_prompt_e1@latest")
-    assert first.version == 1
-    assert "{{benchmark}}" in first.template
-    assert "variable_features[71]" in first.template
-    assert "{{parents}}" in first.template
-    changed = {"e1": "Write a rule for $benchmark."}
-    monkeypatch.setattr(views, "prompt_templates", lambda: changed)
-    views.link_prompts(run_id, ["e1"])
-    second = client.load_prompt("prompts:/bife_prompt_e1@latest")
-    assert (second.version, second.template) == (2, "Write a rule for {{benchmark}}.")
-    monkeypatch.undo()
-    used = json.loads(client.get_run(run_id).data.tags["mlflow.linkedPrompts"])
-    assert {(prompt["name"], prompt["version"]) for prompt in used} == {
-        ("bife_prompt_e1", "1"),
-        ("bife_prompt_e1", "2"),
-        ("bife_prompt_i1", "1"),
-    }
-
-
 @pytest.fixture
 def stage(key):
     return Record(
@@ -278,28 +176,9 @@ def test_a_run_from_a_terminal_names_its_command_its_code_and_its_machine(monkey
     assert tags["mlflow.user"] == getpass.getuser()
     assert tags["mlflow.source.name"] == "bife run --set 'search.samples=8 9'"
     assert tags["mlflow.source.type"] == "LOCAL"
+    assert len(tags["mlflow.source.git.commit"]) == 40
     assert {"bife.version", "scip.version", "pyscipopt.version", "machine", "machine.digest"} <= tags.keys()
     assert not any(name.startswith("prefect.") for name in tags)
-
-
-def test_the_commit_is_that_of_the_code_and_not_of_the_working_directory(tmp_path, monkeypatch):
-    def git(*words):
-        who = ("-c", "user.name=a", "-c", "user.email=a@b")
-        subprocess.run(["git", "-C", tmp_path, *who, *words], check=True, capture_output=True)
-
-    git("init")
-    (tmp_path / "code.py").write_text("1")
-    git("add", "code.py")
-    git("commit", "-m", "first")
-    monkeypatch.setattr(provenance, "_ROOT", tmp_path)
-    clean = provenance.code()
-    assert len(clean["mlflow.source.git.commit"]) == 40
-    assert clean["mlflow.source.git.dirty"] == "false"
-    (tmp_path / "code.py").write_text("2")
-    assert provenance.code() == clean | {"mlflow.source.git.dirty": "true"}
-    monkeypatch.setattr(provenance, "_ROOT", tmp_path / "installed")
-    monkeypatch.chdir(tmp_path)
-    assert provenance.code().get("mlflow.source.git.commit") != clean["mlflow.source.git.commit"]
 
 
 @pytest.mark.usefixtures("prepared")

@@ -42,8 +42,8 @@ def announcing(payload: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("state", "ended"),
     [
-        *((name, True) for name in ("Completed", "Completed, 9 records wait for MLflow", NOTHING_TO_DO)),
-        (f"{NOTHING_TO_DO}, 1 record waits for MLflow", True),
+        *((name, True) for name in ("Completed", "Completed, not all of it in MLflow", NOTHING_TO_DO)),
+        (f"{NOTHING_TO_DO}, not all of it in MLflow", True),
         *((name, True) for name in ("Failed", "Crashed", "Cancelled", "Suspended", "AwaitingRetry")),
         *((name, False) for name in ("Running", WAITING, "Cancelling")),
     ],

@@ -69,7 +69,6 @@ def test_the_verdict_holds_rule_ratio_and_links(smoke):
     assert smoke.result.evolution.ranking_url in text
     assert smoke.result.rule.source.rstrip() in text
     assert f"{smoke.result.evaluation.summary.lead.ratio:.3f}" in text
-    assert smoke.result.evolution.charts_url in text
 
 
 def test_flows_end_with_a_sentence(smoke):
@@ -77,8 +76,8 @@ def test_flows_end_with_a_sentence(smoke):
 
 
 def test_links_lead_somewhere_only_with_a_server():
-    assert "[all rules, best first](http://m/#/t)" in links("http://m/#/t", "http://m/#/c", "http://m/#/r")
-    assert "`bife up`" in links("#/t", "#/c", "#/r")
+    assert "[all rules, best first](http://m/#/t)" in links("http://m/#/t", "http://m/#/r")
+    assert "`bife up`" in links("#/t", "#/r")
 
 
 @task

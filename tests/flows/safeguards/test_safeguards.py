@@ -72,14 +72,14 @@ def mlflow_away(monkeypatch):
     outage.retry_at_s = 0.0
 
 
-def test_the_state_of_a_run_says_how_many_records_wait(search, monkeypatch, caplog):
+def test_the_state_of_a_run_says_that_records_wait(search, monkeypatch, caplog):
     with mlflow_away(monkeypatch), caplog.at_level(logging.WARNING, "prefect.flow_runs"):
         state = parental("a word", return_state=True)
     assert state.is_completed()
-    assert state.name == "Completed, 3 records wait for MLflow"
-    assert state.message.startswith("3 records wait for MLflow: 1 run is not, or not whole, there")
+    assert state.name == "Completed, not all of it in MLflow"
+    assert state.message.startswith("MLflow lacks records of 1 run: MLflow at ")
     assert state.result() == "a word"
-    assert any(line.startswith("3 records wait") for line in caplog.messages)
+    assert any(line.startswith("MLflow lacks records") for line in caplog.messages)
 
     state = plain("next", return_state=True)
     assert (state.name, state.message) == ("Completed", "All is well.")
