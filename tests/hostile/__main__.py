@@ -10,9 +10,10 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from tests.hostile import arena
@@ -26,7 +27,7 @@ def main() -> None:
     )
     parser.add_argument("--limit-s", type=float, default=3.0, help="wall seconds a rule gets (default: 3)")
     parser.add_argument("--workers", type=int, default=2, help="hostile rules at the same time (default: 2)")
-    parser.add_argument("--verbose", action="store_true", help="print every verdict to standard error")
+    parser.add_argument("--verbose", action="store_true", help="print every conclusion to standard error")
     options = parser.parse_args()
     cases = read_corpus(options.directory)
     if not cases:
@@ -40,45 +41,38 @@ def fight(cases: list[Case], limit_s: float, workers: int, verbose: bool = False
     """Face all cases, with honest rules beside them, and return the summary."""
     os.environ["BIFE_LLM_API_KEY"] = arena.SECRET
     began = time.monotonic()
-    todo: SimpleQueue[Case] = SimpleQueue()
-    for case in cases:
-        todo.put(case)
-    verdicts: list[tuple[Case, arena.Verdict]] = []
+    conclusions: list[tuple[Case, arena.Conclusion]] = []
     broken: list[str] = []
-    with tempfile.TemporaryDirectory() as directory, arena.Arena(Path(directory), 60.0) as beside:
-        honest = arena.HonestStream(beside)
+    own = threading.local()
+    with tempfile.TemporaryDirectory() as directory, ExitStack() as arenas:
+        honest = arena.HonestStream(arenas.enter_context(arena.Arena(Path(directory), 60.0)))
         honest.start()
 
-        def work() -> None:
-            with arena.Arena(Path(directory), limit_s) as own:
-                while True:
-                    try:
-                        case = todo.get_nowait()
-                    except Empty:
-                        return
-                    try:
-                        verdict = own.face(case)
-                    except Exception as error:  # noqa: BLE001 - whatever a rule makes the parent raise is a failure
-                        broken.append(f"{case.name}: the parent raised {type(error).__name__}: {error}")
-                        continue
-                    verdicts.append((case, verdict))
-                    if verbose:
-                        print(json.dumps(asdict(verdict)), file=sys.stderr)
+        def work(case: Case) -> None:
+            try:
+                if not hasattr(own, "arena"):
+                    own.arena = arenas.enter_context(arena.Arena(Path(directory), limit_s))
+                conclusion = own.arena.face(case)
+            except Exception as error:  # noqa: BLE001 - whatever a rule makes the parent raise is a failure
+                broken.append(f"{case.name}: the parent raised {type(error).__name__}: {error}")
+                return
+            conclusions.append((case, conclusion))
+            if verbose:
+                print(json.dumps(asdict(conclusion)), file=sys.stderr)
 
-        threads = [threading.Thread(target=work) for _ in range(workers)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(workers) as threads:
+            list(threads.map(work, cases))
         honest.end()
-    failed = broken + [text for case, verdict in verdicts if (text := complaint(case, verdict))]
+    failed = broken + [text for case, conclusion in conclusions if (text := complaint(case, conclusion))]
     return {
         "rules": len(cases),
-        "outcomes": dict(sorted(Counter(verdict.outcome for _, verdict in verdicts).items())),
-        "solves": dict(sorted(Counter(verdict.solve for _, verdict in verdicts if verdict.solve).items())),
-        "escapes": sum(bool(verdict.escapes) for _, verdict in verdicts),
-        "hangs": sum(verdict.overdue_s > arena.GRACE_S for _, verdict in verdicts),
-        "latest_s": round(max((verdict.overdue_s for _, verdict in verdicts), default=0.0), 2),
+        "outcomes": dict(sorted(Counter(conclusion.outcome for _, conclusion in conclusions).items())),
+        "solves": dict(
+            sorted(Counter(conclusion.solve for _, conclusion in conclusions if conclusion.solve).items())
+        ),
+        "escapes": sum(bool(conclusion.escapes) for _, conclusion in conclusions),
+        "hangs": sum(conclusion.overdue_s > arena.GRACE_S for _, conclusion in conclusions),
+        "latest_s": round(max((conclusion.overdue_s for _, conclusion in conclusions), default=0.0), 2),
         "unexpected": len(failed),
         "honest": honest.scored,
         "honest_disturbed": len(honest.disturbed),
@@ -88,18 +82,20 @@ def fight(cases: list[Case], limit_s: float, workers: int, verbose: bool = False
     }
 
 
-def complaint(case: Case, verdict: arena.Verdict) -> str:
-    """Say what is wrong with a verdict; nothing if the rule was contained as expected."""
-    if verdict.escapes:
-        return f"{case.name}: {'; '.join(verdict.escapes)}"
-    if verdict.overdue_s > arena.GRACE_S:
-        return f"{case.name}: {verdict.overdue_s:.1f} s beyond its limit"
-    if not case.accepts(verdict.outcome):
-        return f"{case.name}: {verdict.outcome} instead of {' or '.join(case.expect)} ({verdict.reason})"
-    if verdict.outcome != "scored" and not verdict.reason:
-        return f"{case.name}: {verdict.outcome} without a reason"
-    if case.solve and verdict.solve and verdict.solve not in case.solve:
-        return f"{case.name}: solve {verdict.solve} instead of {' or '.join(case.solve)} ({verdict.reason})"
+def complaint(case: Case, conclusion: arena.Conclusion) -> str:
+    """Say what is wrong with a conclusion; nothing if the rule was contained as expected."""
+    if conclusion.escapes:
+        return f"{case.name}: {'; '.join(conclusion.escapes)}"
+    if conclusion.overdue_s > arena.GRACE_S:
+        return f"{case.name}: {conclusion.overdue_s:.1f} s beyond its limit"
+    if not case.accepts(conclusion.outcome):
+        return (
+            f"{case.name}: {conclusion.outcome} instead of {' or '.join(case.expect)} ({conclusion.reason})"
+        )
+    if conclusion.outcome != "scored" and not conclusion.reason:
+        return f"{case.name}: {conclusion.outcome} without a reason"
+    if case.solve and conclusion.solve and conclusion.solve not in case.solve:
+        return f"{case.name}: solve {conclusion.solve} instead of {' or '.join(case.solve)} ({conclusion.reason})"
     return ""
 
 

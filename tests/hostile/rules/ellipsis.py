@@ -1,4 +1,0 @@
-# about: three dots
-# expect: rejected/forbidden
-def candidate_variable_score(variable_features):
-    return ...

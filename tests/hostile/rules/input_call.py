@@ -1,4 +1,0 @@
-# about: waits for a person
-# expect: rejected/forbidden
-def candidate_variable_score(variable_features):
-    return float(input())

@@ -1,4 +1,0 @@
-# about: an array of arrays
-# expect: rejected/forbidden
-def candidate_variable_score(variable_features):
-    return np.asarray([[1.0, 2.0], [3.0, 4.0]])

@@ -1,4 +1,0 @@
-# about: calls what it is given
-# expect: rejected/forbidden
-def candidate_variable_score(variable_features):
-    return np.fromfunction(abs, (3,))[0]

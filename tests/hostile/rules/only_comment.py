@@ -1,3 +1,0 @@
-# about: a comment is no rule
-# expect: rejected/signature
-# I cannot help with that.

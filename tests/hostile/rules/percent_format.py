@@ -1,4 +1,0 @@
-# about: old-style formatting
-# expect: rejected/forbidden
-def candidate_variable_score(variable_features):
-    return float(len('%s' % np))

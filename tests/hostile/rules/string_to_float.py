@@ -1,4 +1,0 @@
-# about: a hidden number
-# expect: rejected/forbidden
-def candidate_variable_score(variable_features):
-    return float('1e3')
