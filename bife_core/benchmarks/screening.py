@@ -12,7 +12,7 @@ from typing import Any, Final
 from bife_core.benchmarks.base import digest_of_file
 from bife_core.errors import InstanceError
 from bife_core.files import write_whole
-from bife_core.sandbox import WorkerFailure, WorkerPool, submit_repeated
+from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.libscip import library
 from bife_core.scip.reading import read_model
 
@@ -90,9 +90,7 @@ def _answers(paths: Sequence[Path]) -> Iterator[dict[str, Any] | str]:
         return
     with WorkerPool(pin=False) as pool:
         call = f"{__name__}:work"
-        waiting = [
-            submit_repeated(pool, call, {"path": str(path)}, limit_s=_LIMIT_S, reads=[path]) for path in paths
-        ]
+        waiting = [pool.submit(call, {"path": str(path)}, limit_s=_LIMIT_S, reads=[path]) for path in paths]
         for path, answer in zip(paths, waiting, strict=True):
             try:
                 yield answer.result()

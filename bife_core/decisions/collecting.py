@@ -20,7 +20,7 @@ from bife_core.errors import DecisionsError
 from bife_core.features import N_FEATURES
 from bife_core.files import write_whole
 from bife_core.places import compiled_code
-from bife_core.sandbox import Note, WorkerFailure, Workers, submit_repeated
+from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.scip.solving import SolveSettings, versions
 from bife_core.values import Value, digest_of
 
@@ -259,8 +259,7 @@ def _start(
     written = [part.parent, compiled_code()]
     for directory in written:
         directory.mkdir(parents=True, exist_ok=True)
-    return submit_repeated(
-        pool,
+    return pool.submit(
         "bife_core.decisions.collecting:work",
         arguments,
         limit_s=limit_s,

@@ -23,7 +23,7 @@ from bife_core.fidelity.scoring import scores_of
 from bife_core.methods.loading import as_scoring
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.types import CompiledRule, RejectionKind
-from bife_core.sandbox import WorkerFailure, Workers, submit_repeated
+from bife_core.sandbox import WorkerFailure, Workers
 from bife_core.scip.python_branching import Scoring
 from bife_core.values import Value
 
@@ -148,8 +148,7 @@ def score_low(
     reads = [] if decisions is None else [decisions]
 
     def ask(text: str, tune: int = 0, limit_s: float = limit_s) -> LowScore:
-        answer = submit_repeated(
-            pool,
+        answer = pool.submit(
             "bife_core.fidelity.low:work",
             arguments | {"source": text, "tune": tune},
             limit_s=limit_s,

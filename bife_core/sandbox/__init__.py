@@ -4,13 +4,9 @@
 A call that overruns its limit is killed together with every process it started; the worker is replaced.
 """
 
-from bife_core.sandbox.cores import CoreSlots
-from bife_core.sandbox.environment import usable_cores
-from bife_core.sandbox.failure import FailureKind, WorkerFailure
-from bife_core.sandbox.in_process import InProcess
+from bife_core.sandbox.cores import CoreSlots, usable_cores
 from bife_core.sandbox.pool import WorkerPool
-from bife_core.sandbox.repeating import Note, submit_repeated
-from bife_core.sandbox.workers import Allowed, Workers
+from bife_core.sandbox.workers import Allowed, FailureKind, InProcess, Note, WorkerFailure, Workers
 
 __all__ = [
     "Allowed",
@@ -21,6 +17,5 @@ __all__ = [
     "WorkerFailure",
     "WorkerPool",
     "Workers",
-    "submit_repeated",
     "usable_cores",
 ]

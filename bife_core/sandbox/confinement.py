@@ -1,4 +1,4 @@
-"""What a worker does to itself before the first call: the place where limits on a worker are set.
+"""What a worker is held to, and what it does to itself before the first call.
 
 Each measure is one function called by `confine`. A system that lacks one goes without it, and `in_force` says so,
 except that a worker always dies with its parent (`bife_core.sandbox.worker` also watches the pipe its requests
@@ -19,14 +19,20 @@ import sysconfig
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+import psutil  # type: ignore[import-untyped, unused-ignore]
+from pydantic import Field
+
 from bife_core.places import compiled_code
 from bife_core.sandbox import linux
-from bife_core.sandbox.limits import Confinement
+from bife_core.values import Value
+
+MEASURES: Final = ("limits", "network", "files", "calls")
+"""Measures that can be left out, in the order they are taken."""
 
 _SYSTEM: Final = (
     "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc", "/dev", "/sys", "/nix/store", "/gnu/store",
@@ -43,6 +49,50 @@ _CPU_GRACE_S: Final = 10.0
 MOST_KEPT_MB: Final = 1000.0
 """Resident memory with which a worker is replaced after a call: twice what solving and scoring need at rest."""
 
+_CGROUP_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_SHARE_OF_MEMORY: Final = 0.8
+_LEAST_MEMORY_MB: Final = 2048.0
+
+_FILE_MB: Final = 1024
+_OPEN_FILES: Final = 256
+_PROCESSES: Final = 64
+"""The largest file a worker may write, the files it may have open at once, and its threads and processes, where they
+can be counted apart."""
+
+
+class Confinement(Value):
+    """What one worker process may do; it applies all of it to itself before its first call."""
+
+    measures: tuple[str, ...] = Field(MEASURES, description="Measures to take; tests take them one by one.")
+    memory_mb: float = Field(
+        gt=0, description="Address space for one call, beyond what the worker has before it."
+    )
+    readable: tuple[Path, ...] = Field(
+        (), description="Where it may read, beside Python, BiFE and the system."
+    )
+    writable: tuple[Path, ...] = Field((), description="Where it may write, beside its temporary directory.")
+
+
+def usable_memory_mb() -> float:
+    """Return the memory this process may count on: the machine's, or less in a container that has less."""
+    total = float(psutil.virtual_memory().total)
+    for path in _CGROUP_LIMITS:
+        with suppress(OSError, ValueError):  # no such file, or the word "max"
+            total = min(total, float(Path(path).read_text()))
+    return total / 2**20
+
+
+def memory_share_mb(workers: int) -> float:
+    """Return the address space each of so many workers gets."""
+    return max(_LEAST_MEMORY_MB, _SHARE_OF_MEMORY * usable_memory_mb() / workers)
+
+
+def directories_of(paths: Iterable[Path]) -> frozenset[Path]:
+    """Return the directories files lie in, links followed; a directory stands for itself."""
+    found = {seen for path in paths for seen in (path.absolute(), Path(os.path.realpath(path)))}
+    return frozenset(path if path.is_dir() else path.parent for path in found)
+
+
 _in_force: dict[str, str] = {}
 
 
@@ -54,42 +104,22 @@ def in_force() -> dict[str, str]:
 def confine(core: int | None, lifeline: int, parent: int, confinement: Confinement) -> dict[str, str]:
     """Pin this process, tie its life to its parent's, take all measures, and make crashes leave a trace.
 
-    Parameters
-    ----------
-    core : int or None
-        The one core to run on; None leaves the choice to the system.
-    lifeline : int
-        Read end of a pipe whose write end only the parent holds.
-    parent : int
-        Process id of the parent.
-    confinement : Confinement
-        Which measures to take.
-
-    Returns
-    -------
-    dict
-        See `in_force`.
+    `core` is the one core to run on, None leaves the choice to the system; `lifeline` is the read end of a pipe whose
+    write end only the `parent` holds. Returns `in_force`.
     """
     faulthandler.enable()
     _pin(core)
     _die_with_parent(lifeline, parent)
-    measures: dict[str, Callable[[Confinement], str]] = {
-        "limits": _limit_resources,
-        "network": _leave_network,
-        "files": _restrict_files,
-        "calls": _filter_system_calls,
-    }
-    for name, measure in measures.items():
-        if name not in confinement.measures:
-            _in_force[name] = "no: not asked for"
-            continue
-        if name != "limits" and sys.platform != "linux":
-            _in_force[name] = f"no: {sys.platform} has nothing of the kind"
-            continue
+    measures = (_limit_resources, _leave_network, _restrict_files, _filter_system_calls)
+    for name, measure in zip(MEASURES, measures, strict=True):
         try:
+            if name not in confinement.measures:
+                raise ValueError("not asked for")
+            if name != "limits" and sys.platform != "linux":
+                raise ValueError(f"{sys.platform} has nothing of the kind")
             _in_force[name] = measure(confinement)
         except (OSError, ValueError) as error:
-            _in_force[name] = f"no: {error.strerror or error if isinstance(error, OSError) else error}"
+            _in_force[name] = f"no: {getattr(error, 'strerror', None) or error}"
     return in_force()
 
 
@@ -102,21 +132,17 @@ def end_process_group() -> None:
 def limited(limit_s: float, memory_mb: float) -> Iterator[None]:
     """Hold the call made inside to its own CPU time and memory, should the parent be stopped or slow.
 
-    Parameters
-    ----------
-    limit_s : float
-        Wall seconds the parent grants; the CPU may take some more.
-    memory_mb : float
-        Address space beyond what the process has now.
+    The parent grants `limit_s` wall seconds; the CPU may take some more. `memory_mb` is beyond
+    what the process has now.
     """
-    if "limits" not in _in_force or _in_force["limits"].startswith("no:"):
+    if _in_force.get("limits", "no:").startswith("no:"):
         yield
         return
     before = [(kind, resource.getrlimit(kind)) for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS)]
     seconds = time.process_time() + limit_s + _CPU_GRACE_S
     if math.isfinite(seconds):
         resource.setrlimit(resource.RLIMIT_CPU, _allowed(resource.RLIMIT_CPU, math.ceil(seconds)))
-    most = _address_space() + int(memory_mb * 2**20)
+    most = int(psutil.Process().memory_info().vms + memory_mb * 2**20)
     resource.setrlimit(resource.RLIMIT_AS, _allowed(resource.RLIMIT_AS, most))
     try:
         yield
@@ -131,18 +157,12 @@ def is_clean() -> bool:
     The call must have left nothing behind that runs, no thread of Python's but the worker's two, and the worker must
     not have grown fat: every compiled rule stays in its process, and large models leave the heap in pieces.
     """
-    return threading.active_count() <= 2 and _memory_mb() <= MOST_KEPT_MB
-
-
-def _memory_mb() -> float:
-    """Return the resident memory of this process; 0 on systems without Linux's account of it."""
-    if sys.platform != "linux":
-        return 0.0
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not every C library on Linux has it
-    if trim is not None:
-        trim(0)
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not every C library on Linux has it
+        if trim is not None:
+            trim(0)
+    memory_mb = psutil.Process().memory_info().rss / 2**20
+    return threading.active_count() <= 2 and bool(memory_mb <= MOST_KEPT_MB)
 
 
 def _pin(core: int | None) -> None:
@@ -169,26 +189,24 @@ def _die_with_parent(lifeline: int, parent: int) -> None:
 
 
 def _limit_resources(confinement: Confinement) -> str:
-    wanted = {
-        "RLIMIT_CORE": 0,
-        "RLIMIT_FSIZE": int(confinement.file_mb * 2**20),
-        "RLIMIT_NOFILE": confinement.open_files,
-    }
-    for name, value in wanted.items():
-        kind = getattr(resource, name)
+    for kind, value in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, _FILE_MB * 2**20),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+    ):
         soft, _ = _allowed(kind, value)
         resource.setrlimit(kind, (soft, soft))
     adjust = Path("/proc/self/oom_score_adj")
     if adjust.exists():  # should memory run out after all, this process goes and its parent stays
         adjust.write_text("1000")
-    return f"CPU and memory of a call, {confinement.open_files} open files of {confinement.file_mb:g} MB, no core dump"
+    return f"CPU and memory of a call, {_OPEN_FILES} open files of {_FILE_MB} MB, no core dump"
 
 
 def _leave_network(confinement: Confinement) -> str:
     linux.leave_network()
     if "limits" in confinement.measures:
         # In a user namespace of its own the process is counted apart from the user's others.
-        resource.setrlimit(resource.RLIMIT_NPROC, (confinement.processes, confinement.processes))
+        resource.setrlimit(resource.RLIMIT_NPROC, (_PROCESSES, _PROCESSES))
     return "a network namespace without interfaces"
 
 
@@ -221,12 +239,3 @@ def _allowed(kind: int, value: int) -> tuple[int, int]:
     """Return a soft limit that the hard one allows, and the hard one."""
     hard = resource.getrlimit(kind)[1]
     return value if hard == resource.RLIM_INFINITY else min(value, hard), hard
-
-
-def _address_space() -> int:
-    """Bytes of address space in use; 0 where the system does not say, which limits a call to its own share."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-    except OSError:
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")

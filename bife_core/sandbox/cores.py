@@ -7,15 +7,21 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from bife_core.places import core_slots
-from bife_core.sandbox.environment import usable_cores
-from bife_core.sandbox.failure import WorkerFailure
+from bife_core.sandbox.workers import WorkerFailure
 
 _POLL_S: Final = 0.02
+
+
+def usable_cores() -> tuple[int, ...]:
+    """Return the cores this process may run on, in ascending order; all where the system knows no affinity (macOS)."""
+    if hasattr(os, "sched_getaffinity"):
+        return tuple(sorted(os.sched_getaffinity(0)))
+    return tuple(range(os.cpu_count() or 1))
 
 
 class CoreSlots:
@@ -24,15 +30,12 @@ class CoreSlots:
     Two searches on one machine would otherwise solve on the same cores at the same time, and neither's times
     would mean anything. The operating system releases a slot when its holder dies.
 
-    Parameters
-    ----------
-    directory : Path, optional
-        Holds one lock file per core and machine; made on first use. None is that of the user, see
-        `bife_core.places.core_slots`.
+    The directory holds one lock file per core and machine; None is that of the user, see
+    `bife_core.places.core_slots`.
 
     Notes
     -----
-    Who waits stands in line: the one in front tries all cores, the others try for the front. So a search whose
+    Waiting callers form a line: the first of it tries all cores, the others try for its place. So a search whose
     next solve is ready at once does not keep another one waiting for ever.
     """
 
@@ -44,32 +47,19 @@ class CoreSlots:
     def hold(self, preferred: int, given_up: Callable[[], bool] = lambda: False) -> Iterator[int]:
         """Hold a free core, the preferred one if possible; waits as long as there is none.
 
-        Parameters
-        ----------
-        preferred : int
-            A core, as `usable_cores` numbers them.
-        given_up : callable
-            Asked while waiting.
-
-        Raises
-        ------
-        WorkerFailure
-            If `given_up` says so.
+        `given_up` is called while waiting; a `WorkerFailure` is raised if it returns True.
         """
         cores = (preferred, *(core for core in usable_cores() if core != preferred))
         with ExitStack() as held:
-            with self._first_of([self._path("line")], given_up):
-                slots = [self._path(f"core-{core}") for core in cores]
-                position = held.enter_context(self._first_of(slots, given_up))
+            with self._first_of(["line"], given_up):
+                position = held.enter_context(self._first_of([f"core-{core}" for core in cores], given_up))
             yield cores[position]
 
-    def _path(self, name: str) -> Path:
-        return self._directory / f"{name}@{self._machine}.lock"
-
     @contextmanager
-    def _first_of(self, paths: list[Path], given_up: Callable[[], bool]) -> Iterator[int]:
+    def _first_of(self, names: list[str], given_up: Callable[[], bool]) -> Iterator[int]:
         """Hold the first of some lock files that can be had, and yield its position."""
         self._directory.mkdir(parents=True, exist_ok=True)
+        paths = [self._directory / f"{name}@{self._machine}.lock" for name in names]
         descriptors = [os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) for path in paths]
         try:
             while (position := _locked(descriptors)) is None:
@@ -85,9 +75,7 @@ class CoreSlots:
 def _locked(descriptors: list[int]) -> int | None:
     """Lock the first file nobody else holds and return its position, or None."""
     for position, descriptor in enumerate(descriptors):
-        try:
+        with suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            continue
-        return position
+            return position
     return None

@@ -7,20 +7,17 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple, Unpack
 
 from bife_core.errors import ConfigError
-from bife_core.sandbox.calls import well_formed
-from bife_core.sandbox.cores import CoreSlots
-from bife_core.sandbox.environment import usable_cores
-from bife_core.sandbox.failure import WorkerFailure
-from bife_core.sandbox.limits import MEASURES, Confinement, directories_of, memory_share_mb
+from bife_core.sandbox.confinement import MEASURES, Confinement, directories_of, memory_share_mb
+from bife_core.sandbox.cores import CoreSlots, usable_cores
 from bife_core.sandbox.process import WorkerProcess
-from bife_core.sandbox.workers import Allowed, Workers
+from bife_core.sandbox.workers import Allowed, WorkerFailure, Workers, well_formed
 
 START_LIMIT_S: Final = 120.0
 """Wall seconds a worker may take to start; a slow disk under load needs many."""
@@ -50,12 +47,10 @@ class WorkerPool(Workers):
     pin : bool
         Make each call on a core of its own, so that CPU times are comparable: worker i on the i-th usable core (round
         robin) or, where that is taken, on another. Waiting for one does not count against the limit of a call.
-    start_limit_s : float
-        Wall seconds a process may take to start, apart from the limit of the call.
     slots : CoreSlots, optional
         Who else takes cores of their own; by default all of this user. Only with `pin`.
     measures : tuple of str
-        What workers do to themselves (`bife_core.sandbox.limits.MEASURES`); tests leave some out.
+        What workers do to themselves (`bife_core.sandbox.confinement.MEASURES`); tests leave some out.
 
     Examples
     --------
@@ -68,7 +63,6 @@ class WorkerPool(Workers):
         self,
         workers: int | None = None,
         pin: bool = True,
-        start_limit_s: float = START_LIMIT_S,
         slots: CoreSlots | None = None,
         measures: tuple[str, ...] = MEASURES,
     ) -> None:
@@ -76,7 +70,7 @@ class WorkerPool(Workers):
         if workers is not None and workers < 1:
             raise ConfigError(f"A worker pool needs at least 1 worker, not {workers}.")
         self._workers = len(cores) if workers is None else workers
-        self._state = _State(measures, memory_share_mb(self._workers), start_limit_s, slots or CoreSlots())
+        self._state = _State(measures, memory_share_mb(self._workers), slots or CoreSlots())
         self._cores = [cores[i % len(cores)] if pin else None for i in range(self._workers)]
         self._threads: list[threading.Thread] = []
         # Holds only the state: a pool that is dropped or still open at exit must not leave processes behind.
@@ -130,12 +124,9 @@ class WorkerPool(Workers):
 class _State:
     """What the threads of a pool share; it must not refer to the pool, which may be collected."""
 
-    def __init__(
-        self, measures: tuple[str, ...], memory_mb: float, start_limit_s: float, slots: CoreSlots
-    ) -> None:
+    def __init__(self, measures: tuple[str, ...], memory_mb: float, slots: CoreSlots) -> None:
         self.measures = measures
         self.memory_mb = memory_mb
-        self.start_limit_s = start_limit_s
         self.slots = slots
         self.queue: SimpleQueue[tuple[_Task, ...] | None] = SimpleQueue()
         self.readable: frozenset[Path] = frozenset()
@@ -164,7 +155,8 @@ class _State:
         while (tasks := self.queue.get()) is not None:
             # Calls in turn are compared with one another, so the core is held over all of them.
             with ExitStack() as turn:
-                hold = cache(partial(turn.enter_context, self._core(core)))
+                slot = nullcontext() if core is None else self.slots.hold(core, lambda: self.closed)
+                hold: Callable[[], int | None] = cache(partial(turn.enter_context, slot))
                 for task in tasks:
                     wanted = not self.closed and task.future.set_running_or_notify_cancel()
                     answer, failure = None, None
@@ -189,13 +181,13 @@ class _State:
         """Make one call, in a new process if there is none; return the process for the next call, or None."""
         try:
             core = hold()
-            if process is not None and not _fits(process, task):
+            if process is not None and not _fits(process.confinement, task):
                 self._release(process)
                 process = None
             if process is None:
                 process = WorkerProcess(core, self._confinement(task))
                 self._register(process)
-                process.wait_ready(self.start_limit_s)
+                process.wait_ready(START_LIMIT_S)
             elif core is not None:
                 process.move(core)
             answer, failure = process.ask(task.call, task.arguments, task.limit_s, task.memory_mb), None
@@ -210,10 +202,6 @@ class _State:
         if self.closed and failure is not None and failure.kind != "error":
             failure = WorkerFailure("closed", failure.reason, failure.detail)
         return process, answer, failure
-
-    def _core(self, core: int | None) -> AbstractContextManager[int | None]:
-        """Return what calls are made within, which gives the core to make them on."""
-        return nullcontext() if core is None else self.slots.hold(core, lambda: self.closed)
 
     def _confinement(self, task: _Task) -> Confinement:
         # What one call reads others will too, so a worker started now need not be replaced for those.
@@ -240,7 +228,6 @@ class _State:
         process.close()
 
 
-def _fits(process: WorkerProcess, task: _Task) -> bool:
+def _fits(may: Confinement, task: _Task) -> bool:
     """Tell whether a worker can take a call: it may read what the call does, and write nothing else."""
-    may = process.confinement
-    return task.reads <= set(may.readable) and task.writes == set(may.writable) and not process.has_spoken()
+    return task.reads <= set(may.readable) and task.writes == set(may.writable)

@@ -1,27 +1,31 @@
-"""One worker process as its parent sees it: start it, ask it, kill it."""
+"""One worker process as its parent sees it: start it, ask it, kill it, and remove its temporary directory."""
 
 from __future__ import annotations
 
 import builtins
+import fcntl
 import json
 import os
+import re
 import secrets
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 import psutil  # type: ignore[import-untyped, unused-ignore]
 
-from bife_core.sandbox.environment import worker_environment
-from bife_core.sandbox.failure import WorkerFailure
-from bife_core.sandbox.limits import Confinement
-from bife_core.sandbox.scratch import Scratch
+from bife_core.sandbox.confinement import Confinement
+from bife_core.sandbox.workers import WorkerFailure
 
 _TAIL_BYTES: Final = 4000
 _LIVENESS_S: Final = 0.25
@@ -32,9 +36,8 @@ MOST_OUTPUT_BYTES: Final = 64 * 2**20
 MOST_ANSWER_BYTES: Final = 64 * 2**20
 """How long an answer may be; a worker that sends without end must not fill its parent's memory."""
 
-_FROM_OUTSIDE: Final = ("SIGKILL", "SIGTERM", "SIGHUP")
+_FROM_OUTSIDE: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)
 """Signals that a process does not get by a fault of its own: the system or a person ended it."""
-
 
 _PATIENCE: Final = 10.0
 """How many times its limit a call may last on the wall, if others were on its core meanwhile."""
@@ -42,16 +45,76 @@ _PATIENCE: Final = 10.0
 _AT_WORK: Final = 0.03
 """Share of a core from which on a worker works, however little of it others leave; below, it waits for something."""
 
+_KEPT: Final = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM"
+    r"|LD_LIBRARY_PATH|DYLD_\w+|SCIPOPTDIR|SYSTEMROOT|VIRTUAL_ENV|CONDA_\w+|XDG_\w+"
+    r"|PYTHON\w+|NUMBA_\w+|BIFE_CACHE_DIR|BIFE_SANDBOX_READABLE|COVERAGE_\w+"
+)
+_SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
+_SINGLE_THREADED: Final = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA")
+
+_PREFIX: Final = "bife-worker-"
+_YOUNG_S: Final = 10.0
+"""A younger directory may belong to a process that has not locked it yet."""
+
+
+def worker_environment(parent: Mapping[str, str], temporary: Path) -> dict[str, str]:
+    """Return the environment of a worker with a directory of its own for temporary files.
+
+    Of its parent's, normally ``os.environ``, only what Python, SCIP and numba need is handed down, and nothing that
+    looks like a secret: a generated rule must not find an API key, whatever it manages to read.
+    """
+    kept = {
+        name: value for name, value in parent.items() if _KEPT.fullmatch(name) and not _SECRET.search(name)
+    }
+    # The child must import the very package its parent runs, installed or not.
+    root = str(Path(__file__).resolve().parents[2])
+    kept["PYTHONPATH"] = os.pathsep.join(filter(None, (root, kept.get("PYTHONPATH"))))
+    kept |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
+    kept |= {f"{library}_NUM_THREADS": "1" for library in _SINGLE_THREADED} | {"VECLIB_MAXIMUM_THREADS": "1"}
+    return kept | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
+
+
+class Scratch:
+    """A new temporary directory `path`, locked for as long as this process or one that inherits `lock` lives.
+
+    A process that is killed cannot tidy up. The kernel drops its locks, though, so every new `Scratch` removes the
+    directories beside it that nobody holds any more.
+    """
+
+    def __init__(self) -> None:
+        _remove_abandoned(Path(tempfile.gettempdir()))
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        self.lock = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def remove(self) -> None:
+        """Remove the directory and all in it."""
+        if self.lock >= 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self.lock)
+            self.lock = -1
+
+
+def _remove_abandoned(parent: Path) -> None:
+    for path in parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # gone meanwhile, not ours, or held by a living worker
+            status = path.lstat()
+            if status.st_uid != os.geteuid() or time.time() - status.st_ctime < _YOUNG_S:
+                continue
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(descriptor)
+
 
 class _Errand:
     """What is being waited for, until when, and how to speak of it.
 
-    Parameters
-    ----------
-    limit_s : float
-        Seconds it may take, of processor time as far as others kept the worker from its core.
-    spent_s : float
-        Processor time the worker had spent before.
+    It may take `limit_s` seconds, of processor time as far as others kept the worker from its core; the worker had
+    spent `spent_s` before.
     """
 
     def __init__(self, name: str, limit_s: float, overdue: str, spent_s: float = 0.0) -> None:
@@ -87,17 +150,7 @@ def cpu_seconds(pid: int) -> float:
 class WorkerProcess:
     """A started child process, used by one thread at a time; `kill` may come from any thread.
 
-    Parameters
-    ----------
-    core : int or None
-        The core to pin it to.
-    confinement : Confinement
-        What it may do.
-
-    Raises
-    ------
-    WorkerFailure
-        If the system cannot start a process.
+    `core` is the core to pin it to, if any. A `WorkerFailure` is raised if the system cannot start a process.
     """
 
     def __init__(self, core: int | None, confinement: Confinement) -> None:
@@ -107,21 +160,16 @@ class WorkerProcess:
         self._buffer = b""
         self._printed = 0
         self.confinement = confinement
-        self.in_force: dict[str, str] = {}
         self.clean = False
-        scratch = Scratch()
-        self._scratch = scratch
+        self._scratch = scratch = Scratch()
         child_requests, self._requests = os.pipe()
         self._responses, child_responses = os.pipe()
         child_lifeline, self._lifeline = os.pipe()
-        child_ends = (child_requests, child_responses, child_lifeline)
-        names = ("--requests", "--responses", "--lifeline")
+        child_ends = {"requests": child_requests, "responses": child_responses, "lifeline": child_lifeline}
+        options = {**child_ends, "parent": os.getpid(), "confinement": confinement.model_dump_json()}
+        options |= {} if core is None else {"core": core}
         command = [sys.executable, "-P", "-m", "bife_core.sandbox.worker"]
-        for name, descriptor in zip(names, child_ends, strict=True):
-            command += [name, str(descriptor)]
-        command += ["--parent", str(os.getpid()), "--confinement", confinement.model_dump_json()]
-        if core is not None:
-            command += ["--core", str(core)]
+        command += [word for name, value in options.items() for word in (f"--{name}", str(value))]
         try:
             self._process = subprocess.Popen(
                 command,
@@ -129,18 +177,17 @@ class WorkerProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 bufsize=0,
-                pass_fds=(*child_ends, scratch.lock),
+                pass_fds=(*child_ends.values(), scratch.lock),
                 env=worker_environment(os.environ, scratch.path),
                 start_new_session=True,
             )
         except OSError as error:
-            for descriptor in (self._requests, self._responses, self._lifeline):
-                os.close(descriptor)
+            self._close_pipes()
             scratch.remove()
             reason = f"A worker process could not be started: {error}."
             raise WorkerFailure("died", reason, by_machine=True) from error
         finally:
-            for descriptor in child_ends:
+            for descriptor in child_ends.values():
                 os.close(descriptor)
         self._output: deque[bytes] = deque()
         self._drain = threading.Thread(target=self._keep_tail, name="bife-worker-output", daemon=True)
@@ -155,24 +202,17 @@ class WorkerProcess:
 
     def move(self, core: int) -> None:
         """Pin the process to another core; a system without affinity, or a process that is gone, is left alone."""
-        if core == self._core or not hasattr(os, "sched_setaffinity"):
-            return
-        with suppress(ProcessLookupError):
-            os.sched_setaffinity(self._process.pid, {core})
-            self._core = core
+        if core != self._core and hasattr(os, "sched_setaffinity"):
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(self._process.pid, {core})
+                self._core = core
 
     def wait_ready(self, limit_s: float) -> None:
-        """Wait until the child takes requests.
-
-        Raises
-        ------
-        WorkerFailure
-            If it is not ready within `limit_s` seconds, or ended before.
-        """
+        """Wait until the child takes requests; a `WorkerFailure` is raised if it ends or takes more than `limit_s`."""
         overdue = f"A worker process was not ready {limit_s:g} s after its start; is the machine overloaded?"
         errand = _Errand("its start", limit_s, overdue)
         try:
-            self.in_force = dict(self._understood(self._read_line(errand), errand, "in_force")["in_force"])
+            self._read_message(errand, "in_force")
         except WorkerFailure as failure:
             # No call is in it yet that could be at fault.
             raise WorkerFailure("died", failure.reason, failure.detail, by_machine=True) from failure
@@ -181,9 +221,7 @@ class WorkerProcess:
     def ask(
         self, call: str, arguments: dict[str, Any], limit_s: float, memory_mb: float | None = None
     ) -> Any:
-        """Run one call and return its result.
-
-        Afterwards `clean` tells whether the worker can be asked again.
+        """Run one call and return its result; afterwards `clean` tells whether the worker can be asked again.
 
         Raises
         ------
@@ -200,7 +238,7 @@ class WorkerProcess:
         request = {"call": call, "arguments": arguments, "ticket": ticket, **facts}
         self.clean = False
         self._write(json.dumps(request).encode() + b"\n", errand)
-        answer = self._understood(self._read_line(errand), errand, "ticket")
+        answer = self._read_message(errand, "ticket")
         if answer["ticket"] != ticket:
             raise WorkerFailure("died", f"The worker process answered what it was not asked during {call}.")
         self.clean = answer.get("clean") is True and not self._buffer
@@ -209,13 +247,9 @@ class WorkerProcess:
         reason, detail, error_type = (
             str(answer.get(name, "")) for name in ("reason", "detail", "error_type")
         )
-        raise WorkerFailure("error", reason, detail, error_type, by_machine=_is_os_error(error_type))
-
-    def has_spoken(self) -> bool:
-        """Tell whether the worker sent something nobody asked for, which makes it unfit for another call."""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._responses, selectors.EVENT_READ)
-            return bool(selector.select(0))
+        known = getattr(builtins, error_type, None)
+        by_machine = isinstance(known, type) and issubclass(known, OSError)
+        raise WorkerFailure("error", reason, detail, error_type, by_machine)
 
     def kill(self) -> None:
         """End the process and its group, and wait until it is gone."""
@@ -244,6 +278,9 @@ class WorkerProcess:
     def close(self) -> None:
         """Kill the process and release its pipes; only the thread that uses the worker may call this."""
         self.kill()
+        self._close_pipes()
+
+    def _close_pipes(self) -> None:
         for descriptor in (self._requests, self._responses, self._lifeline):
             os.close(descriptor)
 
@@ -258,7 +295,8 @@ class WorkerProcess:
             except BrokenPipeError:
                 raise self._lost(errand) from None
 
-    def _read_line(self, errand: _Errand) -> bytes:
+    def _read_message(self, errand: _Errand, field: str) -> dict[str, Any]:
+        """Return the next message, which must have a field; whatever a broken worker sends, the parent only says so."""
         parts, size = [self._buffer], len(self._buffer)
         while b"\n" not in parts[-1]:
             if size > MOST_ANSWER_BYTES:
@@ -266,19 +304,13 @@ class WorkerProcess:
                     "died", f"The worker process sent more than an answer can hold during {errand.name}."
                 )
             self._wait(self._responses, selectors.EVENT_READ, errand)
-            try:
+            with suppress(BlockingIOError):
                 part = os.read(self._responses, 1 << 20)
-            except BlockingIOError:
-                continue
-            if not part:
-                raise self._lost(errand)
-            parts.append(part)
-            size += len(part)
+                if not part:
+                    raise self._lost(errand)
+                parts.append(part)
+                size += len(part)
         line, _, self._buffer = b"".join(parts).partition(b"\n")
-        return line
-
-    def _understood(self, line: bytes, errand: _Errand, field: str) -> dict[str, Any]:
-        """Return a message that has a field; whatever a broken worker sends, the parent only says so."""
         with suppress(ValueError, RecursionError):
             message = json.loads(line)
             if isinstance(message, dict) and field in message:
@@ -308,22 +340,16 @@ class WorkerProcess:
         was_killed = self._killed
         self.kill()
         code = self._process.returncode
-        by_machine = False
         if code == -signal.SIGXCPU and not was_killed:
             # The worker's own limit on CPU time is beyond the errand's: the errand was overdue before anyone looked.
             return WorkerFailure("timeout", errand.overdue, self._tail())
-        if code < 0:
-            try:
-                name = signal.Signals(-code).name
-                how, by_machine = f"was killed by {name}", name in _FROM_OUTSIDE
-            except ValueError:
-                how = f"was killed by signal {-code}"
-        else:
-            how = f"ended with exit code {code}"
+        how = f"ended with exit code {code}"
         if was_killed:
             how = "was stopped because its pool was closed"
+        elif code < 0:
+            how = f"was killed by {signal.Signals(-code).name if -code in set(signal.Signals) else -code}"
         reason = f"The worker process {how} during {errand.name}."
-        return WorkerFailure("died", reason, self._tail(), by_machine=by_machine)
+        return WorkerFailure("died", reason, self._tail(), by_machine=-code in _FROM_OUTSIDE)
 
     def _keep_tail(self) -> None:
         stream = self._process.stdout
@@ -341,8 +367,3 @@ class WorkerProcess:
     def _tail(self) -> str:
         text = b"".join(tuple(self._output))[-_TAIL_BYTES:].decode("utf-8", "replace")
         return text.strip()
-
-
-def _is_os_error(error_type: str) -> bool:
-    known = getattr(builtins, error_type, None)
-    return isinstance(known, type) and issubclass(known, OSError)

@@ -15,16 +15,9 @@ def echo(value: Any) -> Any:
 
 
 def describe() -> dict[str, Any]:
-    """Return what the worker sees of the world: process id, cores, environment, directory, measures."""
+    """Return what the worker sees of the world: process id, cores, environment, measures."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    return {
-        "pid": os.getpid(),
-        "group": os.getpgid(0),
-        "cores": cores,
-        "environment": dict(os.environ),
-        "directory": os.getcwd(),  # noqa: PTH109 - compared as text with the parent's
-        "in_force": in_force(),
-    }
+    return {"pid": os.getpid(), "cores": cores, "environment": dict(os.environ), "in_force": in_force()}
 
 
 def pause(seconds: float) -> float:

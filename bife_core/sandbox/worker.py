@@ -13,24 +13,16 @@ import queue
 import threading
 from typing import Any, BinaryIO
 
-from bife_core.sandbox.calls import describe_exception, resolve
-from bife_core.sandbox.confinement import confine, end_process_group, is_clean, limited
-from bife_core.sandbox.limits import Confinement
+from bife_core.sandbox.confinement import Confinement, confine, end_process_group, is_clean, limited
+from bife_core.sandbox.workers import describe_exception, resolve
 
 
-def answer(line: bytes) -> dict[str, Any]:
-    """Run one request and return its answer, whatever happens in the call.
+def answer(line: bytes) -> bytes:
+    """Run one request and return its answer as one line of JSON, whatever happens in the call.
 
-    Parameters
-    ----------
-    line : bytes
-        JSON object with `call`, `arguments`, `ticket`, `limit_s` and `memory_mb`.
-
-    Returns
-    -------
-    dict
-        ``{"ok": True, "result": ...}`` or ``{"ok": False, "reason": ..., "detail": ..., "error_type": ...}``, with
-        the `ticket` of the request and whether the worker is still `clean`.
+    A request is an object with `call`, `arguments`, `ticket`, `limit_s` and `memory_mb`. The answer has the `ticket`,
+    whether the worker is still `clean`, and ``"ok": true`` with the `result` or ``"ok": false`` with `reason`,
+    `detail` and `error_type`.
     """
     message: dict[str, Any] = {"ticket": None}
     try:
@@ -38,23 +30,11 @@ def answer(line: bytes) -> dict[str, Any]:
         message["ticket"] = request["ticket"]
         with limited(request["limit_s"], request["memory_mb"]):
             result = resolve(request["call"])(**request["arguments"])
+        return json.dumps(message | {"ok": True, "result": result, "clean": is_clean()}).encode() + b"\n"
     except BaseException as error:  # noqa: BLE001 - a call may raise anything; all of it becomes the answer
         reason, detail = describe_exception(error)
         message |= {"ok": False, "reason": reason, "detail": detail, "error_type": type(error).__name__}
-    else:
-        message |= {"ok": True, "result": result}
-    return message | {"clean": is_clean()}
-
-
-def encode(message: dict[str, Any]) -> bytes:
-    """Return a message as one line of JSON; a result JSON cannot hold becomes a failure."""
-    try:
-        return json.dumps(message).encode() + b"\n"
-    except (TypeError, ValueError, RecursionError) as error:
-        reason = f"The call returned something JSON cannot hold: {error}."
-        failure = {"ok": False, "reason": reason, "detail": "", "error_type": type(error).__name__}
-        kept = {"ticket": message["ticket"], "clean": message["clean"]}
-        return json.dumps(failure | kept).encode() + b"\n"
+        return json.dumps(message | {"clean": is_clean()}).encode() + b"\n"
 
 
 def _watch(requests: BinaryIO, inbox: queue.SimpleQueue[bytes]) -> None:
@@ -76,19 +56,15 @@ def main() -> None:
         # A process the call leaves behind must not keep these pipes open.
         os.set_inheritable(descriptor, False)
     in_force = confine(options.core, options.lifeline, options.parent, options.confinement)
-    requests = os.fdopen(options.requests, "rb")
-    responses = os.fdopen(options.responses, "wb", buffering=0)
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    requests = os.fdopen(options.requests, "rb")
     threading.Thread(target=_watch, args=(requests, inbox), daemon=True).start()
-    _send(responses, json.dumps({"in_force": in_force}).encode() + b"\n")
-    while True:
-        _send(responses, encode(answer(inbox.get())))
-
-
-def _send(pipe: BinaryIO, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[pipe.write(view) :]
+    with os.fdopen(options.responses, "wb") as responses:
+        line = json.dumps({"in_force": in_force}).encode() + b"\n"
+        while True:
+            responses.write(line)
+            responses.flush()
+            line = answer(inbox.get())
 
 
 if __name__ == "__main__":

@@ -1,12 +1,70 @@
-"""What runs calls somewhere else: the pool of this machine, or whatever takes its place."""
+"""What runs calls: the interface of all workers, how a call fails, and the workers that are this very process."""
 
 from __future__ import annotations
 
+import importlib
+import json
+import re
+import traceback
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Required, Self, TypedDict, Unpack
+from threading import Lock
+from typing import Any, ClassVar, Final, Literal, Required, Self, TypedDict, Unpack
+
+from bife_core.errors import BifeError
+
+FailureKind = Literal["timeout", "died", "error", "closed"]
+"""Killed at its limit; gone without an answer; the call itself raised; or the pool was closed, which says nothing
+about the call."""
+
+Note = Callable[[str], None]
+"""Receives, in a sentence, what a person should know; called from any thread."""
+
+_CALL: Final = re.compile(r"bife_core(\.[A-Za-z]\w*)+:[A-Za-z]\w*")
+_DETAIL_LINES: Final = 12
+_REPEATS: Final = 1
+"""How often a call is repeated whose process was lost: once is an accident, twice is the call's own doing."""
+
+
+class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
+    """A call in a worker process gave no result.
+
+    Parameters
+    ----------
+    kind : {"timeout", "died", "error", "closed"}
+        Whether the limit was reached, the process was lost, the call raised, or the pool was closed meanwhile.
+    reason : str
+        One sentence for the person who reads it; for a `BifeError` of the call, that error's own sentence.
+    detail : str
+        What helps to find the cause: the call's traceback, or the last output of a lost process.
+    error_type : str
+        Class name of the exception the call raised, such as ``"RuleError"``; empty for the other kinds.
+    by_machine : bool
+        Whether the machine may have failed and not the call: no process or file was to be had, or something other
+        than the pool killed the process, such as the system for want of memory.
+    """
+
+    def __init__(
+        self,
+        kind: FailureKind,
+        reason: str,
+        detail: str = "",
+        error_type: str = "",
+        by_machine: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        self.kind: FailureKind = kind
+        self.reason = reason
+        self.detail = detail
+        self.error_type = error_type
+        self.by_machine = by_machine
+
+    def __reduce__(self) -> tuple[type[WorkerFailure], tuple[FailureKind, str, str, str, bool]]:
+        return WorkerFailure, (self.kind, self.reason, self.detail, self.error_type, self.by_machine)
 
 
 class Allowed(TypedDict, total=False):
@@ -69,9 +127,44 @@ class Workers(ABC):
             If the workers are closed, or the calls could not be sent at all.
         """
 
-    def submit(self, call: str, arguments: dict[str, Any], **allowed: Unpack[Allowed]) -> Future[Any]:
-        """Queue one call and return the future of its result; see `submit_batch`."""
-        return self.submit_batch(call, [arguments], **allowed)[0]
+    def submit(
+        self, call: str, arguments: dict[str, Any], *, note: Note | None = None, **allowed: Unpack[Allowed]
+    ) -> Future[Any]:
+        """Queue one call, and once more if its process is lost; the rest is as in `submit_batch`.
+
+        The system kills processes when memory is short, and an operator may kill the wrong one: neither should count
+        against the call. A call that was stopped at its limit, or raised, is not repeated; `note` is called on each
+        repetition.
+        """
+        promised: Future[Any] = Future()
+        reference = weakref.ref(self)  # a pool that its user drops ends, whatever runs in it
+
+        def send(workers: Workers, repeats: int) -> None:
+            (answer,) = workers.submit_batch(call, [arguments], **allowed)
+            promised.add_done_callback(lambda _: answer.cancel() if promised.cancelled() else None)
+            answer.add_done_callback(partial(arrived, repeats))
+
+        def arrived(repeats: int, answer: Future[Any]) -> None:
+            failure = None if answer.cancelled() else answer.exception()
+            lost = isinstance(failure, WorkerFailure) and failure.kind == "died"
+            if lost and repeats and not promised.cancelled() and (workers := reference()) is not None:
+                if note is not None:
+                    note(f"{failure} It is repeated.")
+                try:
+                    send(workers, repeats - 1)
+                    return
+                except WorkerFailure as closed:
+                    failure = closed
+            if answer.cancelled():
+                promised.cancel()
+            if promised.set_running_or_notify_cancel():
+                if failure is None:
+                    promised.set_result(answer.result())
+                else:
+                    promised.set_exception(failure)
+
+        send(self, _REPEATS)
+        return promised
 
     @abstractmethod
     def close(self) -> None:
@@ -82,3 +175,71 @@ class Workers(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class InProcess(Workers):
+    """Takes the place of a `WorkerPool`: one call at a time, here.
+
+    Nothing can be killed at its limit, and nothing is confined: for rules one has read, in a notebook or a debugger.
+    """
+
+    workers = 1
+
+    def __init__(self) -> None:
+        self._one_at_a_time = Lock()
+        self._closed = False
+
+    def submit_batch(
+        self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
+    ) -> list[Future[Any]]:
+        """Make calls one right after the other; their results are there."""
+        if self._closed:
+            raise WorkerFailure("closed", "These workers were closed; open others.")
+        return [self._made(call, each) for each in arguments]
+
+    def close(self) -> None:
+        """Make no more calls."""
+        self._closed = True
+
+    def _made(self, call: str, arguments: dict[str, Any]) -> Future[Any]:
+        promised: Future[Any] = Future()
+        try:
+            with self._one_at_a_time:
+                # By way of JSON, as to another process: what works here works there.
+                result = json.loads(json.dumps(resolve(call)(**json.loads(json.dumps(arguments)))))
+        except Exception as error:  # noqa: BLE001 - a worker process would report any too
+            reason, detail = describe_exception(error)
+            by_machine = isinstance(error, OSError | MemoryError) and not isinstance(error, BifeError)
+            promised.set_exception(WorkerFailure("error", reason, detail, type(error).__name__, by_machine))
+        else:
+            promised.set_result(result)
+        return promised
+
+
+def well_formed(call: str) -> bool:
+    """Tell whether `call` names a public function of this package."""
+    return _CALL.fullmatch(call) is not None
+
+
+def resolve(call: str) -> Callable[..., Any]:
+    """Return the function a call names; a `BifeError` says if it is none written in a module of `bife_core`."""
+    if not well_formed(call):
+        raise BifeError(f"A worker runs only 'bife_core.module:function', not {call!r}.")
+    module, _, name = call.partition(":")
+    function: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None)
+    written_in = getattr(function, "__module__", None) or ""
+    if not callable(function) or not f"{written_in}.".startswith("bife_core."):
+        raise BifeError(f"A worker cannot run {call!r}: {module} defines no function {name!r}.")
+    return function
+
+
+def describe_exception(error: BaseException) -> tuple[str, str]:
+    """Return one sentence about an exception and its trimmed traceback."""
+    detail = "".join(traceback.format_exception(error)).splitlines()
+    if len(detail) > _DETAIL_LINES:
+        detail = [detail[0], "  ...", *detail[-(_DETAIL_LINES - 2) :]]
+    if isinstance(error, BifeError):
+        return str(error), "\n".join(detail)
+    message = " ".join(str(error).split())
+    name = type(error).__name__
+    return f"{name}: {message}" if message else f"{name} was raised.", "\n".join(detail)

@@ -25,7 +25,7 @@ from bife_core.fidelity.solving import cost_of
 from bife_core.generators import PromptContext
 from bife_core.generators.prompt_context import FeatureRange
 from bife_core.methods.rule import RuleMethod
-from bife_core.sandbox import Workers, submit_repeated
+from bife_core.sandbox import Workers
 from bife_core.scip.cost import Cost
 from bife_core.search import Sample, WrittenRequest
 
@@ -171,8 +171,7 @@ class ContextBuilder:
         decisions = [] if self._decisions is None else [self._decisions]
         room = _ROOM_PER_BYTE * sum(path.stat().st_size for path in models)
         room += _ROOM_PER_NUMBER * sum(map(numbers_in, decisions))
-        return submit_repeated(
-            self._pool,
+        return self._pool.submit(
             f"{__name__}:{function}",
             arguments,
             limit_s=_LIMIT_S,

@@ -16,7 +16,7 @@ from bife_core.generators.base import Draft
 from bife_core.generators.offline.expression import Node, leaves
 from bife_core.generators.offline.reader import read
 from bife_core.generators.offline.writer import describe, write
-from bife_core.sandbox import Workers, submit_repeated
+from bife_core.sandbox import Workers
 from bife_core.search.types import Fit, Sample, SampleRequest
 from bife_core.symbolic.breeding import breed, form_of
 from bife_core.symbolic.columns import Columns
@@ -49,8 +49,7 @@ def fit_draft(request: SampleRequest, decisions: Path, pool: Workers, known: Seq
         If its worker is lost twice.
     """
     assert request.fit is not None
-    found = submit_repeated(
-        pool,
+    found = pool.submit(
         "bife_core.symbolic.drafting:work",
         {
             "decisions": str(decisions),

@@ -17,8 +17,8 @@ import psutil
 import pytest
 
 import bife_core
-from bife_core.sandbox import WorkerFailure, WorkerPool
-from bife_core.sandbox.limits import MEASURES, usable_memory_mb
+from bife_core.sandbox import WorkerFailure, WorkerPool, process
+from bife_core.sandbox.confinement import MEASURES, usable_memory_mb
 from tests.support.misbehaving import RUN
 
 DESCRIBE = "bife_core.sandbox.selftest:describe"
@@ -295,7 +295,7 @@ def test_directories_of_killed_parents_are_removed_by_the_next(tmp_path):
     )
     (abandoned,) = tmp_path.glob("bife-worker-*")
     aged = script.replace("os.kill(os.getpid(), signal.SIGKILL)", "pool.close()").replace(
-        "pool = ", "import bife_core.sandbox.scratch as s; s._YOUNG_S = 0.0\npool = "
+        "pool = ", "import bife_core.sandbox.process as s; s._YOUNG_S = 0.0\npool = "
     )
     subprocess.run([sys.executable, "-c", aged], env=environment, check=True)
     assert not abandoned.exists()
@@ -303,12 +303,10 @@ def test_directories_of_killed_parents_are_removed_by_the_next(tmp_path):
 
 
 def test_the_directory_of_a_living_worker_is_left_alone():
-    from bife_core.sandbox import scratch
-
-    own = scratch.Scratch()
+    own = process.Scratch()
     try:
         os.utime(own.path, (0, 0))
-        scratch._remove_abandoned(own.path.parent)
+        process._remove_abandoned(own.path.parent)
         assert own.path.is_dir()
     finally:
         own.remove()
