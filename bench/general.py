@@ -25,7 +25,7 @@ from bife_core.config import CollectionConfig
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.fidelity.low import low_fidelity
 from bife_core.generators.offline.expression import Node
-from bife_core.generators.offline.writer import describe, write
+from bife_core.generators.offline.source import describe, write
 from bife_core.methods.rule import RuleMethod
 from bife_core.rules import CompiledRule
 from bife_core.sandbox import WorkerPool

@@ -15,7 +15,7 @@ from bife_core.search.config import SEARCHES
 VERSION: Final = 4
 """Raise this when the same configuration would no longer give the same search."""
 
-FITTING: Final = 3
+FITTING: Final = 4
 """Raise this instead where that is so for fitted rules alone: what a model was paid to write is not asked for again."""
 
 

@@ -1,13 +1,12 @@
 """Formulas of the grammar at all recorded candidates at once, and the conditional logit of the expert's choices.
 
-The conditional logit (McFadden, 1974) says which of several candidates is chosen, by a weighted sum of what is known. A
-product of powers is linear in the logarithms of its factors, so its exponents are the weights of such a model, and the
-likeliest ones are found by convex optimisation.
+The conditional logit (McFadden, 1974) says which of several candidates is chosen, by a weighted sum of their
+attributes. A product of powers is linear in the logarithms of its factors, so its exponents are the weights of such a
+model, and the likeliest ones are found by convex optimisation.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -20,7 +19,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 CACHE_BYTES: Final = 2**28
 _KEPT: Final = 256
-"""Formulas whose values are kept at most, the latest used, as far as `CACHE_BYTES` hold them."""
+"""Formulas whose values are kept at most, as far as `CACHE_BYTES` hold them."""
 
 _STEPS: Final = 15
 _ACCURACY: Final = 1e-7
@@ -52,17 +51,16 @@ class Columns:
         self._features = decisions.columns
         self._kept = min(_KEPT, held_by_cache(decisions.n_candidates))
         self.offered = range(len(decisions.columns))
-        self._values: OrderedDict[Node, Floats] = OrderedDict()
+        self._values: dict[Node, Floats] = {}
 
     def value(self, node: Node) -> Floats:
         """Return what a formula gives for each candidate; not to be changed."""
-        found = self._values.pop(node, None)
-        if found is None:
+        if node not in self._values:
             found = self._leaf(node.feature) if isinstance(node, Leaf) else self._operation(node)
-        self._values[node] = found
-        if len(self._values) > self._kept:
-            self._values.popitem(last=False)
-        return found
+            if len(self._values) >= self._kept:
+                self._values.clear()
+            self._values[node] = found
+        return self._values[node]
 
     def _leaf(self, feature: int) -> Floats:
         column = self._features[feature]
@@ -88,8 +86,6 @@ class Columns:
                 return 2.0 / (1.0 / parts[0] + 1.0 / parts[1])
         (number,) = node.numbers
         match node.kind:
-            case "blend":
-                return number * np.maximum(*parts) + (1.0 - number) * np.minimum(*parts)
             case "log1p":
                 return np.log1p(number * parts[0])
             case "tanh":
@@ -112,11 +108,7 @@ def held_by_cache(n_rows: int) -> int:
 class ConditionalLogit:
     """The likelihood of the expert's choices; where the expert's best candidates tie, each is as likely.
 
-    Parameters
-    ----------
-    columns : Columns
-    ridge : float
-        Weight of the squared weights beside the mean loss of a decision; columns should be of one scale.
+    `ridge` weighs the squared weights beside the mean loss of a decision; columns should be of one scale.
     """
 
     def __init__(self, columns: Columns, ridge: float) -> None:
@@ -140,15 +132,7 @@ class ConditionalLogit:
         return np.asarray(below - columns.over_decisions(np.log(total)))
 
     def fit(self, known: Floats, start: Floats) -> tuple[Floats, float]:
-        """Return the likeliest weights and their loss, ridge included.
-
-        Parameters
-        ----------
-        known : (k, n_rows)
-            What is known of each candidate.
-        start : (k,)
-            Weights to begin with.
-        """
+        """Return the likeliest weights (k,) of attributes (k, n_rows) and their loss, ridge included."""
         count, starts = len(self._columns.starts), self._columns.starts
         weights = np.asarray(start, dtype=np.float64)
         loss = self._penalised(known, weights)

@@ -14,8 +14,7 @@ import numpy as np
 from bife_core.decisions.recorded import Decisions, numbers_in
 from bife_core.generators.base import Draft
 from bife_core.generators.offline.expression import Node, leaves
-from bife_core.generators.offline.reader import read
-from bife_core.generators.offline.writer import describe, write
+from bife_core.generators.offline.source import describe, read, write
 from bife_core.sandbox import Workers
 from bife_core.search.types import Fit, Sample, SampleRequest
 from bife_core.symbolic.breeding import breed, form_of
@@ -36,18 +35,7 @@ logarithm is kept in seven shapes."""
 
 
 def fit_draft(request: SampleRequest, decisions: Path, pool: Workers, known: Sequence[Sample] = ()) -> Draft:
-    """Return a rule that was fitted to recorded decisions, as a draft nobody wrote.
-
-    Parameters
-    ----------
-    known : sequence of Sample
-        What the search has already: a bred rule is of another form.
-
-    Raises
-    ------
-    WorkerFailure
-        If its worker is lost twice.
-    """
+    """Return a rule fitted to recorded decisions; a bred one is of another form than what the search has (`known`)."""
     assert request.fit is not None
     found = pool.submit(
         "bife_core.symbolic.drafting:work",
@@ -95,11 +83,8 @@ def fit_rules(
 ) -> list[Fitted]:
     """Return fitted rules, the best first; bred ones are of other forms than selected ones, parents and known rules.
 
-    Parameters
-    ----------
-    parents, known : sequence of str
-        Sources of rules to breed from, and of those there are already; what is outside the grammar is passed over, and
-        no rule is bred from one that reads what its niche does without.
+    `parents` and `known` are sources; what is outside the grammar is passed over, and no rule is bred from one that
+    reads what its niche does without.
     """
     path = fitter.select(fit.terms, fit.niche)
     if not path or not fit.children:

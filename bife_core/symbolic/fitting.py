@@ -18,9 +18,9 @@ from bife_core.generators.offline.expression import (
     components,
     join_of,
     leaves,
+    normalised,
     product,
     role_of_feature,
-    settled,
     tidy,
     walk,
 )
@@ -186,7 +186,7 @@ class Fitter:
         None if a number cannot hold its value at every candidate: the loss is of logarithms, which would not notice.
         """
         try:
-            root = settled(
+            root = normalised(
                 product(*((part, float(power)) for part, power in zip(parts, powers, strict=True)))
             )
         except CancelledError:
@@ -197,7 +197,7 @@ class Fitter:
         utility = sum(tidy(float(power)) * np.log(self.columns.value(part)) for part, power in weighed)
         loss = self._logit.loss(np.asarray(utility))
         count = len(self.columns.starts)
-        # Choices depend on ratios of exponents alone: the first, which `settled` makes 1, is no number of the rule.
+        # Choices depend on ratios of exponents alone: the first, which `normalised` makes 1, is no number of the rule.
         numbers = sum(len(part.numbers) for part in walk(root) if isinstance(part, Operation))
         numbers += len({part.feature for part in walk(root) if isinstance(part, Leaf)})
         numbers -= isinstance(root, Operation) and root.kind in ("product", "sum")

@@ -21,10 +21,10 @@ FLOOR: Final = 1e-6
 Join = Literal["product", "sum"]
 """How the components of a rule are joined: a product of powers, or a sum with positive weights."""
 
-Kind = Literal["min", "max", "geometric", "harmonic", "blend", "log1p", "tanh", "saturation", "bonus", Join]
+Kind = Literal["min", "max", "geometric", "harmonic", "log1p", "tanh", "saturation", "bonus", Join]
 """What an operation computes of its parts x and y, with its number c:
 
-- of two parts: the smaller, the larger, their geometric or harmonic mean, or the blend c max(x, y) + (1 - c) min(x, y)
+- of two parts: the smaller, the larger, their geometric or harmonic mean
 - of one part, a concave function: log(1 + c x), tanh(c x) or the saturation x / (x + c)
 - of one part, a factor that is neutral where it is 0: the bonus 1 + c x
 - of any number of parts, each with a number: a product of powers or a weighted sum; `joined` builds them
@@ -52,6 +52,9 @@ class Operation:
 
 Node = Leaf | Operation
 
+Component = tuple[Node, float]
+"""A part of a rule with its exponent (in a product) or weight (in a sum)."""
+
 
 def signed(feature: int) -> bool:
     """Whether a feature can be negative; a leaf then takes its absolute value."""
@@ -72,23 +75,19 @@ def tidy(number: float) -> float:
     return float(f"{number:.2g}")
 
 
-def joined(kind: Join, *parts: tuple[Node, float]) -> Node:
+def joined(kind: Join, *parts: Component) -> Node:
     """Return a product of powers or a weighted sum: nested ones are opened, equal parts joined, zeros dropped.
 
     Raises
     ------
     CancelledError
         If nothing is left.
-    ValueError
-        If a weight is not positive.
     """
     together: dict[Node, float] = {}
     for node, number in parts:
         opened = isinstance(node, Operation) and node.kind == kind
         for part, own in components(node) if opened else ((node, 1.0),):
             together[part] = together.get(part, 0.0) + own * number
-    if kind == "sum" and min(together.values(), default=1.0) <= 0.0:
-        raise ValueError(f"weights must be positive, found {min(together.values())}")
     kept = {node: tidy(number) for node, number in together.items() if tidy(number) != 0.0}
     if not kept:
         raise CancelledError("all factors cancel out")
@@ -105,8 +104,7 @@ def rebuilt(node: Operation, parts: Iterable[Node], numbers: Iterable[float]) ->
     """Return an operation of the same kind on other parts and with other numbers."""
     if node.kind in ("product", "sum"):
         return joined(node.kind, *zip(parts, numbers, strict=True))
-    most = 0.99 if node.kind == "blend" else math.inf
-    return Operation(node.kind, tuple(parts), tuple(tidy(min(number, most)) for number in numbers))
+    return Operation(node.kind, tuple(parts), tuple(map(tidy, numbers)))
 
 
 def with_numbers(node: Node, change: Callable[[float], float]) -> Node:
@@ -139,12 +137,12 @@ def leaves(node: Node) -> tuple[int, ...]:
     return tuple(dict.fromkeys(part.feature for part in walk(node) if isinstance(part, Leaf)))
 
 
-def skeleton(node: Node) -> Node:
-    """Return `node` with its numbers made alike: trees that differ in numbers alone have one skeleton."""
+def form(node: Node) -> Node:
+    """Return `node` with its numbers made alike: trees that differ in numbers alone have one form."""
     if isinstance(node, Leaf):
         return node
     signs = tuple(math.copysign(1.0, number) for number in node.numbers)
-    return Operation(node.kind, tuple(skeleton(part) for part in node.parts), signs)
+    return Operation(node.kind, tuple(form(part) for part in node.parts), signs)
 
 
 def join_of(root: Node) -> Join:
@@ -152,7 +150,7 @@ def join_of(root: Node) -> Join:
     return "sum" if isinstance(root, Operation) and root.kind == "sum" else "product"
 
 
-def components(root: Node) -> tuple[tuple[Node, float], ...]:
+def components(root: Node) -> tuple[Component, ...]:
     """Return the factors or terms of a rule with their exponents or weights; any other is one component."""
     match root:
         case Operation("product" | "sum"):
@@ -160,7 +158,7 @@ def components(root: Node) -> tuple[tuple[Node, float], ...]:
     return ((root, 1.0),)
 
 
-def settled(root: Node) -> Node:
+def normalised(root: Node) -> Node:
     """Return the rule with the numbers that cannot change any decision taken out.
 
     A positive power of a product and a positive multiple of a sum order candidates in the same way, so the

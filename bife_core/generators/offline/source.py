@@ -1,0 +1,184 @@
+"""Trees of the grammar as Python, as formulas, and read back from the Python that was written."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from bife_core.features import FEATURES, N_FEATURES
+from bife_core.generators.offline.expression import (
+    FLOOR,
+    Kind,
+    Leaf,
+    Node,
+    Operation,
+    centred,
+    components,
+    joined,
+    signed,
+)
+from bife_core.rules.language import FUNCTION_NAME
+from bife_core.syntax import NOT_PYTHON, syntax_tree
+
+ARGUMENT: Final = "variable_features"
+
+_PYTHON: Final[dict[Kind, str]] = {
+    "min": "min({a}, {b})",
+    "max": "max({a}, {b})",
+    "geometric": "math.sqrt({a} * {b})",
+    "harmonic": "2.0 / (1.0 / {a} + 1.0 / {b})",
+    "log1p": "math.log1p({c} * {a})",
+    "tanh": "math.tanh({c} * {a})",
+    "saturation": "{a} / ({a} + {c})",
+    "bonus": "1.0 + {c} * {a}",
+}
+"""How an operation of parts a and b with the number c is written; products and sums are written term by term."""
+
+_FORMULAS: Final[dict[Kind, str]] = _PYTHON | {
+    "geometric": "geometric mean({a}, {b})",
+    "harmonic": "harmonic mean({a}, {b})",
+    "log1p": "log(1 + {c} {a})",
+    "tanh": "tanh({c} {a})",
+    "saturation": "saturated({a}, {c})",
+    "bonus": "(1 + {c} {a})",
+}
+
+_NUMBER: Final = r"[\d.]+(?:e[+-]?\d+)?"
+_FACTOR: Final = re.compile(rf"(^|[*/] )(\w+)(?: \*\* ({_NUMBER}))?(?: |$)")
+_TERM: Final = re.compile(rf"(?:({_NUMBER}) \* )?(\w+)")
+
+
+def write(root: Node) -> str:
+    """Return the source of the rule that computes `root`.
+
+    Examples
+    --------
+    >>> print(write(Leaf(18)).splitlines()[-1].strip())
+    return slack
+    """
+    names: dict[Node, str] = {}
+    lines: list[str] = []
+
+    def named(node: Node) -> str:
+        if node not in names:
+            code = _leaf(node.feature) if isinstance(node, Leaf) else expression(node)
+            name = FEATURES[node.feature].name if isinstance(node, Leaf) else f"{node.kind}_{len(names)}"
+            names[node] = name
+            lines.append(f"    {name} = {code}")
+        return names[node]
+
+    def expression(node: Operation) -> str:
+        parts = [named(part) for part in node.parts]
+        if node.kind == "sum":
+            return " + ".join(
+                name if weight == 1.0 else f"{weight!r} * {name}"
+                for name, weight in zip(parts, node.numbers, strict=True)
+            )
+        if node.kind == "product":
+            return _product(
+                (name if abs(power) == 1.0 else f"{name}**{abs(power)!r}", power > 0)
+                for name, power in zip(parts, node.numbers, strict=True)
+            )
+        number = repr(node.numbers[0]) if node.numbers else ""
+        return _PYTHON[node.kind].format(a=parts[0], b=parts[-1], c=number)
+
+    result = named(root) if isinstance(root, Leaf) else expression(root)
+    body = "\n".join([f'    """Score = {describe(root)}."""', *lines, f"    return {result}"])
+    head = "import math\n\n\n" if "math." in body else ""
+    return f"{head}def {FUNCTION_NAME}({ARGUMENT}) -> float:\n{body}\n"
+
+
+def _product(factors: Iterable[tuple[str, bool]]) -> str:
+    """Return a product of what is multiplied (True) and what is divided by (False)."""
+    text = ""
+    for factor, multiplied in factors:
+        first = not text and multiplied
+        text = factor if first else f"{text or '1.0'} {'*' if multiplied else '/'} {factor}"
+    return text
+
+
+def _leaf(feature: int) -> str:
+    value = f"{ARGUMENT}[{feature}]"
+    if signed(feature):
+        value = f"abs({value})"
+    elif centred(feature):
+        value = f"1.0 + {value}"
+    return f"max({value}, {FLOOR!r})"
+
+
+def describe(node: Node) -> str:
+    """Return what `node` computes, as a formula with the features' names; saturated(x, c) is x / (x + c)."""
+    if isinstance(node, Leaf):
+        name = FEATURES[node.feature].name
+        return f"|{name}|" if signed(node.feature) else f"(1 + {name})" if centred(node.feature) else name
+    if node.kind == "sum":
+        return " + ".join(
+            _nested(part) if weight == 1.0 else f"{weight:g} {_nested(part)}"
+            for part, weight in components(node)
+        )
+    if node.kind == "product":
+        return _product(
+            (_nested(part) if abs(power) == 1.0 else f"{_nested(part)}^{abs(power):g}", power > 0)
+            for part, power in components(node)
+        ).replace("1.0 /", "1 /")
+    parts = [_nested(part) for part in node.parts]
+    number = f"{node.numbers[0]:g}" if node.numbers else ""
+    return _FORMULAS[node.kind].format(a=parts[0], b=parts[-1], c=number)
+
+
+def _nested(node: Node) -> str:
+    joint = isinstance(node, Operation) and node.kind in ("product", "sum")
+    return f"({describe(node)})" if joint else describe(node)
+
+
+def read(source: str) -> Node | None:
+    """Return the tree of a rule that `write` made, or None for any other text."""
+    try:
+        functions = [node for node in syntax_tree(source).body if isinstance(node, ast.FunctionDef)]
+        (function,) = functions
+        _, *assignments, result = function.body
+        nodes: dict[str, Node] = {}
+        for assignment in assignments:
+            name, _, code = ast.unparse(assignment).partition(" = ")
+            nodes[name] = _node(code, nodes)
+        return _node(ast.unparse(result).removeprefix("return "), nodes)
+    except (*NOT_PYTHON, KeyError):  # a ValueError, too, where a function has too little in it
+        return None
+
+
+_LEAVES: Final = {ast.unparse(ast.parse(_leaf(feature))): Leaf(feature) for feature in range(N_FEATURES)}
+_PATTERNS: Final = {
+    kind: re.compile(
+        re.escape(code)
+        .replace(r"\{a\}", r"(?P<a>\w+)", 1)
+        .replace(r"\{a\}", "(?P=a)")
+        .replace(r"\{b\}", r"(?P<b>\w+)")
+        .replace(r"\{c\}", f"(?P<c>{_NUMBER})")
+    )
+    for kind, code in _PYTHON.items()
+}
+
+
+def _node(code: str, nodes: dict[str, Node]) -> Node:
+    """Return the node of an expression over names that have one; a KeyError says that it is none of the grammar."""
+    if code in _LEAVES or code in nodes:
+        return _LEAVES.get(code) or nodes[code]
+    for kind, pattern in _PATTERNS.items():
+        if found := pattern.fullmatch(code):
+            names = found.groupdict()
+            parts = tuple(nodes[names[part]] for part in "ab" if part in names)
+            return Operation(kind, parts, (float(names["c"]),) if "c" in names else ())
+    if " + " in code:
+        terms = [_TERM.fullmatch(term) for term in code.split(" + ")]
+        if None not in terms:
+            return joined(
+                "sum", *((nodes[term[2]], float(term[1] or 1.0)) for term in terms if term is not None)
+            )
+    code = code.removeprefix("1.0 ")
+    factors = list(_FACTOR.finditer(code))
+    if "".join(factor[0] for factor in factors) != code:
+        raise KeyError(code)
+    signs = {"/ ": -1.0}
+    return joined("product", *((nodes[f[2]], signs.get(f[1], 1.0) * float(f[3] or 1.0)) for f in factors))
