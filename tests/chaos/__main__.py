@@ -14,30 +14,8 @@ from tests.chaos.campaign import Tally, compare, disturbed, undisturbed
 from tests.chaos.program import STARTING
 from tests.chaos.together import started_together
 
-_ROUND = (
-    "collection",
-    "evolution",
-    "evolution",
-    "evaluation",
-    "registration",
-)
-"""Stages one pipeline is killed in, one after the other."""
-
-
-def rounds(kills: int) -> list[list[str]]:
-    """Deal the kills out to pipelines; those before the first stage come on top.
-
-    Examples
-    --------
-    >>> [len(stages) - 1 for stages in rounds(12)]
-    [5, 5, 2]
-    """
-    dealt: list[list[str]] = []
-    while kills > 0:
-        stages = _ROUND[:kills]
-        kills -= len(stages)
-        dealt.append([STARTING, *stages])
-    return dealt
+_ROUND = ("collection", "evolution", "evolution", "evaluation", "registration")
+"""Stages one pipeline is killed in, one after the other, besides a kill before the first."""
 
 
 def main() -> None:
@@ -52,17 +30,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bife-chaos-") as directory:
         reference = undisturbed(Path(directory), command, options.seed)
         print(f"undisturbed: {reference.durations_s}", file=sys.stderr, flush=True)
-        for stages in rounds(options.kills):
+        for left_over in range(options.kills, 0, -len(_ROUND)):
+            stages = (STARTING, *_ROUND[:left_over])
             with tempfile.TemporaryDirectory(prefix="bife-chaos-") as home:
                 left = disturbed(stages, reference.durations_s, command, rng, tally, Path(home))
             if left is not None:
                 compare(left, reference.remains, tally)
-            print(tally.as_json(), file=sys.stderr, flush=True)
+            print(vars(tally), file=sys.stderr, flush=True)
         together = started_together(reference, command, options.seed)
-    facts = tally.as_json() | {"started_together": together}
+    facts = vars(tally) | {"started_together": together}
     print(json.dumps(facts | {"seed": options.seed, "wall_s": round(time.monotonic() - began_s)}))
-    failed = tally.paid_twice + tally.solves_repeated + tally.runs_doubled + tally.versions_doubled
-    failed += tally.lost + tally.different + together["calls_paid_twice"] + together["runs_doubled"]
+    failed = tally.calls_paid_twice + tally.solves_repeated + tally.runs_doubled + tally.versions_doubled
+    failed += (
+        tally.lost + tally.populations_different + together["calls_paid_twice"] + together["runs_doubled"]
+    )
     sys.exit(1 if failed or together["ended_well"] < 3 or not together["population_identical"] else 0)
 
 

@@ -1,4 +1,4 @@
-"""A model API that outlives every kill and keeps book of what it was paid for."""
+"""A model API that outlives every kill and counts the answers it gave."""
 
 from __future__ import annotations
 
@@ -8,35 +8,23 @@ import random
 import threading
 import time
 from collections import defaultdict
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Final
+from typing import Final
 
-from tests.support.model_answers import MODEL, good_answer
+from tests.support.model_answers import MODEL, completion, good_answer
 
 CLIENT_REQUEST: Final = "x-client-request-id"
 _RULES: Final = 10_000
 
 
-@dataclass(frozen=True)
-class Answered:
-    """An answer that left the server whole."""
-
-    request: str
-    unix_s: float
-
-
 class PaidApi:
-    """Answers every request with a rule that depends on the request alone, after a while; a context manager.
+    """Answers every request with a rule that depends on the request alone, after a time drawn from `seed`.
 
-    Parameters
-    ----------
-    seed : int
-        Of the times answers take.
+    A context manager; `answered` has the Unix times at which answers left the server whole, by request.
     """
 
     def __init__(self, seed: int) -> None:
-        self.answered: list[Answered] = []
+        self.answered: defaultdict[str, list[float]] = defaultdict(list)
         self._rng = random.Random(seed)
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -70,15 +58,11 @@ class PaidApi:
     def deliver(self, request: str) -> None:
         """Take note that an answer has left whole."""
         with self._lock:
-            self.answered.append(Answered(request, time.time()))
+            self.answered[request].append(time.time())
 
     def again(self) -> dict[str, list[float]]:
         """Return the requests that were answered more than once, with the times of their answers."""
-        times: dict[str, list[float]] = defaultdict(list)
-        with self._lock:
-            for answer in self.answered:
-                times[answer.request].append(answer.unix_s)
-        return {request: stamps for request, stamps in times.items() if len(stamps) > 1}
+        return {request: times for request, times in self.answered.items() if len(times) > 1}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -92,7 +76,8 @@ class _Handler(BaseHTTPRequestHandler):
         named = self.headers.get(CLIENT_REQUEST, "").rpartition(".")[0]
         request = named or hashlib.sha256(json.dumps(body["messages"]).encode()).hexdigest()
         time.sleep(api.pause_s())
-        data = json.dumps(_completion(request)).encode()
+        number = int(hashlib.sha256(request.encode()).hexdigest(), 16) % _RULES
+        data = json.dumps(completion(good_answer(number))).encode()
         try:
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
@@ -105,21 +90,3 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if named:  # two requests for a first rule read the same, so only their names tell them apart
             api.deliver(request)
-
-
-def _completion(request: str) -> dict[str, Any]:
-    number = int(hashlib.sha256(request.encode()).hexdigest(), 16) % _RULES
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 0,
-        "model": MODEL,
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": good_answer(number)},
-                "finish_reason": "stop",
-            }
-        ],
-        "usage": {"prompt_tokens": 1000, "completion_tokens": 200, "total_tokens": 1200},
-    }

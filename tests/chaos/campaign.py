@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tests.chaos import remains
 from tests.chaos.api import PaidApi
@@ -24,37 +24,22 @@ Longer where an answer that did reach its process took longer to be on disk: on 
 
 @dataclass
 class Tally:
-    """What the kills did; all but `kills`, `answered`, `in_flight` and `identical` should stay 0."""
+    """What the kills did; all but `kills`, `calls_answered`, `answers_in_flight_at_a_kill` and
+    `populations_identical` should stay 0.
+    """
 
     kills: Counter[str] = field(default_factory=Counter)
-    answered: int = 0
-    paid_twice: int = 0
-    in_flight: int = 0
+    calls_answered: int = 0
+    calls_paid_twice: int = 0
+    answers_in_flight_at_a_kill: int = 0
     solves_repeated: int = 0
     runs_doubled: int = 0
-    points_doubled: int = 0
+    metric_points_doubled: int = 0
     versions_doubled: int = 0
-    identical: int = 0
-    different: int = 0
+    populations_identical: int = 0
+    populations_different: int = 0
     lost: int = 0
     reasons: list[str] = field(default_factory=list)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the tally as one flat object."""
-        return {
-            "kills": dict(self.kills),
-            "calls_answered": self.answered,
-            "calls_paid_twice": self.paid_twice,
-            "answers_in_flight_at_a_kill": self.in_flight,
-            "solves_repeated": self.solves_repeated,
-            "runs_doubled": self.runs_doubled,
-            "metric_points_doubled": self.points_doubled,
-            "versions_doubled": self.versions_doubled,
-            "populations_identical": self.identical,
-            "populations_different": self.different,
-            "lost": self.lost,
-            "reasons": self.reasons,
-        }
 
 
 @dataclass(frozen=True)
@@ -83,16 +68,9 @@ def disturbed(
     tally: Tally,
     home: Path,
 ) -> remains.Remains | None:
-    """Run the pipeline, kill it once in each of `stages`, run it to its end, and return what it left.
+    """Run the pipeline, kill it once in each of `stages` at a random moment, run it to its end, return what it left.
 
-    Parameters
-    ----------
-    stages : sequence of str
-        In their order of time; a name may come several times.
-    durations_s : mapping
-        How long each stage takes undisturbed: the kill comes that long after its beginning at most.
-    tally : Tally
-        Gets all that can be told without comparing.
+    `durations_s` has how long each stage takes undisturbed; `tally` gets all but what only a comparison shows.
     """
     with PaidApi(rng.randrange(2**31)) as api:
         kills_unix_s: list[float] = []
@@ -111,12 +89,12 @@ def disturbed(
         program = Program(command, home, api.environment)
         code = program.wait(LIMIT_S)
         tally.solves_repeated += _changed(paid, home)
-        tally.answered += len(api.answered)
+        tally.calls_answered += sum(map(len, api.answered.values()))
         flight_s = max([IN_FLIGHT_S, *_on_disk_after_s(api, home)])
         for times in api.again().values():
             lost = any(0.0 <= kill - times[0] < flight_s for kill in kills_unix_s)
-            tally.in_flight += lost
-            tally.paid_twice += not lost
+            tally.answers_in_flight_at_a_kill += lost
+            tally.calls_paid_twice += not lost
         if code != 0:
             tally.lost += 1
             tally.reasons.append(f"exit code {code}: " + " | ".join(program.output[-8:]))
@@ -126,11 +104,11 @@ def disturbed(
 
 def _on_disk_after_s(api: PaidApi, home: Path) -> Iterator[float]:
     """Give how long each answer that was given once took from leaving the server until it was recorded."""
-    again, ended = api.again(), remains.answered_unix_s(home)
-    for answer in api.answered:
-        name = answer.request.removeprefix("bife-")
-        if name in ended and answer.request not in again:
-            yield ended[name] - answer.unix_s
+    ended = remains.answered_unix_s(home)
+    for request, times in api.answered.items():
+        name = request.removeprefix("bife-")
+        if name in ended and len(times) == 1:
+            yield ended[name] - times[0]
 
 
 def _changed(before: dict[Path, tuple[int, int]], home: Path) -> int:
@@ -141,8 +119,8 @@ def _changed(before: dict[Path, tuple[int, int]], home: Path) -> int:
 def compare(left: remains.Remains, wanted: remains.Remains, tally: Tally) -> None:
     """Enter into the tally how a disturbed run differs from an undisturbed one."""
     same = left.population == wanted.population and left.best_rule == wanted.best_rule
-    tally.identical += same
-    tally.different += not same
+    tally.populations_identical += same
+    tally.populations_different += not same
     if not same:
         pairs = zip(left.population, wanted.population, strict=False)
         first = next(((ours, theirs) for ours, theirs in pairs if ours != theirs), "the best rule")
@@ -153,5 +131,5 @@ def compare(left: remains.Remains, wanted: remains.Remains, tally: Tally) -> Non
     if more or less:
         tally.reasons.append(f"runs in MLflow: more {dict(more)}, less {dict(less)}")
     tally.versions_doubled += max(left.versions - wanted.versions, 0)
-    tally.points_doubled += left.doubled_points
+    tally.metric_points_doubled += left.doubled_points
     tally.solves_repeated += left.repeated_solves - wanted.repeated_solves

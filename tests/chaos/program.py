@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -28,13 +29,7 @@ def environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
 
 
 class Program:
-    """One start of the command line.
-
-    Attributes
-    ----------
-    stages : list of (str, float)
-        Stages in the order they began, with the monotonic time of their beginning; the first is the start.
-    """
+    """One start of the command line; `stages` has the monotonic times at which its stages began."""
 
     def __init__(self, arguments: Sequence[str], home: Path, extra: Mapping[str, str]) -> None:
         self.stages = [(STARTING, time.monotonic())]
@@ -87,17 +82,14 @@ class Program:
 
     def kill(self) -> str:
         """Kill the program and all it started, as a power failure would; return the stage it was in."""
-        try:
+        family = []
+        with suppress(psutil.NoSuchProcess):
             family = psutil.Process(self._process.pid).children(recursive=True)
-        except psutil.NoSuchProcess:
-            family = []
         stage = self.stage
         self._process.kill()
         for process in family:
-            try:
+            with suppress(psutil.NoSuchProcess):
                 process.kill()
-            except psutil.NoSuchProcess:
-                continue
         self._process.wait()
         _, alive = psutil.wait_procs(family, timeout=_GONE_S)
         if alive:

@@ -17,22 +17,9 @@ _COMPARED: Final = ("id", "sha", "f_lf", "f_hf", "operator", "generation", "pare
 class Remains:
     """The outcome of an evolution and what MLflow knows of it.
 
-    Attributes
-    ----------
-    key : str
-        The evolution's, which names its directory.
-    population : list
-        All samples, best first, without anything that depends on time.
-    best_rule : str
-        Source of the best rule.
-    runs : Counter
-        How many runs there are of each (experiment, name, status).
-    versions : int
-        Registered versions.
-    doubled_points : int
-        Metric values that were logged more than once for a step.
-    repeated_solves : int
-        Solves whose result was in the store already when they ended.
+    `population` has all samples, best first, without what depends on time; `runs` counts runs by experiment, name and
+    status; `doubled_points` are metric values logged more than once for a step, `repeated_solves` solves whose result
+    was in the store already when they ended.
     """
 
     key: str
@@ -44,11 +31,15 @@ class Remains:
     repeated_solves: int
 
 
+def _database(path: Path) -> closing[sqlite3.Connection]:
+    return closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True))
+
+
 def read(home: Path, key: str = "*") -> Remains:
     """Read what one finished pipeline left in a home; where there are several, the evolution with that key."""
     (directory,) = [path.parent for path in home.glob(f"runs/{key}/samples.json")]
     rows = json.loads((directory / "samples.json").read_text())
-    with closing(sqlite3.connect(f"file:{home / 'mlflow' / 'mlflow.db'}?mode=ro", uri=True)) as database:
+    with _database(home / "mlflow" / "mlflow.db") as database:
         runs = Counter(
             (str(experiment), str(name), str(status))
             for experiment, name, status in database.execute(
@@ -59,7 +50,7 @@ def read(home: Path, key: str = "*") -> Remains:
         (doubled,) = database.execute(
             "select count(*) from (select 1 from metrics group by run_uuid, key, step having count(*) > 1)"
         ).fetchone()
-    with closing(sqlite3.connect(f"file:{home / 'bife.db'}?mode=ro", uri=True)) as database:
+    with _database(home / "bife.db") as database:
         (repeated,) = database.execute("select coalesce(sum(repeats), 0) from solves").fetchone()
     return Remains(
         key=directory.name,
@@ -74,7 +65,7 @@ def read(home: Path, key: str = "*") -> Remains:
 
 def tracked(home: Path, key: str) -> Counter[str]:
     """Return how many runs MLflow has of each part of an evolution: its parent under "", samples by their id."""
-    with closing(sqlite3.connect(f"file:{home / 'mlflow' / 'mlflow.db'}?mode=ro", uri=True)) as database:
+    with _database(home / "mlflow" / "mlflow.db") as database:
         rows = database.execute(
             "select coalesce(c.value, '') from tags k left join tags c on c.run_uuid = k.run_uuid "
             "and c.key = 'sample_id' where k.key = 'evolution_key' and k.value = ?",
@@ -94,7 +85,7 @@ def answered_unix_s(home: Path) -> dict[str, float]:
     """Return when the answer of each call had come, by the call's request."""
     if not (home / "bife.db").exists():
         return {}
-    with closing(sqlite3.connect(f"file:{home / 'bife.db'}?mode=ro", uri=True)) as database:
+    with _database(home / "bife.db") as database:
         rows = database.execute("select key, number, body from calls").fetchall()
     bodies = {f"{key}.{number}": json.loads(body) for key, number, body in rows}
     return {name: body["started_unix_s"] + body["seconds"] for name, body in bodies.items()}

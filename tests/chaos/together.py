@@ -17,15 +17,7 @@ WAITS = "this one waits for it"
 
 
 def started_together(reference: Reference, command: Sequence[str], seed: int) -> dict[str, Any]:
-    """Start three runs at once and return what became of them; all counts but `ended_well` should be 0.
-
-    Parameters
-    ----------
-    reference : Reference
-        The same evolution, alone.
-    command : sequence of str
-        Arguments of the command line.
-    """
+    """Start three runs at once and return what became of them; `reference` is the same evolution, alone."""
     other = (*command, "--benchmark", "set_covering")
     with tempfile.TemporaryDirectory(prefix="bife-chaos-") as directory, PaidApi(seed) as api:
         home = Path(directory)
@@ -43,12 +35,8 @@ def started_together(reference: Reference, command: Sequence[str], seed: int) ->
             "said_that_it_waits": sum(WAITS in output for output in outputs),
             "evolutions": len(keys),
             "population_identical": same is not None and same.population == wanted.population,
-            "calls_paid_twice": len(api.again()) if len(keys) < 2 else _again_within_one(api),
+            # Two evolutions ask for samples of the same name: each may be answered twice, and none three times.
+            "calls_paid_twice": sum(len(times) > max(len(keys), 1) for times in api.answered.values()),
             "runs_doubled": sum(count - 1 for count in runs.values()),
             "reasons": [output[-600:] for code, output in zip(codes, outputs, strict=True) if code != 0],
         }
-
-
-def _again_within_one(api: PaidApi) -> int:
-    """Two evolutions ask for samples of the same name, so each may be answered twice and none three times."""
-    return sum(len(times) > 2 for times in api.again().values())

@@ -7,25 +7,9 @@ import shutil
 import pytest
 
 from tests.chaos import remains
-from tests.chaos.__main__ import rounds
 from tests.chaos.campaign import Tally, disturbed
 
 SMOKE = ("run", "--preset", "smoke")
-
-
-def test_kills_are_dealt_to_pipelines_stage_by_stage():
-    assert [stage for stages in rounds(7) for stage in stages] == [
-        "starting",
-        "collection",
-        "evolution",
-        "evolution",
-        "evaluation",
-        "registration",
-        "starting",
-        "collection",
-        "evolution",
-    ]
-    assert sum(stage != "starting" for stages in rounds(25) for stage in stages) == 25
 
 
 def ends_alike(smoke, home, stages, *command):
