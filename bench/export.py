@@ -16,7 +16,11 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
+import shlex
+import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -27,7 +31,7 @@ from typing import Any
 import pyscipopt
 
 from bench import instances_of, parse, tell
-from bife_core.export import INCLUDE_FUNCTION, build, export_c
+from bife_core.export import INCLUDE_FUNCTION, export_c
 from bife_core.features import N_FEATURES
 from bife_core.methods.loading import load_rule
 from bife_core.methods.using import attach
@@ -66,6 +70,19 @@ int show_features(SCIP* scip, double* out)
 }
 """
 """What an exported file lacks to show the features of all candidates."""
+
+
+def compiler() -> list[str]:
+    """Return the command of the C compiler, that of the variable ``CC`` or ``cc``; empty without one."""
+    command = shlex.split(os.environ.get("CC", "cc"))
+    return command if shutil.which(command[0]) else []
+
+
+def build(source: Path, library: Path) -> None:
+    """Compile the C file of a rule without SCIP's headers; its functions are those of the program that loads it."""
+    flags = ["-std=c99", "-O2", "-fPIC", "-shared", "-ffp-contract=off", "-DBIFE_NO_SCIP_HEADERS"]
+    unresolved = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
+    subprocess.run([*compiler(), *flags, *unresolved, str(source), "-o", str(library), "-lm"], check=True)
 
 
 def exported(rule: str, folder: Path) -> Callable[[pyscipopt.Model], None]:

@@ -130,7 +130,50 @@ enum
    N_FEATURES = @N_FEATURES@
 };
 
-@LIBRARY@
+/* What Python and numpy have and C's library lacks. */
+static inline double py_min(double a, double b) { return b < a ? b : a; }
+static inline double py_max(double a, double b) { return b > a ? b : a; }
+static inline double np_minimum(double a, double b) { return isnan(a) ? a : isnan(b) || !(a <= b) ? b : a; }
+static inline double np_maximum(double a, double b) { return isnan(a) ? a : isnan(b) || !(a >= b) ? b : a; }
+static inline double np_fmin(double a, double b) { return isnan(b) ? a : isnan(a) || !(a <= b) ? b : a; }
+static inline double np_fmax(double a, double b) { return isnan(b) ? a : isnan(a) || !(a >= b) ? b : a; }
+static inline double np_sign(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x == 0.0 ? 0.0 : x; }
+static inline double square(double x) { return x * x; }
+static inline double square_root_power(double x) { return x == -INFINITY ? INFINITY : fabs(sqrt(x)); }
+
+static inline double power(double x, int n)  /* by repeated squaring */
+{
+   double result = 1.0;
+   for( ; n != 0; n >>= 1, x *= x )
+      if( n & 1 )
+         result *= x;
+   return result;
+}
+
+static inline double floor_mod(double x, double y)  /* Python's x % y */
+{
+   double rest = fmod(x, y);
+   if( rest != 0.0 )
+      return (y < 0.0) != (rest < 0.0) ? rest + y : rest;
+   rest *= rest;
+   return y < 0.0 ? -rest : rest;
+}
+
+static inline double floor_div(double x, double y)  /* Python's x // y */
+{
+   double rest = fmod(x, y);
+   double ratio = (x - rest) / y;
+   double whole;
+   if( y == 0.0 )
+      return x / y;
+   if( rest != 0.0 && (y < 0.0) != (rest < 0.0) )
+      ratio -= 1.0;
+   if( ratio == 0.0 )
+      return ratio * ratio * x / y;
+   whole = floor(ratio);
+   return ratio - whole > 0.5 ? whole + 1.0 : whole;
+}
+/* --- */
 
 @RULE@
 

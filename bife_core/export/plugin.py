@@ -14,9 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any, Final
 
-from bife_core.export.clang import library, number
 from bife_core.export.formulas import formula_in_c
-from bife_core.export.writing import feature_constant, rule_in_c
+from bife_core.export.writing import feature_constant, number, rule_in_c
 from bife_core.features import (
     FEATURES,
     GROUPS,
@@ -30,15 +29,12 @@ from bife_core.features import (
     rows,
 )
 from bife_core.methods.loading import AnyReference, load_rule
-from bife_core.rules import Rejection
-from bife_core.rules.checked import CheckedRule, check_source
+from bife_core.rules import Rejection, check_source
+from bife_core.rules.lowering import Program
 from bife_core.scip.branching import Guard
 
 INCLUDE_FUNCTION: Final = "SCIPincludeBranchruleBife"
 """What the C file defines for others to call."""
-
-COMPILE_COMMAND: Final = "cc -std=c99 -O2 -fPIC -shared -ffp-contract=off -I$SCIP/include {c} -o {so} -lm"
-"""How a person compiles it; -ffp-contract keeps the arithmetic that of the rule as BiFE runs it."""
 
 _FORMULAS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("OBJECTIVE", columns.objective),
@@ -80,30 +76,23 @@ def export_c(ref: AnyReference) -> str:
     >>> "SCIPincludeBranchruleBife" in export_c("paper_ca")
     True
     """
-    rule = load_rule(ref)
-    checked = check_source(rule.source)
-    assert not isinstance(checked, Rejection)
-    return _filled(rule.name, rule.source, checked)
-
-
-def _filled(name: str, source: str, rule: CheckedRule) -> str:
+    loaded = load_rule(ref)
+    name, source, rule = loaded.name, loaded.source, check_source(loaded.source)
+    assert not isinstance(rule, Rejection)
     features = rule.features
     groups = groups_of(features)
     known = _conditions(groups, features)
-    template = files("bife_core.export").joinpath("plugin.c").read_text(encoding="utf-8")
-    program, used = rule_in_c(rule.functions)
     formulas = [formula_in_c(formula) for needed, formula in _FORMULAS if _holds(needed, known)]
-    uses = used.union(*(used for _, used in formulas))
-    read = sorted(features)
     structure = _members(columns.STRUCTURE)
     guard = Guard()
     text = {
         "HEADER": _header(name, source, rule),
-        "FEATURES": "\n".join(f"   {feature_constant(i)} = {i},  /* {FEATURES[i].meaning} */" for i in read),
+        "FEATURES": "\n".join(
+            f"   {feature_constant(i)} = {i},  /* {FEATURES[i].meaning} */" for i in sorted(features)
+        ),
         "N_FEATURES": str(N_FEATURES),
-        "LIBRARY": library(uses),
-        "RULE": program,
-        "FORMULAS": "\n\n".join(formula for formula, _ in formulas),
+        "RULE": rule_in_c(rule),
+        "FORMULAS": "\n\n".join(formulas),
         "N_OBJECTIVE": str(len(_members(columns.OBJECTIVE))),
         "N_STRUCTURE": str(len(structure)),
         "ROOM": str(max(len(_members(group)) for group in GROUPS)),
@@ -112,8 +101,8 @@ def _filled(name: str, source: str, rule: CheckedRule) -> str:
         "NO_SHARES": _initial(rows.NO_SHARES),
         "NO_SUMS": _initial(active_rows.NO_SUMS),
         "DESCRIPTION": _c_string(f"BiFE rule {name}"),
-        "SHARE": number(guard.max_share).text,
-        "GRACE": number(guard.grace_s).text,
+        "SHARE": number(guard.max_share),
+        "GRACE": number(guard.grace_s),
     }
     for root in ("mean", "min", "max"):
         text[f"ROOT_{root.upper()}"] = str(structure.index(f"rows_deg_{root}"))
@@ -125,7 +114,7 @@ def _filled(name: str, source: str, rule: CheckedRule) -> str:
         group, _, values = rest.partition(":")
         return _writes(group, values, features)
 
-    filled = re.sub(r"@([A-Z_]+(?::[^@\n]+)?)@", put_in, _chosen(template, known))
+    filled = re.sub(r"@([A-Z_]+(?::[^@\n]+)?)@", put_in, _chosen(known))
     return re.sub(r"\n{3,}", "\n\n", filled)
 
 
@@ -152,8 +141,9 @@ def _holds(condition: str, known: frozenset[str]) -> bool:
     return not known.isdisjoint(condition.split("|"))
 
 
-def _chosen(template: str, known: frozenset[str]) -> str:
-    """Return the lines of a template whose conditions hold."""
+def _chosen(known: frozenset[str]) -> str:
+    """Return the lines of `plugin.c` whose conditions hold."""
+    template = files("bife_core.export").joinpath("plugin.c").read_text(encoding="utf-8")
     kept, stack = [], [True]
     for line in template.splitlines():
         if line.startswith("//? "):
@@ -182,7 +172,7 @@ def _writes(group: str, values: str, features: frozenset[int]) -> str:
 
 
 def _initial(values: tuple[float, ...]) -> str:
-    return f"{{{', '.join(number(value).text for value in values)}}}"
+    return f"{{{', '.join(number(value) for value in values)}}}"
 
 
 def _c_string(text: str) -> str:
@@ -190,13 +180,11 @@ def _c_string(text: str) -> str:
     return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _header(name: str, source: str, rule: CheckedRule) -> str:
+def _header(name: str, source: str, rule: Program) -> str:
     try:
         made_by = f"BiFE {version('bife-branching')}"
     except PackageNotFoundError:
         made_by = "BiFE"
-    command = COMPILE_COMMAND.format(c="rule.c", so="rule.so")
-    program = command.replace("-fPIC -shared ", "-DBIFE_MAIN ").replace("rule.so", "scip-with-rule")
     lines = f"""\
 A branching rule for SCIP 8 to 10, written by {made_by}.
 
@@ -206,7 +194,7 @@ Reads: {len(rule.features)} features
 
 Compile, where $SCIP is the folder SCIP is installed in:
 
-   {command}
+   cc -std=c99 -O2 -fPIC -shared -ffp-contract=off -I$SCIP/include rule.c -o rule.so -lm
 
 Use, after SCIP's default plugins were included and before the solve:
 
@@ -214,7 +202,8 @@ Use, after SCIP's default plugins were included and before the solve:
 
 Or make a program of it, SCIP's own command line with this rule in charge of branching:
 
-   {program.removesuffix(" -lm")} -L$SCIP/lib -Wl,-rpath,$SCIP/lib -lscip -lm
+   cc -std=c99 -O2 -DBIFE_MAIN -ffp-contract=off -I$SCIP/include rule.c -o scip-with-rule -L$SCIP/lib
+      -Wl,-rpath,$SCIP/lib -lscip -lm
 
 Without SCIP's headers, add -DBIFE_NO_SCIP_HEADERS. Two rules in one program need names of their own, such as
 -DBIFE_NAME='"bife_2"' -DBIFE_INCLUDE=SCIPincludeBranchruleBife2; what compiles this file must not use -ffast-math.

@@ -1,35 +1,19 @@
-"""Functions of doubles in C: those of a rule's scalar program, the same operations in the same order."""
+"""Functions of doubles in C: those of a rule's scalar program, the same operations in the same order.
+
+What C's library lacks, such as Python's ``%``, is in `plugin.c`.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from textwrap import wrap
+import math
 from typing import Final
 
 from bife_core.errors import RuleError
-from bife_core.export.clang import (
-    AND,
-    CHOICE,
-    EQUAL,
-    LIBRARY,
-    OR,
-    PLUS,
-    RELATION,
-    TIMES,
-    UNARY,
-    Code,
-    call,
-    identifier,
-    number,
-    words,
-)
 from bife_core.features import FEATURES
-from bife_core.rules.checking import called_name, parameters
-from bife_core.rules.language import CONSTANTS, FUNCTION_NAME, RESERVED_PREFIX
-from bife_core.rules.lowering import FEATURE
-
-_WIDTH: Final = 110
+from bife_core.rules.language import CONSTANTS, words
+from bife_core.rules.lowering import Program
+from bife_core.rules.module import parameters
 
 _SAME: Final = words("""
     sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh
@@ -38,30 +22,33 @@ _SAME: Final = words("""
 _FUNCTIONS: Final = {
     **{f"{module}.{name}": name for module in ("np", "math") for name in _SAME},
     **{f"np.arc{name}": f"a{name}" for name in ("cos", "sin", "tan", "cosh", "sinh", "tanh", "tan2")},
+    **{f"np.{name}": f"np_{name}" for name in ("minimum", "maximum", "fmin", "fmax", "sign")},
     "abs": "fabs",
-    "np.sign": "sign",
-    "np.minimum": "np_minimum",
-    "np.maximum": "np_maximum",
-    "np.fmin": "np_fmin",
-    "np.fmax": "np_fmax",
 }
 """C functions by the names of a scalar program."""
 
 _TESTS: Final = ("math.isnan", "math.isinf", "math.isfinite")
-_SIGNS: Final[dict[type[ast.cmpop], tuple[str, int]]] = {
-    ast.Gt: (">", RELATION),
-    ast.GtE: (">=", RELATION),
-    ast.Lt: ("<", RELATION),
-    ast.LtE: ("<=", RELATION),
-    ast.Eq: ("==", EQUAL),
-    ast.NotEq: ("!=", EQUAL),
+_SIGNS: Final[dict[type[ast.AST], str]] = {
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.And: "&&",
+    ast.Or: "||",
 }
-_OPERATORS: Final[dict[type[ast.operator], tuple[str, int]]] = {
-    ast.Add: ("+", PLUS),
-    ast.Sub: ("-", PLUS),
-    ast.Mult: ("*", TIMES),
-    ast.Div: ("/", TIMES),
-}
+
+
+def number(value: float) -> str:
+    """Return a literal."""
+    if math.isnan(value):
+        return "NAN"
+    return repr(float(value)).replace("inf", "INFINITY")
 
 
 def feature_constant(index: int) -> str:
@@ -69,77 +56,37 @@ def feature_constant(index: int) -> str:
     return FEATURES[index].name.upper()
 
 
-def rule_in_c(functions: tuple[ast.FunctionDef, ...]) -> tuple[str, frozenset[str]]:
-    """Write a scalar program in C.
-
-    Parameters
-    ----------
-    functions : tuple of ast.FunctionDef
-        As `bife_core.rules.checked.check_source` gives them, the scoring function first.
-
-    Returns
-    -------
-    str, frozenset of str
-        Its functions, the last of which is ``double score(const double* f)``, and the functions of
-        `bife_core.export.clang.LIBRARY` that they call.
-    """
-    helpers = {function.name: f"helper_{i}" for i, function in enumerate(functions)}
-    writers = [Writer(function, helpers) for function in functions]
-    texts: dict[str, str] = {}
-
-    def write(place: int) -> None:
-        for called in writers[place].calls:
-            if called not in texts:
-                write(list(helpers).index(called))
-        texts[functions[place].name] = writers[place].written()
-
-    write(0)
-    return "\n\n".join(texts.values()), frozenset(use for writer in writers for use in writer.uses)
+def rule_in_c(program: Program) -> str:
+    """Return a scalar program in C, the last of whose functions is ``double score(const double* f)``."""
+    *helpers, scorer = [node for node in ast.parse(program.text).body if isinstance(node, ast.FunctionDef)]
+    texts = []
+    for helper in helpers:
+        given = parameters(helper)
+        head = f"double {helper.name}({', '.join(f'double {name}' for name in given) or 'void'})"
+        texts.append(Writer(helper).function(head, given))
+    unread = () if program.features else ("   (void)f;",)
+    texts.append(Writer(scorer).function("double score(const double* f)", parameters(scorer), unread))
+    return "\n\n".join(texts)
 
 
 class Writer:
-    """Writes one function, all of whose variables are doubles.
+    """Writes one function, all of whose variables are doubles."""
 
-    Attributes
-    ----------
-    spelled : dict
-        C name of each variable.
-    uses : set
-        Functions of `bife_core.export.clang.LIBRARY` that are called.
-    lines : list of str
-        What is written so far.
-    """
-
-    def __init__(self, source: ast.FunctionDef, helpers: dict[str, str]) -> None:
+    def __init__(self, source: ast.FunctionDef) -> None:
         self.source = source
-        self.uses: set[str] = set()
         self.lines: list[str] = []
-        self._helpers = helpers
-        called = {called_name(node) for node in ast.walk(source) if isinstance(node, ast.Call)}
-        self.calls = sorted(called & helpers.keys())
-        self.spelled: dict[str, str] = {}
-        for name in [*parameters(source), *_assigned(source)]:
-            if name not in self.spelled and not name.startswith(FEATURE):
-                self.spelled[name] = identifier(name, RESERVED_PREFIX, self.spelled.values())
+        self._features = {f"f{index}": f"f[{feature_constant(index)}]" for index in range(len(FEATURES))}
 
-    def written(self) -> str:
-        """Return the function."""
-        own = [] if self.source.name == FUNCTION_NAME else parameters(self.source)
-        given = ", ".join(f"double {self.spelled[name]}" for name in own) or "void"
+    def function(self, head: str, given: list[str], first: tuple[str, ...] = ()) -> str:
+        """Return the function, with its variables declared but those that are given."""
         self.block(self.source.body, 1)
-        if self.source.name == FUNCTION_NAME:
-            unread = [] if "f[" in "".join(self.lines) else ["   (void)f;"]
-            return self.function("double score(const double* f)", (), unread)
-        return self.function(f"double {self._helpers[self.source.name]}({given})", own, [])
-
-    def function(self, head: str, given: tuple[str, ...] | list[str], first: list[str]) -> str:
-        """Return a function of the lines written, with its variables declared but those that are given."""
-        names = [text for name, text in self.spelled.items() if name not in given]
+        names = dict.fromkeys(
+            node.id
+            for node in ast.walk(self.source)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id not in given
+        )
         declared = [f"   double {', '.join(names)};"] if names else []
-        body = [line for text in (*declared, *first, *self.lines) for line in folded(text)]
-        return "\n".join((*folded(f"static {head}"), "{", *body, "}"))
-
-    # --- statements ---
+        return "\n".join((f"static {head}", "{", *declared, *first, *self.lines, "}"))
 
     def emit(self, text: str, depth: int) -> None:
         """Write a line."""
@@ -150,8 +97,9 @@ class Writer:
         for statement in statements:
             self.statement(statement, depth)
 
-    def braced(self, body: list[ast.stmt], depth: int) -> None:
-        """Write a block with its braces."""
+    def braced(self, head: str, body: list[ast.stmt], depth: int) -> None:
+        """Write a block below its head."""
+        self.emit(head, depth)
         self.emit("{", depth)
         self.block(body, depth + 1)
         self.emit("}", depth)
@@ -160,148 +108,89 @@ class Writer:
         """Write one statement."""
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                self.emit(f"{self.spelled[name]} = {self.code(value).text};", depth)
-            case ast.If():
-                self._if(node, "if", depth)
+                self.emit(f"{name} = {self.code(value)};", depth)
+            case ast.If(test=test, body=body, orelse=orelse):
+                self.braced(f"if( {self.code(test)} )", body, depth)
+                if orelse:
+                    self.braced("else", orelse, depth)
             case ast.Return(value=ast.expr() as value):
-                self.emit(f"return {self.code(value).text};", depth)
+                self.emit(f"return {self.code(value)};", depth)
             case ast.Pass():
                 self.emit(";", depth)
             case _:
                 raise self.unknown(node)
-
-    def _if(self, node: ast.If, word: str, depth: int) -> None:
-        self.emit(f"{word}( {self.code(node.test).text} )", depth)
-        self.braced(node.body, depth)
-        match node.orelse:
-            case [ast.If() as further]:
-                self._if(further, "else if", depth)
-            case [_, *_] as otherwise:
-                self.emit("else", depth)
-                self.braced(otherwise, depth)
 
     def unknown(self, node: ast.AST) -> RuleError:
         """Return the error for something that has no C here."""
         where = getattr(node, "lineno", 0)
         return RuleError(f"{self.source.name} cannot be exported: its line {where} has no counterpart in C.")
 
-    # --- expressions ---
-
-    def own(self, function: str, *arguments: Code) -> Code:
-        """Return a call of a function of `LIBRARY` or of C's library."""
-        if function in LIBRARY:
-            self.uses.add(function)
-        return call(function, *arguments)
-
-    def code(self, node: ast.expr) -> Code:
-        """Return an expression.
-
-        Raises
-        ------
-        RuleError
-            If it has no C here.
-        """
+    def code(self, node: ast.expr) -> str:
+        """Return an expression, or raise `RuleError` if it has no C here."""
         match node:
             case ast.Constant(value=bool(value)):
-                return Code(str(int(value)))
+                return str(int(value))
             case ast.Constant(value=int() | float() as value):
                 return number(value)
-            case ast.Name(id=name) if name.startswith(FEATURE):
-                return Code(f"f[{feature_constant(int(name.removeprefix(FEATURE)))}]")
             case ast.Name(id=name):
-                return Code(self.spelled[name])
+                return self._features.get(name, name)
             case ast.Attribute():
                 return number(CONSTANTS[ast.unparse(node)])
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Code(f"!{self.code(operand).within(UNARY)}", UNARY)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                text = self.code(operand).within(UNARY)
-                return Code(f"-({text})" if text.startswith("-") else f"-{text}", UNARY)
+            case ast.UnaryOp(op=ast.Not() | ast.USub() as op, operand=operand):
+                return f"{'!' if isinstance(op, ast.Not) else '-'}{self.operand(operand)}"
             case ast.BinOp(left=left, op=op, right=right):
                 return self.binary(left, op, right)
             case ast.BoolOp(op=op, values=values):
-                sign, binds = ("&&", AND) if isinstance(op, ast.And) else ("||", OR)
-                return Code(f" {sign} ".join(self.code(part).within(EQUAL) for part in values), binds)
-            case ast.Compare():
-                return self._compared(node)
+                return f" {_SIGNS[type(op)]} ".join(map(self.operand, values))
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                operands = [self.operand(part) for part in (left, *comparators)]
+                pairs = zip(operands, ops, operands[1:], strict=False)
+                found = [f"{one} {_SIGNS[type(op)]} {other}" for one, op, other in pairs]
+                return found[0] if len(found) == 1 else " && ".join(f"({part})" for part in found)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                yes, no = self.code(body).within(OR), self.code(orelse).within(CHOICE)
-                return Code(f"{self.code(test).within(OR)} ? {yes} : {no}", CHOICE)
-            case ast.Call():
-                return self._called(node)
+                return f"{self.operand(test)} ? {self.operand(body)} : {self.operand(orelse)}"
+            case ast.Call(func=func, args=args):
+                return self._called(ast.unparse(func), [self.code(argument) for argument in args], node)
         raise self.unknown(node)
 
-    def binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Code:
+    def operand(self, node: ast.expr) -> str:
+        """Return an expression in parentheses if it needs them as part of another."""
+        text = self.code(node)
+        atom = isinstance(node, ast.Name | ast.Constant | ast.Attribute | ast.Subscript | ast.Call)
+        return text if atom else f"({text})"
+
+    def binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> str:
         """Return an operation on two numbers."""
-        if isinstance(op, ast.Pow):
-            return self._power(left, right)
-        one, other = self.code(left), self.code(right)
         if isinstance(op, ast.FloorDiv | ast.Mod):
-            return self.own("floor_div" if isinstance(op, ast.FloorDiv) else "floor_mod", one, other)
-        sign, binds = _OPERATORS[type(op)]
-        return Code(f"{one.within(binds)} {sign} {other.within(binds + 1)}", binds)
-
-    def _power(self, base: ast.expr, exponent: ast.expr) -> Code:
-        value = self.code(base)
-        if isinstance(exponent, ast.Constant) and isinstance(exponent.value, int):
-            times = Code(str(exponent.value))
-            return self.own("square", value) if times.text == "2" else self.own("power", value, times)
-        raised = self.code(exponent)
+            function = "floor_div" if isinstance(op, ast.FloorDiv) else "floor_mod"
+            return f"{function}({self.code(left)}, {self.code(right)})"
+        if not isinstance(op, ast.Pow):
+            return f"{self.operand(left)} {_SIGNS[type(op)]} {self.operand(right)}"
+        base, exponent = self.code(left), self.code(right)
+        if isinstance(right, ast.Constant) and isinstance(right.value, int):
+            return f"square({base})" if right.value == 2 else f"power({base}, {right.value})"
         # As the compiler of rules has it.
-        match raised.text:
+        match exponent:
             case "0.5":
-                return self.own("square_root_power", value)
+                return f"square_root_power({base})"
             case "1.0":
-                return value
+                return base
             case "2.0":
-                return self.own("square", value)
+                return f"square({base})"
             case "-1.0":
-                return Code(f"1.0 / {value.within(UNARY)}", TIMES)
-        return call("exp2", raised) if value.text == "2.0" else call("pow", value, raised)
+                return f"1.0 / {self.operand(left)}"
+        return f"exp2({exponent})" if base == "2.0" else f"pow({base}, {exponent})"
 
-    def _compared(self, node: ast.Compare) -> Code:
-        operands = [self.code(part).within(PLUS) for part in (node.left, *node.comparators)]
-        found = [
-            Code(f"{one} {_SIGNS[type(op)][0]} {other}", _SIGNS[type(op)][1])
-            for one, op, other in zip(operands, node.ops, operands[1:], strict=False)
-        ]
-        if len(found) == 1:
-            return found[0]
-        return Code(" && ".join(part.within(EQUAL) for part in found), AND)
-
-    def _called(self, node: ast.Call) -> Code:
-        name = called_name(node)
-        arguments = [self.code(argument) for argument in node.args]
-        if name in self._helpers:
-            return call(self._helpers[name], *arguments)
+    def _called(self, name: str, arguments: list[str], node: ast.expr) -> str:
         if name in ("min", "max"):
             first, *rest = arguments
             for part in rest:
-                first = self.own(f"py_{name}", first, part)
+                first = f"py_{name}({first}, {part})"
             return first
         if name in _TESTS:
-            return Code(f"{name.removeprefix('math.')}({arguments[0].text}) != 0", EQUAL)
+            return f"({name.removeprefix('math.')}({arguments[0]}) != 0)"
+        if "." not in name and name != "abs":  # a helper
+            return f"{name}({', '.join(arguments)})"
         if name not in _FUNCTIONS:
             raise self.unknown(node)
-        return self.own(_FUNCTIONS[name], *arguments)
-
-
-def _assigned(node: ast.AST) -> Iterator[str]:
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-            yield inner.id
-
-
-def folded(text: str) -> list[str]:
-    """Return a long line as several."""
-    if len(text) <= _WIDTH:
-        return [text]
-    indent = " " * (len(text) - len(text.lstrip()))
-    return wrap(
-        text.strip(),
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent + "      ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+        return f"{_FUNCTIONS[name]}({', '.join(arguments)})"

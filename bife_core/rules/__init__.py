@@ -4,12 +4,9 @@
 compiles that to machine code. Importing this package does not import numba.
 """
 
-from bife_core.rules.compiling import compile_rule, rule_sha
+from bife_core.rules.compiling import check_source, compile_rule, rule_sha
 from bife_core.rules.complexity import complexity
-from bife_core.rules.reference_rules import (
-    BENCHMARK_RULES,
-    REFERENCE_RULES,
-)
+from bife_core.rules.reference_rules import BENCHMARK_RULES, REFERENCE_RULES
 from bife_core.rules.types import CompiledRule, Complexity, Rejection
 
 __all__ = [
@@ -18,6 +15,7 @@ __all__ = [
     "CompiledRule",
     "Complexity",
     "Rejection",
+    "check_source",
     "compile_rule",
     "complexity",
     "rule_sha",

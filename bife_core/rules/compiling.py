@@ -13,9 +13,20 @@ import numpy as np
 
 from bife_core.errors import RuleError
 from bife_core.features import N_FEATURES
-from bife_core.rules.checked import check_source
 from bife_core.rules.language import FUNCTION_NAME
-from bife_core.rules.types import CompiledRule, Rejection
+from bife_core.rules.lowering import Program, lower
+from bife_core.rules.module import Module, parse
+from bife_core.rules.types import CompiledRule, Rejection, RejectionError
+
+
+def check_source(source: str | bytes) -> Program | Rejection:
+    """Return a rule as a scalar program, or why it is rejected, with the line."""
+    try:
+        return lower(Module.of(parse(source)))
+    except RejectionError as error:
+        return error.rejection
+    except (RecursionError, MemoryError):  # the caller's own stack may have been nearly full
+        return Rejection("forbidden", "The source is nested too deeply to be checked.")
 
 
 def compile_rule(
@@ -44,53 +55,37 @@ def compile_rule(
     'Line 1: open is not among the functions a rule may use.'
     """
     if callable(source):
-        given = _source_of(source)
-        if isinstance(given, Rejection):
-            return given
-        return compile_rule(given, name=name or getattr(source, "__name__", None))
+        name = name or getattr(source, "__name__", None)
+        try:
+            text = textwrap.dedent(inspect.getsource(source))
+        except (OSError, TypeError):
+            return Rejection("no_code", f"The source of {source!r} cannot be read; give the rule as text.")
+        head = re.match(r"def\s+\w+", text)
+        if head is None:
+            return Rejection(
+                "no_code", "A rule is a plain function (def, undecorated), not a lambda or a class."
+            )
+        source = f"def {FUNCTION_NAME}{text[head.end() :]}"
     if not isinstance(source, str | bytes):
         raise RuleError(
             f"A rule was expected as Python text or a function, found {type(source).__name__}; load_rule takes files."
         )
-    checked = check_source(source)
-    if isinstance(checked, Rejection):
-        return checked
+    program = check_source(source)
+    if isinstance(program, Rejection):
+        return program
     # numba takes a third of a second to import, which checking alone does not need.
-    from bife_core.rules.machine_code import compile_functions
+    from bife_core.rules.machine_code import compile_program
 
     try:
-        code = compile_functions(checked.functions, checked.features, checked.sha)
+        code = compile_program(program.text, program.features, program.sha)
     except Exception as error:  # noqa: BLE001 - numba raises many types; each means "cannot compile this"
         return Rejection("type", f"The rule is too large or too deep for numba ({type(error).__name__}).")
     text = source if isinstance(source, str) else source.decode("utf-8-sig")
-    named = name if name is not None else f"rule_{checked.sha[:8]}"
-    return CompiledRule(named, text, checked.sha, checked.features, code)
-
-
-def _source_of(function: Callable[..., Any]) -> str | Rejection:
-    """Return the text of a function as that of a rule."""
-    try:
-        text = textwrap.dedent(inspect.getsource(function))
-    except (OSError, TypeError):
-        return Rejection(
-            "no_code", f"The source of {function!r} cannot be read; give the rule as text or in a file."
-        )
-    found = re.match(r"def\s+\w+", text)
-    if found is None:
-        return Rejection(
-            "no_code", "A rule is a plain function (def, without decorators), not a lambda or a class."
-        )
-    return f"def {FUNCTION_NAME}{text[found.end() :]}"
+    return CompiledRule(name or f"rule_{program.sha[:8]}", text, program.sha, program.features, code)
 
 
 def recompiled(source: str, name: str) -> CompiledRule:
-    """Return the rule of a source; what unpickling a rule calls.
-
-    Raises
-    ------
-    RuleError
-        If the source is no allowed rule.
-    """
+    """Return the rule of a source, or raise `RuleError`; what unpickling a rule calls."""
     rule = compile_rule(source, name=name)
     if isinstance(rule, Rejection):
         raise RuleError(rule.reason)
@@ -102,28 +97,14 @@ copyreg.pickle(CompiledRule, lambda rule: (recompiled, (rule.source, rule.name))
 
 
 def rule_sha(source: str | bytes) -> str:
-    """Return the hash of a rule's normalised syntax tree.
-
-    Raises
-    ------
-    RuleError
-        If the source is no allowed rule.
-    """
-    checked = check_source(source)
-    if isinstance(checked, Rejection):
-        raise RuleError(checked.reason)
-    return checked.sha
+    """Return the hash of a rule's scalar program, or raise `RuleError` where the source is no allowed rule."""
+    program = check_source(source)
+    if isinstance(program, Rejection):
+        raise RuleError(program.reason)
+    return program.sha
 
 
 def score_one(source: str, value: float) -> dict[str, float]:
-    """Compile a rule and return its `score` of a candidate whose features are all `value`.
-
-    `bife doctor` and the tests have a worker call it, to show that rules run there.
-
-    Raises
-    ------
-    RuleError
-        If the rule is rejected.
-    """
+    """Return a rule's `score` of a candidate whose features are all `value`: `bife doctor` tries workers with it."""
     rule = recompiled(source, "rule")
     return {"score": float(rule.score(np.full((1, N_FEATURES), value))[0])}

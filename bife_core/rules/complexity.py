@@ -6,33 +6,22 @@ import ast
 from typing import Final
 
 from bife_core.errors import RuleError
-from bife_core.rules.checking import count_nodes, parse
 from bife_core.rules.language import CLAMPS, NONLINEAR
+from bife_core.rules.module import parse
 from bife_core.rules.types import Complexity, RejectionError
 
 _SYMBOLS: Final = {"USub": "Sub", "UAdd": "Add"}
 
 
 def complexity(source: str | bytes) -> Complexity:
-    """Measure a rule as it is written.
+    """Measure a rule as it is written, or raise `RuleError` if it cannot be parsed; it need not be an allowed rule.
 
     - `ast_nodes`: all nodes of the syntax tree of the source, docstrings and imports included;
     - `operators`: distinct arithmetic and comparison operators, a sign counting as ``+`` or ``-``;
-    - `nonlinear_calls`: calls of functions such as `exp`, `log`, `sqrt`, `tanh` and `abs` (the operator
-      ``**`` is an operator, not a call);
+    - `nonlinear_calls`: calls of functions such as `exp`, `log`, `sqrt`, `tanh` and `abs` (``**`` is an operator);
     - `branches`: `if` statements, each `elif` included, conditional expressions, and calls of `min`, `max`,
       `np.clip` and their like;
     - `intermediate_variables`: distinct names the source assigns.
-
-    Parameters
-    ----------
-    source : str or bytes
-        Python text; it need not be an allowed rule, so rules of other methods can be measured too.
-
-    Raises
-    ------
-    RuleError
-        If the source cannot be parsed.
 
     Examples
     --------
@@ -43,7 +32,7 @@ def complexity(source: str | bytes) -> Complexity:
         tree = parse(source)
     except RejectionError as error:
         raise RuleError(error.rejection.reason) from error
-    spelled = _import_names(tree)
+    names = _names(tree)
     operators: set[str] = set()
     assigned: set[str] = set()
     nonlinear = branches = 0
@@ -57,24 +46,22 @@ def complexity(source: str | bytes) -> Complexity:
         elif isinstance(node, ast.If | ast.IfExp):
             branches += 1
         elif isinstance(node, ast.Call):
-            called = _called(node.func, spelled)
+            called = _called(node.func, names)
             nonlinear += called in NONLINEAR
             branches += called in CLAMPS
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             assigned.add(node.id)
-    return Complexity(count_nodes(tree), len(operators), nonlinear, branches, len(assigned))
+    return Complexity(sum(1 for _ in ast.walk(tree)), len(operators), nonlinear, branches, len(assigned))
 
 
-def _import_names(tree: ast.Module) -> dict[str, str]:
+def _names(tree: ast.Module) -> dict[str, str]:
+    """Return what imported names stand for, such as ``np.sqrt``."""
     names = {"np": "np", "numpy": "np", "math": "math"}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name in names:
-                    names[alias.asname or alias.name] = names[alias.name]
+            names |= {one.asname or one.name: names[one.name] for one in node.names if one.name in names}
         elif isinstance(node, ast.ImportFrom) and node.module in names:
-            for alias in node.names:
-                names[alias.asname or alias.name] = f"{names[node.module]}.{alias.name}"
+            names |= {one.asname or one.name: f"{names[node.module]}.{one.name}" for one in node.names}
     return names
 
 

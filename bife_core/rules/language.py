@@ -1,6 +1,6 @@
 """The language a rule may use: every name it can mention, and how large it may be.
 
-Anything not listed here is rejected by `bife_core.rules.checking`. One more function of numbers that numba knows is
+Anything not listed here is rejected by `bife_core.rules.lowering`. One more function of numbers that numba knows is
 one more word below, and its C in `bife_core.export`.
 """
 
@@ -13,36 +13,34 @@ import numpy as np
 
 FUNCTION_NAME: Final = "candidate_variable_score"
 
-RESERVED_PREFIX: Final = "_bife_"
-"""A rule's variable that has the name of a builtin is spelled with it in generated code."""
-
 MAX_SOURCE_CHARACTERS: Final = 20_000
 MAX_NODES: Final = 3_000
 MAX_DEPTH: Final = 100
 MAX_FUNCTIONS: Final = 20
-MAX_WRITTEN_OUT: Final = 10_000
-"""Syntax nodes of what is compiled, with loops written out, and helpers wherever they are called."""
+MAX_WRITTEN_OUT: Final = 5_000
+"""Operations of what is compiled, with loops written out, and helpers wherever they are called."""
 MAX_INTEGER: Final = 2**53
 MAX_POWER: Final = 64
 """Largest literal exponent computed by repeated multiplication; larger ones are taken as floats."""
 
 
-def _names(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
-NUMPY_FUNCTIONS: Final = _names("""
+NUMPY_FUNCTIONS: Final = words("""
     abs absolute fabs sign sqrt cbrt square exp exp2 expm1 log log2 log10 log1p
     sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
     floor ceil trunc rint round isnan isinf isfinite float64
     power maximum minimum fmax fmin arctan2 hypot where clip
 """)
-MATH_FUNCTIONS: Final = _names("""
+MATH_FUNCTIONS: Final = words("""
     sqrt cbrt exp exp2 expm1 log log2 log10 log1p pow fabs floor ceil trunc hypot
     sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc
     isnan isinf isfinite
 """)
-BUILTINS: Final = _names("abs min max float int bool round pow range")
+BUILTINS: Final = words("abs min max float int bool round pow range")
 
 FUNCTIONS: Final = (
     frozenset(f"np.{name}" for name in NUMPY_FUNCTIONS)
@@ -57,10 +55,10 @@ CONSTANTS: Final[dict[str, float]] = {
 }
 """Values of constants by canonical name."""
 
-NONLINEAR: Final = _names("abs pow") | {
+NONLINEAR: Final = words("abs pow") | {
     f"{module}.{name}"
     for module in ("np", "math")
-    for name in _names("""
+    for name in words("""
         abs absolute fabs sign sqrt cbrt square reciprocal exp exp2 expm1 log log2 log10 log1p pow power
         sin cos tan arcsin arccos arctan asin acos atan sinh cosh tanh arcsinh arccosh arctanh asinh acosh atanh
         arctan2 atan2 hypot erf erfc float_power logaddexp logaddexp2

@@ -1,49 +1,57 @@
-"""From a rule in normal form to a scalar program, which numba and a C compiler take alike.
+"""From a rule's text to a scalar program, which numba and a C compiler take alike; all else is rejected.
 
-A scalar program knows 64-bit floats only. Its functions take floats and return one; they assign to names, branch and
-return. The scoring function takes the features the rule reads, one argument each. Loops are written out, so that every
-index is an integer the text tells and no rule runs for long; truths become 1.0 or 0.0 where a number is needed.
-Nothing in it raises and nothing has a side effect, so what is computed early does no harm.
+A scalar program is Python text that knows 64-bit floats only. Its functions take floats and return one; they assign to
+names, branch and return. The last one takes the features that the rule reads, one argument each, and returns the score.
+Nothing is taken over from the rule's text but numbers: functions and variables have names made here, so equal rules
+give equal programs, and nothing the text says can run.
 
-`int` and `round` become functions of floats, `np.clip` a minimum of a maximum, `np.where` a choice. Every path is
-followed, and a name that may be read before it is assigned is rejected: compiled code would read an arbitrary value.
+This is the first wall around a rule: `_Function` is an allow-list, and what it does not mention is rejected with its
+line. Loops are written out, so that every index is an integer the text tells and no rule runs for long; truths become
+1.0 or 0.0 where a number is needed. Nothing raises or has a side effect, so what is computed early does no harm. `int`
+and `round` become functions of floats, `np.clip` a minimum of a maximum, `np.where` a choice. Every path is followed,
+and a name that may be read before it is assigned is rejected: compiled code would read an arbitrary value.
 """
 
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable
+import hashlib
+import math
+from dataclasses import dataclass
 from typing import Final
 
 from bife_core.features import N_FEATURES
-from bife_core.rules.checking import at, called_name, count_nodes, dotted, literal_number, parameters
-from bife_core.rules.language import (
-    BUILTINS,
-    CONSTANTS,
-    FUNCTION_NAME,
-    MAX_POWER,
-    MAX_WRITTEN_OUT,
-    RESERVED_PREFIX,
-)
-from bife_core.rules.types import forbidden, no_number
+from bife_core.rules.language import FUNCTION_NAME, FUNCTIONS, MAX_POWER, MAX_WRITTEN_OUT
+from bife_core.rules.module import OPERATORS, Module, check_name, parameters
+from bife_core.rules.types import RejectionError, forbidden, no_number
 
-FEATURE: Final = "__feature_"
-"""Prefix of the scoring function's arguments, with the index behind it. No name of a rule starts with underscores."""
-
-_VECTOR: Final = "the features"
-"""What is known of a name that stands for the features as a whole."""
+_VERSION: Final = "bife rule 2"
+_FEATURES: Final = "the features"
+"""What is known of a name that stands for the features as a whole; of others it is their integer, or None."""
 
 _Known = int | str | None
-"""What is known of an assigned name: the features, the integer it holds, or None for any number."""
 
-_LARGEST: Final = 2**31
-"""Larger integers are no index."""
-
-_ARITHMETIC: Final[dict[type[ast.operator], Callable[[int, int], int]]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
+_SPOKEN: Final = {
+    "ClassDef": "a class",
+    "Constant": "a literal that is no number",
+    "FunctionDef": "a function within a function; define helpers beside it",
+    "GeneratorExp": "a sequence",
+    "Expr": "a line with a value that is not used",
+    "For": "a loop other than `for i in range(...)` with one to three constant integers, and no else",
+    "List": "a list",
+    "ListComp": "a list",
+    "Try": "try (arithmetic never raises here: x / 0 is an infinity or NaN)",
+    "Tuple": "a tuple, except to assign several names at once",
+    "While": "while; write `for i in range(10)` with constant ends",
+}
+_SPECIAL_FLOATS: Final = frozenset({"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan"})
+_COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
 }
 _RENAMED: Final = {
     "math.exp2": "np.exp2",
@@ -68,353 +76,411 @@ _ARGUMENTS: Final = {
 """How many arguments a function takes, if not one."""
 
 
-def lower(functions: tuple[ast.FunctionDef, ...]) -> tuple[tuple[ast.FunctionDef, ...], frozenset[int]]:
-    """Write a rule out as a scalar program.
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A rule as a scalar program; nothing of it has run.
 
-    Parameters
+    Attributes
     ----------
-    functions : tuple of ast.FunctionDef
-        In normal form, the scoring function first; they are used up.
+    text : str
+        Its functions, each below those it calls; the scoring function, the last one, takes ``f3, f18, ...``.
+    features : frozenset of int
+        Columns the rule reads.
+    """
 
-    Returns
-    -------
-    tuple of ast.FunctionDef, frozenset of int
-        The program, in the same order, and the features its first function takes, in the order of their indices.
+    text: str
+    features: frozenset[int]
+
+    @property
+    def sha(self) -> str:
+        """Hash of the rule."""
+        return hashlib.sha256(f"{_VERSION}\n{self.text}".encode()).hexdigest()
+
+
+def lower(module: Module) -> Program:
+    """Check a rule and write it out as a scalar program.
 
     Raises
     ------
     RejectionError
-        If something is no number where one is needed, an index is not constant or out of range, a name may be read too
-        early, a function calls itself, or the program would be too long.
+        At the first thing outside the language (`docs/rules.md`).
     """
-    program = _Program(functions)
-    lowered = [_Function(program, function).lowered() for function in functions]
-    _measure({function.name: function for function in lowered})
-    lowered[0].args.args = [ast.arg(arg=f"{FEATURE}{index}") for index in sorted(program.features)]
-    for function in lowered:
-        ast.fix_missing_locations(function)
-    return tuple(lowered), frozenset(program.features)
+    rule = _Rule(module)
+    rule.add(FUNCTION_NAME, module.functions[FUNCTION_NAME])
+    program = Program("".join(rule.texts), frozenset(rule.features))
+    for name, function in module.functions.items():  # what is never called is checked and left out
+        rule.add(name, function)
+    return program
 
 
-def _measure(functions: dict[str, ast.FunctionDef]) -> None:
-    """Reject a function that calls itself, or is too long with its helpers wherever they are called."""
-    sizes: dict[str, int] = {}
+class _Rule:
+    """The program of a rule under way."""
 
-    def size(name: str, path: tuple[str, ...]) -> int:
-        function = functions[name]
-        if name in path:
-            raise forbidden("the function in this line calls itself", function)
-        if name not in sizes:
-            calls = (called_name(node) for node in ast.walk(function) if isinstance(node, ast.Call))
-            helpers = sum(size(called, (*path, name)) for called in calls if called in functions)
-            sizes[name] = count_nodes(function) + helpers
-            if sizes[name] > MAX_WRITTEN_OUT:
-                raise _too_large(function)
-        return sizes[name]
-
-    size(FUNCTION_NAME, ())
-
-
-def _too_large(where: ast.AST) -> Exception:
-    what = "with its helpers and loops written out, the rule"
-    return forbidden(f"{what} has more than {MAX_WRITTEN_OUT} syntax nodes", where)
-
-
-class _Program:
-    """What all functions of a rule share: their generated names, the features they read, how long they are."""
-
-    def __init__(self, functions: tuple[ast.FunctionDef, ...]) -> None:
-        self.names = {function.name: f"__helper_{i}" for i, function in enumerate(functions)}
-        self.names[FUNCTION_NAME] = FUNCTION_NAME
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.texts: list[str] = []
         self.features: set[int] = set()
-        self._nodes = 0
+        self._added: dict[str, tuple[str, int] | None] = {}
 
-    def spend(self, where: ast.AST) -> None:
-        """Count one syntax node as written out."""
-        self._nodes += 1
-        if self._nodes > MAX_WRITTEN_OUT:
-            raise _too_large(where)
+    def add(self, name: str, where: ast.AST) -> tuple[str, int]:
+        """Add a function unless it is there, and return its name and its size, that of what it calls included."""
+        if name not in self._added:
+            self._added[name] = None
+            function = _Function(self, self.module.functions[name])
+            spelled = f"h{len(self.texts)}"
+            self._added[name] = spelled, function.size
+            self.texts.append(function.text(spelled))
+        if (added := self._added[name]) is None:
+            raise forbidden("the function called in this line calls itself", where)
+        return added
 
 
 class _Function:
-    def __init__(self, program: _Program, function: ast.FunctionDef) -> None:
-        self._program = program
-        self._source = function
-        self._main = function.name == FUNCTION_NAME
-        self._known: dict[str, _Known] = dict.fromkeys(parameters(function), _VECTOR if self._main else None)
-        self._out: list[ast.stmt] = []
-        self._temporaries = 0
+    """Writes one function out, statement by statement."""
 
-    def lowered(self) -> ast.FunctionDef:
-        source = self._source
-        arguments = [ast.arg(arg=_spelled(name)) for name in parameters(source)]
-        body, runs_on = self._block(source.body)
-        if runs_on:
-            what = "the scoring function" if self._main else f"the helper {source.name!r}"
-            raise no_number(f"{what} can end without returning a number", source)
-        source.name = self._program.names[source.name]
-        source.body = body
-        source.args = ast.arguments(
-            posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[]
-        )
-        source.returns = None
-        return source
+    def __init__(self, rule: _Rule, source: ast.FunctionDef) -> None:
+        self.size = 0
+        self._rule = rule
+        self._main = source.name == FUNCTION_NAME
+        names = parameters(source)
+        for node in ast.walk(source):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.append(node.id)
+        for name in names:
+            check_name(name, source)
+        self._local = frozenset(names)
+        self._spelled: dict[str, str] = {}
+        self._known: dict[str, _Known] = dict.fromkeys(parameters(source), _FEATURES if self._main else None)
+        self._lines: list[str] = []
+        self._depth = 1
+        self._arguments = [] if self._main else [self._spell(name) for name in parameters(source)]
+        if self._block(source.body):
+            raise no_number(f"{source.name} can end without returning a number", source)
+        if self._main:
+            self._arguments = [f"f{index}" for index in sorted(rule.features)]
+
+    def text(self, name: str) -> str:
+        """Return the function under a name."""
+        return "\n".join((f"def {name}({', '.join(self._arguments)}):", *self._lines, ""))
+
+    def _spend(self, where: ast.AST, size: int = 1) -> None:
+        self.size += size
+        if self.size > MAX_WRITTEN_OUT:
+            what = "with its helpers and loops written out, the rule"
+            raise forbidden(f"{what} has more than {MAX_WRITTEN_OUT} operations", where)
+
+    def _unknown(self, node: ast.AST, where: ast.AST | None = None) -> RejectionError:
+        kind = type(node).__name__
+        return forbidden(f"a rule may not use {_SPOKEN.get(kind, kind.lower())}", where or node)
+
+    def _spell(self, name: str) -> str:
+        return self._spelled.setdefault(name, f"v{len(self._spelled)}")
+
+    def _emit(self, line: str) -> None:
+        self._lines.append(" " * self._depth + line)
 
     # --- statements ---
 
-    def _block(self, statements: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
-        """Return statements written out, and whether control can run past them; what it cannot reach is left out."""
-        outer, self._out = self._out, []
-        runs_on = self._statements(statements)
-        block, self._out = self._out, outer
-        return block or [ast.Pass()], runs_on
-
-    def _statements(self, statements: list[ast.stmt]) -> bool:
-        return all(self._statement(statement) for statement in statements)
+    def _block(self, statements: list[ast.stmt]) -> bool:
+        """Write statements out, and return whether control can run past them; what it cannot reach is only checked."""
+        for position, statement in enumerate(statements):
+            if not self._statement(statement):
+                kept, features = len(self._lines), set(self._rule.features)
+                for dead in statements[position + 1 :]:
+                    self._statement(dead)
+                del self._lines[kept:]
+                self._rule.features = features
+                return False
+        return True
 
     def _statement(self, node: ast.stmt) -> bool:
-        self._program.spend(node)
+        self._spend(node)
         match node:
+            case ast.Return(
+                value=None | ast.Constant(value=None) | ast.Tuple() | ast.List() | ast.ListComp()
+            ):
+                raise no_number("a score must be one number, and this returns none or several", node)
             case ast.Return(value=ast.expr() as value):
-                self._emit(ast.Return(value=self.number(value)), node)
+                self._emit(f"return {self.number(value)}")
                 return False
             case ast.If():
                 return self._if(node)
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(args=ends)):
+            case ast.For(
+                target=ast.Name(), iter=ast.Call(func=ast.Name(id="range"), args=ends, keywords=[]), orelse=[]
+            ) if 1 <= len(ends) <= 3 and "range" not in self._local:
                 for counter in self._range(ends, node):
-                    self._assign([(name, at(node, ast.Constant(value=counter)))], node)
-                    if not self._statements(node.body):
+                    self._assign(node.target, ast.Constant(value=counter), node)
+                    if not self._block(node.body):
                         return False
-            case ast.Assign(value=ast.Tuple(elts=values)):
-                for target in node.targets:
-                    assert isinstance(target, ast.Tuple)
-                    names = [name.id for name in target.elts if isinstance(name, ast.Name)]
-                    self._assign(list(zip(names, values, strict=True)), node)
-            case ast.Assign():
-                value = node.value
-                for target in node.targets:
-                    assert isinstance(target, ast.Name)
-                    self._assign([(target.id, value)], node)
-                    value = at(node, ast.Name(id=target.id, ctx=ast.Load()))
+            case ast.Assign(targets=[first, *others], value=value):
+                self._assign(first, value, node)
+                for target in others:
+                    self._assign(target, first, node)
+            case ast.AugAssign(target=ast.Name() as target, op=op, value=value):
+                self._assign(target, ast.copy_location(ast.BinOp(target, op, value), node), node)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                self._assign(target, value, node)
+            case ast.Import() | ast.ImportFrom():
+                self._rule.module.add_import(node)
+            case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.AnnAssign(target=ast.Name()):
+                pass
+            case _:
+                raise self._unknown(node)
         return True
 
-    def _emit(self, made: ast.stmt, where: ast.AST) -> None:
-        self._out.append(at(where, made))
-
-    def _assign(self, pairs: list[tuple[str, ast.expr]], where: ast.AST) -> None:
+    def _assign(self, target: ast.expr, value: ast.expr, where: ast.AST) -> None:
         """Assign values to names, all of them computed before the first is assigned."""
+        match target, value:
+            case ast.Name(), _:
+                pairs = [(target.id, value)]
+            case ast.Tuple(elts=names), ast.Tuple(elts=values) if len(names) == len(values) and all(
+                isinstance(name, ast.Name) for name in names
+            ):
+                pairs = [(ast.unparse(name), part) for name, part in zip(names, values, strict=True)]
+            case _:
+                raise forbidden("only names may be assigned, as in `a = 1.0` or `a, b = 1.0, 2.0`", where)
         known: dict[str, _Known] = {}
-        found: list[tuple[str, ast.expr]] = []
-        for name, value in pairs:
-            known[name] = self._meaning(value)
-            if known[name] != _VECTOR:
-                number = self.number(value)
-                found.append((_spelled(name), number if len(pairs) == 1 else self._kept(number)))
-        for text, number in found:
-            self._emit(ast.Assign(targets=[ast.Name(id=text, ctx=ast.Store())], value=number), where)
+        computed: list[tuple[str, str]] = []
+        for name, part in pairs:
+            known[name] = self._meaning(part)
+            if known[name] != _FEATURES:
+                number = self.number(part)
+                computed.append((name, number if len(pairs) == 1 else self._kept(number)))
+        for name, number in computed:
+            self._emit(f"{self._spell(name)} = {number}")
         self._known |= known
 
-    def _kept(self, number: ast.expr) -> ast.expr:
+    def _kept(self, number: str) -> str:
         """Return a number that can be read several times, and later, at the price of one computation."""
-        if isinstance(number, ast.Constant) or (
-            isinstance(number, ast.Name) and number.id.startswith(FEATURE)
-        ):
-            return number
-        self._temporaries += 1
-        text = f"__{self._temporaries}"
-        self._emit(ast.Assign(targets=[ast.Name(id=text, ctx=ast.Store())], value=number), number)
-        return at(number, ast.Name(id=text, ctx=ast.Load()))
+        text = self._spell(f"<{len(self._spelled)}>")
+        self._emit(f"{text} = {number}")
+        return text
 
     def _if(self, node: ast.If) -> bool:
-        test = self.truth(node.test)
+        self._emit(f"if {self.truth(node.test)}:")
         before = dict(self._known)
-        body, body_runs_on = self._block(node.body)
+        body_runs_on = self._indented(node.body)
         after_body, self._known = self._known, before
-        orelse, orelse_runs_on = self._block(node.orelse)
+        orelse_runs_on = True
+        if node.orelse:
+            self._emit("else:")
+            orelse_runs_on = self._indented(node.orelse)
         if body_runs_on:
             self._known = _met(after_body, self._known) if orelse_runs_on else after_body
-        self._emit(ast.If(test=test, body=body, orelse=orelse if node.orelse else []), node)
         return body_runs_on or orelse_runs_on
 
+    def _indented(self, statements: list[ast.stmt]) -> bool:
+        self._depth += 1
+        begin = len(self._lines)
+        runs_on = self._block(statements)
+        if len(self._lines) == begin:
+            self._emit("pass")
+        self._depth -= 1
+        return runs_on
+
     def _range(self, ends: list[ast.expr], where: ast.AST) -> range:
-        known = [self._integer(end) for end in ends]
-        integers = [end for end in known if end is not None]
-        if len(integers) < len(known) or integers[2:] == [0]:
+        integers = [end for end in map(self._integer, ends) if end is not None]
+        if len(integers) < len(ends) or integers[2:] == [0]:
+            list(map(self.number, ends))
             raise no_number("the ends of a range must be constant integers, and its step not 0", where)
         return range(*integers)
 
     # --- what the text tells ---
 
     def _meaning(self, node: ast.expr) -> _Known:
-        if isinstance(node, ast.Name) and self._known.get(node.id) == _VECTOR:
-            return _VECTOR
+        if isinstance(node, ast.Name) and self._known.get(node.id) == _FEATURES:
+            return _FEATURES
         return self._integer(node)
 
-    def _integer(self, node: ast.expr) -> int | None:
-        """Return the integer an expression is known to be, or None."""
-        match node:
-            case ast.Constant(value=int(value)) if not isinstance(value, bool):
-                return value
-            case ast.Name(id=name):
-                known = self._known.get(name)
-                return known if isinstance(known, int) else None
-            case ast.UnaryOp(op=ast.USub(), operand=inner):
-                positive = self._integer(inner)
-                return None if positive is None else -positive
-            case ast.BinOp(left=one, op=op, right=other) if type(op) in _ARITHMETIC:
-                left, right = self._integer(one), self._integer(other)
-                if left is not None and right is not None:
-                    value = _ARITHMETIC[type(op)](left, right)
-                    return value if abs(value) <= _LARGEST else None
-        return None
+    def _constant(self, node: ast.expr) -> int | float | None:
+        return self._rule.module.number(node, self._local, self._known)
 
-    def _feature(self, node: ast.Subscript) -> ast.expr:
-        if not isinstance(node.value, ast.Name) or self._known.get(node.value.id, _VECTOR) != _VECTOR:
-            raise no_number("a number has no elements", node)
-        self._read(node.value)
-        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, float):
-            raise forbidden(f"an index must be an integer, not {node.slice.value!r}", node)
-        index = self._integer(node.slice)
+    def _integer(self, node: ast.expr) -> int | None:
+        value = self._constant(node)
+        return value if isinstance(value, int) else None
+
+    def _feature(self, node: ast.Subscript) -> str:
+        if not isinstance(node.value, ast.Name) or self._read(node.value) != _FEATURES:
+            self.number(node.value)
+            raise no_number(f"{ast.unparse(node.value)} is a number and has no elements", node)
+        index = self._constant(node.slice)
         if index is None:
+            self.number(node.slice)
             raise no_number("the index of a feature must be a constant integer", node)
-        if not 0 <= index < N_FEATURES:
-            raise forbidden(f"feature index {index} is outside 0 to {N_FEATURES - 1}", node)
-        self._program.features.add(index)
-        return at(node, ast.Name(id=f"{FEATURE}{index}", ctx=ast.Load()))
+        if not isinstance(index, int) or not 0 <= index < N_FEATURES:
+            raise forbidden(f"the feature index {index} is no integer from 0 to {N_FEATURES - 1}", node)
+        self._rule.features.add(index)
+        return f"f{index}"
 
     def _read(self, node: ast.Name) -> _Known:
+        if node.id not in self._local:
+            raise forbidden(f"{node.id} is no number here", node)
         if node.id not in self._known:
             raise no_number(f"the name {node.id!r} may be read before it is assigned", node)
         return self._known[node.id]
 
+    def _called(self, node: ast.Call) -> str:
+        """Return ``"np.exp"``, ``"max"`` or a helper's name."""
+        name = self._rule.module.meaning(node.func, self._local)
+        if name not in self._rule.module.functions and (name not in FUNCTIONS or name == "range"):
+            raise forbidden(f"{ast.unparse(node.func)} is not among the functions a rule may use", node)
+        return name
+
     # --- expressions ---
 
-    def number(self, node: ast.expr) -> ast.expr:
-        """Return code for the number an expression comes to."""
-        self._program.spend(node)
+    def number(self, node: ast.expr) -> str:
+        """Return the text of the number that an expression comes to."""
+        self._spend(node)
         match node:
-            case ast.Constant(value=bool() | int() | float() as value):
-                return at(node, ast.Constant(value=float(value)))
-            case ast.Name(id=name):
-                if self._read(node) == _VECTOR:
+            case ast.Constant(value=bool() as truth):
+                return _literal(truth)
+            case ast.Name(id=name) if name in self._local:
+                if self._read(node) == _FEATURES:
                     raise no_number("one number is needed here, such as variable_features[20]", node)
-                return at(node, ast.Name(id=_spelled(name), ctx=ast.Load()))
-            case ast.Attribute():
-                return at(node, ast.Constant(value=CONSTANTS[ast.unparse(node)]))
+                return self._spell(name)
+            case ast.Constant(value=int() | float()) | ast.Name() | ast.Attribute():
+                if (value := self._constant(node)) is None:
+                    raise forbidden(f"{ast.unparse(node)} is no number here", node)
+                return _literal(value)
             case ast.Subscript():
                 return self._feature(node)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.number(operand)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return at(node, ast.UnaryOp(op=ast.USub(), operand=self.number(operand)))
+                return f"(-{self.number(operand)})"
             case ast.BinOp(left=left, op=op, right=right):
                 return self._operation(left, op, right, node)
-            case ast.BoolOp(op=op, values=values) if not all(map(_is_truth, values)):
+            case ast.BoolOp(op=op, values=values) if not all(map(self._is_truth, values)):
                 # Python's `or` and `and` return one of their operands.
-                *first, result = [self._kept(self.number(operand)) for operand in values]
-                for operand in reversed(first):
-                    test = _not_zero(operand)
-                    yes, no = (result, operand) if isinstance(op, ast.And) else (operand, result)
-                    result = at(node, ast.IfExp(test=test, body=yes, orelse=no))
+                *first, result = [self._kept(self.number(part)) for part in values]
+                for one in reversed(first):
+                    yes, no = (result, one) if isinstance(op, ast.And) else (one, result)
+                    result = self._kept(f"({yes} if {one} != 0.0 else {no})")
                 return result
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self._choice(test, body, orelse, node)
-            case ast.Call() if not _is_truth(node):
+                return self._choice(test, body, orelse)
+            case ast.Call() if not self._is_truth(node):
                 return self._call(node)
-        one, zero = ast.Constant(value=1.0), ast.Constant(value=0.0)
-        return at(node, ast.IfExp(test=self.truth(node), body=one, orelse=zero))
+        if not self._is_truth(node):
+            raise self._unknown(node)
+        return f"(1.0 if {self.truth(node)} else 0.0)"
 
-    def truth(self, node: ast.expr) -> ast.expr:
-        """Return code for the truth an expression comes to: a comparison, or several joined."""
-        self._program.spend(node)
+    def truth(self, node: ast.expr) -> str:
+        """Return the text of the truth that an expression comes to: a comparison, or several joined."""
+        self._spend(node)
         match node:
-            case ast.Constant(value=bool()):
-                return node
+            case ast.Constant(value=bool(value)):
+                return str(value)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return at(node, ast.UnaryOp(op=ast.Not(), operand=self.truth(operand)))
+                return f"(not {self.truth(operand)})"
             case ast.BoolOp(op=op, values=values):
-                return at(node, ast.BoolOp(op=op, values=[self.truth(value) for value in values]))
+                return f"({(' and ' if isinstance(op, ast.And) else ' or ').join(map(self.truth, values))})"
             case ast.Compare(left=left, ops=ops, comparators=comparators):
-                numbers = [self.number(part) for part in comparators]
-                return at(node, ast.Compare(left=self.number(left), ops=ops, comparators=numbers))
-            case ast.Call() if _is_truth(node):
-                _expect(node, 1)
-                name = called_name(node)
+                parts = [self.number(left)]
+                for sign, part in zip(ops, comparators, strict=True):
+                    if type(sign) not in _COMPARISONS:
+                        raise self._unknown(sign, node)
+                    parts += [_COMPARISONS[type(sign)], self.number(part)]
+                return f"({' '.join(parts)})"
+            case ast.Call() if self._is_truth(node):
+                name = self._called(node)
+                arguments = self._given(node, name)
                 if name == "bool":
-                    return self.truth(node.args[0])
-                return self._apply(name.replace("np.", "math."), node.args, node)
-        return _not_zero(self.number(node))
+                    return self.truth(arguments[0])
+                return f"{name.replace('np.', 'math.')}({self.number(arguments[0])})"
+        return f"({self.number(node)} != 0.0)"
 
-    def _operation(self, left: ast.expr, op: ast.operator, right: ast.expr, where: ast.expr) -> ast.expr:
-        if isinstance(op, ast.Pow):
-            given = literal_number(right)
-            if isinstance(given, int):
-                # Repeated multiplication, which numba writes out for an integer exponent.
-                power: float = given if 0 <= given <= MAX_POWER else float(given)
-                exponent: ast.expr = at(right, ast.Constant(value=power))
-            else:
-                exponent = self.number(right) if given is None else at(right, ast.Constant(value=given))
-            return at(where, ast.BinOp(left=self.number(left), op=op, right=exponent))
-        return at(where, ast.BinOp(left=self.number(left), op=op, right=self.number(right)))
+    def _is_truth(self, node: ast.expr) -> bool:
+        """Tell whether an expression is a comparison or a like truth by its form."""
+        match node:
+            case ast.Compare() | ast.Constant(value=bool()) | ast.UnaryOp(op=ast.Not()):
+                return True
+            case ast.BoolOp(values=values):
+                return all(map(self._is_truth, values))
+            case ast.Call():
+                return self._called(node) in ("bool", *_TESTS)
+        return False
 
-    def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr, where: ast.expr) -> ast.expr:
-        return at(where, ast.IfExp(test=self.truth(test), body=self.number(yes), orelse=self.number(no)))
+    def _operation(self, left: ast.expr, op: ast.operator, right: ast.expr, where: ast.expr) -> str:
+        if type(op) not in OPERATORS:
+            raise self._unknown(op, where)
+        one = self.number(left)
+        exponent = self._constant(right) if isinstance(op, ast.Pow) else None
+        if exponent is None:
+            other = self.number(right)
+        elif isinstance(exponent, int) and 0 <= exponent <= MAX_POWER:
+            other = str(exponent)  # repeated multiplication, which numba writes out for an integer exponent
+        else:
+            other = _literal(exponent)
+        return f"({one} {OPERATORS[type(op)][0]} {other})"
 
-    def _apply(self, name: str, arguments: list[ast.expr], where: ast.expr) -> ast.Call:
-        given = [self.number(argument) for argument in arguments]
-        return at(where, ast.Call(func=dotted(name, where), args=given, keywords=[]))
+    def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr) -> str:
+        return f"({self.number(yes)} if {self.truth(test)} else {self.number(no)})"
 
-    def _call(self, node: ast.Call) -> ast.expr:
-        name, arguments = called_name(node), node.args
-        if name in self._program.names:
-            return self._apply(self._program.names[name], arguments, node)
-        if name in ("min", "max"):
-            if len(arguments) < 2:
-                raise forbidden(f"{name} takes two numbers or more, and no sequence", node)
-            return self._apply(name, arguments, node)
-        if name == "math.log" and len(arguments) == 2:
-            one, base = (self._apply(name, [argument], node) for argument in arguments)
-            return at(node, ast.BinOp(left=one, op=ast.Div(), right=base))
-        _expect(node, _ARGUMENTS.get(name, 1))
+    def _given(self, node: ast.Call, name: str) -> list[ast.expr]:
+        """Return the arguments of a call of a function of the language, checked for their number."""
+        count = _ARGUMENTS.get(name, 1)
+        given = len(node.args)
+        several = name in ("min", "max") and given >= 2
+        if node.keywords or not (given == count or several or (name == "math.log" and given == 2)):
+            raise forbidden(f"{name} is called with arguments it does not take here", node)
+        if name in ("min", "max") and not several:
+            raise forbidden(f"{name} takes two numbers or more, and no sequence", node)
+        return node.args
+
+    def _call(self, node: ast.Call) -> str:
+        name = self._called(node)
+        if name in self._rule.module.functions:
+            return self._helper(node, name)
+        match node:
+            case ast.Call(args=[ast.Constant(value=str(text))], keywords=[]) if name == "float":
+                # The only calls that may hold a string.
+                if (special := text.strip().lower()) in _SPECIAL_FLOATS:
+                    return _literal(float(special))
+        arguments = self._given(node, name)
         if name in _POWERS:
             return self._operation(arguments[0], ast.Pow(), arguments[1], node)
         if name == "np.square":
-            return self._operation(arguments[0], ast.Pow(), at(node, ast.Constant(value=2)), node)
+            return f"({self.number(arguments[0])} ** 2)"
         if name == "np.where":
-            return self._choice(arguments[0], arguments[1], arguments[2], node)
+            return self._choice(*arguments)
+        numbers = list(map(self.number, arguments))
+        if name == "math.log" and len(numbers) == 2:
+            return f"(math.log({numbers[0]}) / math.log({numbers[1]}))"
         if name == "np.clip":
-            raised = at(node, ast.Call(func=dotted("np.maximum", node), args=arguments[:2], keywords=[]))
-            return self._apply("np.minimum", [raised, arguments[2]], node)
+            return f"np.minimum(np.maximum({numbers[0]}, {numbers[1]}), {numbers[2]})"
         if name in ("float", "np.float64"):
-            return self.number(arguments[0])
-        return self._apply(_RENAMED.get(name, name), arguments, node)
+            return numbers[0]
+        return f"{_RENAMED.get(name, name)}({', '.join(numbers)})"
+
+    def _helper(self, node: ast.Call, name: str) -> str:
+        helper = self._rule.module.functions[name]
+        expected = parameters(helper)
+        defaults = dict(zip(expected[::-1], helper.args.defaults[::-1], strict=False))
+        given = dict(zip(expected, node.args, strict=False)) | {
+            one.arg or "": one.value for one in node.keywords
+        }
+        doubled = len(given) < len(node.args) + len(node.keywords)
+        if doubled or not set(expected) - set(defaults) <= set(given) <= set(expected):
+            raise forbidden(f"{name} is called with arguments it does not take here", node)
+        numbers = [
+            self.number(given[one]) if one in given else self._default(defaults[one]) for one in expected
+        ]
+        spelled, size = self._rule.add(name, node)
+        self._spend(node, size)
+        return f"{spelled}({', '.join(numbers)})"
+
+    def _default(self, node: ast.expr) -> str:
+        value = self._rule.module.number(node)
+        if value is None:
+            raise forbidden("the default of a helper's argument must be a number", node)
+        return _literal(value)
 
 
-def _spelled(name: str) -> str:
-    """Return a rule's name as generated code spells it, so that it hides none of the words generated code uses."""
-    return RESERVED_PREFIX + name if name in BUILTINS else name
-
-
-def _is_truth(node: ast.expr) -> bool:
-    """Tell whether an expression is a comparison or a like truth by its form."""
-    match node:
-        case ast.Compare() | ast.Constant(value=bool()) | ast.UnaryOp(op=ast.Not()):
-            return True
-        case ast.BoolOp(values=values):
-            return all(map(_is_truth, values))
-        case ast.Call():
-            return called_name(node) in ("bool", *_TESTS)
-    return False
-
-
-def _not_zero(number: ast.expr) -> ast.expr:
-    return at(number, ast.Compare(left=number, ops=[ast.NotEq()], comparators=[ast.Constant(value=0.0)]))
-
-
-def _expect(node: ast.Call, count: int) -> None:
-    if len(node.args) != count:
-        plural = "argument" if count == 1 else "arguments"
-        raise forbidden(f"{called_name(node)} takes {count} {plural} here", node)
+def _literal(value: float) -> str:
+    number = float(value)
+    text = f"np.{abs(number)}" if math.isinf(number) or math.isnan(number) else repr(abs(number))
+    return f"(-{text})" if math.copysign(1.0, number) < 0 and not math.isnan(number) else text
 
 
 def _met(one: dict[str, _Known], other: dict[str, _Known]) -> dict[str, _Known]:
@@ -423,6 +489,6 @@ def _met(one: dict[str, _Known], other: dict[str, _Known]) -> dict[str, _Known]:
     for name in one.keys() & other.keys():
         if one[name] == other[name]:
             met[name] = one[name]
-        elif _VECTOR not in (one[name], other[name]):
+        elif _FEATURES not in (one[name], other[name]):
             met[name] = None
     return met

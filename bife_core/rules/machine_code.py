@@ -8,7 +8,6 @@ only, never memory.
 
 from __future__ import annotations
 
-import ast
 import ctypes
 import math
 import threading
@@ -46,47 +45,26 @@ class MachineCode:
         self._call(X.ctypes.data, len(X), out.ctypes.data)
 
 
-def compile_functions(
-    functions: tuple[ast.FunctionDef, ...], features: frozenset[int], sha: str
-) -> MachineCode:
-    """Compile a scalar program, unless this process has it already.
-
-    Parameters
-    ----------
-    functions : tuple of ast.FunctionDef
-        The scoring function first.
-    features : frozenset of int
-        What it takes, in the order of their indices.
-    sha : str
-        Hash of the rule.
-
-    Raises
-    ------
-    Exception
-        Whatever numba raises for code it cannot compile.
-    """
+def compile_program(text: str, features: frozenset[int], sha: str) -> MachineCode:
+    """Compile a scalar program, unless this process has it already; raises whatever numba does."""
     with _lock, global_compiler_lock:
         known = _libraries.get(sha)
         if known is None:
-            library = _link(_scorer(functions, sha), sorted(features), sha)
-            known = _libraries[sha] = MachineCode(library, _symbol(sha))
+            library = _link(_scorer(text, len(features)), sorted(features), sha)
+            known = _libraries[sha] = MachineCode(library, f"bife_score_{sha}")
         return known
 
 
-def _symbol(sha: str) -> str:
-    return f"bife_score_{sha}"
-
-
-def _scorer(functions: tuple[ast.FunctionDef, ...], sha: str) -> Any:
+def _scorer(text: str, arguments: int) -> Any:
     """Compile the scoring function; its `def` runs here, its body never does."""
     scope: dict[str, Any] = {"np": np, "math": math, "__builtins__": __builtins__}
-    # `exec` defines functions of checked source only. Helpers are compiled when the scoring function is.
-    exec(compile(ast.Module(body=list(functions), type_ignores=[]), f"<rule {sha[:20]}>", "exec"), scope)
-    scorer, *helpers = (function.name for function in functions)
-    for helper in helpers:
+    given = len(scope)
+    exec(compile(text, "<rule>", "exec"), scope)
+    *helpers, scorer = list(scope)[given:]
+    for helper in helpers:  # compiled when the scoring function is
         scope[helper] = _njit(scope[helper])
     compiled = _njit(scope[scorer])
-    compiled.compile((types.float64,) * len(functions[0].args.args))
+    compiled.compile((types.float64,) * arguments)
     (result,) = compiled.overloads.values()
     return result
 
@@ -99,7 +77,7 @@ def _link(compiled: Any, features: list[int], sha: str) -> Any:
     module = library.create_ir_module(f"bife_rule_{sha}")
     integer, real = ir.IntType(64), ir.DoubleType()
     loop_type = ir.FunctionType(integer, [real.as_pointer(), integer, real.as_pointer()])
-    loop = ir.Function(module, loop_type, _symbol(sha))
+    loop = ir.Function(module, loop_type, f"bife_score_{sha}")
     builder = ir.IRBuilder(loop.append_basic_block("entry"))
     matrix, rows, scores = loop.args
     convention, description = context.call_conv, compiled.fndesc

@@ -6,10 +6,8 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from inspect import cleandoc
 from typing import Final
 
-from bife_core.errors import RuleError
 from bife_core.rules.language import FUNCTION_NAME
 from bife_core.syntax import syntax_tree
 
@@ -39,49 +37,46 @@ class ReferenceRule:
 
 
 def read_rules(text: str) -> dict[str, ReferenceRule]:
-    """Read the rules of a module: its functions whose docstring names an origin; the others are helpers.
-
-    Raises
-    ------
-    RuleError
-        If a function has a docstring that names no origin.
-    """
+    """Read the rules of a module: its functions whose docstring names an origin; the others are helpers."""
     tree, lines = syntax_tree(text), text.splitlines()
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     numbers: dict[str, str] = {}
     for node in tree.body:
-        match node:
-            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
-                numbers |= {
-                    ast.unparse(one): ast.unparse(value) for one, value in zip(names, values, strict=True)
-                }
+        if isinstance(node, ast.Assign):
+            names, values = (
+                ast.unparse(side).strip("()").split(", ") for side in (node.targets[0], node.value)
+            )
+            numbers |= dict(zip(names, values, strict=True))
     rules: dict[str, ReferenceRule] = {}
     for name, function in functions.items():
         documentation = ast.get_docstring(function)
         if documentation is None:
             continue
-        paragraphs = [" ".join(paragraph.split()) for paragraph in cleandoc(documentation).split("\n\n")]
-        fields = dict(paragraph.split(": ", 1) for paragraph in paragraphs[1:] if ": " in paragraph)
-        if not fields.get("Origin"):
-            raise RuleError(f"The reference rule {name!r} needs a docstring with a paragraph 'Origin: ...'.")
-        words = {node.id: None for node in ast.walk(function) if isinstance(node, ast.Name)}
-        helpers = [functions[word] for word in words if word in functions]
-        words |= {
-            node.id: None for helper in helpers for node in ast.walk(helper) if isinstance(node, ast.Name)
-        }
-        constants = [word for word in numbers if word in words]
-        given = ", ".join(numbers[word] for word in constants)
+        paragraphs = [" ".join(paragraph.split()) for paragraph in documentation.split("\n\n")]
+        fields = dict(paragraph.split(": ", 1) for paragraph in paragraphs[1:])
+        used = _names(function)
+        helpers = [functions[word] for word in used if word in functions]
+        used |= {word: None for helper in helpers for word in _names(helper)}
+        constants = [word for word in numbers if word in used]
         parts = [
-            *(["import math\n"] if "math" in words else []),
-            *([f"{', '.join(constants)} = {given}\n"] if constants else []),
+            f'"""{documentation}\n"""\n',
+            *(["import math\n"] if "math" in used else []),
+            *(
+                [f"{', '.join(constants)} = {', '.join(map(numbers.__getitem__, constants))}\n"]
+                if constants
+                else []
+            ),
             *("\n" + "\n".join(lines[helper.lineno - 1 : helper.end_lineno]) + "\n" for helper in helpers),
             f"\ndef {FUNCTION_NAME}(variable_features) -> float:",
+            *lines[function.body[1].lineno - 1 : function.end_lineno],
         ]
-        body = "\n".join(lines[function.body[1].lineno - 1 : function.end_lineno])
-        end = "\n" if "\n" in documentation else ""
-        source = f'"""{documentation}{end}"""\n\n' + "\n".join(parts) + f"\n{body}\n"
+        source = "\n".join(parts) + "\n"
         rules[name] = ReferenceRule(name, source, paragraphs[0], fields["Origin"], fields.get("Benchmark"))
     return rules
+
+
+def _names(function: ast.FunctionDef) -> dict[str, None]:
+    return {node.id: None for node in ast.walk(function) if isinstance(node, ast.Name)}
 
 
 REFERENCE_RULES: Final[Mapping[str, ReferenceRule]] = read_rules(

@@ -48,14 +48,7 @@ class Rejection:
 class RejectionError(Exception):
     """A stage rejects the rule; inside this package only: its `rejection` is what callers get.
 
-    Parameters
-    ----------
-    kind : RejectionKind
-        What is wrong.
-    reason : str
-        One sentence without a line number; shortened if it is long.
-    where : ast.AST or None
-        The node it speaks of; its line is put in front.
+    `reason` is one sentence without a line number; the line of `where` is put in front.
     """
 
     def __init__(self, kind: RejectionKind, reason: str, where: ast.AST | None = None) -> None:
@@ -94,13 +87,7 @@ class Complexity:
 
 
 def full_rows(X: FloatArray) -> FloatArray:
-    """Return a matrix of features as machine code reads it.
-
-    Raises
-    ------
-    RuleError
-        If it does not have one column per feature.
-    """
+    """Return a matrix of features, one column each, as machine code reads it; raise `RuleError` for another shape."""
     matrix = np.asarray(X, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != N_FEATURES:
         raise RuleError(
@@ -122,7 +109,7 @@ class CompiledRule:
     source : str
         Text as it was given, defining ``candidate_variable_score(variable_features)``.
     sha : str
-        Hash of the normalised syntax tree: equal for sources that differ in names, comments or layout only.
+        Hash of what the rule computes: equal for sources that differ in names, comments or layout only.
     features : frozenset of int
         Columns the rule reads.
     address : int

@@ -12,7 +12,7 @@ from bife_core.config import PipelineConfig
 from bife_core.generators.config import GENERATORS, GeneratorConfig
 from bife_core.search.config import SEARCHES
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Raise this when the same configuration would no longer give the same search."""
 
 FITTING: Final = 4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -86,33 +85,14 @@ def rollback(
 
 def export(
     rule: Annotated[str, _RULE],
-    output: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", help="Where to write: a C file, or a shared library (.so, .dylib) built from it."
-        ),
-    ] = Path("rule.c"),
-    scip: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder SCIP is installed in, to build a library with its headers; not needed.",
-        ),
-    ] = None,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="C file to write.")] = Path("rule.c"),
 ) -> None:
     """Write a rule as a branching-rule plugin of SCIP: one C file, for C++, Julia or the command line."""
-    from bife_core.export import INCLUDE_FUNCTION, build, export_c
+    from bife_core.export import INCLUDE_FUNCTION, export_c
 
-    if output.suffix not in (".c", ".so", ".dylib"):
-        raise typer.BadParameter(f"{output.name} is not what a C file or a shared library is called.")
-    text = export_c(rule)
-    if output.suffix == ".c":
-        output.write_text(text, encoding="utf-8")
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            source = Path(folder) / "rule.c"
-            source.write_text(text, encoding="utf-8")
-            build(source, output, scip)
+    if output.suffix != ".c":
+        raise typer.BadParameter(f"{output.name} is not what a C file is called.")
+    output.write_text(export_c(rule), encoding="utf-8")
     say(standard_output(), f"Wrote {output}. Call {INCLUDE_FUNCTION}(scip) before the solve (docs/rules.md).")
 
 

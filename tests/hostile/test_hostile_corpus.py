@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from bife_core.rules.checked import check_source
+from bife_core.rules import check_source
 from bife_core.rules.types import Rejection
 from tests.hostile.__main__ import complaint, fight
 from tests.hostile.arena import Arena, Conclusion

@@ -9,7 +9,8 @@ from typing import Any
 
 import pyscipopt
 
-from bife_core.export import INCLUDE_FUNCTION, build, export_c
+from bench.export import build
+from bife_core.export import INCLUDE_FUNCTION, export_c
 from bife_core.scip.libscip import check, library, scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply

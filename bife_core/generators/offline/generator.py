@@ -15,8 +15,7 @@ from bife_core.generators.offline.expression import Node
 from bife_core.generators.offline.operators import explore, recombine, rule_over, sample_rule, tune, vary
 from bife_core.generators.offline.source import describe, read, write
 from bife_core.generators.prompt_context import PromptContext
-from bife_core.rules import Rejection
-from bife_core.rules.checked import check_source
+from bife_core.rules import Rejection, check_source
 from bife_core.search.types import ReflectionRequest, Sample, WrittenRequest
 
 _ORIGIN: Final = {

@@ -5,17 +5,16 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bife_core.export.building import compiler
-from bife_core.export.clang import library
+from bench.export import compiler
 from bife_core.export.writing import feature_constant, rule_in_c
 from bife_core.features import N_FEATURES
-from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
-from bife_core.rules.checked import check_source
+from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, check_source, compile_rule
 from tests.bife_core.rules.test_rules_semantics import (
     CALLS,
     EXPRESSIONS,
@@ -25,7 +24,7 @@ from tests.bife_core.rules.test_rules_semantics import (
     edge_matrix,
 )
 
-pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler here")
+pytestmark = pytest.mark.skipif(not compiler(), reason="there is no C compiler here")
 
 X = edge_matrix(200)
 X[0] = 1.0
@@ -36,39 +35,36 @@ LAST_BIT = ("cbrt", "10.0 ** f[2]", "hypot")
 
 def in_c(sources: list[str], folder: Path) -> list[np.ndarray]:
     """Return the scores of rules as C computes them."""
-    parts, uses = [], set()
+    parts = []
     for k, source in enumerate(sources):
-        checked = check_source(source)
-        assert not isinstance(checked, Rejection), (source, checked)
-        text, used = rule_in_c(checked.functions)
-        uses |= used
-        parts.append(re.sub(r"\b(score|helper_\d+)\(", rf"\1_of_{k}(", text))
+        program = check_source(source)
+        assert not isinstance(program, Rejection), (source, program)
+        parts.append(re.sub(r"\b(score|h\d+)\(", rf"\1_of_{k}(", rule_in_c(program)))
         parts.append(
             f"void run_{k}(const double* X, int n, double* out)\n{{\n"
             f"   for( int i = 0; i < n; ++i )\n      out[i] = score_of_{k}(X + 72 * i);\n}}\n"
         )
     names = ", ".join(f"{feature_constant(i)} = {i}" for i in range(N_FEATURES))
     head = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n"
-    text = "\n".join((head, f"enum {{ {names} }};", library(uses), *parts))
+    plugin = files("bife_core.export").joinpath("plugin.c").read_text(encoding="utf-8")
+    library = (
+        plugin.partition("/* What Python and numpy have")[2].partition("*/")[2].partition("/* --- */")[0]
+    )
     path = folder / f"rules_{len(list(folder.iterdir()))}.c"  # a library is loaded once under one name
-    path.write_text(text, encoding="utf-8")
-    flags = ["-std=c99", "-O2", "-fPIC", "-shared", "-ffp-contract=off", "-Wall", "-Werror"]
-    command = compiler()
-    assert command is not None
+    path.write_text("\n".join((head, f"enum {{ {names} }};", library, *parts)), encoding="utf-8")
+    flags = [
+        "-std=c99",
+        "-O2",
+        "-fPIC",
+        "-shared",
+        "-ffp-contract=off",
+        "-Wall",
+        "-Werror",
+        "-Wno-div-by-zero",
+    ]
+    command = [*compiler(), *flags, "-Wno-unused-but-set-variable", str(path)]
     done = subprocess.run(
-        [
-            *command,
-            *flags,
-            "-Wno-div-by-zero",
-            "-Wno-unused-but-set-variable",
-            str(path),
-            "-o",
-            str(path.with_suffix(".so")),
-            "-lm",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
+        [*command, "-o", str(path.with_suffix(".so")), "-lm"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     code = ctypes.CDLL(str(path.with_suffix(".so")))

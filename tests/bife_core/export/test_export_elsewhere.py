@@ -12,9 +12,8 @@ import pytest
 from bench import export
 from bife_core.benchmarks.base import Instance
 from bife_core.export import export_c
-from bife_core.export.building import compiler
 
-pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler here")
+pytestmark = pytest.mark.skipif(not export.compiler(), reason="there is no C compiler here")
 
 
 @pytest.mark.parametrize(

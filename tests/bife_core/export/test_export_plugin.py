@@ -12,12 +12,11 @@ import numpy as np
 import pyscipopt
 import pytest
 
-from bench.export import SHOW_FEATURES, rule_of_all
+from bench.export import SHOW_FEATURES, compiler, rule_of_all
 from bife_core import FeatureExtractor
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
-from bife_core.export import ExportError, build, export_c
-from bife_core.export.building import compiler
+from bife_core.export import export_c
 from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.using import attach
 from bife_core.rules import REFERENCE_RULES
@@ -27,7 +26,7 @@ from bife_core.scip.solving import SolveSettings, apply
 from tests.bife_core.scip.test_extractor import AtEachBranching
 from tests.support.exported import branchings, exported, include, load, loaded
 
-needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C compiler here")
+needs_compiler = pytest.mark.skipif(not compiler(), reason="there is no C compiler here")
 
 
 @pytest.fixture
@@ -147,7 +146,7 @@ def test_the_file_is_clean_c_and_two_may_be_in_one_program(all_features: str, tm
     (tmp_path / "other.c").write_text(export_c("paper_ca"), encoding="utf-8")
     compiled(tmp_path / "other.c", '-DBIFE_NAME="bife_2"', "-DBIFE_INCLUDE=SCIPincludeBranchruleBife2")
     both = tmp_path / "both.so"
-    command = [*(compiler() or ()), "-shared", str(tmp_path / "rule.o"), str(tmp_path / "other.o")]
+    command = [*compiler(), "-shared", str(tmp_path / "rule.o"), str(tmp_path / "other.o")]
     subprocess.run([*command, "-o", str(both), "-lm"], check=True)
     code, model = loaded(both), pyscipopt.Model()
     scip = ctypes.c_void_p(scip_address(model))
@@ -173,7 +172,7 @@ def test_the_file_may_be_compiled_as_cpp(tmp_path: Path) -> None:
 
 
 def compiled(source: Path, *flags: str) -> None:
-    command = [*(compiler() or ()), "-DBIFE_NO_SCIP_HEADERS", "-fPIC", "-c", *flags, str(source)]
+    command = [*compiler(), "-DBIFE_NO_SCIP_HEADERS", "-fPIC", "-c", *flags, str(source)]
     subprocess.run([*command, "-o", str(source.with_suffix(".o"))], check=True, capture_output=True)
 
 
@@ -198,23 +197,3 @@ def test_what_is_no_rule_is_refused(tmp_path: Path) -> None:
     path.write_text("def candidate_variable_score(f):\n    return open('x')\n", encoding="utf-8")
     with pytest.raises(RuleError, match="not a usable rule"):
         export_c(str(path))
-
-
-def test_without_a_compiler_or_headers_the_sentence_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = tmp_path / "rule.c"
-    source.write_text("int x;\n")
-    monkeypatch.setenv("CC", "no-such-compiler")
-    with pytest.raises(ExportError, match="No C compiler was found"):
-        build(source, tmp_path / "rule.so")
-
-
-@needs_compiler
-def test_what_the_compiler_says_is_handed_on(tmp_path: Path) -> None:
-    source = tmp_path / "rule.c"
-    source.write_text("int x = ;\n")
-    with pytest.raises(ExportError, match="expected expression"):
-        build(source, tmp_path / "rule.so")
-    with pytest.raises(ExportError, match="holds no include/scip"):
-        build(source, tmp_path / "rule.so", tmp_path)

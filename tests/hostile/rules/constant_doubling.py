@@ -1,5 +1,5 @@
 # about: constants made of two of the one before
-# expect: rejected/forbidden
+# expect: scored
 A0 = 1.0 + 1.0
 A1 = A0 + A0
 A2 = A1 + A1

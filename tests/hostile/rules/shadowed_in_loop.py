@@ -1,5 +1,5 @@
 # about: np is a loop variable
-# expect: rejected/forbidden
+# expect: scored
 def candidate_variable_score(variable_features):
     for np in range(3):
         pass

@@ -1,6 +1,5 @@
 # about: helpers nobody calls
-# expect: scored
-# solve: solved
+# expect: rejected/forbidden
 def a(x):
     for i in range(1000000000):
         x = x + i
