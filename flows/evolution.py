@@ -1,16 +1,17 @@
-"""The second stage: a search for a rule, driven one ask at a time."""
+"""The second stage: a search for a rule, one generation after the other."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from prefect import flow
-from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic.json_schema import SkipJsonSchema
 
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.search import open_search
-from bife_core.study import CONCURRENT_WORK, EvolutionState, Journal, evolve
-from bife_core.study.journal import Drafted, HighScored, Scored, Tried
+from bife_core.study import EvolutionState, Journal, Study
+from bife_core.study.journal import Completed, Drafted, HighScored, Scored, Tried
 from flows.anew import settled
 from flows.collection import collection
 from flows.reporting.artifacts import EvolutionPage, show_verdict
@@ -21,12 +22,7 @@ from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from flows.verdicts import evolution_verdict, links
 from tasks.collection import InstanceSet, prepare_instances
-from tasks.evolution import (
-    TaskExecutor,
-    describe_evolution,
-    model_key,
-    require_generator,
-)
+from tasks.evolution import describe_evolution, model_key, next_generation, require_generator
 from tasks.home import project_home
 from tasks.states import NOTHING_TO_DO, with_message
 from tasks.stores import alone_at, home_store, note_listener
@@ -37,12 +33,7 @@ from tasks.tracking.views import ranking_url
 from tasks.workers import worker_pool
 
 
-@flow(
-    name="evolution",
-    flow_run_name="evolution {config.instances.label}",
-    task_runner=ThreadPoolTaskRunner(max_workers=CONCURRENT_WORK),  # type: ignore[arg-type]
-    **HOOKS,
-)
+@flow(name="evolution", flow_run_name="evolution {config.instances.label}", **HOOKS)
 @conducted
 def evolution(
     config: PipelineConfig,
@@ -79,9 +70,20 @@ def evolution(
     opened = describe_evolution(config, decisions, design, training)
     folder, claim = project_home().runs / opened.key, f"evolution {opened.key}"
     with model_key(config.generator), alone_at(claim, f"the {claim}"):
-        result = _run(
-            config, Journal(folder, opened, provenance(), home_store()), decisions, design, training
+        study = Study(
+            config=config,
+            instances=design.instances,
+            training=training.instances if training is not None else (),
+            decisions=decisions.path if decisions is not None else None,
+            journal=Journal(folder, opened, provenance(), home_store()),
+            benchmark=config.instances.label,
+            workers=worker_pool(config.runner),
+            watcher=observer(),
+            note=note_listener(),
+            collection_s=decisions.cpu_s if decisions is not None else 0.0,
         )
+        notes = (*design.notes, *(training.notes if training is not None else ()))
+        result = _run(study, decisions, notes)
     show_verdict(config.instances.label, "evolution", evolution_verdict(result))
     # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
     news = result.new or tried_again()
@@ -91,51 +93,37 @@ def evolution(
     return with_message(result, result.sentence, None if result.new else NOTHING_TO_DO)
 
 
-def _run(
-    config: PipelineConfig,
-    journal: Journal,
-    decisions: CollectionSummary | None,
-    design: InstanceSet,
-    training: InstanceSet | None,
-) -> EvolutionResult:
-    """Run the search; after each generation its folder is shared, and MLflow and the pages are brought up to date."""
+def _run(study: Study, decisions: CollectionSummary | None, notes: tuple[str, ...]) -> EvolutionResult:
+    """Run the generations; after each, MLflow and the pages are brought up to date."""
+    journal, label, states = study.journal, study.config.instances.label, list[EvolutionState]()
     tracked = EvolutionRun(journal.key)
     tracked.sync()
     number = tracked.run_id
-    page = EvolutionPage(config.instances.label, links(ranking_url(number), run_url(number, EVOLUTION)))
-
-    def brought_up_to_date(state: EvolutionState) -> None:
-        tracked.sync()
-        observer().generation(state)
-        page.generation(state)
-
+    page = EvolutionPage(label, links(ranking_url(number), run_url(number, EVOLUTION)))
     known = _findings(journal)
+    more = partial(study.run, generations=1, callbacks=[lambda _, state: states.append(state)])
     try:
-        found = evolve(
-            config,
-            design.instances,
-            decisions,
-            folder=journal,
-            benchmark=config.instances.label,
-            training=training.instances if training is not None else (),
-            workers=worker_pool(config.runner),
-            solves=home_store(),
-            executor=TaskExecutor(),
-            watcher=observer(),
-            note=note_listener(),
-            on_generation=brought_up_to_date,
-        )
+        while True:
+            generation = sum(isinstance(entry, Completed) for entry in journal.entries)
+            named = next_generation.with_options(task_run_name=f"generation {generation}")
+            found = named.submit(more).result()
+            tracked.sync()
+            for state in states:
+                page.generation(state)
+            states.clear()
+            if study.done or found.ended_by is not None:
+                break
     finally:
         tracked.sync()
     early = f"The search ended early: {found.ended_by} Raise it and run again to go on."
-    told = (
-        *(note for part in (design, training) if part is not None for note in part.notes),
+    notes = (
+        *notes,
         *found.notes,
         *(f"Proven optima differ, which is a defect: {mismatch}" for mismatch in found.mismatches),
         *((early,) if found.ended_by else ()),
     )
     return EvolutionResult(
-        **dict(found) | {"notes": noted(told)},
+        **dict(found) | {"notes": noted(notes)},
         key=journal.folder.name,
         decisions=decisions,
         new=_findings(journal) > known,

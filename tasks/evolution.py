@@ -1,11 +1,11 @@
-"""What an evolution needs of this home: its identity, its work as tasks of Prefect, its key, its final rule."""
+"""What an evolution needs of this home: its identity, its generations as tasks of Prefect, its key, its final rule."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Final
 
 import httpx
 from prefect import task
@@ -18,38 +18,24 @@ from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import GeneratorError
 from bife_core.evaluation.choosing import Choice, choose
 from bife_core.evaluation.measuring import Setting
-from bife_core.fidelity.high import HighScore
-from bife_core.fidelity.load_correction import Reference
-from bife_core.fidelity.low import LowScore
-from bife_core.generators import Account, Draft, open_generator
+from bife_core.generators import Account, open_generator
 from bife_core.generators.held_key import KEY_VARIABLE, holding_key
 from bife_core.methods.rule import RuleMethod
 from bife_core.search import Sample
-from bife_core.study import Evaluator, Opened, Pending, evolution_facts, evolution_key, generator_identity
+from bife_core.study import Evolution, Opened, evolution_facts, evolution_key, generator_identity
 from bife_core.study.files import ranked
 from tasks.collection import InstanceSet, decisions_dataset
-from tasks.states import REJECTED, TRIED_AGAIN, with_message
+from tasks.states import TRIED_AGAIN, with_message
 from tasks.stores import home_store, note_listener, progress_listener
 from tasks.tracking.store import flat
 from tasks.workers import worker_pool
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 KEY_BLOCK: Final = "bife-llm-api-key"
 """Name of the Secret block the key is looked for in where the environment has none for BiFE."""
 
 
 def require_generator(config: PipelineConfig) -> None:
-    """Make sure that rules can be written as far as that can be known before anything is spent.
-
-    Raises
-    ------
-    GeneratorError
-        If a setting of the generator is missing.
-    ConfigError
-        If the budget limits money and the model's prices are not known.
-    """
+    """Raise `GeneratorError` or `ConfigError` before anything is spent if rules cannot be written."""
     open_generator(config.generator, Account(home_store(), "", config.budget))
 
 
@@ -59,13 +45,7 @@ def describe_evolution(
     design: InstanceSet,
     training: InstanceSet | None,
 ) -> Opened:
-    """Return the identity of an evolution and what lists of runs show of it.
-
-    Raises
-    ------
-    GeneratorError
-        If the environment's settings of the model API cannot be used.
-    """
+    """Return the identity of an evolution and what lists of runs show of it."""
     search, label = config.search, config.instances.label
     facts = evolution_facts(
         config,
@@ -89,52 +69,14 @@ def describe_evolution(
     )
 
 
-_NAMES: Final = {
-    Evaluator.write.__name__: ("propose", "propose {0.id} by {0.operator}"),
-    Evaluator.score.__name__: ("score low", "score {0.id} low"),
-    Evaluator.try_out.__name__: ("try", "try {0.id}"),
-    Evaluator.refer.__name__: ("measure RPB", "solve the design instances with RPB"),
-    Evaluator.solve.__name__: ("score high", "score {0.id} high"),
-}
-"""What Prefect's pages call the methods of `Evaluator`, with the request they are called with."""
-
-
-@task(**TRIED_AGAIN)
-def perform(work: Callable[..., T], given: Sequence[Any]) -> T:
-    """Do a piece of work; the page says what came of it. A rule that fails is a result too."""
-    result = work(*given)
-    return with_message(result, *message_of(result[0] if isinstance(result, tuple) else result))
-
-
-def message_of(result: object) -> tuple[str, str | None]:
-    """Return what the page of a task says of its result, and the name of its state, None for the usual one."""
-    failure = getattr(result, "failure", None)
-    if failure is not None and getattr(result, "text", None) is None:
-        return failure, REJECTED
-    match result:
-        case Draft():
-            return result.text or result.thought or "A rule was written.", None
-        case LowScore(f_lf=None):
-            return "The rule is sound.", None
-        case LowScore():
-            return f"F_LF {result.f_lf:.4f}", None
-        case Reference():
-            solved = sum(one is not None for one in result.results)
-            return f"{solved} of {len(result.results)} solved, {result.cpu_s:.1f} CPU seconds", None
-        case HighScore():
-            fate = f"Eliminated: {result.eliminated}" if result.f_hf is None else f"F_HF {result.f_hf:.4g}"
-            return f"{fate}; {len(result.results)} solves, {result.cpu_s:.1f} CPU seconds", None
-    return f"Costs {', '.join(f'{cost:.4g}' for cost in getattr(result, 'costs', None) or ())}", None
-
-
-class TaskExecutor:
-    """Has the work of an `Evaluator` done by tasks of the flow that runs."""
-
-    def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Pending[T]:
-        """Submit a task that calls a method of `Evaluator`."""
-        name, run_name = _NAMES[work.__name__]
-        own = perform.with_options(name=name, task_run_name=run_name.format(*args))
-        return cast(Pending[T], own.submit(work, args))
+@task(name="generation", **TRIED_AGAIN)
+def next_generation(run: Callable[[], Evolution]) -> Evolution:
+    """Run a study to the end of its next generation; all that is done is stored, so that another try goes on there."""
+    found = run()
+    best = found.best
+    known = {} if best is None else {"F_HF": best.f_hf, "F_LF": best.f_lf}
+    value = next((f"; best {name} {value:.4g}" for name, value in known.items() if value is not None), "")
+    return with_message(found, f"{len(found.samples)} rules sampled, {found.failures} of no use{value}")
 
 
 def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
@@ -150,13 +92,7 @@ def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
 def validate(
     samples: dict[str, str], instances: InstanceSet, high: HighFidelityConfig, runner: RunnerConfig
 ) -> Choice:
-    """Solve validation instances with each sample, given as source by id, best F_HF first, and choose.
-
-    Raises
-    ------
-    SolverError
-        If every sample failed on some instance.
-    """
+    """Solve validation instances with each sample, given as source by id, best F_HF first, and choose; see `choose`."""
     rules = [RuleMethod(name=name, source=source) for name, source in samples.items()]
     setting, pool = Setting("validation", instances.instances), worker_pool(runner)
     return choose(rules, setting, high, pool, home_store(), progress_listener(), note_listener())
@@ -164,13 +100,7 @@ def validate(
 
 @contextmanager
 def model_key(config: GeneratorConfig) -> Iterator[None]:
-    """Have a model API asked with the key in the block `KEY_BLOCK` inside, unless the environment has one for BiFE.
-
-    Raises
-    ------
-    GeneratorError
-        If the block cannot be read or holds no text.
-    """
+    """Have a model API asked with the key in the block `KEY_BLOCK` inside, unless the environment has one for BiFE."""
     wanted = config.kind == "openai" and not os.environ.get(KEY_VARIABLE)
     with holding_key(_key() if wanted else None):
         yield

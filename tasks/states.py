@@ -27,9 +27,6 @@ from bife_core.store import StoreError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-REJECTED: Final = "Rejected"
-"""Name of the state of a task whose rule is out: the work is done, and its result is a reason."""
-
 NOTHING_TO_DO: Final = "Nothing to do"
 """Name of the state of a run that found all results stored already."""
 
@@ -46,7 +43,7 @@ def with_message(result: R, message: str, name: str | None = None) -> R:
     Parameters
     ----------
     name : str or None
-        Name of the state instead of "Completed", such as `REJECTED`.
+        Name of the state instead of "Completed", such as `NOTHING_TO_DO`.
     """
     if TaskRunContext.get() is None and FlowRunContext.get() is None:
         return result

@@ -157,15 +157,12 @@ class Account:
         Its limit on hours is the caller's to keep, by `until_unix_s`.
     until_unix_s : float or None
         No call goes out after that time.
-    samples : int or None
-        Rules that the search may sample in this run and before it; None is all.
     """
 
     store: Store
     study: str
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     until_unix_s: float | None = None
-    samples: int | None = None
 
     def __post_init__(self) -> None:
         self._lock = Lock()

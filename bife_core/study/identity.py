@@ -25,16 +25,9 @@ def content_of(instances: Sequence[Instance]) -> str:
 
 
 def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
-    """Return what a generator's answers depend on, the environment's part included and secrets left out.
-
-    Raises
-    ------
-    GeneratorError
-        If the environment's settings cannot be used.
-    """
+    """Return what a generator's answers depend on, the environment's part included and secrets left out."""
     identity = config.model_dump(mode="json")
     if config.kind == "openai":
-        # Of other generators' runs the model API's settings are none of the business, nor its libraries.
         from bife_core.generators.model_settings import ModelApiSettings
         from bife_core.generators.prompting import prompt_version
 
@@ -54,18 +47,9 @@ def evolution_facts(
 ) -> dict[str, Any]:
     """Return all that an evolution depends on, as JSON.
 
-    Settings of another search than the configured one are no part of it, nor is data the search does not read, nor
-    where and by how many workers it runs. Of a model API the model, its temperature and the prompts count, its
-    address and key do not.
-
-    Parameters
-    ----------
-    benchmark : str
-        What is solved, as prompts call it.
-    generator : dict
-        Who writes the rules; see `generator_identity`.
-    decisions : str or None
-        Digest of what F_LF is measured on.
+    Data the search does not read is no part of it, nor where and by how many workers it runs. Of a model API the model,
+    its temperature and the prompts count, its address and key do not. `generator` is its `generator_identity` and
+    `decisions` the digest of what F_LF is measured on.
     """
     facts: dict[str, Any] = {
         "benchmark": benchmark,

@@ -7,10 +7,11 @@ to tell a subscriber, MLflow for one, what happened. They are rows of the store,
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar, cast
 from weakref import WeakSet
 
 from pydantic import Field, TypeAdapter
@@ -21,17 +22,20 @@ from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.trial import TrialScore
 from bife_core.generators import Draft, Spending
+from bife_core.generators.account import Account, Call
 from bife_core.search import (
     GenerationSummary,
+    ReflectionRequest,
     Sample,
+    SampleRequest,
     SearchCost,
     TrialRequest,
     WrittenRequest,
 )
-from bife_core.store import Store
+from bife_core.store import Store, StudyRow
 from bife_core.values import Value, describe
 
-_HOUR_S: Final = 3600.0
+_NOT_READ: Final = "The process ended before it read the answer; the next start of the search does."
 
 
 class JournalError(BifeError):
@@ -39,37 +43,24 @@ class JournalError(BifeError):
 
 
 class Entry(Value):
-    """What every line says beside its own: when, and how long the search had run.
-
-    Attributes
-    ----------
-    at_unix_s : float
-        Seconds since 1970.
-    elapsed_s : float
-        Wall seconds the search had run by then, over all its starts.
-    """
+    """What every event says: when it was stored, and for how many wall seconds the search had run over all starts."""
 
     at_unix_s: float = 0.0
     elapsed_s: float = 0.0
 
+    @property
+    def subject(self) -> str:
+        """Id of the request or sample that the event is about; empty if it is about the search as a whole."""
+        about = getattr(self, "request", None) or getattr(self, "sample", None) or self
+        return str(getattr(about, "id", ""))
+
 
 class Opened(Entry):
-    """The first line: which search it is.
+    """The first event: which search it is.
 
-    Attributes
-    ----------
-    key : str
-        Identity of the evolution.
-    name : str
-        What a list of runs calls it.
-    params, tags : dict
-        What defines it, flat, and what it is found by.
-    datasets : tuple of dict
-        What it reads: name, digest, source, profile and context of each.
-    prompts : bool
-        Whether prompt templates are in use.
-    origin : str
-        Where its rules come from, see `PipelineConfig.origin_of_rules`; empty in journals that do not say.
+    `params` define it and `tags` find it; `datasets` are what it reads, each with name, digest, source, profile and
+    context; `prompts` says whether prompt templates are in use, and `origin` where its rules come from, see
+    `PipelineConfig.origin_of_rules`.
     """
 
     kind: Literal["opened"] = "opened"
@@ -84,13 +75,7 @@ class Opened(Entry):
 
 
 class Started(Entry):
-    """A process takes the search up.
-
-    Attributes
-    ----------
-    provenance : dict
-        Who or what that process is, by whatever names the caller has for it.
-    """
+    """A process takes the search up; `provenance` is what the caller says of that process."""
 
     kind: Literal["started"] = "started"
     provenance: dict[str, str] = Field(default_factory=dict)
@@ -105,13 +90,7 @@ class Drafted(Entry):
 
 
 class Unanswered(Entry):
-    """A request that a generator has no answer to, now: it is made again by the next start.
-
-    Attributes
-    ----------
-    draft : Draft or None
-        What was tried, with its calls; None where nothing went out.
-    """
+    """A request that a generator has no answer to now, with the calls that were made; the next start makes it again."""
 
     kind: Literal["unanswered"] = "unanswered"
     request: WrittenRequest = Field(discriminator="kind")
@@ -158,15 +137,7 @@ class Settled(Entry):
 
 
 class Completed(Entry):
-    """A generation with its numbers.
-
-    Attributes
-    ----------
-    mean_f_hf : float or None
-        Of all samples solved with so far.
-    solve_cpu_s : float
-        CPU seconds of all solves for F_HF so far.
-    """
+    """A generation with its numbers: of all samples with an F_HF so far the count, mean F_HF and CPU seconds."""
 
     kind: Literal["completed"] = "completed"
     summary: GenerationSummary
@@ -177,16 +148,9 @@ class Completed(Entry):
 
 
 class Ended(Entry):
-    """The search is over, or a limit of its budget is reached; then a later start may go on.
+    """The search is over after so many `samples`, or a limit of its budget is reached (`ended_by`).
 
-    Attributes
-    ----------
-    best : Sample or None
-        The rule it ended with.
-    samples : int
-        Samples it was to make in all; with a larger number it goes on.
-    ended_by : str or None
-        Which limit ended it, as a sentence; None at its own end.
+    A later start may go on, with more samples or a higher limit.
     """
 
     kind: Literal["ended"] = "ended"
@@ -197,13 +161,7 @@ class Ended(Entry):
 
 
 class Stopped(Entry):
-    """The search was given up for now.
-
-    Attributes
-    ----------
-    by_person : bool
-        Whether a person interrupted it, rather than trouble.
-    """
+    """The search was given up for now, by a person or because of trouble."""
 
     kind: Literal["stopped"] = "stopped"
     reason: str
@@ -231,13 +189,7 @@ _ADAPTER: TypeAdapter[AnyEntry] = TypeAdapter(Annotated[AnyEntry, Field(discrimi
 
 
 def read_journal(store: Store, study: str, after: int = 0) -> Iterator[tuple[AnyEntry, int]]:
-    """Yield the events of an evolution that come after a sequence number, each with its own.
-
-    Raises
-    ------
-    JournalError
-        If an event cannot be read.
-    """
+    """Yield the events of an evolution that come after a sequence number, each with its own; see `JournalError`."""
     for event in store.events(study, after):
         try:
             yield _ADAPTER.validate_python(event.body), event.seq
@@ -265,14 +217,6 @@ class Journal:
     store : Store, optional
         Where the events are kept; by default a store in `folder`, which then holds this search alone.
 
-    Attributes
-    ----------
-    folder : Path
-        The run's.
-    store : Store
-    key : str
-        Key of the study.
-
     Raises
     ------
     JournalError
@@ -283,8 +227,7 @@ class Journal:
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> journal = Journal(folder, Opened(key="a"))
-    >>> journal.add(Stopped(reason="Interrupted.")).kind
-    'stopped'
+    >>> journal.stop("Interrupted.")
     >>> [entry.kind for entry in Journal(folder, Opened(key="a")).entries]
     ['opened', 'stopped']
     """
@@ -307,16 +250,16 @@ class Journal:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._provenance = dict(provenance or {})
         self._lock = Lock()
+        self._entries: list[AnyEntry] = []
+        self._before_s, self._began_s, self._started = 0.0, time.monotonic(), False
         self.store.open_study(self.key, "evolution", opened.name)
-        self._entries: list[Entry] = [entry for entry, _ in read_journal(self.store, self.key)]
-        self._before_s = self._entries[-1].elapsed_s if self._entries else 0.0
-        self._began_s = time.monotonic()
+        self.refresh()
         if not self._entries:
             self.add(opened)
         _open.add(self)
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[AnyEntry, ...]:
         """All entries, in order."""
         return tuple(self._entries)
 
@@ -330,37 +273,102 @@ class Journal:
         """Wall seconds the search has run, over all its starts; a kill loses those since the last entry."""
         return self._before_s + time.monotonic() - self._began_s
 
-    def refresh(self) -> None:
-        """Read what other processes have added; for the holder of the claim on the study."""
+    def refresh(self) -> bool:
+        """Read what other processes have added, and say whether they have; for the holder of the study's claim."""
         with self._lock:
             new = [entry for entry, _ in read_journal(self.store, self.key, after=len(self._entries))]
             if new:
                 self._entries += new
                 self._before_s, self._began_s = new[-1].elapsed_s, time.monotonic()
+        return bool(new)
 
-    def start(self) -> Started:
-        """Write that this process takes the search up."""
-        return self.add(Started(provenance=self._provenance))
-
-    def until_unix_s(self, hours: float | None) -> float | None:
-        """Return when a search that may run so many wall-clock hours has done so, in seconds since 1970."""
-        return None if hours is None else time.time() + _HOUR_S * hours - self.elapsed_s
+    def start(self) -> None:
+        """Store that this process takes the search up, unless it did and has not ended or stopped it since."""
+        if not self._started:
+            self.add(Started(provenance=self._provenance))
 
     def add(self, entry: EntryType) -> EntryType:
-        """Store an event and return it with its time.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be stored.
-        """
+        """Store an event and return it with its time."""
         with self._lock:
             timed = entry.model_copy(update={"at_unix_s": time.time(), "elapsed_s": self.elapsed_s})
             self.store.append(self.key, str(timed.model_dump()["kind"]), timed.model_dump(mode="json"))
-            self._entries.append(timed)
+            self._entries.append(cast(AnyEntry, timed))
+            if isinstance(timed, Started | Ended | Stopped):
+                self._started = isinstance(timed, Started)
         return timed
 
+    def stop(self, reason: str, *, by_person: bool = False) -> None:
+        """Store that the search stopped, after the calls to a model API that no event reports yet.
 
-def open_journals() -> list[Journal]:
-    """Return the journals of this process whose search is under way."""
-    return [journal for journal in _open if not isinstance(journal.entries[-1], Ended | Stopped)]
+        The next start finds the same answers in the store.
+        """
+        reported: dict[str, int] = {}
+        samples = {entry.sample.id: entry.sample for entry in self._entries if isinstance(entry, Settled)}
+        for entry in self._entries:
+            if isinstance(entry, Drafted | Unanswered) and entry.draft is not None:
+                count = len(entry.draft.attempts)
+                reported[entry.subject] = max(reported.get(entry.subject, 0), count)
+        calls: defaultdict[str, list[Call]] = defaultdict(list)
+        for call in Account(self.store, self.key).calls():
+            calls[call.key].append(call)
+        for key, made in calls.items():
+            if len(made) > reported.get(key, 0) and made[-1].operator:
+                self.add(_unanswered(made, samples))
+        self.add(Stopped(reason=reason, by_person=by_person))
+
+
+def _unanswered(calls: Sequence[Call], samples: Mapping[str, Sample]) -> Unanswered:
+    """Return the event of a request whose process ended before it read the answer."""
+    last = calls[-1]
+    kind = ReflectionRequest if last.kind == "reflection" else SampleRequest
+    return Unanswered(
+        request=kind(
+            id=last.key,
+            generation=last.generation,
+            operator=last.operator,
+            parents=tuple(samples[name] for name in last.parents if name in samples),
+            seed=0,
+        ),
+        draft=Draft(
+            key=last.key,
+            generator="openai",
+            model=last.model,
+            messages=last.messages,
+            attempts=tuple(call.attempt(recorded=False) for call in calls),
+            failure=_NOT_READ,
+        ),
+        reason=_NOT_READ,
+    )
+
+
+def stop_journals(reason: str) -> None:
+    """Write into all journals of this process whose search is under way that a person stops it."""
+    for journal in list(_open):
+        if journal._started:
+            journal.stop(reason, by_person=True)
+
+
+def left_open(row: StudyRow) -> bool:
+    """Whether the events of an evolution end without saying that its search ended or stopped."""
+    return row.kind == "evolution" and row.last > 0 and row.last_kind not in ("ended", "stopped")
+
+
+def close_left(
+    store: Store,
+    folder: Path,
+    reason: str,
+    *,
+    by_person: bool = False,
+    whose: Callable[[Mapping[str, str]], bool] = lambda _: True,
+) -> bool:
+    """Stop a search that no process is at any more, and say whether that was needed; for the holder of its claim.
+
+    It is left alone unless `whose` is true of the provenance of the process that was at it last.
+    """
+    entries = [entry for entry, _ in read_journal(store, folder.name)]
+    if not entries or not isinstance(entries[0], Opened) or isinstance(entries[-1], Ended | Stopped):
+        return False
+    if not whose(next((entry.provenance for entry in reversed(entries) if isinstance(entry, Started)), {})):
+        return False
+    Journal(folder, entries[0], store=store).stop(reason, by_person=by_person)
+    return True

@@ -1,4 +1,4 @@
-"""The context of who writes rules: the benchmark in numbers, computed once, and what the search knows by now."""
+"""The context of prompts: the benchmark in numbers, computed once, and what the search knows by now."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import numpy as np
 
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.formulation import formulation
+from bife_core.config import PipelineConfig
 from bife_core.decisions.recorded import Decisions, numbers_in
 from bife_core.features import feature_index
-from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig, LowMeasure
+from bife_core.fidelity.config import LowMeasure
 from bife_core.fidelity.failings import failings
 from bife_core.fidelity.high import mean_cost
 from bife_core.fidelity.load_correction import Reference
@@ -29,12 +30,12 @@ from bife_core.sandbox import Workers
 from bife_core.scip.cost import Cost
 from bife_core.search import Sample, WrittenRequest
 
-_MODELS: Final = 3
-"""Models that are read; those of one benchmark are alike."""
+_INSTANCES: Final = 3
+"""Instances that are read; those of one benchmark are alike."""
 _LIMIT_S: Final = 600.0
 _MEMORY_MB: Final = 4096.0
 _ROOM_PER_BYTE: Final = 24.0
-"""Bytes in memory per byte of a model, which may be compressed."""
+"""Bytes in memory per byte of an instance, which may be compressed."""
 _ROOM_PER_NUMBER: Final = 32.0
 """Bytes in memory per recorded number: read, in columns, and what is worked out from them."""
 _LEAST_RULES: Final = 3
@@ -62,16 +63,8 @@ _HIGH: Final[Mapping[Cost, str]] = {
 class Past:
     """What a search had found out when it made its requests.
 
-    Attributes
-    ----------
-    samples : tuple of Sample
-        What it had sampled, in order.
-    fitted : frozenset of str
-        Those whose numbers were fitted to decisions.
-    costs : tuple
-        Of each rule with an F_HF, what the design instances cost with it.
-    reference : Reference or None
-        RPB's solves, once there are some.
+    `fitted` are the samples whose numbers were tuned on decisions, `costs` those of the design instances by rule that
+    has an F_HF, and `reference` RPB's solves, once there are some.
     """
 
     samples: tuple[Sample, ...] = ()
@@ -83,100 +76,74 @@ class Past:
 class ContextBuilder:
     """Builds the context of prompts; threads may share it.
 
-    A context depends on settings, decisions, models and the answers a search was told, on nothing else: a search
-    that is taken up again asks in the same words.
-
-    Parameters
-    ----------
-    benchmark : str
-        What is solved.
-    design : sequence of Instance
-        Its models, of which the first few are read.
-    decisions : Path or None
-        Recorded decisions; without, nothing is said of features.
-    pool : Workers
-        Where models and decisions are read, at the first context.
+    A context depends on settings, decisions, instances and the answers a search was told, on nothing else: a search
+    that is taken up again asks in the same words. Of the design instances the first few are read.
     """
 
     def __init__(
-        self,
-        benchmark: str,
-        design: Sequence[Instance],
-        decisions: Path | None,
-        low: LowFidelityConfig,
-        high: HighFidelityConfig,
-        pool: Workers,
+        self, benchmark: str, design: Sequence[Instance], decisions: Path | None, config: PipelineConfig
     ) -> None:
         self.benchmark = benchmark
-        self._models = [instance.path for instance in design[:_MODELS]]
+        self._instances = [instance.path for instance in design[:_INSTANCES]]
         self._decisions = decisions
-        self._low = low
-        self._high = high
-        self._pool = pool
+        self._low, self._high = config.low, config.high
         self._lock = Lock()
         self._facts: PromptContext | None = None
 
-    def build(self, request: WrittenRequest, past: Past) -> PromptContext:
-        """Return what is known for a request."""
-        known = {sample.id for sample in (*request.parents, *past.samples) if sample.f_hf is not None}
-        facts = self._benchmark_facts()
+    def build(self, request: WrittenRequest, past: Past, pool: Workers) -> PromptContext:
+        """Return what is known for a request; instances and decisions are read in a worker of the pool."""
+        with self._lock:
+            facts = self._facts = self._facts or self._benchmark_facts(pool)
+        known = any(sample.f_hf is not None for sample in (*request.parents, *past.samples))
         return facts.model_copy(
             update={
                 "rpb": self._rpb(past.reference) if known else None,
                 "earlier": past.samples,
                 "noise": (*facts.noise, *high_noise(past.costs)),
                 "fitted": tuple(parent.id for parent in request.parents if parent.id in past.fitted),
-                **self._choices(request.parents),
+                **self._choices(request.parents, pool),
             }
         )
 
-    def _choices(self, parents: Sequence[Sample]) -> dict[str, Any]:
+    def _choices(self, parents: Sequence[Sample], pool: Workers) -> dict[str, Any]:
         """Return where rules choose otherwise than strong branching, and how often two of them choose alike."""
         scored = [parent for parent in parents if parent.f_lf is not None and parent.source is not None]
         if self._decisions is None or not scored:
             return {}
-        found = self._in_worker(
-            "choices",
-            {"sources": [parent.source for parent in scored], "decisions": str(self._decisions)},
+        sources = [parent.source for parent in scored]
+        answer = self._in_worker(pool, "choices", {"sources": sources, "decisions": str(self._decisions)})
+        texts = {parent.id: tuple(text) for parent, text in zip(scored, answer["failings"], strict=True)}
+        return {"failings": texts, "likeness": answer["likeness"] if len(scored) == len(parents) else None}
+
+    def _benchmark_facts(self, pool: Workers) -> PromptContext:
+        arguments = {
+            "models": [str(path) for path in self._instances],
+            "decisions": None if self._decisions is None else str(self._decisions),
+            "measure": self._low.measure,
+            "ties": self._low.ties,
+        }
+        goal = f" to {self._high.solver.goal}" if self._high.solver.gap else ""
+        return PromptContext(
+            benchmark=self.benchmark,
+            fitting=self._low.tune > 0 and self._decisions is not None,
+            low=_LOW[self._low.measure],
+            high=f"minus the mean of the {_HIGH[self._high.cost]} of solving whole instances{goal} with the rule",
+            **self._in_worker(pool, "work", arguments, self._instances),
         )
-        told = {parent.id: tuple(said) for parent, said in zip(scored, found["failings"], strict=True)}
-        return {"failings": told, "likeness": found["likeness"] if len(scored) == len(parents) else None}
 
-    def _benchmark_facts(self) -> PromptContext:
-        with self._lock:
-            if self._facts is None:
-                found = self._in_worker(
-                    "work",
-                    {
-                        "models": [str(path) for path in self._models],
-                        "decisions": None if self._decisions is None else str(self._decisions),
-                        "measure": self._low.measure,
-                        "ties": self._low.ties,
-                    },
-                    self._models,
-                )
-                goal = f" to {self._high.solver.goal}" if self._high.solver.gap else ""
-                self._facts = PromptContext(
-                    benchmark=self.benchmark,
-                    fitting=self._low.tune > 0 and self._decisions is not None,
-                    low=_LOW[self._low.measure],
-                    high=f"minus the mean of the {_HIGH[self._high.cost]} of solving whole instances{goal} with the "
-                    "rule",
-                    **found,
-                )
-            return self._facts
-
-    def _in_worker(self, function: str, arguments: dict[str, Any], models: Sequence[Path] = ()) -> Any:
-        """Return what a function of this module answers in a worker that may read the decisions and these models."""
+    def _in_worker(
+        self, pool: Workers, function: str, arguments: dict[str, Any], instances: Sequence[Path] = ()
+    ) -> Any:
+        """Return what a function of this module answers in a worker that may read the decisions and these instances."""
         decisions = [] if self._decisions is None else [self._decisions]
-        room = _ROOM_PER_BYTE * sum(path.stat().st_size for path in models)
+        room = _ROOM_PER_BYTE * sum(path.stat().st_size for path in instances)
         room += _ROOM_PER_NUMBER * sum(map(numbers_in, decisions))
-        return self._pool.submit(
+        return pool.submit(
             f"{__name__}:{function}",
             arguments,
             limit_s=_LIMIT_S,
             memory_mb=_MEMORY_MB + room / 2**20,
-            reads=[*models, *decisions],
+            reads=[*instances, *decisions],
         ).result()
 
     def _rpb(self, reference: Reference | None) -> float | None:
@@ -202,11 +169,8 @@ def work(models: list[str], decisions: str | None, measure: LowMeasure, ties: Ti
 def choices(sources: list[str], decisions: str) -> dict[str, Any]:
     """Compare what rules that have an F_LF chose; what `ContextBuilder` calls in a worker.
 
-    Returns
-    -------
-    dict
-        `failings`, sentences for each rule, and `likeness`, the share of decisions in which two rules chose alike, or
-        None if there are not two.
+    Returns `failings`, sentences for each rule, and `likeness`, the share of decisions in which two rules chose alike,
+    or None if there are not two.
     """
     recorded = Decisions.load(Path(decisions))
     chosen = [choices_of(RuleMethod(name="rule", source=source).compiled, recorded) for source in sources]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -25,31 +25,21 @@ from bife_core.presets import PresetName, preset, with_overrides
 from bife_core.sandbox import Note, WorkerPool, Workers
 from bife_core.search import Sample, SampleRequest, Search, open_search
 from bife_core.search.config import SearchConfig
+from bife_core.search.population import by_high_fidelity, by_low_fidelity
 from bife_core.store import Store
-from bife_core.study.driver import Driver, Evolution
-from bife_core.study.evaluator import Evaluator, Executor
+from bife_core.study.engine import Engine, Evolution, EvolutionState, Watcher
+from bife_core.study.evaluator import Evaluator
 from bife_core.study.files import sample_rows
 from bife_core.study.identity import evolution_facts, evolution_key, generator_identity
-from bife_core.study.journal import (
-    Completed,
-    Drafted,
-    Ended,
-    HighScored,
-    Journal,
-    Opened,
-    Settled,
-)
+from bife_core.study.journal import Completed, Drafted, Ended, HighScored, Journal, Opened, Settled
 from bife_core.study.prompt_context import ContextBuilder
-from bife_core.study.watching import EvolutionState, Watcher
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CONCURRENT_WORK: Final = 16
-"""Samples a model API is asked for at once; solves wait for a core whatever this is."""
-
 _BAR: Final = 20
-_BENCHMARK: Final = "models of one kind"
+_HOUR_S: Final = 3600.0
+_BENCHMARK: Final = "instances of one kind"
 
 Given = str | Path | Instance
 """An instance as users name it: a file, a folder of files, or an instance of a benchmark."""
@@ -84,13 +74,15 @@ class Study:
     search: Search | MakeSearch | None = None
     generator: Generator | None = None
     workers: Workers | int | None = None
-    solve_store: Store | None = None
-    executor: Executor | None = None
     watcher: Watcher | None = None
     note: Note | None = None
     collection_s: float = 0.0
     _claimed: bool = field(default=False, init=False)
+    _engine: Engine | None = field(default=None, init=False)
     _last: Evolution | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._context = ContextBuilder(self.benchmark, self.instances, self.decisions, self.config)
 
     def run(
         self,
@@ -132,56 +124,19 @@ class Study:
                 raise ConfigError(f"{name} was expected to be at least 1 and is {number}.")
         with self.claimed(), ExitStack() as opened:
             limit = self._extend(samples)
-            config = self.config
-            journal, workers = self.journal, self.workers
-            if workers is None or isinstance(workers, int):
-                workers = WorkerPool(workers)
-                opened.callback(workers.close)
-            account = Account(
-                journal.store,
-                journal.key,
-                config.budget,
-                journal.until_unix_s(config.budget.hours),
-                limit,
-            )
-            evaluator = Evaluator(
-                context_builder=ContextBuilder(
-                    self.benchmark, self.instances, self.decisions, config.low, config.high, workers
-                ),
-                generator=self.generator or open_generator(config.generator, account),
-                account=account,
-                pool=workers,
-                solves=self.solve_store or journal.store,
-                low=config.low,
-                high=config.high,
-                decisions=self.decisions,
-                design=self.instances,
-                training=self.training,
-                note=self.note,
-                repair=config.generator.prompts == "informed",
-            )
-            watcher = self.watcher
-            if watcher is None and (sys.stderr.isatty() if progress is None else progress):
-                watcher = opened.enter_context(_Bar(config.search.samples))
+            watcher = self.watcher or Watcher()
+            if self.watcher is None and (sys.stderr.isatty() if progress is None else progress):
+                watcher = opened.enter_context(_Bar(self.config.search.samples))
 
             def generation_ended(state: EvolutionState) -> None:
-                if isinstance(watcher, _Bar):
-                    watcher.generation(state)
+                watcher.generation(state)
                 for callback in callbacks:
                     callback(self, state)
 
-            driver = Driver(
-                self._new_search(config),
-                config.search,
-                journal,
-                evaluator,
-                self.executor or opened.enter_context(ThreadPoolExecutor(CONCURRENT_WORK)),
-                collection_s=self.collection_s,
-                watcher=watcher,
-                on_generation=generation_ended,
-                generations=generations,
-            )
-            self._last = driver.run()
+            engine, self._engine = self._engine or self._new_engine(), None
+            self._last = engine.run(self._evaluator(opened), watcher, generation_ended, generations, limit)
+            # One that paused goes on where it is; after anything else the events tell where that is.
+            self._engine = engine if engine.paused else None
             return self._last
 
     @contextmanager
@@ -191,7 +146,8 @@ class Study:
             yield
             return
         with self.journal.store.claim(f"study {self.journal.key}"):
-            self.journal.refresh()
+            if self.journal.refresh():
+                self._engine = None
             self._claimed = True
             try:
                 yield
@@ -209,12 +165,8 @@ class Study:
         last = self.journal.entries[-1]
         if isinstance(last, Ended):
             return last.best
-        valid = [sample for sample in self._samples if sample.valid]
-        high = [sample for sample in valid if sample.f_hf is not None]
-        if high:
-            return max(high, key=lambda sample: sample.f_hf or 0.0)
-        low = [sample for sample in valid if sample.f_lf is not None]
-        return max(low, key=lambda sample: sample.f_lf or 0.0, default=None)
+        ranked = by_high_fidelity(self._samples) or by_low_fidelity(self._samples)
+        return next(iter(ranked), None)
 
     @property
     def samples(self) -> pd.DataFrame:
@@ -224,13 +176,12 @@ class Study:
     @property
     def solves(self) -> pd.DataFrame:
         """All solves of design instances for F_HF, one row each: sample, instance, status, cpu_s, nodes, gap, ..."""
-        rows = [
+        scored = (entry for entry in self.journal.entries if isinstance(entry, HighScored))
+        return pd.DataFrame(
             {"sample": entry.id, **result.model_dump(exclude={"trace"})}
-            for entry in self.journal.entries
-            if isinstance(entry, HighScored)
+            for entry in scored
             for result in entry.score.results
-        ]
-        return pd.DataFrame(rows)
+        )
 
     def plot_progress(self) -> Figure:
         """Draw the best fidelities by generation."""
@@ -245,13 +196,7 @@ class Study:
         return plots.fidelity_scatter(self._samples)
 
     def plot_lineage(self) -> Figure:
-        """Draw from which samples the best rule descends.
-
-        Raises
-        ------
-        ConfigError
-            If there is no valid rule yet.
-        """
+        """Draw from which samples the best rule descends; there must be a valid one."""
         from bife_core import plots
 
         if self.best is None:
@@ -259,22 +204,20 @@ class Study:
         return plots.lineage(self._samples, self.best.id)
 
     def __repr__(self) -> str:
-        best = self.best
-        value = None if best is None else best.f_lf if best.f_hf is None else best.f_hf
-        worth = (
-            "no rule yet" if best is None else f"best {best.id} {value:.4g}" if value is not None else best.id
-        )
-        state = "done" if self.done else "not done"
+        best, known = self.best, "no rule yet"
+        if best is not None:
+            value = best.f_lf if best.f_hf is None else best.f_hf
+            known = f"best {best.id}" if value is None else f"best {best.id} {value:.4g}"
         count = f"{self._sampled} of {self.config.search.samples} samples"
-        return f"Study({self.config.search.method}, {count}, {worth}, {state})"
+        return f"Study({self.config.search.method}, {count}, {known}, {'done' if self.done else 'not done'})"
 
     @property
     def _samples(self) -> list[Sample]:
-        settled = [entry.sample for entry in self.journal.entries if isinstance(entry, Settled)]
+        final = {
+            entry.sample.id: entry.sample for entry in self.journal.entries if isinstance(entry, Settled)
+        }
         run = self._last.samples if self._last is not None else ()
-        return list(
-            ({sample.id: sample for sample in settled} | {sample.id: sample for sample in run}).values()
-        )
+        return list((final | {sample.id: sample for sample in run}).values())
 
     @property
     def _sampled(self) -> int:
@@ -282,10 +225,34 @@ class Study:
         drafted = (entry.request for entry in self.journal.entries if isinstance(entry, Drafted))
         return sum(isinstance(request, SampleRequest) and request.source is None for request in drafted)
 
-    def _new_search(self, config: PipelineConfig) -> Search:
+    def _new_engine(self) -> Engine:
+        config = self.config.search
         if self.search is None:
-            return open_search(config.search)
-        return self.search(config.search) if callable(self.search) else deepcopy(self.search)
+            search = open_search(config)
+        else:
+            search = self.search(config) if callable(self.search) else deepcopy(self.search)
+        return Engine(search, config, self.journal, self.collection_s)
+
+    def _evaluator(self, opened: ExitStack) -> Evaluator:
+        config, journal, workers = self.config, self.journal, self.workers
+        if workers is None or isinstance(workers, int):
+            workers = WorkerPool(workers)
+            opened.callback(workers.close)
+        hours = config.budget.hours
+        until = None if hours is None else time.time() + _HOUR_S * hours - journal.elapsed_s
+        account = Account(journal.store, journal.key, config.budget, until)
+        return Evaluator(
+            config=config,
+            context=self._context,
+            generator=self.generator or open_generator(config.generator, account),
+            account=account,
+            pool=workers,
+            solves=journal.store,
+            decisions=self.decisions,
+            design=self.instances,
+            training=self.training,
+            note=self.note,
+        )
 
     def _extend(self, samples: int | None) -> int | None:
         """Make room for so many further samples, and return how many there may be then; None for all of the search."""
@@ -299,7 +266,7 @@ class Study:
                     "from a SearchConfig."
                 )
             search = self.config.search.model_copy(update={"samples": wanted})
-            self.config = self.config.model_copy(update={"search": search})
+            self.config, self._engine = self.config.model_copy(update={"search": search}), None
         return wanted
 
 
@@ -309,16 +276,12 @@ def create_study(
     decisions: CollectionSummary | Path | str | None = None,
     *,
     store: Store | Path | str | None = None,
-    folder: Path | str | Journal | None = None,
+    folder: Path | str | None = None,
     benchmark: str = _BENCHMARK,
     training: Given | Iterable[Given] = (),
     search: str | Search | MakeSearch | None = None,
     generator: Generator | None = None,
     workers: Workers | int | None = None,
-    solves: Store | None = None,
-    executor: Executor | None = None,
-    watcher: Watcher | None = None,
-    note: Note | None = None,
 ) -> Study:
     """Create a study in a store, or open it if the store holds the same one: equal settings, instances and decisions.
 
@@ -333,7 +296,7 @@ def create_study(
         that goes by F_LF needs them.
     store : Store, path or URL, optional
         Where events, model calls and solves are kept; by default a store in `folder`.
-    folder : Path or Journal, optional
+    folder : Path, optional
         Where the files of the study are written; by default a folder below that of the store. One of both is needed.
     benchmark : str
         What is solved, in words for the prompt; a family's name is explained there.
@@ -346,8 +309,6 @@ def create_study(
         What writes rules; by default what `config.generator` names.
     workers : Workers, int or None
         Processes that score and solve, or how many; None takes one per core. `InProcess()` does without.
-    solves : Store, optional
-        Where finished solves are kept if not in `store`.
 
     Raises
     ------
@@ -371,13 +332,8 @@ def create_study(
     if isinstance(search, str):
         config, search = with_overrides(config, {"search.method": search}), None
     design, tried = _instances(instances), _instances(training)
-    own = (
-        open_search(config.search)
-        if search is None
-        else search(config.search)
-        if callable(search)
-        else search
-    )
+    make = open_search if search is None else search
+    own = make(config.search) if callable(make) else make
     if not design:
         raise ConfigError("A search needs at least one instance to solve; `instances` is empty.")
     if not own.low_fidelity:
@@ -392,42 +348,30 @@ def create_study(
     if len(tried) < count:
         raise ConfigError(f"The search makes trials on {count} training instances, found {len(tried)}.")
     path, digest, collection_s = _read(decisions)
-    if isinstance(folder, Journal):
-        journal = folder
-    else:
-        who = generator_identity(config.generator) if generator is None else {"name": generator.name}
-        facts = evolution_facts(config, benchmark, who, digest, design, tried)
-        if search is not None:
-            made = search if callable(search) else type(search)
-            facts |= {
-                "made_by": f"{made.__module__}.{getattr(made, '__qualname__', '')} {code_revision(made)}"
-            }
-        key = evolution_key(facts)
-        origin = config.origin_of_rules if generator is None else generator.name
-        opened = Opened(key=key, name=f"{benchmark} {config.search.method}", origin=origin)
-        if store is not None and not isinstance(store, Store):
-            store = Store(store)
-        if folder is None:
-            if store is None or store.folder is None:
-                raise ConfigError(
-                    "A study needs a place for its files: give `folder`, or a `store` in a folder."
-                )
-            folder = store.folder / "runs" / key
-        journal = Journal(Path(folder), opened, store=store)
+    who = generator_identity(config.generator) if generator is None else {"name": generator.name}
+    facts = evolution_facts(config, benchmark, who, digest, design, tried)
+    if search is not None:
+        made = search if callable(search) else type(search)
+        facts |= {"made_by": f"{made.__module__}.{getattr(made, '__qualname__', '')} {code_revision(made)}"}
+    key = evolution_key(facts)
+    if store is not None and not isinstance(store, Store):
+        store = Store(store)
+    if folder is None:
+        if store is None or store.folder is None:
+            raise ConfigError("A study needs a place for its files: give `folder`, or a `store` in a folder.")
+        folder = store.folder / "runs" / key
+    origin = config.origin_of_rules if generator is None else generator.name
+    opened = Opened(key=key, name=f"{benchmark} {config.search.method}", origin=origin)
     return Study(
         config=config,
         instances=design,
         training=tried,
         decisions=path,
-        journal=journal,
+        journal=Journal(Path(folder), opened, store=store),
         benchmark=benchmark,
         search=search,
         generator=generator,
         workers=workers,
-        solve_store=solves,
-        executor=executor,
-        watcher=watcher,
-        note=note,
         collection_s=collection_s,
     )
 
@@ -437,21 +381,16 @@ def evolve(
     instances: Given | Iterable[Given],
     decisions: CollectionSummary | Path | str | None = None,
     *,
-    folder: Path | str | Journal,
+    folder: Path | str,
     benchmark: str = _BENCHMARK,
-    training: Given | Iterable[Given] = (),
     search: str | Search | MakeSearch | None = None,
     generator: Generator | None = None,
     workers: Workers | int | None = None,
-    solves: Store | None = None,
-    executor: Executor | None = None,
-    watcher: Watcher | None = None,
-    note: Note | None = None,
     on_generation: Callable[[EvolutionState], object] | None = None,
 ) -> Evolution:
     """Run a search for a branching rule; call it again with the same arguments to go on where it stopped.
 
-    It is `create_study` and one `Study.run`; see there for the parameters and errors.
+    It is `create_study` and one `Study.run`; see there for the other parameters and errors.
 
     Parameters
     ----------
@@ -469,14 +408,9 @@ def evolve(
         decisions,
         folder=folder,
         benchmark=benchmark,
-        training=training,
         search=search,
         generator=generator,
         workers=workers,
-        solves=solves,
-        executor=executor,
-        watcher=watcher,
-        note=note,
     )
     called = on_generation
     return study.run(callbacks=() if called is None else (lambda _, state: called(state),), progress=False)
@@ -486,9 +420,7 @@ class _Bar(Watcher):
     """A progress bar on one line of standard error."""
 
     def __init__(self, total: int) -> None:
-        self._total = total
-        self._what = self._found = ""
-        self._sampled = 0
+        self._total, self._sampled, self._best, self._text = total, 0, "", ""
 
     def __enter__(self) -> _Bar:
         return self
@@ -497,31 +429,25 @@ class _Bar(Watcher):
         sys.stderr.write("\n")
 
     def activity(self, text: str) -> None:
-        self._what = text
-        self._show()
-
-    def progress(self, done: int, total: int) -> None:
-        self._show(f" ({done}/{total})")
+        self._text = text
+        self.progress(0, 0)
 
     def generation(self, state: EvolutionState) -> None:
-        """Take note of a completed generation."""
         best = state.best_f_hf if state.best_f_hf is not None else state.best_f_lf
-        self._sampled = state.samples_total
-        self._found = "" if best is None else f", best {best:.4g}"
-        self._show()
+        self._sampled, self._best = state.samples_total, "" if best is None else f", best {best:.4g}"
+        self.progress(0, 0)
 
-    def _show(self, part: str = "") -> None:
+    def progress(self, done: int, total: int) -> None:
         filled = _BAR * min(self._sampled, self._total) // self._total
         bar = "#" * filled + "-" * (_BAR - filled)
-        text = f"[{bar}] {self._sampled}/{self._total} rules{self._found}: {self._what}{part}"
+        part = f" ({done}/{total})" if total else ""
+        text = f"[{bar}] {self._sampled}/{self._total} rules{self._best}: {self._text}{part}"
         sys.stderr.write(f"\r\x1b[K{text[:120]}")
         sys.stderr.flush()
 
 
 def _instances(given: Given | Iterable[Given]) -> tuple[Instance, ...]:
-    if isinstance(given, str | Path | Instance):
-        given = (given,)
-    listed = tuple(given)
+    listed = (given,) if isinstance(given, str | Path | Instance) else tuple(given)
     instances = tuple(one for one in listed if isinstance(one, Instance))
     return instances if len(instances) == len(listed) else given_instances(listed)
 

@@ -17,7 +17,7 @@ from prefect.settings import get_current_settings
 
 from bife_core.errors import BifeError
 from bife_core.store import StoreError
-from bife_core.study.closing import stop_journals
+from bife_core.study.journal import stop_journals
 from flows.operate.abandoned import cancel_own, close_abandoned
 from flows.operate.embedded import start
 from flows.reporting.observer import Observer, observing

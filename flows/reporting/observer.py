@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from bife_core.study import EvolutionState, Watcher
+from bife_core.study import Watcher
 from tasks.stores import listening
 
 
@@ -15,9 +15,6 @@ class Observer(Watcher):
 
     def stage(self, name: str, about: str) -> None:
         """Take note that a stage begins: collection, evolution, evaluation or registration."""
-
-    def generation(self, state: EvolutionState) -> None:
-        """Take note that a generation is complete."""
 
     def note(self, text: str) -> None:
         """Take note of something the user should know."""

@@ -20,8 +20,7 @@ from mlflow.exceptions import MlflowException
 
 from bife_core.errors import BifeError
 from bife_core.store import ClaimTimeoutError, StudyRow
-from bife_core.study.closing import close_left, left_open
-from bife_core.study.journal import AnyEntry, read_journal
+from bife_core.study.journal import AnyEntry, close_left, left_open, read_journal
 from bife_core.wording import counted
 from tasks.home import project_home
 from tasks.stores import home_store, note
@@ -169,13 +168,11 @@ def _close(row: StudyRow, reason: str, by_person: bool = False, of: str | None =
     def own(tags: Mapping[str, str]) -> bool:
         return of is None or tags.get(provenance.WHOLE_RUN) == of
 
-    # A process that closed one before the flow run's end was known gave no better reason than `GONE`.
-    events, former = home_store(), GONE if of is not None else ""
-    if not left_open(events, row, former):
+    if not left_open(row):
         return False
-    with suppress(BifeError), events.claim(_claim(row), timeout_s=0.0):
+    with suppress(BifeError), home_store().claim(_claim(row), timeout_s=0.0):
         folder = project_home().runs / row.key
-        return close_left(events, folder, reason, by_person=by_person, instead_of=former, whose=own)
+        return close_left(home_store(), folder, reason, by_person=by_person, whose=own)
     return False
 
 

@@ -143,7 +143,7 @@ VIEWS: Final = (
     View(
         "prefect-tasks",
         lambda shown: shown.run_page(shown.search),
-        ("evolution combinatorial_auction", "propose g04-c0", "score g04-c0"),
+        ("evolution combinatorial_auction", "generation 4"),
         _task_runs,
     ),
     View(

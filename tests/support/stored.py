@@ -12,8 +12,7 @@ from bife_core.generators import Account
 from bife_core.generators.account import Call
 from bife_core.store import Store
 from bife_core.store.database import calls, events, solves
-from bife_core.study.closing import close_left, left_open
-from bife_core.study.journal import AnyEntry, read_journal
+from bife_core.study.journal import AnyEntry, close_left, left_open, read_journal
 
 STUDY = "a study"
 
@@ -36,9 +35,9 @@ def entries_of(folder: Path, key: str | None = None) -> list[AnyEntry]:
     return [entry for row in store.studies() for entry, _ in read_journal(store, key or row.key)]
 
 
-def is_open(store: Store, study: str, instead_of: str = "") -> bool:
+def is_open(store: Store, study: str) -> bool:
     """Whether the events of a search say neither that it ended nor that it stopped."""
-    return any(left_open(store, row, instead_of) for row in store.studies() if row.key == study)
+    return any(left_open(row) for row in store.studies() if row.key == study)
 
 
 def close(store: Store, folder: Path, reason: str, **named: Any) -> bool:

@@ -11,14 +11,9 @@ from bife_core.config import InstancesConfig, RunnerConfig
 from bife_core.errors import ConfigError
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
-from bife_core.fidelity.high import HighScore
-from bife_core.fidelity.load_correction import Reference
-from bife_core.fidelity.low import LowScore
-from bife_core.generators import Draft
 from bife_core.sandbox import WorkerFailure
 from bife_core.store import Store
 from bife_core.study import files
-from tasks import evolution as searching
 from tasks.collection import benchmark, prepare_instances
 from tasks.evaluation_files import (
     RECORD,
@@ -33,28 +28,6 @@ from tasks.workers import close_workers, worker_pool
 from tests.support.journals import BEST, add_sample, opened, write_files
 
 TINY = InstancesConfig(size="tiny")
-
-
-def draft(**written):
-    return Draft(key="g00-c00", generator="offline", model="grammar", **written)
-
-
-@pytest.mark.parametrize(
-    ("result", "message", "name"),
-    [
-        (draft(source="x", thought="Slack."), "Slack.", None),
-        (draft(source="x"), "A rule was written.", None),
-        (draft(text="Look at duals."), "Look at duals.", None),
-        (draft(failure="No code."), "No code.", "Rejected"),
-        (LowScore(f_lf=0.25), "F_LF 0.2500", None),
-        (LowScore(failure="Loops."), "Loops.", "Rejected"),
-        (HighScore(f_hf=-2.5, cpu_s=5.0), "F_HF -2.5; 0 solves, 5.0 CPU seconds", None),
-        (Reference(results=(None,)), "0 of 1 solved, 0.0 CPU seconds", None),
-    ],
-)
-def test_the_page_of_a_task_says_what_came_of_it(result, message, name):
-    assert searching.message_of(result) == (message, name)
-    assert searching.perform.fn(lambda given: given, [result]) == result
 
 
 def test_a_set_of_instances_is_known_by_its_content():

@@ -4,6 +4,7 @@ import time
 import pytest
 
 from bife_core.config import BudgetConfig, GeneratorConfig
+from bife_core.fidelity.low import LowScore
 from bife_core.generators import (
     BudgetReachedError,
     Draft,
@@ -12,8 +13,8 @@ from bife_core.generators import (
     open_generator,
 )
 from bife_core.search import Sample, SampleRequest
-from bife_core.study import UnansweredError, generator_identity
-from bife_core.study.evaluator import write_draft
+from bife_core.study import generator_identity
+from bife_core.study.evaluator import UnansweredError, write_draft
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.stored import account_at
@@ -29,9 +30,25 @@ PARENT = Sample(
 REQUEST = SampleRequest(id="g01-c00", generation=1, operator="m1", parents=(PARENT,), seed=3)
 
 
+def checked(draft):
+    return LowScore(failure=draft.failure)
+
+
+def written(folder, **budget):
+    account = account_at(folder, BudgetConfig(**budget))
+    generator = open_generator(GeneratorConfig(kind="openai"), account)
+    return write_draft(REQUEST, PromptContext(benchmark="toys"), generator, account, checked)[0], account
+
+
 def proposed(config, calls):
     account = account_at(calls)
     return write_draft(REQUEST, PromptContext(benchmark="toys"), open_generator(config, account), account)[0]
+
+
+@pytest.fixture(autouse=True)
+def _model(monkeypatch):
+    monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 @pytest.fixture
@@ -39,7 +56,6 @@ def api(monkeypatch):
     def start(*script, **options):
         server = ModelApi(script, **options)
         monkeypatch.setenv("BIFE_LLM_BASE_URL", server.base_url)
-        monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
         return server
 
     return start
@@ -99,3 +115,58 @@ def test_the_identity_of_a_model_holds_neither_key_nor_address(monkeypatch):
     assert identity["model"] == "a-model"
     assert not {"sk-secret", "http://somewhere/v1"} & set(identity.values())
     assert generator_identity(GeneratorConfig(kind="openai", model="a-model")) == identity
+
+
+@pytest.mark.parametrize(("answers", "kept"), [(["good"], True), (["wrong_name", "good"], False)])
+def test_the_score_that_was_made_comes_with_the_draft_it_is_of(tmp_path, monkeypatch, answers, kept):
+    with ModelApi(answers) as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        account = account_at(tmp_path, BudgetConfig())
+        generator = open_generator(GeneratorConfig(kind="openai"), account)
+        draft, score = write_draft(REQUEST, PromptContext(benchmark="toys"), generator, account, checked)
+    assert draft.failure is None
+    assert (score is not None) == kept, "a repaired rule is still to be scored"
+
+
+def test_an_answer_that_is_no_rule_is_answered_with_the_reason_once(tmp_path, monkeypatch):
+    with ModelApi(["wrong_name", "good"]) as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        draft, account = written(tmp_path)
+        roles = [message["role"] for message in api.requests[1].body["messages"]]
+        reason = api.requests[1].body["messages"][2]["content"]
+    assert draft.source is not None
+    assert draft.failure is None
+    assert [attempt.status for attempt in draft.attempts] == ["ok", "ok"]
+    assert [attempt.asked for attempt in draft.attempts] == [1, len(draft.messages)]
+    assert roles == ["user", "assistant", "user"]
+    assert "candidate_variable_score" in reason
+    assert account.spending().calls == 2
+
+
+def test_a_second_answer_that_is_no_rule_is_the_end_of_it(tmp_path, monkeypatch):
+    with ModelApi(then="wrong_name") as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        draft, _ = written(tmp_path)
+        assert len(api.requests) == 2
+    assert draft.failure
+
+
+def test_a_server_that_refuses_the_conversation_leaves_the_first_answer(tmp_path, monkeypatch):
+    with ModelApi(["wrong_name", "bad_request"]) as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        draft, _ = written(tmp_path)
+    assert "candidate_variable_score" in str(draft.failure)
+    assert [attempt.status for attempt in draft.attempts] == ["ok", "error"]
+
+
+def test_whoever_ends_between_the_two_calls_pays_each_once(tmp_path, monkeypatch):
+    with ModelApi(["wrong_name", "good"], then="server_error") as api:
+        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+        with pytest.raises(BudgetReachedError):
+            written(tmp_path, calls=1)
+        assert len(api.requests) == 1
+        draft, _ = written(tmp_path, calls=2)
+        again, _ = written(tmp_path, calls=2)
+        assert len(api.requests) == 2
+    assert [attempt.recorded for attempt in draft.attempts] == [True, False]
+    assert draft.source == again.source is not None

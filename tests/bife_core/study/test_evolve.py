@@ -157,9 +157,9 @@ def test_any_registered_search_runs(
     config = small(search__method=method, search__samples=3, search__initial=2, search__options=options)
     training = soon_solved if options else []
     given = {**data, "instances": soon_solved, "training": training}
-    found = bife_core.evolve(config, **given, folder=tmp_path)
+    found = bife_core.create_study(config, **given, folder=tmp_path).run()
     assert found.best is not None
-    again = bife_core.evolve(config, **given, folder=tmp_path)
+    again = bife_core.create_study(config, **given, folder=tmp_path).run()
     assert (told(again), again.cost) == (told(found), found.cost)
 
 

@@ -1,4 +1,4 @@
-"""The journal: whole lines only, of one search, told apart and read again as they were written."""
+"""The journal: of one search, read again as it was written, and closed with the calls that none was left to read."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import pytest
 
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import Draft
+from bife_core.generators.account import Account
 from bife_core.search import SampleRequest, SearchCost
+from bife_core.store import Store
 from bife_core.study import Journal, JournalError, Opened
-from bife_core.study.closing import stop_journals
-from bife_core.study.journal import Drafted, Ended, Scored, Stopped, read_journal
-from tests.support.stored import entries_of
+from bife_core.study.journal import Drafted, Ended, Scored, Stopped, Unanswered, read_journal, stop_journals
+from tests.support import journals
+from tests.support.stored import close, entries_of, is_open
 
 OPENED = Opened(key="a", name="toys", params={"search.seed": 0})
 REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3, hints=("Half a pair: \ud800.",))
@@ -66,10 +68,6 @@ def test_time_adds_up_over_starts(tmp_path: Path) -> None:
     assert told.at_unix_s == pytest.approx(time.time(), abs=5)
     second = Journal(tmp_path, OPENED)
     assert second.elapsed_s >= told.elapsed_s
-    until = second.until_unix_s(1.0)
-    assert until is not None
-    assert 3500 < until - time.time() < 3600
-    assert second.until_unix_s(None) is None
 
 
 def test_only_its_own_end_is_the_end(tmp_path: Path) -> None:
@@ -87,6 +85,8 @@ def test_only_its_own_end_is_the_end(tmp_path: Path) -> None:
 
 def test_a_person_stops_what_is_under_way_and_nothing_else(tmp_path: Path) -> None:
     over, under_way = Journal(tmp_path / "over", OPENED), Journal(tmp_path / "under way", OPENED)
+    for each in (over, under_way):
+        each.start()
     over.add(Ended(best=None, cost=SearchCost(search="bife")))
     stop_journals("Tea.")
     assert over.entries[-1].kind == "ended"
@@ -95,3 +95,55 @@ def test_a_person_stops_what_is_under_way_and_nothing_else(tmp_path: Path) -> No
     assert (last.reason, last.by_person) == ("Tea.", True)
     stop_journals("Again.")
     assert under_way.entries[-1] is last
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> Path:
+    """The folder of a search that has read one of its four calls."""
+    folder = tmp_path / "killed"
+    made = journals.opened("killed", folder, store=Store(folder))
+    journals.add_sample(made, "g00-c00", attempts=(journals.attempt(answer="a rule"),), f_lf=0.5)
+    calls = Account(made.store, "killed")
+    parents = ("g00-c00", "g00-c07")
+    for key, status, known in (
+        ("g00-c00", "ok", {"operator": "i1", "answer": "a rule"}),
+        ("g01-c00", "error", {"operator": "m1", "parents": parents, "error": "HTTP 500"}),
+        ("g01-c00", "ok", {"operator": "m1", "parents": parents, "answer": "a rule"}),
+        ("g01-r00", "sent", {"operator": "short_term_reflection", "kind": "reflection"}),
+    ):
+        call = calls.begin(journals.call(key, generation=int(key[1:3]), **known))
+        calls.finish(call.model_copy(update={"status": status}))
+    return folder
+
+
+def test_calls_that_no_event_reports_are_reported_before_the_stop(killed: Path) -> None:
+    store = Store(killed)
+    assert is_open(store, "killed")
+    assert not close(store, killed, "Another's.", whose=lambda _: False)
+    assert close(store, killed, "Its process was killed.", by_person=True)
+    assert not is_open(store, "killed")
+    *_, first, second, last = closed = entries_of(killed)
+    assert isinstance(first, Unanswered)
+    assert isinstance(second, Unanswered)
+    assert first.draft is not None
+    assert second.draft is not None
+    assert (first.request.id, first.request.operator, first.request.generation) == ("g01-c00", "m1", 1)
+    assert [parent.id for parent in first.request.parents] == ["g00-c00"]
+    assert [(one.status, one.answer) for one in first.draft.attempts] == [("error", None), ("ok", "a rule")]
+    assert second.request.kind == "reflection"
+    assert "whether it was billed is not known" in (second.draft.attempts[0].error or "")
+    assert isinstance(last, Stopped)
+    assert (last.reason, last.by_person) == ("Its process was killed.", True)
+    assert not close(store, killed, "Twice.")
+    assert entries_of(killed) == closed
+    journals.opened("killed", killed, store=store)  # taken up again, and killed again
+    close(store, killed, "Twice.")
+    assert [entry.kind for entry in entries_of(killed)[-2:]] == ["started", "stopped"]
+
+
+@pytest.mark.parametrize("ended_by", [None, "budget.calls is used up."])
+def test_a_search_that_ended_is_not_open(tmp_path: Path, ended_by: str | None) -> None:
+    made = journals.opened("ended", tmp_path, store=Store(tmp_path))
+    assert is_open(made.store, "ended")
+    journals.add_end(made, ended_by)
+    assert not is_open(made.store, "ended")

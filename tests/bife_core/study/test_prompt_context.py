@@ -9,24 +9,18 @@ import numpy as np
 import pytest
 
 import bife_core
-from bife_core.config import BudgetConfig, PipelineConfig
+from bife_core.config import PipelineConfig
 from bife_core.decisions.recorded import Decisions
-from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
+from bife_core.fidelity.config import LowFidelityConfig
 from bife_core.fidelity.failings import failings
-from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.measures import Rows, Yardstick, chosen_rows
 from bife_core.fidelity.scoring import scores_of
 from bife_core.generators import (
-    Account,
-    BudgetReachedError,
     Draft,
-    GeneratorConfig,
     PromptContext,
-    open_generator,
 )
 from bife_core.rules import CompiledRule, compile_rule
 from bife_core.search import Sample, SampleRequest, WrittenRequest
-from bife_core.study.evaluator import write_draft
 from bife_core.study.prompt_context import (
     ContextBuilder,
     Past,
@@ -38,7 +32,7 @@ from bife_core.study.prompt_context import (
 from tests.support.model_answers import MODEL, rule_source
 from tests.support.model_api import ModelApi
 from tests.support.recorded import decisions_of
-from tests.support.stored import account_at, forget_events
+from tests.support.stored import forget_events
 
 ABOUT = PromptContext(benchmark="toys")
 REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3)
@@ -48,81 +42,6 @@ REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3)
 def _model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-def checked(draft: Draft) -> LowScore:
-    return LowScore(failure=draft.failure)
-
-
-def written(folder: Path, **budget: int) -> tuple[Draft, Account]:
-    account = account_at(folder, BudgetConfig(**budget))
-    generator = open_generator(GeneratorConfig(kind="openai"), account)
-    return write_draft(REQUEST, ABOUT, generator, account, checked)[0], account
-
-
-@pytest.mark.parametrize(("answers", "kept"), [(["good"], True), (["wrong_name", "good"], False)])
-def test_the_score_that_was_made_comes_with_the_draft_it_is_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: list[str], kept: bool
-) -> None:
-    with ModelApi(answers) as api:
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        account = account_at(tmp_path, BudgetConfig())
-        generator = open_generator(GeneratorConfig(kind="openai"), account)
-        draft, score = write_draft(REQUEST, ABOUT, generator, account, checked)
-    assert draft.failure is None
-    assert (score is not None) == kept, "a repaired rule is still to be scored"
-
-
-def test_an_answer_that_is_no_rule_is_answered_with_the_reason_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ModelApi(["wrong_name", "good"]) as api:
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        draft, account = written(tmp_path)
-        roles = [message["role"] for message in api.requests[1].body["messages"]]
-        reason = api.requests[1].body["messages"][2]["content"]
-    assert draft.source is not None
-    assert draft.failure is None
-    assert [attempt.status for attempt in draft.attempts] == ["ok", "ok"]
-    assert [attempt.asked for attempt in draft.attempts] == [1, len(draft.messages)]
-    assert roles == ["user", "assistant", "user"]
-    assert "candidate_variable_score" in reason
-    assert account.spending().calls == 2
-
-
-def test_a_second_answer_that_is_no_rule_is_the_end_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ModelApi(then="wrong_name") as api:
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        draft, _ = written(tmp_path)
-        assert len(api.requests) == 2
-    assert draft.failure
-
-
-def test_a_server_that_refuses_the_conversation_leaves_the_first_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ModelApi(["wrong_name", "bad_request"]) as api:
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        draft, _ = written(tmp_path)
-    assert "candidate_variable_score" in str(draft.failure)
-    assert [attempt.status for attempt in draft.attempts] == ["ok", "error"]
-
-
-def test_whoever_ends_between_the_two_calls_pays_each_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ModelApi(["wrong_name", "good"], then="server_error") as api:
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        with pytest.raises(BudgetReachedError):
-            written(tmp_path, calls=1)
-        assert len(api.requests) == 1
-        draft, _ = written(tmp_path, calls=2)
-        again, _ = written(tmp_path, calls=2)
-        assert len(api.requests) == 2
-    assert [attempt.recorded for attempt in draft.attempts] == [True, False]
-    assert draft.source == again.source is not None
 
 
 def test_features_have_quantiles_and_candidates_are_described() -> None:
@@ -184,15 +103,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def context_of(data: dict[str, Any], past: Past, low: LowFidelityConfig | None = None) -> PromptContext:
-    context_builder = ContextBuilder(
-        "toys",
-        data["instances"],
-        data["decisions"].path,
-        low or LowFidelityConfig(),
-        HighFidelityConfig(),
-        data["workers"],
-    )
-    return context_builder.build(REQUEST.model_copy(update={"operator": "e2", "parents": past.samples}), past)
+    config = PipelineConfig(low=low or LowFidelityConfig())
+    builder = ContextBuilder("toys", data["instances"], data["decisions"].path, config)
+    request = REQUEST.model_copy(update={"operator": "e2", "parents": past.samples})
+    return builder.build(request, past, data["workers"])
 
 
 def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_choose(

@@ -12,7 +12,7 @@ from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from bife_core.errors import BifeError, RuleError
 from flows.reporting.artifacts import artifact_key
 from flows.verdicts import links
-from tasks.states import REJECTED, in_plain_words, with_message
+from tasks.states import in_plain_words, with_message
 
 
 def artifacts(key: str) -> list[Any]:
@@ -82,7 +82,7 @@ def test_links_lead_somewhere_only_with_a_server():
 
 @task
 def judge(reason: str | None) -> dict[str, int]:
-    return with_message({"judged": 1}, reason or "F_LF 0.5", REJECTED if reason else None)
+    return with_message({"judged": 1}, reason or "F_LF 0.5", "Rejected" if reason else None)
 
 
 @task
