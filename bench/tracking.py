@@ -20,7 +20,7 @@ from bife_core.fidelity.low import LowScore
 from bife_core.generators import Attempt, Draft, Message, Spending
 from bife_core.search import GenerationSummary, Sample, SampleRequest
 from bife_core.study import Journal, Opened
-from bife_core.study.files import write_search
+from bife_core.study.files import write_samples
 from bife_core.study.journal import Completed, Drafted, HighScored, Scored, Settled
 
 WIDTH = 4
@@ -52,7 +52,7 @@ def cost_by_generation(candidates: int) -> dict[str, float]:
     samples: list[Sample] = []
     for generation in range(candidates // WIDTH):
         samples += _add_generation(journal, generation)
-        write_search(folder, samples)
+        write_samples(folder, samples)
         began = time.process_time()
         assert not projection.sync()
         spent.append(time.process_time() - began)

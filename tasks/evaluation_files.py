@@ -130,7 +130,7 @@ def _search_record(directory: Path) -> SearchRecord | None:
     """Return the search whose files lie in a directory, or None if there is none that can be read."""
     samples, cost = search_files.read_samples(directory), search_files.read_cost(directory)
     # Without the files that are written together, a file of that name is not a search's.
-    if samples is None or not (directory / search_files.LINEAGE).is_file():
+    if samples is None or not (directory / search_files.COST).is_file():
         return None
     best = next((sample.id for sample in search_files.ranked(samples) if sample.failure is None), "")
     name = cost.search if cost is not None else "search"

@@ -78,8 +78,8 @@ class Evolution(Value):
     Attributes
     ----------
     folder : Path
-        Where its files lie: best_rule.py, best.diff, samples.json, lineage.json, search_cost.json, anytime.csv,
-        figures; trials.csv if there were trials.
+        Where its files lie: best_rule.py, samples.json, search_cost.json, anytime.csv, figures; trials.csv if there
+        were trials.
     best : Sample or None
         The rule the search ended with, by the fidelity it goes by; None if there is none.
     samples : tuple of Sample
@@ -475,7 +475,7 @@ class Engine:
         for summary in self._search.summaries[self._reported :]:
             self._reported += 1
             if summary.generation > stored:
-                files.write_search(self._journal.folder, self._search.samples)
+                files.write_samples(self._journal.folder, self._search.samples)
                 self._store(self._completion(summary))
                 new += 1
             self._on_generation(self._state(summary))
@@ -528,8 +528,7 @@ class Engine:
         if not self.paused:
             if ended is None:
                 cost = cost.model_copy(update={"other_s": wall_s - self._busy_s, "wall_s": wall_s})
-            if ended is None or not files.outcome_known(folder, best):
-                files.write_search(folder, samples)
+            if ended is None or not (folder / files.COST).is_file():
                 files.write_outcome(folder, best, samples, summaries, cost, self._trials)
             if ended is None:
                 # Of a generation that a limit left open, what was solved with is final; the best rule is among it.

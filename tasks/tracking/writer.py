@@ -50,7 +50,7 @@ DESIGN_SOLVES: Final = "design_solves.json"
 
 _ENDED: Final = ("FINISHED", "FAILED")
 _LONGEST_NOTE: Final = 5000
-_FILES: Final = ("best*", "*.png", "*.csv", reports.LINEAGE, reports.COST)
+_FILES: Final = (reports.BEST_RULE, "*.png", "*.csv", reports.COST)
 """Files of the folder that are artifacts when the search ends."""
 
 

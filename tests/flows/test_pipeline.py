@@ -88,12 +88,10 @@ def test_the_parent_run_tells_the_whole_story(smoke):
     assert {entry.dataset.digest for entry in parent.inputs.dataset_inputs} >= {evolved.decisions.digest}
     assert artifacts(evolved.run.run_id) == {
         "samples.json",
-        "lineage.json",
         "search_cost.json",
         "design_solves.json",
         "anytime.csv",
         "best_rule.py",
-        "best.diff",
         "progress.png",
         "fidelities.png",
         "lineage.png",

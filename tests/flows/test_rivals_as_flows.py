@@ -89,7 +89,7 @@ def test_a_rival_leaves_the_layout_of_every_evolution(result):
     assert (parent.info.status, parent.data.tags["search"]) == ("FINISHED", method)
     assert parent.data.tags["best_sample"] == result.best.id
     files = {item.path for item in MlflowClient().list_artifacts(result.run.run_id)}
-    assert {"samples.json", "lineage.json", "search_cost.json", "anytime.csv", "best_rule.py"} <= files
+    assert {"samples.json", "search_cost.json", "anytime.csv", "best_rule.py"} <= files
     assert (result.folder / "best_rule.py").read_text().strip() == result.best.source.strip()
     told = {run.data.tags["sample_id"]: run for run in children(result.run.run_id, "sample")}
     known = samples_of(result)

@@ -162,7 +162,7 @@ def add_end(journal: Journal, ended_by: str | None = None, best: Sample | None =
 
 def write_files(folder: Path, samples: Sequence[Sample]) -> None:
     """Write what a search leaves for its reader."""
-    reports.write_search(folder, samples)
+    reports.write_samples(folder, samples)
     (folder / reports.BEST_RULE).write_text(SOURCE, encoding="utf-8")
     (folder / reports.COST).write_text(json.dumps({"search": "bife"}), encoding="utf-8")
 

@@ -341,14 +341,10 @@ def test_a_search_that_is_resumed_settles_what_was_left_open(killed, folder, key
     assert len(traces(again)) == 3
 
 
-def test_a_flow_run_closes_its_own_searches_only_and_gives_the_better_reason(killed, folder):
+def test_a_flow_run_closes_its_own_searches_only(killed, folder):
     assert synchronise("Cancelled.", by_person=True, of="another run") == ""
     assert is_open(home_store(), folder.name)
     opened(folder.name, folder, {WHOLE_RUN: "this run"})
-    synchronise(GONE)
-    assert parent(killed).data.tags["stopped"] == GONE
-    synchronise("Cancelled.", by_person=True, of="another run")
-    assert parent(killed).data.tags["stopped"] == GONE
     synchronise("Cancelled.", by_person=True, of="this run")
     run = parent(killed)
     assert (run.info.status, run.data.tags["stopped"]) == ("KILLED", "Cancelled.")

@@ -96,7 +96,7 @@ def test_samples_of_somebody_else_beside_a_rule_are_no_search(tmp_path, content)
 
 
 def test_a_search_with_a_damaged_cost_is_told_of_without_it(tmp_path):
-    files.write_search(tmp_path, [BEST])
+    files.write_samples(tmp_path, [BEST])
     (tmp_path / files.COST).write_text('{"search": "bi')
     found = search_behind(str(tmp_path / f"{BEST.id}.py"))
     assert (found.best, found.samples, found.cost) == (BEST.id, (BEST,), None)

@@ -1,6 +1,4 @@
-import json
-
-from bife_core.search import GenerationSummary, Sample
+from bife_core.search import GenerationSummary, Sample, SearchCost
 from bife_core.study import files
 
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[{}]\n"
@@ -27,29 +25,17 @@ def test_samples_are_ranked_by_high_then_low_fidelity():
     assert [row["id"] for row in files.sample_rows(FOUND)] == ["c3", "c1", "c0", "c2"]
 
 
-def test_the_lineage_has_an_edge_for_every_parent():
-    edges = files.descent(FOUND)["edges"]
-    assert {"parent": "c0", "child": "c3"} in edges
-    assert {edge["child"] for edge in edges} == {"c3"}
+def test_samples_are_read_as_they_were_written(tmp_path):
+    files.write_samples(tmp_path / "new", FOUND)
+    assert files.read_samples(tmp_path / "new") == tuple(files.ranked(FOUND))
+    assert files.read_samples(tmp_path) is None
 
 
-def test_files_of_a_search_are_json(tmp_path):
-    files.write_search(tmp_path / "new", FOUND)
-    for path in (tmp_path / "new").iterdir():
-        assert json.loads(path.read_text())
-
-
-def test_the_best_rule_comes_with_its_differences_and_figures(tmp_path):
-    files.write_best(tmp_path, FOUND[3], FOUND, SUMMARIES)
+def test_what_a_search_ended_with_comes_with_figures(tmp_path):
+    cost = SearchCost(search="bife", f_hf_s=1.0)
+    files.write_outcome(tmp_path, FOUND[3], FOUND, SUMMARIES, cost, [{"id": "rpb", "cpu_s": 1.0}])
     assert (tmp_path / "best_rule.py").read_text() == FOUND[3].source
-    difference = (tmp_path / "best.diff").read_text()
-    assert difference.count("--- c1.py") == 1
-    assert "-    return variable_features[1]" in difference
-    assert "+    return variable_features[3]" in difference
+    assert files.read_cost(tmp_path) == cost
+    assert (tmp_path / "trials.csv").read_text().splitlines() == ["id,cpu_s", "rpb,1.0"]
     for name in ("progress.png", "fidelities.png", "lineage.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_best_rule_without_parents_has_an_empty_difference(tmp_path):
-    files.write_best(tmp_path, FOUND[1], FOUND, SUMMARIES)
-    assert (tmp_path / "best.diff").read_text() == ""

@@ -85,20 +85,6 @@ def test_a_second_call_does_nothing_again(whole: bife_core.Evolution, data: dict
     assert [state.samples_total for state in seen] == [summary.samples_total for summary in whole.generations]
 
 
-@pytest.mark.parametrize("name", ["samples.json", "search_cost.json", "best_rule.py"])
-def test_a_file_that_a_search_which_ended_has_lost_is_written_again(
-    name: str, whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
-) -> None:
-    shutil.copytree(whole.folder, tmp_path, dirs_exist_ok=True)
-    before = (tmp_path / name).read_bytes()
-    if name.endswith(".json"):
-        (tmp_path / name).write_bytes(before[: len(before) // 2])
-    else:
-        (tmp_path / name).unlink()
-    bife_core.evolve(small(), **data, folder=tmp_path)
-    assert (tmp_path / name).read_bytes() == before
-
-
 @pytest.mark.parametrize("share", [0.1, 0.45, 0.8, 0.99])
 def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
     share: float, whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path
