@@ -25,18 +25,14 @@ class Plugins(MutableMapping[str, Plugin]):
 
     Parameters
     ----------
-    kind : str
-        What people call one, such as ``search``.
-    group : str
-        The group of entry points other packages offer theirs in.
+    kind, group : str
+        What one is called, such as ``search``, and the entry points other packages offer theirs in.
     own : mapping of str to str
         Those BiFE brings, each as ``module:object``.
-    fits : callable
-        Whether an object that was loaded is one.
-    form : str
-        What it has to be, for the sentence on one that is not.
+    fits, form
+        Whether a loaded object is one, and what it has to be, for the message.
     also : tuple of str
-        Names that stand for something else where one of the plugins could stand, such as ``folder``.
+        Names of something else that may stand where a plugin can, such as ``folder``.
     """
 
     def __init__(
@@ -58,25 +54,13 @@ class Plugins(MutableMapping[str, Plugin]):
         self._offered: dict[str, EntryPoint] | None = None
 
     def known(self, name: str) -> str:
-        """Return `name` if it is one of `names`, without loading what it stands for; for validators of settings.
-
-        Raises
-        ------
-        ValueError
-            If it is not.
-        """
+        """Return `name` if it is one of `names`, without loading it, else raise a ValueError; for validators."""
         if name not in self.names:
             raise ValueError(self._none(name))
         return name
 
     def find(self, name: str) -> Plugin:
-        """Return the plugin of that name.
-
-        Raises
-        ------
-        ConfigError
-            If there is none, or the package that offers it is broken.
-        """
+        """Return the plugin of that name; a ConfigError says that there is none or that its package is broken."""
         if name not in self:
             raise ConfigError(f"{self._none(name)}.")
         return self[name]
@@ -140,24 +124,21 @@ class Plugins(MutableMapping[str, Plugin]):
         return self._offered
 
     def _load(self, entry: EntryPoint) -> Plugin:
-        if entry.dist is None:
-            try:
-                loaded: Plugin = entry.load()
-            except ModuleNotFoundError as error:
-                if error.name not in _OF_EXTRAS:
-                    raise
-                raise ConfigError(
-                    f"The {self.kind} {entry.name!r} needs the package {error.name}; "
-                    f"run `pip install 'bife-branching[{_OF_EXTRAS[error.name]}]'`."
-                ) from error
-            return loaded
-        of = f"The {self.kind} {entry.name!r} of the package {_package(entry)}"
+        of = f"The {self.kind} {entry.name!r} of {_package(entry)}"
         try:
-            loaded = entry.load()
+            loaded: Plugin = entry.load()
         except Exception as error:  # importing a package may raise anything
+            missing = _OF_EXTRAS.get(getattr(error, "name", None) or "")
+            if entry.dist is None and missing is None:
+                raise
+            advice = (
+                "update or uninstall it"
+                if missing is None
+                else f"run `pip install 'bife-branching[{missing}]'`"
+            )
             reason = f"{type(error).__name__}: {error}".rstrip(".: ")
-            raise ConfigError(f"{of} cannot be loaded ({reason}); update or uninstall it.") from error
-        if not self._fits(loaded):
+            raise ConfigError(f"{of} cannot be loaded ({reason}); {advice}.") from error
+        if entry.dist is not None and not self._fits(loaded):
             raise ConfigError(f"{of} must be {self._form}, but {entry.value} is {type(loaded).__name__}.")
         return loaded
 
@@ -167,11 +148,7 @@ def _package(entry: EntryPoint) -> str:
 
 
 def code_revision(plugin: Any) -> str:
-    """Return what distinguishes versions of a plugin's code, for the keys of what it makes; empty for BiFE's own.
-
-    It is the attribute `revision` of a class or function if it has one, and otherwise a hash of the module that
-    defines it.
-    """
+    """Return what distinguishes versions of a plugin's code: its `revision`, else a hash of its module; "" for ours."""
     name = getattr(plugin, "__module__", "") or ""
     if name.partition(".")[0] == "bife_core":
         return ""

@@ -6,16 +6,28 @@ A check raises `AssertionError` with a sentence where the contract of `docs/exte
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
+import pyscipopt
+from pydantic import TypeAdapter
 
+from bife_core.benchmarks.base import SPLITS
+from bife_core.benchmarks.config import InstancesConfig
+from bife_core.benchmarks.generated import open_benchmark
+from bife_core.generators import Draft, Generator, PromptContext
+from bife_core.generators.prompting import OPERATORS
+from bife_core.methods.base import AnyMethod, Method
 from bife_core.search import (
     Answer,
     ReflectionRequest,
     Request,
+    Sample,
     SampleRequest,
     Search,
     SolveRequest,
@@ -37,14 +49,8 @@ Asked = tuple[tuple[Request, ...], ...]
 class World:
     """Answers drawn from the id of a request alone, with ties.
 
-    Attributes
-    ----------
-    seed : int
-        Seed of all answers.
-    failing, repeating : float
-        Share of answers that are failures, and of samples whose rule was seen before.
-    distinct : int
-        Number of different fidelities; few make ties.
+    `failing` and `repeating` are the shares of failures and of samples whose rule was seen before; `distinct` is the
+    number of different fidelities.
     """
 
     seed: int
@@ -59,36 +65,31 @@ class World:
         value = float(rng.integers(self.distinct)) / self.distinct
         failed = bool(fails < self.failing)
         if isinstance(request, ReflectionRequest):
-            text = None if failed else f"Favour slack, says {request.id}."
-            return Answer(id=request.id, text=text, failure="no answer" if failed else None)
+            return Answer(
+                id=request.id, **_either(failed, "no answer", text=f"Favour slack, says {request.id}.")
+            )
         if isinstance(request, TrialRequest):
             costs = tuple(float(cost) for cost in rng.uniform(1.0, 4.0, len(request.instances)))
             if failed and kind < 0.5:
                 return Answer(id=request.id, costs=(math.nan,))
-            return Answer(id=request.id, costs=() if failed else costs, failure="killed" if failed else None)
+            return Answer(id=request.id, **_either(failed, "killed", costs=costs))
         if isinstance(request, SolveRequest):
             lost = math.nan if kind < 0.5 else None
             return Answer(id=request.id, f_hf=lost if failed else -10 * value)
-        return self._sample(request, rng, failed, bool(repeats < self.repeating), kind, value)
+        sha = f"sha{rng.integers(3)}" if repeats < self.repeating else f"sha-{request.id}"
+        if failed and kind < 1 / 3:
+            return Answer(id=request.id, failure="no code")
+        wrong = failed and kind < 2 / 3
+        return Answer(
+            id=request.id,
+            sha=sha,
+            f_lf=(math.nan if wrong else value) if request.scored else None,
+            **_either(failed, "too slow", source=_SOURCE.format(number=sample_seed(0, request.id) % 1000)),
+        )
 
-    def _sample(
-        self,
-        request: SampleRequest,
-        rng: np.random.Generator,
-        failed: bool,
-        repeated: bool,
-        kind: float,
-        value: float,
-    ) -> Answer:
-        sha = f"sha{rng.integers(3)}" if repeated else f"sha-{request.id}"
-        if failed:
-            return (
-                Answer(id=request.id, failure="no code"),
-                Answer(id=request.id, sha=sha, f_lf=math.nan if request.scored else None, failure="NaN"),
-                Answer(id=request.id, sha=sha, f_lf=value if request.scored else None, failure="too slow"),
-            )[int(kind * 3)]
-        source = _SOURCE.format(number=1 + sample_seed(0, request.id) % 1000)
-        return Answer(id=request.id, sha=sha, source=source, f_lf=value if request.scored else None)
+
+def _either(failed: bool, failure: str, **answer: Any) -> dict[str, Any]:
+    return {"failure": failure} if failed else answer
 
 
 WORLDS: Final = (
@@ -130,21 +131,7 @@ def check_search(
 
     It asks for exactly its budget and ends, its requests have unique ids and seeds that follow from them, `ask` repeats
     itself until answered, answers that do not fit change nothing, the answers alone rebuild the search, and the best
-    rule is the best by the fidelity the search goes by.
-
-    Parameters
-    ----------
-    method : str
-        Registered name of the search.
-    options : mapping, optional
-        Its `search.options`.
-    samples, initial, population : int
-        Sizes of the search.
-
-    Raises
-    ------
-    AssertionError
-        If it breaks the contract.
+    rule is the best by the fidelity the search goes by. `options` are its `search.options`.
     """
     config = SearchConfig(
         method=method, samples=samples, initial=initial, population=population, options=dict(options or {})
@@ -212,3 +199,69 @@ def _check_rebuilding(config: SearchConfig, world: World) -> None:
     copy = rebuilt(config, history)
     assert (copy.samples, copy.summaries) == (search.samples, search.summaries), "answers do not rebuild it"
     assert drive(copy, world) == drive(search, world), "a rebuilt search goes on otherwise"
+
+
+def check_family(name: str, size: str = "tiny") -> None:
+    """Assert that a registered family makes distinct instances that SCIP reads, the same ones each time."""
+    config = InstancesConfig.model_validate({"benchmark": name, "size": size})
+    digests: list[list[str]] = []
+    for _ in range(2):
+        with TemporaryDirectory() as folder:
+            benchmark = open_benchmark(config, folder)
+            instances = [one for split in SPLITS for one in benchmark.instances(split, 2)]
+            digests.append([one.digest for one in instances])
+            assert all(_read(one.path).getNBinVars() + _read(one.path).getNIntVars() for one in instances), (
+                "an instance has no integer variable to branch on"
+            )
+    assert digests[0] == digests[1], "the same seed makes other instances the second time"
+    assert len(set(digests[0])) == len(digests[0]), "two instances are the same"
+
+
+def check_generator(generator: Generator) -> None:
+    """Assert that a generator answers requests of all operators with drafts, and the same request in the same way."""
+    source = _SOURCE.format(number=1)
+    parents = tuple(Sample(id=name, generation=0, operator="i1", source=source, f_lf=0.5) for name in "ab")
+    context = PromptContext(benchmark="set_covering")
+    for number, operator in enumerate(OPERATORS):
+        shown = () if operator == "i1" else parents
+        request = SampleRequest(id=operator, generation=1, operator=operator, parents=shown, seed=number)
+        before = request.model_dump()
+        draft = generator.generate(request, context)
+        assert request.model_dump() == before, "it changes the request"
+        assert (draft.key, draft.generator) == (request.id, generator.name), "a draft names another request"
+        assert (draft.source is None) != (draft.failure is None), (
+            "a draft has a source or a failure, never both"
+        )
+        assert Draft.model_validate_json(draft.model_dump_json()) == draft, "a draft does not survive JSON"
+        again = generator.generate(request, context)
+        assert (again.source, again.failure) == (draft.source, draft.failure), (
+            "the same request, another rule"
+        )
+    asked = ReflectionRequest(id="r", generation=1, operator="why", parents=parents, prompt="Why?", seed=0)
+    draft = generator.generate(asked, context)
+    assert (draft.text is None) != (draft.failure is None), "a reflection has a text or a failure, never both"
+
+
+def check_method(method: Method) -> None:
+    """Assert that a method survives JSON and pickling, and that SCIP finds the optimum of a small instance with it."""
+    adapter: TypeAdapter[Method] = TypeAdapter(AnyMethod)
+    for copy in (adapter.validate_json(method.model_dump_json()), pickle.loads(pickle.dumps(method))):
+        assert type(copy) is type(method), "its JSON or its pickle makes another kind of method"
+        assert (copy, copy.identity) == (method, method.identity), "a copy of it is another method"
+    with TemporaryDirectory() as folder:
+        benchmark = open_benchmark(InstancesConfig.model_validate({"size": "tiny"}), folder)
+        models = [_read(benchmark.instances("design", 1)[0].path) for _ in range(2)]
+    method.attach(models[0])
+    for model in models:
+        model.optimize()
+    found, optimum = (model.getObjVal() for model in models)
+    assert math.isclose(found, optimum, rel_tol=1e-6), (
+        f"SCIP ends with {found:g}, not with the optimum {optimum:g}"
+    )
+
+
+def _read(path: Path) -> pyscipopt.Model:
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(path))
+    return model

@@ -19,7 +19,7 @@ from bife_core.errors import GeneratorError
 from bife_core.evaluation.choosing import Choice, choose
 from bife_core.evaluation.measuring import Setting
 from bife_core.generators import Account, open_generator
-from bife_core.generators.held_key import KEY_VARIABLE, holding_key
+from bife_core.generators.model_settings import KEY_VARIABLE, holding_key
 from bife_core.methods.rule import RuleMethod
 from bife_core.search import Sample
 from bife_core.study import Evolution, Opened, evolution_facts, evolution_key, generator_identity

@@ -36,19 +36,12 @@ __all__ = [
 
 
 def open_generator(config: GeneratorConfig, account: Account) -> Generator:
-    """Return the generator that `config` names.
-
-    Parameters
-    ----------
-    config : GeneratorConfig
-        Kind and, for a model API, model and temperature; address and key come from the environment.
-    account : Account
-        Where calls to a model API are recorded and found again, and what they may cost.
+    """Return the generator that `config` names; calls to a model API are recorded in `account`.
 
     Raises
     ------
     GeneratorError
-        If the generator cannot be set up: a setting is missing or the recorded answers are.
+        If a setting or the recorded answers are missing.
     ConfigError
         If money is limited and the model's prices are not known.
     """

@@ -16,7 +16,7 @@ GENERATORS: Final[Plugins[Callable[..., Generator]]] = Plugins(
     "generator",
     "bife.generators",
     {
-        "offline": "bife_core.generators.offline.generator:configured",
+        "offline": "bife_core.generators.offline:configured",
         "openai": "bife_core.generators.openai_compatible:configured",
         "replay": "bife_core.generators.replay:configured",
     },

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -11,12 +15,28 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bife_core.errors import GeneratorError
-from bife_core.generators.held_key import KEY_VARIABLE, held_key
+
+KEY_VARIABLE: Final = "BIFE_LLM_API_KEY"
+
+_held: ContextVar[SecretStr | None] = ContextVar("bife_model_api_key", default=None)
 
 _EXAMPLE: Final = "for instance BIFE_LLM_BASE_URL=https://api.deepseek.com BIFE_LLM_MODEL=deepseek-flash"
 _SHORTEST_SECRET: Final = 12
 """Characters of a secret; a shorter key is a placeholder, such as `local`, whose letters stand in good answers too."""
 _MILLION: Final = Decimal(1_000_000)
+
+
+@contextmanager
+def holding_key(key: SecretStr | None) -> Iterator[None]:
+    """Have a key from elsewhere, such as a secret store, used inside; a key for BiFE in the environment comes first.
+
+    Tasks submitted inside use it too; no child process inherits it.
+    """
+    token = _held.set(key)
+    try:
+        yield
+    finally:
+        _held.reset(token)
 
 
 class ModelApiSettings(BaseSettings):
@@ -79,7 +99,7 @@ class ModelApiSettings(BaseSettings):
         GeneratorError
             If a variable, or that key, has a value that cannot be used.
         """
-        held = held_key()
+        held = None if os.environ.get(KEY_VARIABLE) else _held.get()
         given: dict[str, Any] = {} if held is None else {KEY_VARIABLE: held}
         try:
             return cls(**given)

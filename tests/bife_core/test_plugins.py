@@ -57,7 +57,7 @@ def test_a_package_is_not_imported_before_its_plugin_is_asked_for(path: Path) ->
     known = plugins()
     assert known.names == ["ordered", "counter", "late", "none"]
     assert known.known("late") == "late"
-    with pytest.raises(ConfigError, match=r"mapping 'late' of the package theirs 1\.2 cannot be loaded"):
+    with pytest.raises(ConfigError, match=r"mapping 'late' of theirs 1\.2 cannot be loaded"):
         known.find("late")
 
 
@@ -73,7 +73,7 @@ def test_a_broken_plugin_is_one_sentence_with_its_package(path: Path, where: str
     offer(path, "broken", bad=where)
     with pytest.raises(ConfigError) as error:
         plugins().find("bad")
-    assert str(error.value).startswith("The mapping 'bad' of the package broken 1.2 ")
+    assert str(error.value).startswith("The mapping 'bad' of broken 1.2 ")
     assert said in str(error.value)
 
 

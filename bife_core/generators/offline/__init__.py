@@ -1,7 +1,100 @@
-"""Rules from a grammar instead of a language model: free, offline and the same for the same seed."""
+"""The generator that runs without a model: it draws, crosses and mutates formulas of a small grammar."""
 
 from __future__ import annotations
 
-from bife_core.generators.offline.generator import OfflineGenerator
+from collections.abc import Sequence
+from typing import Final
 
-__all__ = ["OfflineGenerator"]
+import numpy as np
+
+from bife_core.features import FEATURES
+from bife_core.generators.account import Account
+from bife_core.generators.base import Draft
+from bife_core.generators.config import GeneratorConfig
+from bife_core.generators.offline.expression import Node
+from bife_core.generators.offline.operators import explore, recombine, rule_over, sample_rule, tune, vary
+from bife_core.generators.offline.source import describe, read, write
+from bife_core.generators.prompt_context import PromptContext
+from bife_core.rules import Rejection, check_source
+from bife_core.search.types import ReflectionRequest, Sample, WrittenRequest
+
+_ORIGIN: Final = {
+    "i1": "Drawn from the grammar",
+    "e1": "Drawn to be unlike the parents",
+    "e2": "Parts of the parents joined",
+    "m1": "The parent with one part changed",
+    "m2": "The parent with other numbers",
+}
+
+
+class OfflineGenerator:
+    """Rules from a grammar over the feature table, for the operators a language model is asked for.
+
+    It is no language model and knows nothing of the instances. All draws come from the request's seed. Of a parent
+    outside the grammar its features are taken.
+
+    Examples
+    --------
+    >>> from bife_core.search import SampleRequest
+    >>> request = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3)
+    >>> OfflineGenerator().generate(request, PromptContext(benchmark="set_covering")).failure is None
+    True
+    """
+
+    name = "offline"
+    model = "offline grammar"
+
+    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
+        """Write one rule or one reflection; it always succeeds."""
+        if isinstance(request, ReflectionRequest):
+            return Draft(key=request.id, generator=self.name, model=self.model, text=_reflection(request))
+        rng = np.random.default_rng(request.seed)
+        parents = tuple(dict.fromkeys(_tree(rng, parent) for parent in request.parents))
+        operator = request.operator if parents else "i1"
+        if operator not in _ORIGIN:  # of another package
+            operator = "e2" if len(parents) > 1 else "m1"
+        root = _written(rng, operator, parents)
+        thought = f"{_ORIGIN[operator]}: {describe(root)}."
+        return Draft(
+            key=request.id, generator=self.name, model=self.model, source=write(root), thought=thought
+        )
+
+
+def _written(rng: np.random.Generator, operator: str, parents: Sequence[Node]) -> Node:
+    match operator:
+        case "e1":
+            return explore(rng, parents)
+        case "e2":
+            return recombine(rng, parents[:2])
+        case "m1":
+            return vary(rng, parents[0])
+        case "m2":
+            return tune(rng, parents[0])
+    return sample_rule(rng)
+
+
+def _tree(rng: np.random.Generator, parent: Sample) -> Node:
+    """Return the tree of a parent, else one over its features, else a fresh one."""
+    features = _features(parent)
+    return read(parent.source or "") or (rule_over(rng, features) if features else sample_rule(rng))
+
+
+def _features(parent: Sample) -> list[int]:
+    checked = check_source(parent.source or "")
+    return [] if isinstance(checked, Rejection) else sorted(checked.features)
+
+
+def _reflection(request: ReflectionRequest) -> str:
+    """Return which features the last parent reads and the others do not; of hints alone, the hints joined."""
+    if not request.parents:
+        return " ".join(dict.fromkeys(request.hints)) or "There is no hint yet."
+    *others, better = map(_features, request.parents)
+    names = ", ".join(FEATURES[index].name for index in better if not any(index in other for other in others))
+    return (
+        f"Favour {names}." if names else "Both read the same features; combine them as the better rule does."
+    )
+
+
+def configured(config: GeneratorConfig, account: Account) -> OfflineGenerator:
+    """Return the generator; it costs nothing."""
+    return OfflineGenerator()

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from bife_core.fidelity.racing import lost
-from bife_core.generators.informing import earlier_attempts, measured_features, scores
 from bife_core.generators.prompt_context import FeatureRange, PromptContext
+from bife_core.generators.prompting import earlier_attempts, measured_features, scores
 from bife_core.search import Sample
 
 ABOUT = PromptContext(benchmark="toys")

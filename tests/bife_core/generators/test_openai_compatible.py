@@ -16,8 +16,7 @@ from pydantic import SecretStr
 from bife_core.errors import GeneratorError
 from bife_core.generators.account import Call
 from bife_core.generators.base import Draft, DraftingStoppedError, NoDraftError
-from bife_core.generators.held_key import holding_key
-from bife_core.generators.model_settings import ModelApiSettings
+from bife_core.generators.model_settings import ModelApiSettings, holding_key
 from bife_core.generators.openai_compatible import OpenAIGenerator, offered
 from bife_core.generators.prompt_context import PromptContext
 from bife_core.search import Sample, SampleRequest

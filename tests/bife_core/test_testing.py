@@ -1,0 +1,85 @@
+"""The contract checks for families, generators and methods: BiFE's own pass, and broken ones are found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from bife_core.benchmarks.config import FAMILIES
+from bife_core.generators import Draft, PromptContext
+from bife_core.generators.offline import OfflineGenerator
+from bife_core.methods.base import METHODS, ScipMethod
+from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import Scorer
+from bife_core.rules import REFERENCE_RULES
+from bife_core.search import WrittenRequest
+from bife_core.testing import check_family, check_generator, check_method
+
+
+class Restless(OfflineGenerator):
+    """Gives another rule each time."""
+
+    _asked = count()
+
+    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
+        return super().generate(request.model_copy(update={"seed": next(self._asked)}), context)
+
+
+class Mute(OfflineGenerator):
+    """Says nothing, and not why."""
+
+    def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
+        return Draft(key=request.id, generator=self.name, model="none")
+
+
+class Slack(Scorer):
+    """A method of another package."""
+
+    kind: Literal["slack"] = "slack"
+
+    @property
+    def features(self) -> frozenset[int]:
+        return frozenset({18})
+
+    def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return X[:, 18]
+
+
+class Unregistered(Slack):
+    """Comes back from JSON as the class that is registered for its kind."""
+
+
+def test_what_keeps_to_the_contract_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS, "slack", Slack)
+    check_family("set_covering")
+    check_generator(OfflineGenerator())
+    check_method(ScipMethod(name="pscost"))
+    check_method(RuleMethod(name="product", source=REFERENCE_RULES["pseudocost_product"].source))
+    check_method(Slack(name="slack"))
+
+
+def test_a_family_whose_instances_are_all_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    family = FAMILIES["set_covering"]
+    alike = replace(family, name="alike", source=lambda place: np.random.RandomState(0))
+    monkeypatch.setitem(FAMILIES, "alike", alike)
+    with pytest.raises(AssertionError, match="two instances are the same"):
+        check_family("alike")
+
+
+@pytest.mark.parametrize(
+    ("generator", "why"), [(Restless(), "the same request, another rule"), (Mute(), "a source or a failure")]
+)
+def test_a_generator_that_breaks_the_contract_is_found(generator: OfflineGenerator, why: str) -> None:
+    with pytest.raises(AssertionError, match=why):
+        check_generator(generator)
+
+
+def test_a_method_that_breaks_the_contract_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS, "slack", Slack)
+    with pytest.raises(AssertionError, match="another kind of method"):
+        check_method(Unregistered(name="slack"))
