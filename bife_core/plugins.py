@@ -21,18 +21,9 @@ class Plugins(MutableMapping[str, Plugin]):
     """All plugins of one kind by name; each is loaded when it is first asked for.
 
     Another package adds one by an entry point in `group`; a script may also enter one for its own process, as into
-    a dictionary.
-
-    Parameters
-    ----------
-    kind, group : str
-        What one is called, such as ``search``, and the entry points other packages offer theirs in.
-    own : mapping of str to str
-        Those BiFE brings, each as ``module:object``.
-    fits, form
-        Whether a loaded object is one, and what it has to be, for the message.
-    also : tuple of str
-        Names of something else that may stand where a plugin can, such as ``folder``.
+    a dictionary. `kind` is what one is called, such as ``search``, `own` has those BiFE brings, each as
+    ``module:object``, `fits` and `form` say what a loaded object has to be, and `also` has names of something else that
+    may stand where a plugin can, such as ``folder``.
     """
 
     def __init__(

@@ -26,14 +26,7 @@ from bife_core.search.types import Operator, ReflectionRequest, Sample, WrittenR
 
 OPERATORS: Final[tuple[Operator, ...]] = ("i1", "e1", "e2", "m1", "m2")
 _INFORMED: Final = ("models", "scored_parent", "scores", "earlier", "m2_fitted", "fitted")
-_FILES: Final = (
-    "problem",
-    *OPERATORS,
-    "parent",
-    "template",
-    *_INFORMED,
-    "repair",
-)
+_FILES: Final = ("problem", *OPERATORS, "parent", "template", *_INFORMED, "repair")
 _SENTENCE: Final = " It has 25 words at most and begins with what sets the rule apart from others."
 """What informed prompts add on the description of a rule: in the list of earlier attempts it is all there is."""
 _QUOTED: Final = 12_000

@@ -29,19 +29,8 @@ _ACCURACY: Final = 1e-7
 class Columns:
     """Values of formulas, one per candidate; they are those of the rule that `write` makes of a formula.
 
-    Parameters
-    ----------
-    decisions : Decisions
-        At least one.
-
-    Attributes
-    ----------
-    starts, sizes : (n_decisions,) int64
-        First row of each decision, and how many candidates it has.
-    best : (n_rows,) bool
-        Which candidates the expert scores best.
-    offered : range
-        Features that were recorded.
+    `starts` and `sizes` (n_decisions,) are the first row of each decision and how many candidates it has, `best`
+    (n_rows,) says which candidates the expert scores best, and `offered` which features were recorded.
     """
 
     def __init__(self, decisions: Decisions) -> None:

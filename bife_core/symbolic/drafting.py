@@ -1,10 +1,13 @@
-"""One rule fitted to decisions, in a worker process."""
+"""One rule fitted to decisions, in a worker process: factors added one by one, or formulas bred.
+
+Breeding is genetic programming from fitted formulas: other parts and shapes, exponents fitted anew, small ones first.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -13,17 +16,27 @@ import numpy as np
 
 from bife_core.decisions.recorded import Decisions, numbers_in
 from bife_core.generators.base import Draft
-from bife_core.generators.offline.expression import Node, leaves
+from bife_core.generators.offline.expression import (
+    CancelledError,
+    Leaf,
+    Node,
+    components,
+    form,
+    join_of,
+    leaves,
+)
+from bife_core.generators.offline.operators import MOST_COMPONENTS, pick, recombine, sample_rule, tune, vary
 from bife_core.generators.offline.source import describe, read, write
 from bife_core.sandbox import Workers
 from bife_core.search.types import Fit, Sample, SampleRequest
-from bife_core.symbolic.breeding import breed, form_of
 from bife_core.symbolic.columns import Columns
 from bife_core.symbolic.fitting import Fitted, Fitter
 
 NAME: Final = "symbolic"
 
 _POPULATION: Final = 24
+_FRESH: Final = 0.5
+"""Fresh formulas among those breeding begins with, as a share of the population."""
 _GOOD: Final = 0.15
 """Share of the formulas made that are good enough to become a rule."""
 
@@ -95,6 +108,56 @@ def fit_rules(
     old = {form_of(root) for root in (*(fitted.root for fitted in founders), *shown, *had)}
     bred = breed(fitter, founders, fit, _POPULATION, rng)
     return [fitted for fitted in bred if form_of(fitted.root) not in old]
+
+
+def breed(
+    fitter: Fitter, founders: Iterable[Fitted], fit: Fit, population: int, rng: np.random.Generator
+) -> list[Fitted]:
+    """Return all formulas made from founders and fresh ones, lowest information criterion first, one of each form.
+
+    `population` is how many survive a round; `fit` says how many are made and of which features.
+    """
+    made: dict[Hashable, Fitted] = {}
+    offered = fitter.offered(fit.niche)
+
+    def enter(root: Node) -> None:
+        # Children that are too large are passed over: cut down to size they would all keep the same parts.
+        fitted = fitter.fit(root) if len(components(root)) <= fit.terms else None
+        if fitted is not None:
+            key = form_of(fitted.root)
+            if key not in made or fitted.information < made[key].information:
+                made[key] = fitted
+
+    def best() -> list[Fitted]:
+        return sorted(made.values(), key=lambda fitted: fitted.information)
+
+    for founder in founders:
+        enter(founder.root)
+    for _ in range(round(_FRESH * population)):
+        enter(sample_rule(rng, offered))
+    alive, most = best()[:population], max(MOST_COMPONENTS, fit.terms)
+    for born in range(1, fit.children + 1):
+        # The better of two drawn has the child.
+        mother, father = (alive[int(rng.integers(len(alive), size=2).min())].root for _ in range(2))
+        try:
+            match pick(rng, ("vary", "recombine", "tune")):
+                case "vary":
+                    enter(vary(rng, mother, offered, most))
+                case "recombine":
+                    enter(recombine(rng, (mother, father), offered, most))
+                case _:
+                    enter(tune(rng, mother, offered, most))
+        except CancelledError:
+            continue
+        if born % population == 0:
+            alive = best()[:population]
+    return best()
+
+
+def form_of(root: Node) -> Hashable:
+    """Return what formulas have in common that differ in numbers and in the order of their parts alone."""
+    bare = form(root)
+    return bare if isinstance(bare, Leaf) else (join_of(bare), bare.kind, frozenset(components(bare)))
 
 
 def _trees(sources: Sequence[str]) -> list[Node]:

@@ -38,14 +38,9 @@ _TRIED: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A formula with its numbers fitted.
+    """A formula with its numbers fitted, and the mean negative log-likelihood of the expert's choices per decision.
 
-    Attributes
-    ----------
-    loss : float
-        Mean negative log-likelihood of the expert's choices, per decision.
-    information : float
-        The Bayesian information criterion per decision, halved: the loss, and log(n) / 2n for each number.
+    `information` is the Bayesian information criterion per decision, halved: the loss, and log(n) / 2n for each number.
     """
 
     root: Node
@@ -80,8 +75,8 @@ class Fitter:
     def offered(self, niche: int, terms: int = 1) -> tuple[int, ...]:
         """Return the features of a niche: those of other roles than the niches before it begin with.
 
-        Where so many niches would leave nothing that distinguishes candidates, they are counted from 0 again. `terms`
-        factors are selected of the niche on the way; they are kept for `select`.
+        Where so many niches would leave nothing that distinguishes candidates, they are counted from 0 again. On the
+        way `terms` factors of the niche are selected, for `select`.
         """
         niches: list[tuple[int, ...]] = []
         offered = tuple(self.columns.offered)
@@ -94,17 +89,13 @@ class Fitter:
         return niches[niche % len(niches)] if niches else offered
 
     def select(self, terms: int, niche: int = 0) -> list[Fitted]:
-        """Return products of one, two, ... factors: each time the factor is added that is worth most.
-
-        Every feature of the niche is offered as it is, and in shapes with scales of its own values.
-        """
+        """Return products of one, two, ... factors: each time the factor is added that is worth most."""
         return self._path(self.offered(niche, terms), terms)
 
     def _path(self, offered: tuple[int, ...], terms: int) -> list[Fitted]:
         made, path = self._paths.get(offered, (0, []))
         if made < terms:
-            path = self._selected(offered, terms)
-            self._paths[offered] = terms, path
+            made, path = self._paths[offered] = terms, self._selected(offered, terms)
         return path[:terms]
 
     def _selected(self, features: Sequence[int], terms: int) -> list[Fitted]:
@@ -181,10 +172,7 @@ class Fitter:
             return np.asarray(np.log(self.columns.value(node)))
 
     def _fitted(self, parts: Sequence[Node], powers: Floats) -> Fitted | None:
-        """Return the product as it is written, with numbers of two digits, and its loss as such.
-
-        None if a number cannot hold its value at every candidate: the loss is of logarithms, which would not notice.
-        """
+        """Return the product with numbers of two digits and its loss; None if its values are beyond floats."""
         try:
             root = normalised(
                 product(*((part, float(power)) for part, power in zip(parts, powers, strict=True)))
