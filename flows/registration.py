@@ -18,7 +18,7 @@ from tasks.registry import (
     RegisteredRule,
     by_alias,
     by_hash,
-    gate_decision,
+    gate,
     register,
     registered_name,
 )
@@ -44,8 +44,9 @@ def register_rule(config: PipelineConfig, evaluated: EvaluationResult, origin: O
         )
     observer().stage("registration", "the best rule")
     known = evidence(config, evaluated, origin)
-    news = tried_again() or not _registered_before(registered_name(config.instances), known)
-    registered = register(config.instances, evaluated.source, known, by_gate=config.approval == "gate")
+    name = registered_name(config.instances)
+    news = tried_again() or not _registered_before(name, known)
+    registered = register(name, evaluated.source, known, by_gate=config.approval == "gate")
     if news and CHALLENGER in registered.aliases and CHAMPION not in registered.aliases:
         payload = {"name": registered.name, "approval": config.approval}
         announce(CHALLENGER_REGISTERED, registered.name, payload)
@@ -64,14 +65,14 @@ def refusal_notes(registered: RegisteredRule) -> tuple[str, ...]:
     refused = registered.refusal
     if registered.aliases:
         return ()
-    if refused is None:
+    if not refused:
         return (
             f"Version {registered.version} of {registered.name} is no challenger: it does not pass the gate, and the "
             "present challenger does.",
         )
     return (
         f"Version {registered.version} of {registered.name} is no challenger: as measured on the same instances, "
-        f"{refused.sentence}. To weigh it again, give it the alias {CHALLENGER} in MLflow and run the promotion.",
+        f"{refused}. To weigh it again, give it the alias {CHALLENGER} in MLflow and run the promotion.",
     )
 
 
@@ -91,9 +92,9 @@ def no_champion(config: PipelineConfig, registered: RegisteredRule, expected: Pr
         If the registry cannot be reached.
     """
     known = registered.evidence
-    if known is None or CHAMPION in registered.aliases or registered.refusal is not None:
+    if known is None or CHAMPION in registered.aliases or registered.refusal:
         return ""
-    decision = gate_decision(known, by_alias(registered.name, CHAMPION))
+    decision = gate(known, by_alias(registered.name, CHAMPION))
     if decision.promote:
         return ""
     sentence = f"The rule is not champion. {decision.reason}"

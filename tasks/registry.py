@@ -6,16 +6,14 @@ champion, and a person may promote, refuse or roll back. All functions raise `Tr
 
 from __future__ import annotations
 
-import logging
 import re
 import warnings
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, Literal
+from typing import Final, NamedTuple
 
 import mlflow
 import numpy as np
@@ -23,10 +21,8 @@ from mlflow import MlflowClient
 from mlflow.entities import RunData
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
-from mlflow.models import ModelSignature
-from mlflow.types import Schema, TensorSpec
 from prefect import task
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pyscipopt import Model
 
 from bife_core.benchmarks.formulation import Likeness, shape
@@ -49,8 +45,6 @@ from tasks.stores import home_store
 from tasks.tracking import store
 from tasks.tracking.store import TrackingError
 
-Word = Literal["rejected", "rolled_back"]
-
 CHALLENGER: Final = "challenger"
 CHAMPION: Final = "champion"
 GATE: Final = "the statistical gate"
@@ -60,7 +54,10 @@ GENERAL: Final = "general"
 
 _PREFIX: Final = "bife-"
 _REPLACED: Final = "replaced_version"
-_VERBS: Final[Mapping[Word, str]] = {"rejected": "refused it", "rolled_back": "took it out of use"}
+_REFUSALS: Final = {"rejected": "refused it", "rolled_back": "took it out of use"}
+"""Beginnings of the tags that hold a decision against a version, with what was done."""
+
+_NOT_IN_CARD: Final = {"benchmark", "size", "ratio", "ci_low", "ci_high", "p_value", "seeds", "likeness"}
 
 
 class PromotionError(BifeError):
@@ -82,26 +79,11 @@ class Origin(Value):
 class Evidence(Origin):
     """What is known of a rule when it is registered; each field becomes a tag of its version.
 
-    Attributes
-    ----------
-    metric : str
-        What the rule is judged by, see `bife_core.evaluation.metrics.judged_by`; rules compete that share it.
-    ratio, ci_low, ci_high, p_value, confidence : float
-        The rule's cost by that metric over the baseline's on held-out instances: geometric mean with its interval at
-        that level, and the adjusted p-value of the exact test.
-    time_ratio : float
-        CPU time over the baseline's, whatever the rule is judged by.
-    solves, missing, unfinished, proofs, baseline_proofs : int
-        Solves of the rule; those of them that gave no result or a wrong one, and that ended at a limit; those that
-        ended with a proof, and the baseline's that did.
-    likeness : str
-        JSON of the `bife_core.benchmarks.formulation.Likeness` of the held-out instances; empty where it is not known.
-    use : int
-        Which use of its test set the evaluation was; the confidence is that of the use.
-    champion_ratio, champion_ci_low, champion_ci_high, champion_p_value : float
-        Cost by that metric over the champion's in the same evaluation.
-    champion_obstacle : str
-        Why the rule cannot count as better than the champion whatever its ratio; empty if it can.
+    `ratio` is the rule's cost by `metric` over the baseline's on held-out instances, with its interval at the level
+    `confidence` and the adjusted p-value of the exact test; `time_ratio` is that of CPU time. `missing` solves gave no
+    result or a wrong one, `unfinished` ones ended at a limit, and `proofs` ended with a proof. `use` counts the uses of
+    the test set. `likeness` is JSON of the instances' `bife_core.benchmarks.formulation.Likeness`. What begins with
+    ``champion`` compares with the champion in the same evaluation.
     """
 
     sha: str
@@ -135,48 +117,15 @@ class Evidence(Origin):
     champion_obstacle: str = ""
 
 
-class GateDecision(Value):
+class GateDecision(NamedTuple):
     """Whether the evidence earns a rule the alias ``champion``, and why."""
 
     promote: bool
     reason: str
 
 
-class Refusal(Value):
-    """Who decided against a rule, when (ISO 8601, UTC), why, and on which test instances it had been measured."""
-
-    word: Word
-    by: str
-    reason: str
-    at: str
-    test_digest: str
-
-    @property
-    def sentence(self) -> str:
-        """What happened, for a reader who has the rule before them.
-
-        Examples
-        --------
-        >>> Refusal(word="rejected", by="Ada", reason="too slow", at="2026-05-01T12:00:00+00:00",
-        ...     test_digest="").sentence
-        'Ada refused it on 2026-05-01 (too slow)'
-        """
-        return f"{self.by} {_VERBS[self.word]} on {self.at[:10]} ({self.reason})"
-
-    @property
-    def tags(self) -> dict[str, str]:
-        """The tags of a version that hold it."""
-        return {f"{self.word}_{name}": value for name, value in self.model_dump(exclude={"word"}).items()}
-
-
 class RegisteredRule(Value):
-    """One version in the registry.
-
-    Attributes
-    ----------
-    card : str
-        Its description in Markdown.
-    """
+    """One version in the registry; `card` is its description in Markdown."""
 
     name: str
     version: int
@@ -191,7 +140,7 @@ class RegisteredRule(Value):
 
     @property
     def sha(self) -> str:
-        """Hash of the rule; empty for a version that was registered by other means, as are the following."""
+        """Hash of the rule; empty for a version that was registered by other means."""
         return self.tags.get("sha", "")
 
     @property
@@ -200,17 +149,17 @@ class RegisteredRule(Value):
         return self.evidence.metric if self.evidence is not None else "time"
 
     @property
-    def refusal(self) -> Refusal | None:
-        """The decision of a person that keeps this version from being challenger, or None."""
-        return refusal([self.tags], self.tags.get("test_digest"))
+    def refusal(self) -> str:
+        """The decision of a person that keeps this version from being challenger, as a sentence; empty without one."""
+        return refusal(self.tags, self.tags.get("test_digest"))
 
     @property
     def evidence(self) -> Evidence | None:
-        """What the tags say; None for a version that was registered by other means, or before tags said so much."""
-        needed = {name for name, known in Evidence.model_fields.items() if known.is_required()}
-        if not needed <= self.tags.keys():
+        """What the tags say; None for a version that was registered by other means."""
+        try:
+            return Evidence.model_validate({k: v for k, v in self.tags.items() if k in Evidence.model_fields})
+        except ValidationError:
             return None
-        return Evidence.model_validate({k: v for k, v in self.tags.items() if k in Evidence.model_fields})
 
 
 class Case(Value):
@@ -235,20 +184,8 @@ class ChampionChange(Value):
     reason: str
 
 
-class RuleForModel(Value):
-    """The reference of a rule for an instance, and why this one."""
-
-    reference: str
-    reason: str
-
-
-# The gate
-
-
-def gate(challenger: Evidence, champion: str | None, champion_metric: Cost = "time") -> GateDecision:
+def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> GateDecision:
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
-
-    The present champion, if there is one, is given by its hash and by what it was judged by.
 
     Notes
     -----
@@ -265,81 +202,61 @@ def gate(challenger: Evidence, champion: str | None, champion_metric: Cost = "ti
     >>> gate(evidence, None).reason
     "It is not known to be faster than RPB: 0.800 of RPB's CPU time, interval 0.700 to 1.100, p = 0.2."
     """
-    words, fast = METRICS[challenger.metric].words, challenger.metric == "time"
-    better, worse = ("faster", "slower") if fast else ("better", "worse")
-    level = challenger.confidence
-    takes = f"It takes {challenger.ratio:.3f} of RPB's {words}"
-    ratio, p_value = challenger.champion_ratio, challenger.champion_p_value
-    beside = interval_text(challenger.champion_ci_low, challenger.champion_ci_high)
-    fewest = fewest_instances(level)
+    one, words = challenger, METRICS[challenger.metric].words
+    better, worse = ("faster", "slower") if one.metric == "time" else ("better", "worse")
+    fewest = fewest_instances(one.confidence)
+    against_rpb = f"{one.ratio:.3f} of RPB's {words}"
+    takes = f"It takes {against_rpb}"
     reason = ""
-    if judged_by(challenger.metric) != challenger.metric:
+    if judged_by(one.metric) != one.metric:
         reason = f"It was judged by {words}, and fewer {words} make no champion."
-    elif challenger.baseline != RPB:
-        reason = f"It was compared with {challenger.baseline}, not with {RPB} (RPB)."
-    elif challenger.mismatches:
+    elif one.baseline != RPB:
+        reason = f"It was compared with {one.baseline}, not with {RPB} (RPB)."
+    elif one.mismatches:
         reason = "Its solves and RPB's prove different optima, which is a defect."
-    elif hindered := obstacle(
-        challenger.missing, challenger.proofs, challenger.baseline_proofs, challenger.solves
-    ):
+    elif hindered := obstacle(one.missing, one.proofs, one.baseline_proofs, one.solves):
         reason = f"It cannot count as {better} than RPB: {hindered}."
-    elif challenger.instances < fewest:
-        uses = f" at use {challenger.use} of the same test set" if challenger.use > 1 else ""
-        reason = f"{challenger.instances} held-out instances are too few, {fewest} are needed{uses}."
-    elif finding(challenger.ci_low, challenger.ci_high, challenger.p_value, level) != "better":
-        within = f"{interval_text(challenger.ci_low, challenger.ci_high)}, {p_text(challenger.p_value)}"
-        reason = (
-            f"It is not known to be {better} than RPB: {challenger.ratio:.3f} of RPB's {words}, {within}."
-        )
+    elif one.instances < fewest:
+        uses = f" at use {one.use} of the same test set" if one.use > 1 else ""
+        reason = f"{one.instances} held-out instances are too few, {fewest} are needed{uses}."
+    elif finding(one.ci_low, one.ci_high, one.p_value, one.confidence) != "better":
+        within = f"{interval_text(one.ci_low, one.ci_high)}, {p_text(one.p_value)}"
+        reason = f"It is not known to be {better} than RPB: {against_rpb}, {within}."
     elif champion is None:
-        return GateDecision(promote=True, reason=f"{takes}; there is no champion yet.")
-    elif champion_metric != challenger.metric:
-        other = METRICS[champion_metric].words
+        return GateDecision(True, f"{takes}; there is no champion yet.")
+    elif champion.metric != one.metric:
+        other = METRICS[champion.metric].words
         reason = (
             f"{takes}, but the champion was judged by {other}, and only rules judged by the same metric compete; "
-            f"evaluate it by {other} too (evaluation.metric={champion_metric})."
+            f"evaluate it by {other} too (evaluation.metric={champion.metric})."
         )
-    elif champion == challenger.sha:
-        return GateDecision(promote=True, reason=f"{takes}; the champion is the same rule.")
-    elif challenger.champion_sha != champion or ratio is None or p_value is None:
+    elif champion.sha == one.sha:
+        return GateDecision(True, f"{takes}; the champion is the same rule.")
+    elif one.champion_sha != champion.sha or one.champion_ratio is None or one.champion_p_value is None:
         reason = "It was not measured side by side with the present champion; evaluate it once more."
-    elif challenger.champion_obstacle:
-        reason = f"{takes}, but beside the champion {challenger.champion_obstacle}."
+    elif one.champion_obstacle:
+        reason = f"{takes}, but beside the champion {one.champion_obstacle}."
     else:
-        compared = f"{ratio:.3f} of the champion's ({beside}, {p_text(p_value)})"
-        low, high = challenger.champion_ci_low, challenger.champion_ci_high
-        if finding(low, high, p_value, level) == "better":
-            return GateDecision(promote=True, reason=f"{takes} and {compared}.")
+        low, high, p_value = one.champion_ci_low, one.champion_ci_high, one.champion_p_value
+        compared = (
+            f"{one.champion_ratio:.3f} of the champion's ({interval_text(low, high)}, {p_text(p_value)})"
+        )
+        if finding(low, high, p_value, one.confidence) == "better":
+            return GateDecision(True, f"{takes} and {compared}.")
         reason = f"{takes}, but {compared}: it may be {worse} than the champion."
-    return GateDecision(promote=False, reason=reason)
+    return GateDecision(False, reason)
 
 
-def gate_decision(evidence: Evidence, champion: RegisteredRule | None) -> GateDecision:
-    """Return the decision of `gate` on a challenger beside the present champion, if there is one."""
-    return gate(evidence, None) if champion is None else gate(evidence, champion.sha, champion.metric)
+def refusal(tags: Mapping[str, str], test_digest: str | None = None) -> str:
+    """Return who decided against a version and why, as a sentence; empty if no person did.
 
-
-def refusal(tags_of_versions: Iterable[Mapping[str, str]], test_digest: str | None = None) -> Refusal | None:
-    """Return the last decision against a rule in all its versions, or None where there is none or it was taken back.
-
-    With a `test_digest`, only decisions on the rule as measured on these instances count.
+    With a `test_digest`, only a decision on the rule as measured on these instances counts.
     """
-    approved = ""
-    refusals: list[Refusal] = []
-    for tags in tags_of_versions:
-        approved = max(approved, tags.get("approved_at", ""))
-        for word in _VERBS:
-            if f"{word}_at" in tags:
-                decision = {name: tags.get(f"{word}_{name}", "") for name in ("by", "reason", "at")}
-                digest = tags.get(f"{word}_test_digest", tags.get("test_digest", ""))
-                refusals.append(Refusal(word=word, test_digest=digest, **decision))
-    # All times are written by one clock in one format, so that they sort as text. A champion of this very second
-    # was approved before it was rolled back.
-    standing = [one for one in refusals if one.at >= approved and test_digest in (None, one.test_digest)]
-    return max(standing, key=lambda one: one.at, default=None)
-
-
-# Reading the registry and runs
+    for word, done in _REFUSALS.items():
+        at = tags.get(f"{word}_at", "")
+        if at and test_digest in (None, tags.get(f"{word}_test_digest")):
+            return f"{tags.get(f'{word}_by', '')} {done} on {at[:10]} ({tags.get(f'{word}_reason', '')})"
+    return ""
 
 
 def registered_name(instances: InstancesConfig) -> str:
@@ -374,71 +291,68 @@ def registry(held: str | None = None) -> Iterator[MlflowClient]:
 
 def by_alias(name: str, alias: str) -> RegisteredRule | None:
     """Return the version that holds an alias, or None."""
-    return _found(lambda client: client.get_model_version_by_alias(name, alias))
+    try:
+        return registered(f"models:/{name}@{alias}")
+    except RuleError:
+        return None
 
 
 def by_hash(name: str, sha: str) -> list[RegisteredRule]:
     """Return all versions that hold the rule of that hash, newest first; MLflow leaves their aliases out."""
     with registry() as client:
-        found = client.search_model_versions(f"name = '{name}' and tags.sha = '{sha}'")
-        return [_rule(version) for version in found]
+        return [
+            _rule(each) for each in client.search_model_versions(f"name = '{name}' and tags.sha = '{sha}'")
+        ]
 
 
 def registered(reference: str) -> RegisteredRule:
-    """Return the version a reference ``models:/<name>@<alias>`` or ``models:/<name>/<version>`` means.
-
-    Raises
-    ------
-    RuleError
-        If there is no such version.
-    """
+    """Return the version that ``models:/<name>@<alias>`` or ``models:/<name>/<version>`` is, or raise `RuleError`."""
     match = MODEL_REFERENCE.fullmatch(reference)
     if match is None:
         raise RuleError(
             f"{reference!r} names no registered rule; expected models:/<name>@<alias> or "
             "models:/<name>/<version>."
         )
-    name, alias, number = match["name"], match["alias"], match["version"]
-    found = by_alias(name, alias) if alias else _found(lambda client: client.get_model_version(name, number))
-    if found is None:
-        raise RuleError(f"The registry holds no {reference}; `bife rules list` shows what it holds.")
-    return found
+    name, alias = match["name"], match["alias"]
+    with registry() as client:
+        try:
+            if alias:
+                return _rule(client.get_model_version_by_alias(name, alias))
+            return _rule(client.get_model_version(name, match["version"]))
+        except MlflowException as error:
+            if error.error_code not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+                raise
+    raise RuleError(f"The registry holds no {reference}; `bife rules list` shows what it holds.")
 
 
 def list_rules() -> list[RegisteredRule]:
     """Return all versions of all registered rules, newest first within a name."""
+    ours = f"name LIKE '{_PREFIX}%'"
     with registry():
-        ours = f"name LIKE '{_PREFIX}%'"
         # A search for versions leaves their aliases out; the models have them.
-        held: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
-        for model in mlflow.search_registered_models(filter_string=ours):
-            for alias, number in model.aliases.items():
-                held[model.name, int(number)].append(alias)
-        versions_of = mlflow.search_model_versions(filter_string=ours)
-        found = [_rule(version, held[version.name, int(version.version)]) for version in versions_of]
+        holders = {
+            (model.name, int(number), alias)
+            for model in mlflow.search_registered_models(filter_string=ours)
+            for alias, number in model.aliases.items()
+        }
+        rules = [_rule(version) for version in mlflow.search_model_versions(filter_string=ours)]
+    found = []
+    for rule in rules:
+        aliases = sorted(
+            alias for name, number, alias in holders if (name, number) == (rule.name, rule.version)
+        )
+        found.append(rule.model_copy(update={"aliases": tuple(aliases)}))
     return sorted(found, key=lambda rule: (rule.name, -rule.version))
 
 
-def _rule(version: ModelVersion, aliases: Sequence[str] | None = None) -> RegisteredRule:
-    """Return what is known of a version of MLflow's; `aliases` replace its own, which a search leaves out."""
+def _rule(version: ModelVersion) -> RegisteredRule:
     return RegisteredRule(
         name=version.name,
         version=int(version.version),  # some of MLflow's stores give it as text
-        aliases=tuple(sorted(version.aliases if aliases is None else aliases)),
+        aliases=tuple(sorted(version.aliases)),
         tags=dict(version.tags),
         card=version.description or "",
     )
-
-
-def _found(find: Callable[[MlflowClient], ModelVersion]) -> RegisteredRule | None:
-    """Return the version that is found, or None if there is none, as opposed to all other trouble."""
-    with registry() as client:
-        try:
-            return _rule(find(client))
-        except MlflowException as error:
-            if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
-                return None
-            raise
 
 
 def sample_name(reference: str) -> str | None:
@@ -449,8 +363,7 @@ def sample_name(reference: str) -> str | None:
     if match["file"] and match["file"] not in RUN_FILES:
         return Path(match["file"]).stem
     data = run_data(match["run"])
-    names = (data.tags.get("best_sample"), data.tags.get("sample_id"), data.params.get("rule"))
-    return next(filter(None, names), None)
+    return data.tags.get("best_sample") or data.tags.get("sample_id") or data.params.get("rule")
 
 
 def origin_of(reference: str) -> Origin:
@@ -459,15 +372,13 @@ def origin_of(reference: str) -> Origin:
     data = run_data(match["run"]) if match is not None else None
     if match is None or data is None or data.tags.get("kind") != "evolution":
         return Origin()
-    return Origin(
-        evolution_key=data.tags.get("evolution_key", ""),
-        evolution_run=match["run"],
-        f_lf=data.metrics.get("final_f_lf"),
-        f_hf=data.metrics.get("final_f_hf"),
-        cost=data.params.get("high.cost", ""),
-        decisions_digest=data.params.get("decisions", ""),
-        lineage=data.tags.get("lineage", ""),
-    )
+    own = {name: data.tags.get(name, "") for name in ("evolution_key", "lineage")}
+    scores = {name: data.metrics.get(f"final_{name}") for name in ("f_lf", "f_hf")}
+    settings = {
+        "cost": data.params.get("high.cost", ""),
+        "decisions_digest": data.params.get("decisions", ""),
+    }
+    return Origin.model_validate({"evolution_run": match["run"], **own, **scores, **settings})
 
 
 def run_data(run_id: str) -> RunData:
@@ -475,109 +386,82 @@ def run_data(run_id: str) -> RunData:
     try:
         return store.client().get_run(run_id).data
     except MlflowException as error:
-        if error.error_code == "RESOURCE_DOES_NOT_EXIST":
-            raise BifeError(f"MLflow at {store.tracking_uri()} holds no run {run_id}.") from error
         raise TrackingError(
-            f"MLflow at {store.tracking_uri()} cannot be asked for run {run_id} ({store.first_line(error)})."
+            f"MLflow at {store.tracking_uri()} gives no run {run_id} ({store.first_line(error)})."
         ) from error
 
 
-def rule_for(model: Model) -> RuleForModel:
-    """Return the champion that was measured on instances like this one, the best if several were, or the general rule.
+def rule_for(model: Model) -> tuple[str, str]:
+    """Return the reference of a rule for an instance, given as it was read, and why this one.
 
-    The instance is given as it was read, before it is solved. A registry that cannot be reached holds no champions;
-    the reason says so.
+    It is the champion that was measured on instances like this one, the best if several were, or the general rule. A
+    registry that cannot be reached holds no champions; the reason says so.
     """
     try:
         champions = [rule for rule in list_rules() if CHAMPION in rule.aliases]
     except TrackingError as error:
-        return RuleForModel(reference=GENERAL, reason=f"Champions are not known. {error}")
+        return GENERAL, f"Champions are not known. {error}"
     if not champions:
-        return RuleForModel(reference=GENERAL, reason="There is no champion yet.")
-    found = shape(model)
-    differences: dict[str, str] = {}
+        return GENERAL, "There is no champion yet."
+    found, others = shape(model), []
     fitting: list[tuple[bool, float, str, str]] = []
     for champion in champions:
-        evidence = champion.evidence
-        if evidence is None or not evidence.likeness:
-            differences[champion.name] = "it does not say what instances it was made for"
+        evidence, difference = champion.evidence, "it does not say what instances it was made for"
+        if evidence is not None and evidence.likeness:
+            difference = Likeness.model_validate_json(evidence.likeness).difference(found) or ""
+        if evidence is None or difference:
+            others.append(f"{champion.name}: {difference}")
             continue
-        difference = Likeness.model_validate_json(evidence.likeness).difference(found)
-        if difference is not None:
-            differences[champion.name] = difference
-            continue
-        words = METRICS[evidence.metric].words
-        than = f"{evidence.ratio:.3f} of {known_as(evidence.baseline)}'s {words}"
+        measured = f"{evidence.ratio:.3f} of {known_as(evidence.baseline)}'s {METRICS[evidence.metric].words}"
         # Ratios of different metrics do not compare; those of time come first.
-        fitting.append((evidence.metric != "time", evidence.ratio, champion.name, than))
-    if fitting:
-        _, _, name, than = min(fitting)
-        reason = f"It was measured on instances like this one: {than}."
-        return RuleForModel(reference=f"models:/{name}@{CHAMPION}", reason=reason)
-    others = "; ".join(f"{name}: {difference}" for name, difference in differences.items())
-    return RuleForModel(
-        reference=GENERAL, reason=f"No champion was made for instances like this one ({others})."
-    )
+        fitting.append((evidence.metric != "time", evidence.ratio, champion.name, measured))
+    if not fitting:
+        return GENERAL, f"No champion was made for instances like this one ({'; '.join(others)})."
+    _, _, name, measured = min(fitting)
+    return f"models:/{name}@{CHAMPION}", f"It was measured on instances like this one: {measured}."
 
 
-# Changing the registry
-
-
-@task(name="register", task_run_name="register a rule for {evidence.benchmark}", **TRIED_AGAIN)
-def register(
-    instances: InstancesConfig, source: str, evidence: Evidence, by_gate: bool = True
-) -> RegisteredRule:
-    """Register the text of a rule or scorer as ``challenger``, and by the gate as ``champion`` if it earns that."""
-    return register_rule(registered_name(instances), source, evidence, by_gate=by_gate)
-
-
-def register_rule(name: str, source: str, evidence: Evidence, *, by_gate: bool = False) -> RegisteredRule:
-    """Register a rule or scorer under a name and give it the alias ``challenger``.
+@task(name="register", task_run_name="register a rule as {name}", **TRIED_AGAIN)
+def register(name: str, source: str, evidence: Evidence, by_gate: bool = False) -> RegisteredRule:
+    """Register the text of a rule or scorer under a name and give it the alias ``challenger``.
 
     The same rule of the same evolution is registered only once for each metric it is judged by. A rule that a person
     refused as measured on the same instances is registered without the alias, and so is one that does not pass the
-    gate while the present challenger does: a person may be about to decide on that.
-
-    Parameters
-    ----------
-    by_gate : bool
-        Whether the gate alone decides on ``champion``, now; it does not overrule a person who refused the rule.
+    gate while the present challenger does: a person may be about to decide on that. With `by_gate` the gate alone
+    decides on ``champion``, now; it does not overrule a person who refused the rule.
     """
     method = method_of(source)
     tags = {key: str(value) for key, value in evidence.model_dump().items() if value is not None}
     tags["file"] = method.file_name
     with registry(held=name) as client:
-        held, champion = by_hash(name, evidence.sha), by_alias(name, CHAMPION)
-        refused = refusal((version.tags for version in held), evidence.test_digest)
-        tags |= {} if refused is None else refused.tags
+        held, champion, challenger = (
+            by_hash(name, evidence.sha),
+            by_alias(name, CHAMPION),
+            by_alias(name, CHALLENGER),
+        )
+        refused = [each.tags for each in held if refusal(each.tags, evidence.test_digest)]
+        tags |= {key: value for key, value in refused[0].items() if _refuses(key)} if refused else {}
         # By another metric it is another entry: what a champion was judged by never changes under it.
         identity = (evidence.evolution_key, evidence.metric)
         same = next((v for v in held if (v.tags.get("evolution_key", ""), v.metric) == identity), None)
         if same is None:
-            number = _create(client, name, method, evidence, tags)
+            number = _create(client, name, method, evidence)
         else:
             number = str(same.version)
             # Tags that the new evidence does not have are out of date.
             for key in (same.tags.keys() & Evidence.model_fields.keys()) - tags.keys():
                 client.delete_model_version_tag(name, number, key)
-            for key, value in tags.items():
-                client.set_model_version_tag(name, number, key, value)
+        for key, value in tags.items():
+            client.set_model_version_tag(name, number, key, value)
         client.update_model_version(name, number, model_card(name, method, evidence))
-        decision = gate_decision(evidence, champion)
-        if refused is None:
-            if decision.promote or not _better_waits(name, int(number), champion):
-                client.set_registered_model_alias(name, CHALLENGER, number)
-            if by_gate and decision.promote and (champion is None or str(champion.version) != number):
-                _set_champion(client, name, int(number), champion, GATE, decision.reason)
+        decision, waiting = gate(evidence, champion), None
+        if challenger is not None and challenger.version not in (int(number), _number(champion)):
+            waiting = challenger.evidence
+        if not refused and (decision.promote or waiting is None or not gate(waiting, champion).promote):
+            client.set_registered_model_alias(name, CHALLENGER, number)
+        if not refused and by_gate and decision.promote and _number(champion) != int(number):
+            _set_champion(client, name, int(number), champion, GATE, decision.reason)
         return _rule(client.get_model_version(name, number))
-
-
-def _better_waits(name: str, number: int, champion: RegisteredRule | None) -> bool:
-    """Whether another version is challenger now, and passes the gate."""
-    challenger = by_alias(name, CHALLENGER)
-    if challenger is None or challenger.version in (number, _number(champion)):
-        return False
-    return challenger.evidence is not None and gate_decision(challenger.evidence, champion).promote
 
 
 @task(name="assess the challenger", task_run_name="assess the challenger of {name}", **TRIED_AGAIN)
@@ -590,28 +474,28 @@ def open_case(name: str) -> Case:
         If the model has no challenger, or its challenger is champion already.
     """
     challenger, champion = by_alias(name, CHALLENGER), by_alias(name, CHAMPION)
-    if challenger is None:
-        raise PromotionError(f"{name} has no challenger; `bife rules list` shows what is registered.")
-    number, evidence = challenger.version, challenger.evidence
+    evidence = challenger.evidence if challenger is not None else None
+    if challenger is None or evidence is None:
+        raise PromotionError(
+            f"{name} has no evaluated challenger; `bife rules list` shows what is registered."
+        )
+    number = challenger.version
     if _number(champion) == number:
         raise PromotionError(f"Version {number} of {name}, its challenger, is champion already.")
-    if evidence is None:
-        raise PromotionError(f"Version {number} of {name} carries no evidence; evaluate it first.")
-    before = refusal(version.tags for version in by_hash(name, evidence.sha))
     return Case(
         name=name,
         version=number,
         champion=_number(champion),
-        decision=gate_decision(evidence, champion),
+        decision=gate(evidence, champion),
         card=challenger.card,
         page=store.page(f"models/{name}/versions/{number}"),
-        refused="" if before is None else before.sentence,
+        refused=next(filter(None, (refusal(version.tags) for version in by_hash(name, evidence.sha))), ""),
     )
 
 
 @task(name="set the champion", task_run_name="make version {version} of {name} champion")
 def promote(name: str, version: int, by: str, reason: str) -> ChampionChange:
-    """Make a version champion, and record who decided it and why."""
+    """Make a version champion, and record who decided it and why; refusals of the same rule are taken back."""
     with registry(held=name) as client:
         champion = by_alias(name, CHAMPION)
         if _number(champion) != version:
@@ -629,9 +513,7 @@ def refuse(name: str, version: int, by: str, reason: str) -> ChampionChange:
 
 @task(name="roll back the champion", task_run_name="roll {name} back")
 def roll_back(name: str, by: str, reason: str) -> ChampionChange:
-    """Give the alias ``champion`` back to the version that held it before.
-
-    The version that loses it is a challenger no more.
+    """Give the alias ``champion`` back to the version that held it before; the one that loses it is no challenger.
 
     Raises
     ------
@@ -640,13 +522,11 @@ def roll_back(name: str, by: str, reason: str) -> ChampionChange:
     """
     with registry(held=name) as client:
         champion = by_alias(name, CHAMPION)
-        if champion is None:
+        before = champion.tags.get(_REPLACED) if champion is not None else None
+        if champion is None or not before:
             raise PromotionError(
-                f"{name} has no champion to roll back; `bife rules list` shows what there is."
+                f"{name} has no champion that replaced another; `bife rules list` shows what there is."
             )
-        before = champion.tags.get(_REPLACED)
-        if not before:
-            raise PromotionError(f"Version {champion.version} of {name} replaced no other champion.")
         client.set_registered_model_alias(name, CHAMPION, before)
         _put_aside(client, name, champion.version, "rolled_back", by, reason)
     return ChampionChange(name=name, version=int(before), champion=True, by=by, reason=reason)
@@ -656,102 +536,84 @@ def _number(version: RegisteredRule | None) -> int | None:
     return None if version is None else version.version
 
 
+def _refuses(tag: str) -> bool:
+    return tag.startswith(tuple(_REFUSALS))
+
+
 def _set_champion(
     client: MlflowClient, name: str, number: int, before: RegisteredRule | None, by: str, reason: str
 ) -> None:
+    version = _rule(client.get_model_version(name, str(number)))
+    for same in [version, *by_hash(name, version.sha)]:
+        for tag in filter(_refuses, same.tags):
+            client.delete_model_version_tag(name, str(same.version), tag)
     # First the reason, then the alias: a champion without a reason is the worse state to be found in.
     replaced = "" if before is None else str(before.version)
-    _note(client, name, number, "approved", {"by": by, "reason": reason})
-    client.set_model_version_tag(name, str(number), _REPLACED, replaced)
+    _note(
+        client,
+        name,
+        number,
+        {"approved_by": by, "approved_reason": reason, _REPLACED: replaced},
+        "approved_at",
+    )
     client.set_registered_model_alias(name, CHAMPION, str(number))
 
 
-def _put_aside(client: MlflowClient, name: str, number: int, word: Word, by: str, reason: str) -> None:
+def _put_aside(client: MlflowClient, name: str, number: int, word: str, by: str, reason: str) -> None:
     """Record why a version is out of the running, on which instances it was measured, and end its challenge."""
     measured = client.get_model_version(name, str(number)).tags.get("test_digest", "")
-    _note(client, name, number, word, {"by": by, "reason": reason, "test_digest": measured})
+    decision = {f"{word}_by": by, f"{word}_reason": reason, f"{word}_test_digest": measured}
+    _note(client, name, number, decision, f"{word}_at")
     if _number(by_alias(name, CHALLENGER)) == number:
         client.delete_registered_model_alias(name, CHALLENGER)
 
 
-def _note(client: MlflowClient, name: str, number: int, what: str, decision: Mapping[str, str]) -> None:
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    for key, value in {**decision, "at": now}.items():
-        client.set_model_version_tag(name, str(number), f"{what}_{key}", value)
+def _note(client: MlflowClient, name: str, number: int, tags: Mapping[str, str], at: str) -> None:
+    for key, value in {**tags, at: datetime.now(UTC).isoformat(timespec="seconds")}.items():
+        client.set_model_version_tag(name, str(number), key, value)
 
 
 def model_card(name: str, method: Method, evidence: Evidence) -> str:
-    """Return the description of a version: what it is, how good it was measured to be, where it is from."""
-    size = complexity(method.source).to_dict() if isinstance(method, RuleMethod) else {}
-    words, by_time = METRICS[evidence.metric].words, evidence.metric == "time"
-    judged = f"{words[0].upper()}{words[1:]}"
-    within = interval_text(evidence.ci_low, evidence.ci_high, confidence=evidence.confidence)
-    beside = interval_text(evidence.champion_ci_low, evidence.champion_ci_high)
+    """Return the description of a version: how good it was measured to be, where it is from, and its text."""
+    one, words = evidence, METRICS[evidence.metric].words
+    measured = f"{one.ratio:.3f} ({interval_text(one.ci_low, one.ci_high, confidence=one.confidence)}, "
     facts = {
-        "Benchmark": f"{evidence.benchmark}, size {evidence.size}",
-        f"{judged} relative to {evidence.baseline}": (
-            f"{evidence.ratio:.3f} ({within}, {p_text(evidence.p_value)}; below 1 is "
-            f"{'faster' if by_time else 'better'}; {evidence.instances} held-out instances, "
-            f"{counted(evidence.seeds, 'seed')} each)"
+        "Benchmark": f"{one.benchmark}, size {one.size}",
+        f"{words[0].upper()}{words[1:]} relative to {one.baseline}": (
+            f"{measured}{p_text(one.p_value)}; below 1 is {'faster' if one.metric == 'time' else 'better'}; "
+            f"{one.instances} held-out instances, {counted(one.seeds, 'seed')} each)"
         ),
-        f"Judged by {words}": (
-            ""
-            if by_time or evidence.time_ratio is None
-            else f"CPU time relative to {evidence.baseline} is {evidence.time_ratio:.3f}"
-        ),
-        "Solves": (
-            f"{evidence.solves}, {evidence.proofs} with a proof ({evidence.baseline}: {evidence.baseline_proofs}), "
-            f"{evidence.unfinished} ended at a limit, {evidence.missing} missing"
-        ),
-        f"{judged} relative to the champion before": (
-            ""
-            if evidence.champion_ratio is None
-            else f"{evidence.champion_ratio:.3f} ({beside}; the champion's hash is {evidence.champion_sha})"
-        ),
-        "F_LF": "" if evidence.f_lf is None else f"{evidence.f_lf:.4f}",
-        "F_HF": "" if evidence.f_hf is None else f"{evidence.f_hf:.4g} ({evidence.cost})",
-        "Decisions": evidence.decisions_digest,
-        "Test instances": evidence.test_digest,
-        "Evolution": evidence.evolution_run,
-        "Evaluation": evidence.evaluation_run,
-        "Hash": evidence.sha,
-        "Complexity": ", ".join(f"{value} {key.replace('_', ' ')}" for key, value in size.items()),
-        "Lineage": evidence.lineage,
+        **{key.replace("_", " "): value for key, value in one.model_dump(exclude=_NOT_IN_CARD).items()},
     }
-    lines = [f"- **{key}**: {value}" for key, value in facts.items() if value]
+    if isinstance(method, RuleMethod):
+        facts |= {key.replace("_", " "): value for key, value in complexity(method.source).to_dict().items()}
+    lines = [f"- **{key}**: {value}" for key, value in facts.items() if value not in (None, "")]
     language = "python" if isinstance(method, RuleMethod) else "json"
     return "\n".join([f"## {name}", "", *lines, "", f"```{language}", method.text.rstrip(), "```", ""])
 
 
-def _create(client: MlflowClient, name: str, method: Method, evidence: Evidence, tags: dict[str, str]) -> str:
+def _create(client: MlflowClient, name: str, method: Method, evidence: Evidence) -> str:
     """Make a version that holds a method, and return its number."""
     if not client.search_registered_models(f"name = '{name}'"):
         about = f"Branching rules for {evidence.benchmark}: features in, one score out."
         client.create_registered_model(name, description=about)
-    number, own = np.dtype(np.float64), versions()["bife"]
+    own, run_id = versions()["bife"], evidence.evaluation_run
     with TemporaryDirectory() as directory, warnings.catch_warnings():
         # MLflow's advice on models in general is not for a person who runs an evolution.
         warnings.simplefilter("ignore", category=UserWarning)
-        logging.getLogger("mlflow").setLevel(logging.ERROR)
         path = Path(directory) / method.file_name
         path.write_text(method.text, encoding="utf-8")
-        with mlflow.start_run(run_id=evidence.evaluation_run):
+        with mlflow.start_run(run_id=run_id):
             info = mlflow.pyfunc.log_model(
                 # MLflow's list of models shows the benchmark and the sample, or the hash where there is none.
                 name=f"{name}-{evidence.lineage.partition(' ')[0] or evidence.sha[:8]}",
                 python_model=str(Path(__file__).with_name("rule_model.py")),
                 artifacts={"rule": str(path)},
                 model_config={"sha": evidence.sha},
-                signature=ModelSignature(
-                    inputs=Schema([TensorSpec(number, (-1, N_FEATURES))]),
-                    outputs=Schema([TensorSpec(number, (-1,))]),
-                ),
                 input_example=np.random.default_rng(0).uniform(0.0, 1.0, size=(3, N_FEATURES)),
                 pip_requirements=[
                     "bife-branching" if own == "source" else f"bife-branching=={own}",
                     f"mlflow=={mlflow.__version__}",
                 ],
             )
-    run_id, model_id = evidence.evaluation_run, info.model_id
-    made = client.create_model_version(name, info.model_uri, run_id, tags=tags, model_id=model_id)
-    return str(made.version)
+    return str(client.create_model_version(name, info.model_uri, run_id, model_id=info.model_id).version)

@@ -20,24 +20,15 @@ from bife_core.methods.scorer import Scorer
 
 
 class BranchingRule(PythonModel):
-    """Scores candidates: (n, N_FEATURES) or (n, N_FEATURES) float64 in, (n,) float64 out, higher is better.
+    """Scores candidates: (n, N_FEATURES) float64 in, (n,) float64 out, higher is better.
 
-    Attributes
-    ----------
-    rule : Scorer
-        For use without MLflow in between: ``mlflow.pyfunc.load_model(uri).unwrap_python_model().rule``.
+    For use without MLflow in between there is ``mlflow.pyfunc.load_model(uri).unwrap_python_model().rule``.
     """
 
     rule: Scorer
 
     def load_context(self, context: PythonModelContext) -> None:
-        """Read, check and compile the method.
-
-        Raises
-        ------
-        RuleError
-            If the text is no usable method, or not the one that was registered.
-        """
+        """Read, check and compile the method, or raise `RuleError` if it is not the one that was registered."""
         method = method_of(Path(context.artifacts["rule"]).read_text(encoding="utf-8"))
         expected = context.model_config["sha"]
         if method.identity != expected:
@@ -51,10 +42,7 @@ class BranchingRule(PythonModel):
 
     # MLflow reads the hint of `model_input`, and knows the plain class only.
     def predict(
-        self,
-        context: PythonModelContext,
-        model_input: np.ndarray,
-        params: dict[str, Any] | None = None,
+        self, context: PythonModelContext, model_input: np.ndarray, params: dict[str, Any] | None = None
     ) -> npt.NDArray[np.float64]:
         """Return one score per row."""
         return self.rule.score(np.ascontiguousarray(model_input, dtype=np.float64))

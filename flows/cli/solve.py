@@ -81,9 +81,8 @@ def solve(
         from bife_core.scip.reading import read_model
         from tasks.registry import rule_for
 
-        choice = rule_for(read_model(instance))
-        rule = choice.reference
-        say(console, f"{rule} branches. {choice.reason}")
+        rule, reason = rule_for(read_model(instance))
+        say(console, f"{rule} branches. {reason}")
     methods = [load_method(reference) for reference in (rule, versus) if reference is not None]
     results: list[SolveResult] = []
     try:

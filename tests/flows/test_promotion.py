@@ -177,14 +177,14 @@ def test_there_must_be_a_challenger(name, approval):
     ],
 )
 def test_the_gate_says_why_not(known, sentence):
-    verdict = gate(evidence(1, **known), evidence(0).sha)
+    verdict = gate(evidence(1, **known), evidence(0))
     assert not verdict.promote
     assert sentence in verdict.reason
 
 
 def test_the_gate_opens_to_a_rule_that_beats_rpb_and_the_champion_beside_it():
     assert gate(evidence(1), None).promote
-    assert gate(evidence(0), evidence(0).sha).promote, "the same rule, registered again"
-    verdict = gate(evidence(1, ratio=0.9, **BESIDE), evidence(0, ratio=0.7).sha)
+    assert gate(evidence(0), evidence(0)).promote, "the same rule, registered again"
+    verdict = gate(evidence(1, ratio=0.9, **BESIDE), evidence(0, ratio=0.7))
     assert verdict.promote, "two ratios from two evaluations do not count"
     assert "0.750 of the champion's (interval 0.700 to 0.800, p = 0.001)" in verdict.reason

@@ -12,7 +12,7 @@ import uuid
 from typing import Any
 
 from bife_core.rules import rule_sha
-from tasks.registry import Evidence, RegisteredRule, register_rule
+from tasks.registry import Evidence, RegisteredRule, register
 from tasks.tracking import store
 
 _SOURCE = """def candidate_variable_score(variable_features) -> float:
@@ -62,12 +62,12 @@ def evidence(number: int, **known: Any) -> Evidence:
 
 def challenge(name: str, number: int, **known: Any) -> RegisteredRule:
     """Register a rule as an evaluation would."""
-    return register_rule(name, source(number), evidence(number, **known))
+    return register.fn(name, source(number), evidence(number, **known))
 
 
 def made_champion(name: str, number: int, **known: Any) -> RegisteredRule:
     """Register a rule and let the gate decide, as a pipeline does."""
-    return register_rule(name, source(number), evidence(number, **known), by_gate=True)
+    return register.fn(name, source(number), evidence(number, **known), by_gate=True)
 
 
 def main() -> None:
