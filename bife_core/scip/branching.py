@@ -135,7 +135,8 @@ def attach_scorer(model: pyscipopt.Model, rule: Scoring, guard: bool | Guard | N
     state = stats._state
     limits = as_guard(guard)
     if limits is not None:
-        layout.set_guard(state, limits.max_share, limits.grace_s)
+        state[layout.GUARD_SHARE] = np.float64(limits.max_share).view(np.int64)
+        state[layout.GUARD_GRACE_NS] = round(limits.grace_s * 1e9)
         model.setParam("branching/relpscost/priority", _PRIORITY - 1)
     if not address:
         PythonBranchrule(rule, state).include(model, PLUGIN_NAME, rule.name, _PRIORITY)

@@ -11,7 +11,7 @@ from typing import Final, Self
 import pyscipopt
 from pyscipopt import SCIP_EVENTTYPE
 
-from bife_core.scip.libscip import library, scip_address
+from bife_core.scip.libscip import function, library, scip_address
 
 _LP_SOLVED: Final = SCIP_EVENTTYPE.FIRSTLPSOLVED | SCIP_EVENTTYPE.LPSOLVED
 
@@ -32,12 +32,10 @@ def branching_seconds(model: pyscipopt.Model) -> float:
 
 def _total(model: pyscipopt.Model, name: str, kind: type[object]) -> float:
     """Return the sum of a counter of SCIP's over all branching rules."""
-    handle, scip = library().handle, ctypes.c_void_p(scip_address(model))
+    scip = ctypes.c_void_p(scip_address(model))
     rules = _function("SCIPgetBranchrules", ctypes.POINTER(ctypes.c_void_p))(scip)
-    counter = _function(name, kind)
-    return float(
-        sum(counter(ctypes.c_void_p(rules[k])) for k in range(int(handle.SCIPgetNBranchrules(scip))))
-    )
+    count, counter = int(_function("SCIPgetNBranchrules", ctypes.c_int)(scip)), _function(name, kind)
+    return float(sum(counter(ctypes.c_void_p(rules[k])) for k in range(count)))
 
 
 def lp_solver() -> str:
@@ -47,10 +45,9 @@ def lp_solver() -> str:
 
 
 def _function(name: str, result: type[object]) -> ctypes._NamedFuncPointer:
-    # Indexing, unlike attribute access, gives an object of our own, whose result type others do not see.
-    function = library().handle[name]
-    function.restype = result
-    return function
+    found = function(library().handle, name)
+    found.restype = result
+    return found
 
 
 class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]

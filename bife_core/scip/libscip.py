@@ -9,27 +9,25 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import llvmlite.binding
 import pyscipopt
 
 from bife_core.errors import SolverError
 
-CALLED_FROM_PYTHON = (
-    "SCIPfindBranchrule",
-    "SCIPincludeBranchruleBasic",
-    "SCIPmajorVersion",
-    "SCIPminorVersion",
-    "SCIPtechVersion",
-    "SCIPsetBranchruleExecLp",
-    "SCIPsetBranchruleInitsol",
-)
-
-OKAY = 1
+_OKAY: Final = 1
 """SCIP_RETCODE of a call that worked."""
+
+
+class Library(NamedTuple):
+    """The libscip of this process: how its functions are found, its version, such as ``10.0.2``, and its file."""
+
+    handle: ctypes.CDLL
+    version: str
+    path: str
 
 
 class _DlInfo(ctypes.Structure):
@@ -41,94 +39,47 @@ class _DlInfo(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True)
-class Library:
-    """The libscip of this process.
-
-    Attributes
-    ----------
-    handle : ctypes.CDLL
-        Handle through which its functions are found.
-    version : str
-        SCIP's version, such as ``10.0.2``.
-    path : str
-        File it was loaded from, or ``unknown`` where the platform does not tell.
-    """
-
-    handle: ctypes.CDLL
-    version: str
-    path: str
-
-
-def _path_of(function: object) -> str:
-    try:
-        dladdr = ctypes.CDLL(None).dladdr
-    except (AttributeError, OSError, TypeError):  # not a POSIX loader
-        return "unknown"
-    info = _DlInfo()
-    address = ctypes.cast(function, ctypes.c_void_p)  # type: ignore[arg-type]
-    if not dladdr(address, ctypes.byref(info)) or info.path is None:
-        return "unknown"
-    return str(Path(info.path.decode()).resolve())
-
-
 @cache
 def library() -> Library:
-    """Return the loaded libscip.
-
-    Raises
-    ------
-    SolverError
-        If PySCIPOpt's libscip does not export a function that is needed; the message names it.
-    """
+    """Return the loaded libscip."""
     handle = ctypes.CDLL(pyscipopt.scip.__file__)
-    _require(handle, CALLED_FROM_PYTHON)
-    version = ".".join(str(getattr(handle, f"SCIP{part}Version")()) for part in ("major", "minor", "tech"))
-    return Library(handle, version, _path_of(handle.SCIPmajorVersion))
+    version = ".".join(str(function(handle, f"SCIP{part}Version")()) for part in ("major", "minor", "tech"))
+    info = _DlInfo()
+    ctypes.CDLL(None).dladdr(ctypes.c_void_p(_address(handle.SCIPmajorVersion)), ctypes.byref(info))
+    return Library(handle, version, str(Path((info.path or b"unknown").decode()).resolve()))
+
+
+def function(handle: ctypes.CDLL, name: str) -> ctypes._NamedFuncPointer:
+    """Return a function of libscip; a `SolverError` says if it is not exported."""
+    try:
+        # Indexing, unlike attribute access, gives an object of our own, whose result type others do not see.
+        return handle[name]
+    except AttributeError as error:
+        raise SolverError(
+            f"PySCIPOpt {pyscipopt.__version__} runs on a SCIP library that does not export {name}; install a "
+            "PySCIPOpt wheel or conda package that links libscip dynamically (6.1 or newer)."
+        ) from error
 
 
 def call_from_compiled_code(names: Iterable[str]) -> None:
-    """Make the compiler know functions of libscip under their names.
-
-    Raises
-    ------
-    SolverError
-        If PySCIPOpt's libscip does not export them all; the message names those that are missing.
-    """
-    handle = library().handle
-    names = tuple(names)
-    _require(handle, names)
+    """Make the compiler know functions of libscip under their names."""
     for name in names:
-        address = ctypes.cast(getattr(handle, name), ctypes.c_void_p).value
-        llvmlite.binding.add_symbol(name, address)
+        llvmlite.binding.add_symbol(name, _address(function(library().handle, name)))
 
 
-def _require(handle: ctypes.CDLL, names: tuple[str, ...]) -> None:
-    missing = [name for name in names if not hasattr(handle, name)]
-    if missing:
-        raise SolverError(
-            f"PySCIPOpt {pyscipopt.__version__} runs on a SCIP library that does not export "
-            f"{', '.join(missing)}; install a PySCIPOpt wheel or conda package that links libscip "
-            "dynamically (6.1 or newer)."
-        )
+def _address(pointer: ctypes._NamedFuncPointer) -> int:
+    return int(ctypes.cast(pointer, ctypes.c_void_p).value or 0)
 
 
 def scip_address(model: pyscipopt.Model) -> int:
     """Return the address of the ``SCIP*`` behind a PySCIPOpt model, for calls through `library`."""
-    capsule = model.to_ptr(False)
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype = ctypes.c_void_p
     get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return int(get_pointer(capsule, b"scip"))
+    return int(get_pointer(model.to_ptr(False), b"scip"))
 
 
 def check(code: int, doing: str) -> None:
-    """Raise if a SCIP return code is not SCIP_OKAY.
-
-    Raises
-    ------
-    SolverError
-        Naming what SCIP refused to do.
-    """
-    if code != OKAY:
+    """Raise a `SolverError` if a SCIP return code is not SCIP_OKAY."""
+    if code != _OKAY:
         raise SolverError(f"SCIP refused to {doing} (return code {code}).")

@@ -65,7 +65,7 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     Whatever goes wrong on our side is no reason to end the user's solve: SCIP's next branching rule takes over.
     """
     state = int64_view(api.branchrule_data(branchrule), layout.STATE_WORDS)
-    store_int32(result, _DIDNOTRUN)
+    store_int32(result, 0, _DIDNOTRUN)
     share = load_float64(state.ctypes.data, layout.GUARD_SHARE)
     if share > 0.0 and over_budget(state, share, api.solving_time(scip)):
         state[layout.OVERTIME] += 1
@@ -90,7 +90,7 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     else:
         state[layout.CHOSEN] = best
         code = api.branch_var(scip, load_int64(candidates, best), 0, 0, 0)
-        store_int32(result, _BRANCHED)
+        store_int32(result, 0, _BRANCHED)
     state[layout.CALLBACK_NS] += cpu_nanoseconds(state, layout.SCRATCH) - started
     return code
 

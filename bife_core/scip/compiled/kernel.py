@@ -14,9 +14,9 @@ from numba import float64, int64
 from bife_core.features import N_FEATURES, candidates, columns
 from bife_core.jit import inlined, jit
 from bife_core.scip.compiled import api, layout, needs
-from bife_core.scip.compiled.entries import forget_entries, rows_may_differ, same_row
 from bife_core.scip.compiled.fetching import fetch_ahead, fetch_row
 from bife_core.scip.compiled.memory import (
+    clear,
     ensure_room,
     fill,
     float64_view,
@@ -25,24 +25,22 @@ from bife_core.scip.compiled.memory import (
     load_int64,
     store_float64,
 )
-from bife_core.scip.compiled.rows import by_row, take_row
+from bife_core.scip.compiled.rows import by_row, forget_entries, rows_may_differ, same_row, take_row
 
-_objective, _write_objective = inlined(columns.objective), needs.writer(columns.OBJECTIVE)
-_structure, _write_structure = inlined(columns.structure), needs.writer(columns.STRUCTURE)
-_fractionality, _write_fractionality = (
-    inlined(candidates.fractionality),
-    needs.writer(candidates.FRACTIONALITY),
-)
-_pseudocost, _write_pseudocost = inlined(candidates.pseudocost), needs.writer(candidates.PSEUDOCOST)
-_cutoff, _write_cutoff = inlined(candidates.cutoff), needs.writer(candidates.CUTOFF)
+_objective, _structure = inlined(columns.objective), inlined(columns.structure)
+_fractionality, _pseudocost = inlined(candidates.fractionality), inlined(candidates.pseudocost)
+_cutoff = inlined(candidates.cutoff)
+_write_objective, _write_structure = needs.writer(columns.OBJECTIVE), needs.writer(columns.STRUCTURE)
+_write_fractionality, _write_cutoff = needs.writer(candidates.FRACTIONALITY), needs.writer(candidates.CUTOFF)
+_write_pseudocost = needs.writer(candidates.PSEUDOCOST)
 
 
 @jit
 def _forget_rows(state):
     state[layout.ARENA_USED] = 0
     state[layout.ARENA_DEAD] = 0
-    for slot in (layout.ROW_TAG, layout.ROW_KEPT):
-        fill(int64_view(state[slot], state[slot + 1]), 0, state[slot + 1], 0)
+    clear(state, layout.ROW_TAG)
+    clear(state, layout.ROW_KEPT)
 
 
 @jit
@@ -51,8 +49,8 @@ def reset(state):
     state[layout.STATIC_TAKEN] = 0
     _forget_rows(state)
     forget_entries(state)
-    for slot in (layout.COL_STAMP, layout.COL_PSEUDO):
-        fill(int64_view(state[slot], state[slot + 1]), 0, state[slot + 1], 0)
+    clear(state, layout.COL_STAMP)
+    clear(state, layout.COL_PSEUDO)
 
 
 @jit
@@ -121,8 +119,7 @@ def _mark_unfixed_integers(scip, state):
     fill(state, layout.SCRATCH, layout.SCRATCH + 3, 0)
     api.pseudo_cands(scip, scratch, scratch + 8, scratch + 16)
     variables = state[layout.SCRATCH]
-    n = state[layout.SCRATCH + 1]
-    for v in range(n):
+    for v in range(state[layout.SCRATCH + 1]):
         col = api.var_col(load_int64(variables, v))
         if col == 0:
             continue
@@ -176,21 +173,9 @@ def _take_all_rows(scip, state, mask, epsilon):
 def extract(scip, state, mask, only_priority):
     """Compute the features of the LP branching candidates into the buffer ``state[MATRIX]``.
 
-    Parameters
-    ----------
-    scip : int
-        Address of the SCIP*.
-    state : (STATE_WORDS,) int64
-    mask : int
-        Bits of the groups to compute; columns of other groups hold no meaning.
-    only_priority : bool
-        Whether to stop after the candidates of highest branching priority.
-
-    Returns
-    -------
-    (int, int)
-        Number of candidates (`NO_MEMORY` if the system has none left, `NO_LP` if there is no LP solution), and
-        address of their SCIP_VAR* array.
+    `mask` has the bits of the groups to compute; columns of other groups hold no meaning. With `only_priority` it stops
+    after the candidates of highest branching priority. Returns the number of candidates (`NO_MEMORY` if the system has
+    none left, `NO_LP` if there is no LP solution), and the address of their SCIP_VAR* array.
     """
     # SCIP complains on standard error when it is asked for candidates without an LP solution.
     status = api.lp_status(scip)

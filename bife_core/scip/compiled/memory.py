@@ -4,14 +4,13 @@ The branching callback runs inside SCIP without Python, so its state is one arra
 Python, whose entries hold counters and the addresses of buffers that the C library's `realloc` grows.
 """
 
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
 from __future__ import annotations
 
-import ctypes
 import time
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from llvmlite import ir
 from numba import carray, float64, int32, int64, types
 from numba.core import cgutils
@@ -51,28 +50,25 @@ load_float64 = _loader(float64, ir.DoubleType())
 """``load_float64(address, index)``: element `index` of an array of doubles."""
 
 
-@intrinsic
-def store_float64(typing_context: Any, address: Any, index: Any, value: Any) -> Any:
-    """Store a double as element `index` of the array at `address`."""
+def _storer(value_type: Any, ir_type: ir.Type) -> Any:
+    @intrinsic
+    def store(typing_context: Any, address: Any, index: Any, value: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            base = builder.inttoptr(args[0], ir_type.as_pointer())
+            stored = builder.trunc(args[2], ir_type) if isinstance(ir_type, ir.IntType) else args[2]
+            builder.store(stored, builder.gep(base, [args[1]]))
+            return context.get_dummy_value()
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        base = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
-        builder.store(args[2], builder.gep(base, [args[1]]))
-        return context.get_dummy_value()
+        return types.void(int64, int64, value_type), codegen
 
-    return types.void(int64, int64, float64), codegen
+    return store
 
 
-@intrinsic
-def store_int32(typing_context: Any, address: Any, value: Any) -> Any:
-    """Store a C int at `address`."""
+store_int32 = _storer(int64, ir.IntType(32))
+"""``store_int32(address, index, value)``: set element `index` of an array of 32-bit integers."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = builder.inttoptr(args[0], ir.IntType(32).as_pointer())
-        builder.store(builder.trunc(args[1], ir.IntType(32)), pointer)
-        return context.get_dummy_value()
-
-    return types.void(int64, int64), codegen
+store_float64 = _storer(float64, ir.DoubleType())
+"""``store_float64(address, index, value)``: set element `index` of an array of doubles."""
 
 
 @intrinsic
@@ -113,33 +109,39 @@ def _void_pointer(typing_context: Any, address: Any) -> Any:
 
 
 @jit
-def int64_view(address, length):  # type: ignore[no-untyped-def]
+def int64_view(address, length):
     """View `length` 64-bit integers at `address` as an array."""
     return carray(_void_pointer(address), (length,), np.int64)
 
 
 @jit
-def float64_view(address, length):  # type: ignore[no-untyped-def]
+def float64_view(address, length):
     """View `length` doubles at `address` as an array."""
     return carray(_void_pointer(address), (length,), np.float64)
 
 
 @jit
-def cpu_nanoseconds(state, scratch):  # type: ignore[no-untyped-def]
+def cpu_nanoseconds(state, scratch):
     """Return the CPU time of this thread; two words from ``state[scratch]`` on are written to."""
     _clock_gettime(_CPU_CLOCK, state.ctypes.data + 8 * scratch)
     return state[scratch] * 1_000_000_000 + state[scratch + 1]
 
 
 @jit
-def fill(array, start, stop, value):  # type: ignore[no-untyped-def]
+def fill(array, start, stop, value):
     """Set ``array[start:stop]``; a slice assignment takes the compiler seconds, this loop does not."""
     for k in range(start, stop):
         array[k] = value
 
 
 @jit
-def ensure_room(state, slot, wanted):  # type: ignore[no-untyped-def]
+def clear(state, slot):
+    """Set all items of the buffer at ``state[slot]`` to 0."""
+    fill(int64_view(state[slot], state[slot + 1]), 0, state[slot + 1], 0)
+
+
+@jit
+def ensure_room(state, slot, wanted):
     """Grow the buffer of 8-byte items at ``state[slot]``, of capacity ``state[slot + 1]``, to hold `wanted`.
 
     Returns False when the system has no memory left.
@@ -154,13 +156,3 @@ def ensure_room(state, slot, wanted):  # type: ignore[no-untyped-def]
     state[slot] = grown
     state[slot + 1] = capacity
     return True
-
-
-def free_buffers(state: npt.NDArray[np.int64], slots: tuple[int, ...]) -> None:
-    """Give back the buffers whose addresses stand in ``state[slots]``."""
-    free = ctypes.CDLL(None).free
-    free.argtypes = [ctypes.c_void_p]
-    free.restype = None
-    for slot in slots:
-        free(int(state[slot]))
-        state[slot] = state[slot + 1] = 0
