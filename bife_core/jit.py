@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numba
 
 from bife_core.places import compiled_code
 
-_PACKAGE = Path(__file__).parent
-_MARK = "bife_core.jit"
-_PARTS = (_PACKAGE / "features", _PACKAGE / "scip" / "compiled")
+_PACKAGE: Final = Path(__file__).parent
+_MARK: Final = b"bife_core.jit"
+_PARTS: Final = (_PACKAGE / "features", _PACKAGE / "scip" / "compiled")
 
 
 @cache
@@ -31,21 +31,21 @@ def code_digest() -> str:
     content = hashlib.sha256(numba.__version__.encode())
     for path in sorted(_PACKAGE.rglob("*.py")):
         text = path.read_bytes()
-        if any(path.is_relative_to(part) for part in _PARTS) or _MARK.encode() in text:
-            content.update(ast.dump(_without_docstrings(ast.parse(text))).encode())
+        if any(path.is_relative_to(part) for part in _PARTS) or _MARK in text:
+            content.update(essence(text).encode())
     return content.hexdigest()[:16]
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
-    """Return a module whose texts that stand alone are gone: neither they nor comments change what is compiled."""
+def essence(text: str | bytes) -> str:
+    """Return what of a module can change what is compiled: neither comments nor docstrings nor layout."""
+    tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
-            node.body = [
-                part
-                for part in node.body
-                if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
-            ]
-    return tree
+            texts = (
+                isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant) for part in node.body
+            )
+            node.body = [part for part, is_text in zip(node.body, texts, strict=True) if not is_text]
+    return ast.dump(tree)
 
 
 @cache
@@ -53,7 +53,8 @@ def cache_directory() -> Path:
     """Return the folder compiled code is kept in: below ``BIFE_CACHE_DIR``, or the user's cache directory.
 
     Where neither can be written to, a folder below the system's temporary directory is used, with links to what
-    they hold. So it is in a worker: what a worker compiles is executed by no other process.
+    they hold; numba replaces a file it writes, and so only the link. So it is in a worker: what a worker compiles is
+    executed by no other process.
     """
     folder = compiled_code() / code_digest()
     try:
@@ -62,18 +63,13 @@ def cache_directory() -> Path:
             return folder
     except OSError:
         own = Path(tempfile.gettempdir()) / "bife-native" / code_digest()
-        _mirror(folder, own)
+        own.mkdir(parents=True, exist_ok=True)
+        for compiled in folder.rglob("*.nb[ic]"):
+            link = own / compiled.relative_to(folder)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                link.symlink_to(compiled)
         return own
-
-
-def _mirror(folder: Path, own: Path) -> None:
-    """Fill `own` with links to the files below `folder`; numba replaces a file it writes, and so only the link."""
-    own.mkdir(parents=True, exist_ok=True)
-    for found in folder.rglob("*.nb[ic]"):
-        link = own / found.relative_to(folder)
-        link.parent.mkdir(parents=True, exist_ok=True)
-        with suppress(FileExistsError):
-            link.symlink_to(found)
 
 
 @contextmanager
@@ -87,16 +83,19 @@ def _our_cache() -> Iterator[None]:
         numba.config.CACHE_DIR = before
 
 
+def _compiled(function: Callable[..., Any], signatures: list[Any] | None = None, **options: Any) -> Any:
+    with _our_cache():
+        return numba.njit(signatures, cache=True, error_model="numpy", **options)(function)
+
+
 def jit(function: Callable[..., Any]) -> Any:
     """Compile `function` on its first call, without Python objects and without checks of division and bounds."""
-    with _our_cache():
-        return numba.njit(cache=True, error_model="numpy")(function)
+    return _compiled(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile like `jit`, into the machine code of every function that calls this one: a call costs nothing."""
-    with _our_cache():
-        return numba.njit(cache=True, error_model="numpy", forceinline=True)(function)
+    return _compiled(function, forceinline=True)
 
 
 def jit_for(*signatures: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -104,12 +103,7 @@ def jit_for(*signatures: Any) -> Callable[[Callable[..., Any]], Any]:
 
     A worker cannot add to the cache, so the process that starts it has to, by importing the same module.
     """
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        with _our_cache():
-            return numba.njit(list(signatures), cache=True, error_model="numpy")(function)
-
-    return decorate
+    return lambda function: _compiled(function, list(signatures))
 
 
 def c_callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import platform
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 import psutil
 
 from bife_core.sandbox import usable_cores
 from bife_core.scip.effort import lp_solver
 from bife_core.scip.solving import versions
-from bife_core.values import Value
+from bife_core.values import Value, digest_of
 
-_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+_GOVERNOR: Final = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 
 
 class Machine(Value):
-    """What a reader must know to judge a time.
-
-    Attributes
-    ----------
-    cpu, architecture, system, kernel : str
-        Names as the system gives them.
-    cores, physical_cores, usable_cores : int
-        Logical cores, cores without hyper-threads, and cores this process may use.
-    memory_gib : float
-        Main memory.
-    governor : str or None
-        Frequency governor of the first core; None where it cannot be read.
-    lp_solver : str
-        Name and version of SCIP's LP solver.
-    versions : dict
-        Of SCIP, PySCIPOpt, Python and BiFE.
-    """
+    """What a reader must know to judge a time; the governor is that of the first core, None where it is not known."""
 
     cpu: str
     architecture: str
@@ -53,16 +36,8 @@ class Machine(Value):
     @property
     def digest(self) -> str:
         """Hash of what times depend on: the processor, the memory, the solver, not the kernel's patch level."""
-        facts = [
-            self.cpu,
-            self.architecture,
-            self.cores,
-            self.physical_cores,
-            round(self.memory_gib),
-            self.lp_solver,
-            self.versions["scip"],
-        ]
-        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+        facts = [self.cpu, self.architecture, self.cores, self.physical_cores, round(self.memory_gib)]
+        return digest_of([*facts, self.lp_solver, self.versions["scip"]])[:16]
 
     def rows(self) -> tuple[tuple[str, str], ...]:
         """Return the facts as labels and texts, for a table."""
@@ -83,8 +58,10 @@ class Machine(Value):
 def this_machine() -> Machine:
     """Return the machine this process runs on."""
     logical = os.cpu_count() or 1
+    cpuinfo = _text("/proc/cpuinfo").splitlines()
+    named = (line.partition(":")[2].strip() for line in cpuinfo if line.startswith("model name"))
     return Machine(
-        cpu=_cpu_model(),
+        cpu=next(named, "") or platform.processor() or platform.machine(),
         architecture=platform.machine(),
         system=platform.system(),
         kernel=platform.release(),
@@ -92,26 +69,18 @@ def this_machine() -> Machine:
         physical_cores=psutil.cpu_count(logical=False) or logical,
         usable_cores=len(usable_cores()),
         memory_gib=psutil.virtual_memory().total / 2**30,
-        governor=_first_line(_GOVERNOR),
+        governor=_text(_GOVERNOR) or None,
         lp_solver=lp_solver(),
         versions=versions(),
     )
 
 
-def _cpu_model() -> str:
+def _text(path: str) -> str:
+    """Return what a file of the system says; nothing where it cannot be read."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return Path(path).read_text(encoding="utf-8").strip()
     except OSError:
-        lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, "") or platform.processor() or platform.machine()
-
-
-def _first_line(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8").strip() or None
-    except OSError:
-        return None
+        return ""
 
 
 @cache

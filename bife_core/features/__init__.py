@@ -27,21 +27,14 @@ __all__ = [
 ]
 
 
-def _table(*parts: tuple[Feature, ...]) -> tuple[Feature, ...]:
-    table = tuple(sorted((feature for part in parts for feature in part), key=lambda feature: feature.index))
-    for index, feature in enumerate(table):
-        if feature.index != index:
-            raise ValueError(
-                f"Feature {feature.name!r} has index {feature.index}, where {index} is due: indices count from 0 "
-                "without a gap, and each belongs to one feature."
-            )
-    return table
-
-
 _PARTS: Final = (columns, candidates, rows, active_rows)
 
-FEATURES: Final = _table(*(part.FEATURES for part in _PARTS))
+FEATURES: Final[tuple[Feature, ...]] = tuple(
+    sorted((feature for part in _PARTS for feature in part.FEATURES), key=lambda feature: feature.index)
+)
 """The ordered table: `FEATURES[i]` describes column i of every feature matrix."""
+
+assert [feature.index for feature in FEATURES] == list(range(len(FEATURES))), "indices have a gap or a double"
 
 N_FEATURES: Final = len(FEATURES)
 """Length of the vector that rules read: 72."""
@@ -52,12 +45,7 @@ _BY_NAME: Final = {feature.name: feature.index for feature in FEATURES}
 
 
 def feature_index(name: str) -> int:
-    """Return the column of the feature called `name`.
-
-    Raises
-    ------
-    KeyError
-        If no feature has that name.
+    """Return the column of the feature called `name`; a KeyError says if there is none.
 
     Examples
     --------

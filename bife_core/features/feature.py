@@ -22,17 +22,9 @@ SPREAD: Final = ("mean", "stddev", "min", "max")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Features that one pass computes together; a rule that reads no member skips the pass.
+    """Features that one pass computes together; a rule that reads no member skips the pass."""
 
-    Attributes
-    ----------
-    name : str
-        Heading of the group in the prompt.
-    cost : {"solve", "candidate", "row", "entry"}
-    role : str
-    """
-
-    name: str
+    name: str  # heading of the group in the prompt
     cost: Cost
     role: Role
 
@@ -51,8 +43,6 @@ class Feature:
         Position in the feature vector. Rules of others read by it: it is never given to another feature.
     name : str
         Identifier, unique and stable.
-    group : Group
-        The pass that computes it.
     meaning : str
         What it says about branching on the candidate, in one clause for people and for the prompt.
     low : float

@@ -83,9 +83,7 @@ def load_method(reference: AnyReference) -> Method:
     if reference in BUILTIN_METHODS:
         return ScipMethod(name=str(reference))
     if reference in METHODS.foreign:
-        return _valid(
-            {"kind": reference, "name": reference}, f"The method {reference!r} needs more than its name"
-        )
+        return _valid({"kind": reference, "name": reference}, f"{reference} needs more than its name")
     method = method_of(*_text_and_name(reference))
     if isinstance(method, RuleMethod):
         try:
@@ -128,12 +126,8 @@ def as_scoring(reference: AnyReference | Scoring) -> Scoring:
     if isinstance(reference, CompiledRule):
         return reference
     method = load_method(cast(AnyReference, reference))
-    if isinstance(method, RuleMethod):
-        return method.compiled
     if not isinstance(method, Scorer):
-        raise RuleError(
-            f"{method.name} scores no candidates, as a method of the kind {method.kind!r}; give a rule or a scorer."
-        )
+        raise RuleError(f"{method.name} scores no candidates; give a rule or a scorer.")
     return method
 
 
@@ -190,10 +184,8 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise RuleError(f"There is no file {path}; give a rule's Python file.") from None
-    except UnicodeDecodeError:
-        raise RuleError(f"{path} is not UTF-8 text; a rule is a Python file.") from None
-    except OSError as error:
-        raise RuleError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise RuleError(f"{path} cannot be read as text: {error}.") from error
 
 
 def stored_text(reference: str) -> str:
@@ -202,7 +194,8 @@ def stored_text(reference: str) -> str:
     A `RuleError` says if MLflow is not installed or cannot be read, there is no such method, or its text has been
     altered since it was registered.
     """
-    model, run = MODEL_REFERENCE.fullmatch(reference), RUN_REFERENCE.fullmatch(reference)
+    model = MODEL_REFERENCE.fullmatch(reference)
+    run: Any = RUN_REFERENCE.fullmatch(reference)
     if model is None and run is None:
         raise RuleError(f"{reference!r} names no method; expected {_FORMS}.")
     try:
@@ -223,13 +216,20 @@ def stored_text(reference: str) -> str:
             raise RuleError(missing)  # MLflow would make the database
         client = mlflow.MlflowClient()
         try:
-            if model is not None:
-                return _registered(client, model, reference)
-            held = {entry.path for entry in client.list_artifacts(run["run"])}  # type: ignore[index]
-            wanted = (run["file"],) if run["file"] else RUN_FILES  # type: ignore[index]
-            for file in wanted:
-                if file in held:
-                    return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{file}"))  # type: ignore[index]
+            if model is None:
+                held = {entry.path for entry in client.list_artifacts(run["run"])}
+                wanted = [name for name in ((run["file"],) if run["file"] else RUN_FILES) if name in held]
+                if not wanted:
+                    raise RuleError(f"The run of {reference} holds no rule; give an evolution or a sample.")
+                return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{wanted[0]}"))
+            name = model["name"]
+            version = (
+                client.get_model_version_by_alias(name, model["alias"])
+                if model["alias"]
+                else client.get_model_version(name, model["version"])
+            )
+            file = version.tags.get("file", "rule.py")
+            text = str(mlflow.artifacts.load_text(f"models:/{name}/{version.version}/artifacts/{file}"))
         except (MlflowException, SQLAlchemyError, OSError) as error:
             if getattr(error, "error_code", "") in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
                 raise RuleError(missing) from error
@@ -237,19 +237,6 @@ def stored_text(reference: str) -> str:
             raise RuleError(
                 f"MLflow at {address} cannot be read ({reason}); check MLFLOW_TRACKING_URI."
             ) from error
-    raise RuleError(f"The run of {reference} holds no {' or '.join(wanted)}; give an evolution or a sample.")
-
-
-def _registered(client: Any, model: re.Match[str], reference: str) -> str:
-    import mlflow
-
-    version = (
-        client.get_model_version_by_alias(model["name"], model["alias"])
-        if model["alias"]
-        else client.get_model_version(model["name"], model["version"])
-    )
-    file = version.tags.get("file", "rule.py")
-    text = str(mlflow.artifacts.load_text(f"models:/{version.name}/{version.version}/artifacts/{file}"))
     found, expected = method_of(text).identity, version.tags.get("sha")
     if found != expected:
         raise RuleError(

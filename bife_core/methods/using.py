@@ -10,7 +10,6 @@ import pyscipopt
 from pydantic import ValidationError
 
 from bife_core.errors import ConfigError, InstanceError, SolverError
-from bife_core.methods.base import Method
 from bife_core.methods.loading import AnyReference, load_method
 from bife_core.rules import CompiledRule
 from bife_core.scip.branching import BranchingStats, Guard, attach_scorer
@@ -113,27 +112,19 @@ def solve(
         settings = SolveSettings(**{**dict(settings or SolveSettings()), **overrides})
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
-    chosen = method if isinstance(method, CompiledRule) else load_method(method)
-    model = read_model(Path(path))
+    path, chosen = Path(path), method if isinstance(method, CompiledRule) else load_method(method)
+    model = read_model(path)
     apply(settings, model)
     model.hideOutput(not show_log)
-    return _solved(model, Path(path).name, chosen, settings)
-
-
-def _solved(
-    model: pyscipopt.Model, name: str, method: CompiledRule | Method, settings: SolveSettings
-) -> SolveResult:
-    """Solve a model that was read from the file `name`."""
-    guard = settings.guard or False
     stats: BranchingStats | None
-    if isinstance(method, CompiledRule):
-        stats, sha = attach_scorer(model, method, guard), method.sha
+    if isinstance(chosen, CompiledRule):
+        stats, sha = attach_scorer(model, chosen, settings.guard), chosen.sha
     else:
-        stats, sha = method.attach(model, guard), method.identity
+        stats, sha = chosen.attach(model, settings.guard or False), chosen.identity
     with RootClock.over(model) as root:
         cpu, wall = time.thread_time(), time.perf_counter()
         root.start()
-        optimize(model, f"solving {name} under {method.name}")
+        optimize(model, f"solving {path.name} under {chosen.name}")
         cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
 
         status, nodes = model.getStatus(), model.getNTotalNodes()
@@ -142,8 +133,8 @@ def _solved(
             for bound in (model.getPrimalbound(), model.getDualbound())
         )
         return SolveResult(
-            instance=name,
-            method=method.name,
+            instance=path.name,
+            method=chosen.name,
             rule_sha=None if stats is None else sha,
             seed=settings.seed,
             status=status,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import fcntl
 import json
 import os
 import re
@@ -30,9 +29,6 @@ from bife_core.sandbox.workers import WorkerFailure
 _TAIL_BYTES: Final = 4000
 _LIVENESS_S: Final = 0.25
 
-MOST_OUTPUT_BYTES: Final = 64 * 2**20
-"""What a call may print before its worker is stopped; nobody reads more than the last lines."""
-
 MOST_ANSWER_BYTES: Final = 64 * 2**20
 """How long an answer may be; a worker that sends without end must not fill its parent's memory."""
 
@@ -53,10 +49,6 @@ _KEPT: Final = re.compile(
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 _SINGLE_THREADED: Final = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA")
 
-_PREFIX: Final = "bife-worker-"
-_YOUNG_S: Final = 10.0
-"""A younger directory may belong to a process that has not locked it yet."""
-
 
 def worker_environment(parent: Mapping[str, str], temporary: Path) -> dict[str, str]:
     """Return the environment of a worker with a directory of its own for temporary files.
@@ -73,41 +65,6 @@ def worker_environment(parent: Mapping[str, str], temporary: Path) -> dict[str, 
     kept |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
     kept |= {f"{library}_NUM_THREADS": "1" for library in _SINGLE_THREADED} | {"VECLIB_MAXIMUM_THREADS": "1"}
     return kept | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
-
-
-class Scratch:
-    """A new temporary directory `path`, locked for as long as this process or one that inherits `lock` lives.
-
-    A process that is killed cannot tidy up. The kernel drops its locks, though, so every new `Scratch` removes the
-    directories beside it that nobody holds any more.
-    """
-
-    def __init__(self) -> None:
-        _remove_abandoned(Path(tempfile.gettempdir()))
-        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        self.lock = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def remove(self) -> None:
-        """Remove the directory and all in it."""
-        if self.lock >= 0:
-            shutil.rmtree(self.path, ignore_errors=True)
-            os.close(self.lock)
-            self.lock = -1
-
-
-def _remove_abandoned(parent: Path) -> None:
-    for path in parent.glob(f"{_PREFIX}*"):
-        with suppress(OSError):  # gone meanwhile, not ours, or held by a living worker
-            status = path.lstat()
-            if status.st_uid != os.geteuid() or time.time() - status.st_ctime < _YOUNG_S:
-                continue
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path, ignore_errors=True)
-            finally:
-                os.close(descriptor)
 
 
 class _Errand:
@@ -158,10 +115,9 @@ class WorkerProcess:
         self._killed = False
         self._core = core
         self._buffer = b""
-        self._printed = 0
         self.confinement = confinement
         self.clean = False
-        self._scratch = scratch = Scratch()
+        self._scratch = Path(tempfile.mkdtemp(prefix="bife-worker-"))
         child_requests, self._requests = os.pipe()
         self._responses, child_responses = os.pipe()
         child_lifeline, self._lifeline = os.pipe()
@@ -177,13 +133,13 @@ class WorkerProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 bufsize=0,
-                pass_fds=(*child_ends.values(), scratch.lock),
-                env=worker_environment(os.environ, scratch.path),
+                pass_fds=tuple(child_ends.values()),
+                env=worker_environment(os.environ, self._scratch),
                 start_new_session=True,
             )
         except OSError as error:
             self._close_pipes()
-            scratch.remove()
+            shutil.rmtree(self._scratch, ignore_errors=True)
             reason = f"A worker process could not be started: {error}."
             raise WorkerFailure("died", reason, by_machine=True) from error
         finally:
@@ -231,7 +187,6 @@ class WorkerProcess:
         """
         overdue = f"{call} was stopped at its limit of {limit_s:g} s."
         errand = _Errand(call, limit_s, overdue, cpu_seconds(self.pid))
-        self._printed = 0
         # What is sent cannot be known beforehand: an answer left by an earlier call is never taken for this one's.
         ticket = secrets.token_hex(8)
         facts = {"limit_s": limit_s, "memory_mb": memory_mb or self.confinement.memory_mb}
@@ -257,23 +212,17 @@ class WorkerProcess:
             if self._killed:
                 return
             self._killed = True
-            strays: list[psutil.Process] = []
-            with suppress(psutil.Error):
-                strays = psutil.Process(self._process.pid).children(recursive=True)
             try:
                 os.killpg(self._process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass  # the whole group ended by itself
             except PermissionError:  # macOS answers so for a group of zombies
                 self._process.kill()
-            for stray in strays:  # one that left the group, where no filter of system calls kept it from that
-                with suppress(psutil.Error):
-                    stray.kill()
             self._process.wait()
             self._drain.join(timeout=1.0)
             if not self._drain.is_alive() and self._process.stdout is not None:
                 self._process.stdout.close()
-            self._scratch.remove()
+            shutil.rmtree(self._scratch, ignore_errors=True)
 
     def close(self) -> None:
         """Kill the process and release its pipes; only the thread that uses the worker may call this."""
@@ -327,11 +276,6 @@ class WorkerProcess:
                     raise WorkerFailure("timeout", errand.overdue, self._tail())
                 if selector.select(min(left, _LIVENESS_S)):
                     return
-                if self._printed > MOST_OUTPUT_BYTES:
-                    raise WorkerFailure(
-                        "died",
-                        f"{errand.name} was stopped because it printed more than {MOST_OUTPUT_BYTES >> 20} MB.",
-                    )
                 # A process the worker left behind can hold the pipe open, so its end is no sure sign.
                 if self._process.poll() is not None:
                     raise self._lost(errand)
@@ -358,9 +302,6 @@ class WorkerProcess:
         while part := stream.read(65536):
             self._output.append(part)
             size += len(part)
-            self._printed += len(part)
-            if self._printed > MOST_OUTPUT_BYTES:
-                time.sleep(0.01)  # its pipe is full now and then, until the thread that waits for it stops it
             while size - len(self._output[0]) > _TAIL_BYTES:
                 size -= len(self._output.popleft())
 

@@ -33,19 +33,10 @@ _REPEATS: Final = 1
 class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
     """A call in a worker process gave no result.
 
-    Parameters
-    ----------
-    kind : {"timeout", "died", "error", "closed"}
-        Whether the limit was reached, the process was lost, the call raised, or the pool was closed meanwhile.
-    reason : str
-        One sentence for the person who reads it; for a `BifeError` of the call, that error's own sentence.
-    detail : str
-        What helps to find the cause: the call's traceback, or the last output of a lost process.
-    error_type : str
-        Class name of the exception the call raised, such as ``"RuleError"``; empty for the other kinds.
-    by_machine : bool
-        Whether the machine may have failed and not the call: no process or file was to be had, or something other
-        than the pool killed the process, such as the system for want of memory.
+    `reason` is one sentence, for a `BifeError` of the call that error's own; `detail` helps to find the cause: the
+    traceback of the call, or the last output of a lost process; `error_type` is the class of the exception it raised.
+    `by_machine` says that the machine may have failed and not the call: no process or file was to be had, or something
+    other than the pool killed the process, such as the system for want of memory.
     """
 
     def __init__(
@@ -103,28 +94,10 @@ class Workers(ABC):
     ) -> list[Future[Any]]:
         """Queue calls that one worker, on one core, makes one right after the other.
 
-        Each has a future and a limit of its own; one that fails does not keep the next from being made. A worker can
-        read and write only where the calls it serves need it.
-
-        Parameters
-        ----------
-        call : str
-            ``"bife_core.module:function"``, a public function of this package.
-        arguments : sequence of dict
-            Keyword arguments of each call, in order; JSON must hold them. NaN and infinities pass.
-        **allowed
-            What each call may take and touch.
-
-        Returns
-        -------
-        list of Future
-            The result of each is the function's result after a round trip through JSON; its exception is a
-            `WorkerFailure`.
-
-        Raises
-        ------
-        WorkerFailure
-            If the workers are closed, or the calls could not be sent at all.
+        `call` is ``"bife_core.module:function"``, a public function of this package; `arguments` are the keyword
+        arguments of each call, which JSON must hold (NaN and infinities pass). Each call has a future and a limit of
+        its own; one that fails does not keep the next from being made. A future's result is the function's after a
+        round trip through JSON, its exception a `WorkerFailure`. One is raised at once if the workers are closed.
         """
 
     def submit(

@@ -13,7 +13,7 @@ from bife_core.errors import SolverError
 from bife_core.features import N_FEATURES
 from bife_core.scip.compiled import kernel, layout
 from bife_core.scip.compiled.needs import mask_of
-from bife_core.scip.libscip import library, scip_address
+from bife_core.scip.libscip import scip_address
 
 
 class FeatureExtractor:
@@ -45,11 +45,9 @@ class FeatureExtractor:
     """
 
     def __init__(self, model: pyscipopt.Model, features: frozenset[int] | None = None) -> None:
-        library()
         self._model = model
         self._mask = mask_of(features)
-        wanted = range(N_FEATURES) if features is None else features
-        self._unwanted = sorted(set(range(N_FEATURES)).difference(wanted))
+        self._unwanted = [] if features is None else sorted(set(range(N_FEATURES)) - features)
         self._state = layout.new_state()
         weakref.finalize(self, layout.free_state, self._state)
 
@@ -83,9 +81,9 @@ class FeatureExtractor:
             raise SolverError("The system has no memory left for the feature matrix.")
         if n == layout.NO_LP:
             raise SolverError("The node has no LP solved to optimality, so there is nothing to branch on.")
-        if n == 0:
-            return np.zeros(0, dtype=np.int32), np.zeros((0, N_FEATURES))
         probindex = np.empty(n, dtype=np.int32)
+        if n == 0:
+            return probindex, np.zeros((0, N_FEATURES))
         kernel.probindices(candidates, probindex)
         buffer = ctypes.cast(int(self._state[layout.MATRIX]), ctypes.POINTER(ctypes.c_double))
         features = np.ctypeslib.as_array(buffer, (n, N_FEATURES)).copy()

@@ -16,14 +16,10 @@ Parameter: TypeAlias = bool | int | float | str
 
 
 class SolverConfig(Value):
-    """A way to set SCIP up; may be given as `paper`, as `default`, or as the path of a `.set` file.
+    """SCIP's settings; may be given as `paper`, as `default`, or as the path of a `.set` file.
 
-    A file is read when the configuration is made: what it sets is part of the configuration, wherever it goes.
-
-    Raises
-    ------
-    ConfigError
-        If a file cannot be read, or SCIP does not take it.
+    A file is read when the configuration is made: what it sets is part of the configuration, wherever it goes. A
+    `ConfigError` says if it cannot be read, or SCIP does not take it.
 
     Examples
     --------
@@ -51,30 +47,26 @@ class SolverConfig(Value):
     @property
     def sentence(self) -> str | None:
         """What a reader of results must know; None of the paper settings."""
-        match self.name:
-            case "paper":
-                sentences = []
-            case "default":
-                sentences = [
-                    "SCIP ran with its default settings: cuts are separated everywhere, and it may restart."
-                ]
-            case _:
-                sentences = [f"SCIP ran with the settings of {self.name}: {_listed(self.params)}."]
+        sentences = []
+        if self.name == "default":
+            sentences.append(
+                "SCIP ran with its default settings: cuts are separated everywhere, and it may restart."
+            )
+        elif self.name != "paper":
+            sentences.append(f"SCIP ran with the settings of {self.name}: {self._listed}.")
         if self.gap:
             sentences.append(f"A solve is done at {self.goal}, and costs what it took until then.")
         return " ".join(sentences) or None
 
     @property
-    def setup(self) -> str:
-        """All that is not at SCIP's defaults.
+    def _listed(self) -> str:
+        return ", ".join(f"{name} = {value}" for name, value in sorted(self.params.items())) or "all defaults"
 
-        Examples
-        --------
-        >>> SolverConfig().setup, SolverConfig.model_validate("default").setup
-        ('cuts at the root only, no restarts, all else default', 'all at its defaults')
-        """
+    @property
+    def setup(self) -> str:
+        """All that is not at SCIP's defaults, for a table."""
         parts = ["cuts at the root only", "no restarts"] if self.name == "paper" else []
-        parts += [f"{self.name}: {_listed(self.params)}"] if self.params else []
+        parts += [f"{self.name}: {self._listed}"] if self.params else []
         parts += [f"done at {self.goal}"] if self.gap else []
         return ", ".join([*parts, "all else default"]) if parts else "all at its defaults"
 
@@ -99,26 +91,15 @@ SolverSetting: TypeAlias = Annotated[
 """The field `solver` of a section of the configuration."""
 
 
-def _listed(params: dict[str, Parameter]) -> str:
-    return ", ".join(f"{name} = {params[name]}" for name in sorted(params)) or "all are SCIP's defaults"
-
-
 def read_set_file(path: Path) -> dict[str, Parameter]:
-    """Return the parameters a SCIP settings file sets to other values than SCIP's defaults.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such file, or SCIP does not take it.
-    """
+    """Return the parameters a SCIP settings file sets to other values than SCIP's defaults."""
     # A configuration that names no file does without SCIP.
     from pyscipopt import Model
 
     from bife_core.scip.reading import scip_errors
 
     if path.suffix.lower() != ".set" or not path.is_file():
-        found = f"the name of {path} does not end so" if path.is_file() else f"there is no file {path}"
-        raise ConfigError(f"A solver is 'paper', 'default' or a SCIP settings file (.set); {found}.")
+        raise ConfigError(f"A solver is 'paper', 'default' or a SCIP settings file (.set); found {path}.")
     model = Model()
     model.hideOutput()
     before = model.getParams()
@@ -129,12 +110,14 @@ def read_set_file(path: Path) -> dict[str, Parameter]:
             near = difflib.get_close_matches(name, before, n=1)
             meant = f"; did you mean {near[0]}?" if near else "."
             raise ConfigError(f"{path}, line {number}: SCIP has no parameter {name}{meant}")
-    complaints: list[str] = []
+    messages: list[str] = []
     try:
-        with scip_errors(complaints):
-            model.readParams(str(path))  # which raises for a value out of range, and only complains otherwise
+        with scip_errors(messages):
+            model.readParams(
+                str(path)
+            )  # which raises for a value out of range, and only prints an error otherwise
     except Exception as error:  # noqa: BLE001 - PySCIPOpt raises plain exceptions; the cause is what SCIP printed
-        complaints.append(str(error))
-    if complaints:
-        raise ConfigError(f"SCIP does not take the settings in {path}: {complaints[0].strip(' .')}.")
+        messages.append(str(error))
+    if messages:
+        raise ConfigError(f"SCIP does not take the settings in {path}: {messages[0].strip(' .')}.")
     return {name: value for name, value in model.getParams().items() if value != before[name]}

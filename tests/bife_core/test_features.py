@@ -5,18 +5,15 @@ from __future__ import annotations
 import keyword
 import re
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bife_core import features
 from bife_core.features import (
     FEATURES,
     GROUPS,
     N_FEATURES,
-    Feature,
     Group,
     active_rows,
     candidates,
@@ -93,13 +90,6 @@ def test_groups(group: Group) -> None:
 
 def test_the_static_features_are_those_of_the_column() -> None:
     assert {feature.group for feature in FEATURES if feature.static} == {columns.OBJECTIVE, columns.STRUCTURE}
-
-
-def test_the_table_refuses_a_gap_and_a_second_owner_of_an_index() -> None:
-    extra = Feature(N_FEATURES + 1, "extra", rows.DEGREE, "something more")
-    for index in (N_FEATURES + 1, 0):
-        with pytest.raises(ValueError, match=r"has index \d+, where \d+ is due"):
-            features._table(FEATURES, (replace(extra, index=index),))
 
 
 @pytest.mark.parametrize(("index", "name"), list(enumerate(ORDER)))

@@ -1,12 +1,11 @@
 """What stored solves and compiled code are known by."""
 
-import ast
 import subprocess
 import sys
 
 import pytest
 
-from bife_core.jit import _without_docstrings
+from bife_core.jit import essence
 
 
 @pytest.mark.parametrize(
@@ -21,7 +20,7 @@ def test_comments_and_docstrings_change_no_digest(change: tuple[str, str], same:
     source = '"""A module."""\n\ndef f(x):\n    """Add."""\n    return x + 1\n'
     changed = source.replace(*change)
     assert changed != source
-    dumped = [ast.dump(_without_docstrings(ast.parse(text))) for text in (source, changed)]
+    dumped = [essence(text) for text in (source, changed)]
     assert (dumped[0] == dumped[1]) is same
 
 

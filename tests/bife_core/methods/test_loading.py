@@ -84,7 +84,7 @@ def test_a_directory_and_a_binary_file_are_no_rules(tmp_path):
         load_rule(tmp_path)
     binary = tmp_path / "x.py"
     binary.write_bytes(b"\xff\xfe\x00\x01")
-    with pytest.raises(RuleError, match="not UTF-8"):
+    with pytest.raises(RuleError, match="cannot be read as text"):
         load_rule(binary)
 
 
