@@ -18,9 +18,9 @@ import numpy as np
 from bench import benchmark_of, cut, decisions_of, home_of, parse, tell
 from bench.fidelity import different_rules
 from bife_core.config import CollectionConfig
-from bife_core.fidelity.constants import tuned
 from bife_core.fidelity.low import low_fidelity
 from bife_core.fidelity.measures import Yardstick
+from bife_core.fidelity.tuning import tuned
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import WorkerPool
 

@@ -33,9 +33,8 @@ from bife_core.config import CollectionConfig, HighFidelityConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.fidelity.high import score_high
-from bife_core.fidelity.load_correction import measure_reference
-from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows
-from bife_core.fidelity.scoring import scores_of
+from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows, scores_of
+from bife_core.fidelity.solving import measure_reference
 from bife_core.files import write_whole
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.sandbox import WorkerPool

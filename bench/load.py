@@ -20,7 +20,7 @@ from bench import benchmark_of, parse, tell
 from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import HighScore, score_high
-from bife_core.fidelity.load_correction import Reference, measure_reference
+from bife_core.fidelity.solving import Reference, measure_reference
 from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
 from bife_core.rules import BENCHMARK_RULES

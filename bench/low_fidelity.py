@@ -15,8 +15,7 @@ import numpy as np
 from bench import parse, tell
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import N_FEATURES
-from bife_core.fidelity.measures import MEASURES, Yardstick, chosen_rows
-from bife_core.fidelity.scoring import scores_of
+from bife_core.fidelity.measures import MEASURES, Yardstick, chosen_rows, scores_of
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 
 

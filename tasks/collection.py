@@ -13,7 +13,7 @@ from bife_core.config import CollectionConfig, InstancesConfig, PipelineConfig, 
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
 from bife_core.evaluation.metrics import Precheck
 from bife_core.evaluation.metrics import precheck as _precheck
-from bife_core.fidelity.load_correction import measure_reference
+from bife_core.fidelity.solving import measure_reference
 from bife_core.study import content_of
 from bife_core.values import Value, digest_of
 from tasks.home import project_home

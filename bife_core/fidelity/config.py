@@ -22,10 +22,6 @@ class LowFidelityConfig(Value):
         description="'accuracy': share of decisions in which the rule chooses as the expert (the paper's); "
         "'depth_regret': the chosen candidate's score over the best, weighted by 2^-depth.",
     )
-    ties: Literal["any", "first"] = Field(
-        "any",
-        description="In 'accuracy', 'any' credits every candidate with the best expert score, 'first' only the first.",
-    )
     tune: int = Field(
         0,
         ge=0,

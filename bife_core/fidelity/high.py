@@ -1,21 +1,21 @@
 """F_HF: minus the mean cost of solving the design instances with the rule (paper, Bi-Fidelity Formulation).
 
-Seconds are corrected for the machine's load (see `bife_core.fidelity.load_correction`), and a rule that has one to beat
-is raced against it (see `bife_core.fidelity.racing`); the published protocol does without both.
+Seconds are corrected for the machine's load (`bife_core.fidelity.solving`), and a rule that has one to beat is raced
+against it (`bife_core.fidelity.racing`); the published protocol does without both.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
 from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.fidelity.load_correction import Reference, load_factors
 from bife_core.fidelity.racing import CAP, LEAST_CAP_S, RACING_BLOCK, blocks, lost
-from bife_core.fidelity.solving import cost_of, misbehaviour, raised, solve_each
+from bife_core.fidelity.solving import Reference, cost_of, load_factors, misbehaviour, solve_each
+from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import SolveResult
@@ -30,17 +30,17 @@ class HighScore(Value):
     Attributes
     ----------
     f_hf : float or None
-        Minus the mean cost, in the cost's unit; seconds are controlled unless that is switched off.
+        Minus the mean cost, in the cost's unit; seconds are corrected for load unless that is switched off.
     raw_f_hf : float or None
         The same of seconds as the clock showed them.
     failure : str or None
         What the rule did wrong; a fault of the solver is none of the rule's.
     eliminated : str or None
-        Why it was given up: it could not be expected to beat the rule it had to. Nothing is wrong with it.
+        Why racing eliminated it: it could not be expected to beat the rule it had to. Nothing is wrong with it.
     costs : tuple of (float or None)
         Cost of each design instance, in order; None where it was set aside or not solved to the end any more.
     load_factor : float or None
-        How many times slower the machine was than in the reference, in the geometric mean; None without a control.
+        How many times slower the machine was than in the reference, in the geometric mean; None without correction.
     results : tuple of SolveResult
         One per design instance that was solved to its end or to the limit, in order.
     cpu_s : float
@@ -61,24 +61,12 @@ class HighScore(Value):
 
 
 def high_fidelity(results: Sequence[SolveResult], config: HighFidelityConfig) -> float:
-    """Return F_HF of the given solves, their seconds as the clock showed them.
-
-    Raises
-    ------
-    ValueError
-        If there is no solve.
-    """
+    """Return F_HF of the given solves, at least one, their seconds as the clock showed them."""
     return -mean_cost([cost_of(result, config) for result in results])
 
 
 def mean_cost(costs: Sequence[float]) -> float:
-    """Return the mean of costs, which are positive, that F_HF is the negative of.
-
-    Raises
-    ------
-    ValueError
-        If there is no cost.
-    """
+    """Return the mean of costs that F_HF is the negative of, or raise `ValueError` if there is none."""
     if not costs:
         raise ValueError("F_HF needs at least one solve.")
     return math.fsum(costs) / len(costs)
@@ -102,92 +90,84 @@ class ToBeat:
 
 @dataclass
 class _Measurement:
-    """The solves of one rule so far, and how more of them are made."""
+    """The solves of one rule so far, by the position of their instance, and how more of them are made."""
 
-    method: RuleMethod
     instances: Sequence[Instance]
     config: HighFidelityConfig
     reference: Reference | None
     rival: ToBeat | None
-    solve_them: Callable[[RuleMethod, Sequence[Instance], Sequence[float]], list[Solved]]
+    solve_them: Callable[[Sequence[Instance], Sequence[float]], list[Solved]]
+    notes: list[str]
     results: dict[int, SolveResult] = field(default_factory=dict)
     censored: set[int] = field(default_factory=set)
     cpu_s: float = 0.0
-    notes: list[str] = field(default_factory=list)
 
+    @property
     def places(self) -> list[int]:
-        """Return the positions of the instances that count."""
-        known = [True] * len(self.instances)
-        if self.reference is not None:
-            known = [result is not None for result in self.reference.results]
-        return [place for place, counts in enumerate(known) if counts]
+        """Positions of the instances that count."""
+        known = [True] * len(self.instances) if self.reference is None else self.reference.results
+        return [place for place, one in enumerate(known) if one is not None]
 
     def solve(self, places: Sequence[int], limits_s: Sequence[float]) -> str | None:
-        """Add the solves of some instances, and return what the rule did wrong so far, or None."""
-        found = self.solve_them(self.method, [self.instances[place] for place in places], limits_s)
+        """Add the solves of some instances, and return what the rule did wrong, or None."""
+        found = self.solve_them([self.instances[place] for place in places], limits_s)
         for place, limit_s, one in zip(places, limits_s, found, strict=True):
             if one.rpb_failure is not None:
                 self.notes.append(
                     f"{one.job.instance} is set aside, because RPB fails on it too: {one.rpb_failure}"
                 )
-            result = one.result
             self.censored.discard(place)
             self.results.pop(place, None)
-            if result is not None:
-                self.results[place] = result
-                self.cpu_s += result.cpu_s
-                if limit_s < self.config.time_limit_s and not result.finished:
+            if one.result is not None:
+                self.results[place] = one.result
+                self.cpu_s += one.result.cpu_s
+                if limit_s < self.config.time_limit_s and not one.result.finished:
                     self.censored.add(place)
-        fault = next((one.rules_fault for one in found if one.rules_fault is not None), None)
-        return fault or raised(self.results.values())
+        return next((one.rules_fault for one in found if one.rules_fault is not None), None)
 
     def limit_s(self, place: int) -> float:
         """Return how long a solve is worth its while in a race, in CPU seconds."""
-        config = self.config
         best = self.rival.best[place] if self.rival is not None and self.rival.best else None
-        if best is None or config.cost != "time":
-            return config.time_limit_s
-        return min(config.time_limit_s, CAP * max(best, LEAST_CAP_S))
+        cap_s = math.inf if best is None or self.config.cost != "time" else CAP * max(best, LEAST_CAP_S)
+        return min(self.config.time_limit_s, cap_s)
 
-    def costs(self, slow: Mapping[int, float]) -> dict[int, float]:
-        """Return the costs by position over `load_factors`; of a solve cut short what it had cost by then.
+    def load_factors(self) -> dict[int, float]:
+        """Return how much slower the machine was by position; empty where seconds are not corrected."""
+        if self.reference is None or not self.config.load_correction or self.config.cost != "time":
+            return {}
+        known = {
+            place: other for place in self.results if (other := self.reference.results[place]) is not None
+        }
+        factors = load_factors([self.results[place] for place in known], list(known.values()))
+        return dict(zip(known, factors, strict=True))
+
+    def costs(self) -> dict[int, float]:
+        """Return the costs by position; of a solve cut short what it had cost by then.
 
         A solve that ran into the limit costs the limit, however slow the machine was.
         """
-
-        def cost(place: int, result: SolveResult) -> float:
-            if place in self.censored:
-                return result.cpu_s / slow.get(place, 1.0)
-            return cost_of(result, self.config) / (slow.get(place, 1.0) if result.finished else 1.0)
-
-        return {place: cost(place, result) for place, result in self.results.items()}
-
-    def load_factors(self) -> dict[int, float]:
-        """Return how much slower the machine was by position; empty where seconds are not controlled."""
-        if self.reference is None or not self.config.load_correction or self.config.cost != "time":
-            return {}
-        pairs = {place: (result, self.reference.results[place]) for place, result in self.results.items()}
-        known = {place: (own, other) for place, (own, other) in pairs.items() if other is not None}
-        slow = load_factors([own for own, _ in known.values()], [other for _, other in known.values()])
-        return dict(zip(known, slow, strict=True))
+        factors = self.load_factors()
+        costs = {}
+        for place, result in self.results.items():
+            cut_short = place in self.censored
+            cost = result.cpu_s if cut_short else cost_of(result, self.config)
+            costs[place] = cost / (factors.get(place, 1.0) if cut_short or result.finished else 1.0)
+        return costs
 
     def eliminated(self) -> str | None:
         """Return why the rule cannot be expected to beat its rival any more, or None."""
         if self.rival is None:
             return None
-        costs = self.costs(self.load_factors())
-        against = {place: cost for place in self.places() if (cost := self.rival.costs[place]) is not None}
-        shared = [place for place in costs if place in against]
+        against = {place: cost for place in self.places if (cost := self.rival.costs[place]) is not None}
+        shared = {place: cost for place, cost in self.costs().items() if place in against}
         if not shared:
             return None
-        own, other = [costs[place] for place in shared], [against[place] for place in shared]
-        return lost(own, other, math.fsum(against.values()))
+        return lost(list(shared.values()), [against[place] for place in shared], math.fsum(against.values()))
 
     def score(self, *, failure: str | None = None, eliminated: str | None = None) -> HighScore:
         """Return what is known; unless it failed or was eliminated, all solves have to be done."""
         whole = {place: self.results[place] for place in sorted(self.results) if place not in self.censored}
-        slow = self.load_factors()
-        costs = self.costs(slow)
+        factors, costs = self.load_factors(), self.costs()
         out = failure is not None or eliminated is not None
         return HighScore(
             f_hf=None if out else -mean_cost([costs[place] for place in whole]),
@@ -195,7 +175,7 @@ class _Measurement:
             failure=failure,
             eliminated=eliminated,
             costs=tuple(costs[place] if place in whole else None for place in range(len(self.instances))),
-            load_factor=math.exp(math.fsum(map(math.log, slow.values())) / len(slow)) if slow else None,
+            load_factor=math.exp(mean_cost(list(map(math.log, factors.values())))) if factors else None,
             results=tuple(whole.values()),
             cpu_s=self.cpu_s,
             notes=tuple(self.notes),
@@ -217,15 +197,15 @@ def score_high(
 ) -> HighScore:
     """Solve the design instances with a rule and return F_HF; solves done before are reused.
 
-    A rule that raises while branching, leaves most branchings without a usable score, or ends a worker that RPB does
-    not end, has no F_HF. Nor has one that is eliminated. An instance on which RPB fails is set aside with a note.
+    A rule that leaves most branchings without a usable score, or ends a worker that RPB does not end, has no F_HF. Nor
+    has one that is eliminated. An instance on which RPB fails is set aside with a note.
 
     Parameters
     ----------
     reference : Reference, optional
-        RPB's solves of the same instances; without it seconds are not controlled.
+        RPB's solves of the same instances; without it seconds are not corrected for load.
     to_beat : ToBeat, optional
-        Whom the rule is raced against; without it all instances are solved under the limit of the configuration.
+        What the rule is raced against; without it all instances are solved under the limit of the configuration.
 
     Raises
     ------
@@ -237,20 +217,18 @@ def score_high(
         If solves are left at `until_unix_s`, seconds since 1970.
     """
 
-    def solve_them(method: RuleMethod, some: Sequence[Instance], limits_s: Sequence[float]) -> list[Solved]:
+    def solve_them(some: Sequence[Instance], limits_s: Sequence[float]) -> list[Solved]:
         return solve_each(
             method, some, config, pool, solves, limits_s=limits_s, note=note, until_unix_s=until_unix_s
         )
 
-    rival = to_beat if to_beat is not None and config.race and to_beat.costs else None
     method = RuleMethod(name=name, source=source)
-    done = _Measurement(method, instances, config, reference, rival, solve_them)
-    done.notes += reference.failures if reference is not None else ()
-    places = done.places()
+    rival = to_beat if to_beat is not None and config.race and to_beat.costs else None
+    notes = [] if reference is None else list(reference.failures)
+    done = _Measurement(instances, config, reference, rival, solve_them, notes)
     try:
-        for block in blocks(places, RACING_BLOCK, config.seed) if rival is not None else [places]:
-            fault = done.solve(block, [done.limit_s(place) for place in block])
-            if fault is not None:
+        for block in [done.places] if rival is None else blocks(done.places, RACING_BLOCK, config.seed):
+            if fault := done.solve(block, [done.limit_s(place) for place in block]):
                 return done.score(failure=fault)
             if reason := done.eliminated():
                 return done.score(eliminated=reason)
@@ -258,16 +236,55 @@ def score_high(
         fault = done.solve(cut_short, [config.time_limit_s] * len(cut_short))
     except RuleError as error:
         return HighScore(failure=str(error))
-    fault = fault or misbehaviour(list(done.results.values()))
-    if fault is not None:
+    if fault := fault or misbehaviour(list(done.results.values())):
         return done.score(failure=fault)
     if not done.results:
         reasons = " ".join(done.notes)
         raise SolverError(f"None of the {len(instances)} design instances can be solved. {reasons}")
-    never = sum(result.calls == 0 for result in done.results.values())
-    if never:
+    if never := sum(result.calls == 0 for result in done.results.values()):
         done.notes.append(
             f"{never} of {len(done.results)} design instances needed no branching on an LP solution: "
             "they are the same for every rule."
         )
     return done.score()
+
+
+class TrialScore(Value):
+    """What solving a few training instances cost, feedback for a search's own use, or why there are no costs.
+
+    `costs` are in the cost's unit, one per instance in order; `cpu_s` of all solves, reused ones included.
+    """
+
+    costs: tuple[float, ...] | None = None
+    failure: str | None = None
+    cpu_s: float = 0.0
+
+
+def score_trial(
+    source: str | None,
+    name: str,
+    instances: Sequence[Instance],
+    config: HighFidelityConfig,
+    pool: Workers,
+    solves: Store,
+    note: Note | None = None,
+    until_unix_s: float | None = None,
+) -> TrialScore:
+    """Solve instances with a rule, or with RPB where there is no source, and return what each solve cost.
+
+    Unlike for F_HF, an instance that cannot be solved is not set aside: a trial has costs on all or none. Raises
+    `WorkerFailure` and `OutOfTimeError` as `score_high` does.
+    """
+    method: Method = ScipMethod(name=RPB) if source is None else RuleMethod(name=name, source=source)
+    try:
+        solved = solve_each(method, instances, config, pool, solves, note=note, until_unix_s=until_unix_s)
+    except RuleError as error:
+        return TrialScore(failure=str(error))
+    results = tuple(one.result for one in solved if one.result is not None)
+    failures = [one.rules_fault or f"{one.job.instance}: {one.failure}" for one in solved if one.failure]
+    fault = failures[0] if failures else misbehaviour(results)
+    return TrialScore(
+        costs=None if fault else tuple(cost_of(result, config) for result in results),
+        failure=fault,
+        cpu_s=math.fsum(result.cpu_s for result in results),
+    )

@@ -1,6 +1,7 @@
-"""What F_LF may measure, one line each in `MEASURES`; all are higher for a better rule.
+"""What F_LF may measure: a weighted mean over decisions of what the rule's choice is worth, from 0 to 1.
 
-F_LF is a weighted mean over decisions. What does not depend on the rule is computed once, in a `Yardstick`.
+Higher is better. A rule's choice is its first largest score; a score that is not a number never wins. What does not
+depend on the rule is computed once, in a `Yardstick`.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
@@ -9,25 +10,68 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from numba import types
 
 from bife_core.decisions.recorded import Decisions
-from bife_core.errors import DecisionsError
+from bife_core.errors import DecisionsError, RuleError
+from bife_core.features import N_FEATURES
 from bife_core.fidelity.config import LowMeasure
 from bife_core.jit import jit_for
 from bife_core.scip.compiled.callback import best_candidate
+from bife_core.scip.compiled.memory import call_scorer
+from bife_core.scip.python_branching import Scoring
 
-Ties = Literal["any", "first"]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 _OFFSETS: Final = types.Array(types.int64, 1, "C", readonly=True)
 _SCORES: Final = types.Array(types.float64, 1, "C", readonly=True)
+_COLUMNS: Final = types.Array(types.float64, 2, "C", readonly=True)
+
+_BLOCK: Final = 256
+"""Rows scored at a time: their features then stay in the processor's cache."""
+
+
+@jit_for(types.boolean(types.int64, _COLUMNS, types.int64[::1], types.float64[::1]))
+def score_columns(scorer, columns, used, scores):
+    """Score all rows, copying only the columns the rule reads into a block of full rows."""
+    block = np.zeros((_BLOCK, N_FEATURES))
+    n_rows = columns.shape[1]
+    start = 0
+    while start < n_rows:
+        size = min(_BLOCK, n_rows - start)
+        for feature in used:
+            for row in range(size):
+                block[row, feature] = columns[feature, start + row]
+        if call_scorer(scorer, block.ctypes.data, size, scores.ctypes.data + 8 * start) != 0:
+            return False
+        start += size
+    return True
+
+
+def scores_of(rule: Scoring, decisions: Decisions) -> Floats:
+    """Return the score that a rule or another scorer gives every candidate, or raise `RuleError` if it fails on one."""
+    try:
+        if rule.address:
+            used = sorted(range(N_FEATURES) if rule.features is None else rule.features)
+            scores = np.empty(decisions.n_candidates)
+            if not score_columns(rule.address, decisions.columns, np.array(used, dtype=np.int64), scores):
+                raise ArithmeticError("the code at its address returned an error")
+        else:
+            scores = np.ascontiguousarray(rule.score(decisions.matrix), dtype=np.float64)
+    except Exception as error:  # the code of others
+        what = f"{type(error).__name__}: {error}"
+        raise RuleError(f"{rule.name} raised while scoring recorded candidates: {what}.") from error
+    if scores.shape != (decisions.n_candidates,):
+        raise RuleError(
+            f"{rule.name} must return one score per candidate, {decisions.n_candidates} in all, and returned an "
+            f"array of shape {scores.shape}."
+        )
+    return scores
 
 
 @jit_for(types.int64[::1](_SCORES, _OFFSETS))
@@ -46,83 +90,36 @@ def behaviour_of(chosen: Rows) -> str:
     return hashlib.sha256(chosen.tobytes()).hexdigest()[:16]
 
 
-def _best(decisions: Decisions, ties: Ties) -> Floats:
-    """1 for rows with the best expert score, or with ties `"first"` for the first of them alone."""
-    best = decisions.best.astype(np.float64)
-    if ties == "any":
-        return best
-    first = np.zeros_like(best)
-    first[chosen_rows(best, decisions.offsets)] = 1.0
-    return first
+def _accuracy(decisions: Decisions) -> tuple[Floats, Floats]:
+    """Whether the expert has no better candidate; every decision counts alike."""
+    return decisions.best.astype(np.float64), np.ones(len(decisions))
 
 
-def _share_of_best(decisions: Decisions, ties: Ties) -> Floats:
-    """Score over the best score of the decision: 1 for all best rows, and between 0 and 1 for the others."""
+def _depth_regret(decisions: Decisions) -> tuple[Floats, Floats]:
+    """Score over the best of the decision, which counts by 2^-depth: every level of a full tree counts alike."""
     best_scores = np.maximum.reduceat(decisions.scores, decisions.offsets[:-1])
     highest = np.repeat(best_scores, np.diff(decisions.offsets))
     share: Floats = np.zeros_like(highest)
     np.divide(decisions.scores, highest, out=share, where=decisions.scores > 0)
     share[decisions.best] = 1.0
-    return share
+    return share, np.exp2(decisions.depth.min() - decisions.depth.astype(np.float64))
 
 
-def _all(decisions: Decisions) -> Floats:
-    return np.ones(len(decisions))
-
-
-def _by_depth(decisions: Decisions) -> Floats:
-    """2^-depth, the share of a full tree that hangs on the decision: then every level of such a tree counts alike."""
-    weight: Floats = np.exp2(decisions.depth.min() - decisions.depth.astype(np.float64))
-    return weight
-
-
-@dataclass(frozen=True)
-class Measure:
-    """How F_LF is measured: a weighted mean over decisions of what the rule's choice is worth.
-
-    Attributes
-    ----------
-    worth : callable
-        What choosing each candidate is worth, from 0 to 1.
-    weight : callable
-        How much each decision counts.
-    """
-
-    worth: Callable[[Decisions, Ties], Floats]
-    weight: Callable[[Decisions], Floats] = _all
-
-
-MEASURES: Final[Mapping[LowMeasure, Measure]] = {
-    "accuracy": Measure(_best),
-    "depth_regret": Measure(_share_of_best, _by_depth),
+MEASURES: Final[Mapping[LowMeasure, Callable[[Decisions], tuple[Floats, Floats]]]] = {
+    "accuracy": _accuracy,
+    "depth_regret": _depth_regret,
 }
+"""By measure, what choosing each candidate is worth, and how much each decision counts."""
 
 
 class Yardstick:
-    """A measure of F_LF with all that it takes from the decisions.
+    """A measure of F_LF with all that it takes from the decisions; raises `DecisionsError` if there is none."""
 
-    Parameters
-    ----------
-    decisions : Decisions
-        At least one.
-    measure : str
-        A key of `MEASURES`.
-    ties : {"any", "first"}
-        For accuracy, whether every best-scored candidate is right or only the first.
-
-    Raises
-    ------
-    DecisionsError
-        If there is no decision.
-    """
-
-    def __init__(self, decisions: Decisions, measure: LowMeasure = "accuracy", ties: Ties = "any") -> None:
+    def __init__(self, decisions: Decisions, measure: LowMeasure = "accuracy") -> None:
         if len(decisions) == 0:
             raise DecisionsError("F_LF needs at least one recorded decision; the file holds none.")
-        self._measure = MEASURES[measure]
         self._offsets = decisions.offsets
-        self._worth = self._measure.worth(decisions, ties)
-        self._weight = self._measure.weight(decisions)
+        self._worth, self._weight = MEASURES[measure](decisions)
 
     def f_lf(self, chosen: Rows) -> float:
         """Return F_LF of a rule from the rows it chooses, see `chosen_rows`."""

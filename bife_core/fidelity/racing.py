@@ -52,20 +52,11 @@ def lost(
 ) -> str | None:
     """Return why a rule cannot be expected to beat another any more, as half a sentence, or None.
 
-    It has lost for certain once its costs so far exceed all of the other's; and by a paired t-test on the logarithms of
-    the ratios, once it is dearer in the mean, on two instances at least, and the one-sided p-value is below `alpha`.
-    Two ratios alone would say little of how much they vary, so the variance is pulled towards that of `_SPREAD`.
-    Costs of solves that were cut short count with what they had cost by then, so that a rule is never given up for more
-    than it is known to cost.
-
-    Parameters
-    ----------
-    costs, to_beat : sequence of float
-        Costs of the rule, and of the one it has to beat, on the instances solved so far; positive.
-    total_to_beat : float
-        Sum of the other's costs on all instances of the race.
-    alpha : float
-        One-sided level of the test.
+    It has lost for certain once its positive `costs` so far exceed `total_to_beat`, the other's on all instances of the
+    race; and by a paired t-test on the logarithms of the ratios to `to_beat`, the other's on the same instances, once
+    it is costlier in the mean, on two instances at least, and the one-sided p-value is below `alpha`. Two ratios alone
+    would say little of how much they vary, so the variance is pulled towards that of `_SPREAD`. Solves that were cut
+    short count with what they had cost by then: a rule is never eliminated for more than it is known to cost.
 
     Examples
     --------

@@ -1,24 +1,34 @@
-"""What F_HF and trials share: solving instances under its limits, and what a solve costs."""
+"""What F_HF and trials share: solving instances under its limits, what a solve costs, and the load of the machine.
+
+Up to the first branching a solve does the same work under every branching rule. How long that took, over how long it
+took RPB in the reference, is how much slower the machine was at that moment; the whole solve is counted as if it had
+not been. It costs nothing: the root is part of the solve, in the same process, on the same core, seconds apart.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from typing import Final
 
 from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
-from bife_core.methods.base import Method
+from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import LEAST
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Solved, SolveJob, run_solves
 from bife_core.store import Store
+from bife_core.values import Value
 
 UNFINISHED_FACTOR: Final = 10.0
 """Nodes and LP iterations of a solve cut off at its time limit count this often, or a slow rule would look lean."""
 
 MOST_UNDECIDED: Final = 0.5
 """A rule that leaves more than this share of its branchings to SCIP would be scored for SCIP's work."""
+
+_POOLED_S: Final = 0.5
+"""Seconds of root as which the load factor over all instances counts beside that of one: short roots are noisy."""
 
 
 def cost_of(result: SolveResult, config: HighFidelityConfig) -> float:
@@ -43,19 +53,9 @@ def solve_each(
     note: Note | None = None,
     until_unix_s: float | None = None,
 ) -> list[Solved]:
-    """Solve each instance once with a method, under the limits of F_HF.
+    """Solve each instance once with a method under the limits of F_HF, or within `limits_s` CPU seconds each.
 
-    Parameters
-    ----------
-    limits_s : sequence of float, optional
-        CPU seconds each solve may take, in place of the limit of the configuration.
-
-    Raises
-    ------
-    RuleError
-        If the method is a source that is no Python.
-    WorkerFailure, OutOfTimeError, StoreError
-        As `run_solves`.
+    Raises what `run_solves` does, and `RuleError` if the method is a rule that is not allowed.
     """
     groups = []
     for instance, limit_s in zip(instances, limits_s or [config.time_limit_s] * len(instances), strict=True):
@@ -64,22 +64,63 @@ def solve_each(
     return run_solves(groups, solves, pool, note=note, until_unix_s=until_unix_s)
 
 
-def raised(results: Iterable[SolveResult]) -> str | None:
-    """Return where a rule raised first, as a sentence."""
-    for result in results:
-        if result.rule_errors:
-            return f"{result.instance}: the rule raised at {result.rule_errors} branchings."
-    return None
-
-
 def misbehaviour(results: Sequence[SolveResult]) -> str | None:
     """Return what a rule did wrong in all its solves, as a sentence."""
-    if (fault := raised(results)) is not None:
-        return fault
     calls = sum(result.calls for result in results)
     undecided = sum(result.undecided for result in results)
-    if undecided > MOST_UNDECIDED * calls:
-        return (
-            f"The rule gave no usable score at {undecided} of {calls} branchings, which SCIP decided instead."
-        )
-    return None
+    if undecided <= MOST_UNDECIDED * calls:
+        return None
+    return f"The rule gave no usable score at {undecided} of {calls} branchings, which SCIP decided instead."
+
+
+class Reference(Value):
+    """RPB's solves of the design instances, made once for a search: what others are measured by.
+
+    Attributes
+    ----------
+    results : tuple of (SolveResult or None)
+        One per design instance, in order; None where RPB has none.
+    failures : tuple of str
+        A sentence per instance that is set aside for the whole search, because RPB fails on it.
+    """
+
+    results: tuple[SolveResult | None, ...]
+    failures: tuple[str, ...] = ()
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds of all solves."""
+        return math.fsum(result.cpu_s for result in self.results if result is not None)
+
+
+def measure_reference(
+    instances: Sequence[Instance],
+    config: HighFidelityConfig,
+    pool: Workers,
+    solves: Store,
+    *,
+    note: Note | None = None,
+    until_unix_s: float | None = None,
+) -> Reference:
+    """Solve the design instances with RPB; solves done before are reused. Raises what `run_solves` does."""
+    rpb = ScipMethod(name=RPB)
+    solved = solve_each(rpb, instances, config, pool, solves, note=note, until_unix_s=until_unix_s)
+    return Reference(
+        results=tuple(one.result for one in solved),
+        failures=tuple(
+            f"{one.job.instance} is set aside for the whole search, because RPB fails on it: {one.failure}"
+            for one in solved
+            if one.failure is not None
+        ),
+    )
+
+
+def load_factors(results: Sequence[SolveResult], reference: Sequence[SolveResult]) -> list[float]:
+    """Return how many times slower the machine was during each solve than in the reference of the same instance."""
+    roots = [
+        (own.root_s, other.root_s) if own.root_s and other.root_s else (0.0, 0.0)
+        for own, other in zip(results, reference, strict=True)
+    ]
+    total = math.fsum(other for _, other in roots)
+    pooled = math.fsum(own for own, _ in roots) / total if total else 1.0
+    return [(own + _POOLED_S * pooled) / (other + _POOLED_S) for own, other in roots]

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 
 from bife_core.agreement import contradictions
 from bife_core.fidelity.high import HighScore
-from bife_core.fidelity.load_correction import Reference
+from bife_core.fidelity.solving import Reference
 from bife_core.generators import BudgetReachedError, Draft, DraftingStoppedError, NoDraftError, Spending
 from bife_core.generators.account import out_of_time
 from bife_core.methods.base import RPB

@@ -11,10 +11,9 @@ from pathlib import Path
 from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.errors import ConfigError, GeneratorError
-from bife_core.fidelity.high import HighScore, ToBeat, score_high
-from bife_core.fidelity.load_correction import Reference, measure_reference
+from bife_core.fidelity.high import HighScore, ToBeat, TrialScore, score_high, score_trial
 from bife_core.fidelity.low import LowScore, score_low
-from bife_core.fidelity.trial import TrialScore, score_trial
+from bife_core.fidelity.solving import Reference, measure_reference
 from bife_core.generators import (
     Account,
     Draft,

@@ -17,10 +17,9 @@ from weakref import WeakSet
 from pydantic import Field, TypeAdapter
 
 from bife_core.errors import BifeError
-from bife_core.fidelity.high import HighScore
-from bife_core.fidelity.load_correction import Reference
+from bife_core.fidelity.high import HighScore, TrialScore
 from bife_core.fidelity.low import LowScore
-from bife_core.fidelity.trial import TrialScore
+from bife_core.fidelity.solving import Reference
 from bife_core.generators import Draft, Spending
 from bife_core.generators.account import Account, Call
 from bife_core.search import (

@@ -19,10 +19,8 @@ from bife_core.features import feature_index
 from bife_core.fidelity.config import LowMeasure
 from bife_core.fidelity.failings import failings
 from bife_core.fidelity.high import mean_cost
-from bife_core.fidelity.load_correction import Reference
-from bife_core.fidelity.low import choices_of
-from bife_core.fidelity.measures import Floats, Ties, Yardstick, chosen_rows
-from bife_core.fidelity.solving import cost_of
+from bife_core.fidelity.measures import Floats, Yardstick, chosen_rows, scores_of
+from bife_core.fidelity.solving import Reference, cost_of
 from bife_core.generators import PromptContext
 from bife_core.generators.prompt_context import FeatureRange
 from bife_core.methods.rule import RuleMethod
@@ -120,7 +118,6 @@ class ContextBuilder:
             "models": [str(path) for path in self._instances],
             "decisions": None if self._decisions is None else str(self._decisions),
             "measure": self._low.measure,
-            "ties": self._low.ties,
         }
         goal = f" to {self._high.solver.goal}" if self._high.solver.gap else ""
         return PromptContext(
@@ -151,13 +148,13 @@ class ContextBuilder:
         return -mean_cost([cost_of(result, self._high) for result in results]) if results else None
 
 
-def work(models: list[str], decisions: str | None, measure: LowMeasure, ties: Ties) -> dict[str, Any]:
+def work(models: list[str], decisions: str | None, measure: LowMeasure) -> dict[str, Any]:
     """Read models and decisions and return what they say; what `ContextBuilder` calls in a worker."""
     sentences = formulation([Path(path) for path in models])
     if decisions is None:
         return {"models": sentences}
     recorded = Decisions.load(Path(decisions))
-    yardstick = Yardstick(recorded, measure, ties)
+    yardstick = Yardstick(recorded, measure)
     ranges = feature_ranges(recorded, yardstick)
     return {
         "models": (*sentences, *candidates(recorded)),
@@ -173,7 +170,8 @@ def choices(sources: list[str], decisions: str) -> dict[str, Any]:
     or None if there are not two.
     """
     recorded = Decisions.load(Path(decisions))
-    chosen = [choices_of(RuleMethod(name="rule", source=source).compiled, recorded) for source in sources]
+    rules = [RuleMethod(name="rule", source=source) for source in sources]
+    chosen = [chosen_rows(scores_of(rule, recorded), recorded.offsets) for rule in rules]
     return {
         "failings": [failings(recorded, rows) for rows in chosen],
         "likeness": float(np.mean(chosen[0] == chosen[1])) if len(chosen) == 2 else None,

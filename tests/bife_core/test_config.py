@@ -77,7 +77,7 @@ def test_the_defaults_of_what_the_paper_leaves_open() -> None:
     config = PipelineConfig()
     search = config.search
     assert (search.elite_fraction, search.elite_cap, search.threshold_share) == (0.5, 8, 0.1)
-    assert (config.low.measure, config.low.ties) == ("accuracy", "any")
+    assert config.low.measure == "accuracy"
 
 
 def test_the_preset_paper_keeps_what_was_published() -> None:
@@ -183,7 +183,6 @@ def test_every_setting_has_a_default_and_a_description(model: type[BaseModel]) -
         {"search": {"seed": -1}},
         {"high": {"cost": "money"}},
         {"high": {"time_limit_s": 0}},
-        {"low": {"ties": "last"}},
         {"evaluation": {"seeds": []}},
         {"evaluation": {"seeds": [-1]}},
         {"evaluation": {"seeds": [2**31]}},
@@ -278,7 +277,7 @@ def test_fingerprints_are_equal_for_equal_values_only() -> None:
         for key, value in [
             ("search.seed", 1),
             ("runner.workers", 2),
-            ("low.ties", "first"),
+            ("low.measure", "depth_regret"),
             ("search.elite_cap", 7),
         ]
     ]
@@ -287,7 +286,7 @@ def test_fingerprints_are_equal_for_equal_values_only() -> None:
 
 
 def test_a_fingerprint_is_the_same_in_every_process() -> None:
-    assert LowFidelityConfig(ties="first", tune=5).fingerprint() == "993d295068fd22d2"
+    assert LowFidelityConfig(tune=5).fingerprint() == "ea78383d913bad31"
 
 
 @pytest.mark.parametrize("folder", ["models/knapsack", "models/knapsack/"])

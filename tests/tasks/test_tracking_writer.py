@@ -5,8 +5,8 @@ import time
 import pytest
 
 from bife_core.fidelity.high import HighScore
-from bife_core.fidelity.load_correction import Reference
 from bife_core.fidelity.low import LowScore
+from bife_core.fidelity.solving import Reference
 from bife_core.search import Sample, SampleRequest
 from bife_core.study import files as reports
 from bife_core.study.journal import Drafted, HighScored, Referred, Scored, Settled, Stopped

@@ -10,8 +10,8 @@ from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import HighFidelityConfig, InstancesConfig
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
-from bife_core.fidelity.load_correction import Reference, load_factors, measure_reference
 from bife_core.fidelity.racing import blocks, lost
+from bife_core.fidelity.solving import Reference, load_factors, measure_reference
 from bife_core.methods.base import ScipMethod
 from bife_core.methods.using import solve
 from bife_core.rules import REFERENCE_RULES

@@ -13,9 +13,8 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.evaluation.choosing import choose
 from bife_core.evaluation.measuring import Setting
-from bife_core.fidelity.high import score_high
+from bife_core.fidelity.high import score_high, score_trial
 from bife_core.fidelity.low import score_low
-from bife_core.fidelity.trial import score_trial
 from bife_core.methods.base import ScipMethod
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool, Workers
@@ -103,12 +102,3 @@ def test_a_machine_that_fails_a_finalist_or_everybody_decides_nothing(
     untimed = {"solves": ()}  # whose seconds differ from one time to the next
     assert struck.model_copy(update=untimed) == calm.model_copy(update=untimed)
     assert None not in calm.scores.values()
-
-
-@pytest.mark.long
-def test_a_rule_that_is_only_checked_is_judged_alike(pool: WorkerPool) -> None:
-    config = LowFidelityConfig()
-    assert score_low(RULE, None, config, Struck(pool, 2)).failure is None
-    out = score_low(RULE, None, config, Struck(pool, 4))
-    assert out.kind == "runtime"
-    assert (out.failure or "").startswith("The rule ended its worker process twice: ")

@@ -13,8 +13,7 @@ from bife_core.config import PipelineConfig
 from bife_core.decisions.recorded import Decisions
 from bife_core.fidelity.config import LowFidelityConfig
 from bife_core.fidelity.failings import failings
-from bife_core.fidelity.measures import Rows, Yardstick, chosen_rows
-from bife_core.fidelity.scoring import scores_of
+from bife_core.fidelity.measures import Rows, Yardstick, chosen_rows, scores_of
 from bife_core.generators import (
     Draft,
     PromptContext,
