@@ -1,8 +1,4 @@
-"""Register rules with evidence nobody measured, to see what becomes of challengers and champions.
-
-As a program it does so in the home ``BIFE_HOME`` names, ``python -m tests.support.challenging NAME NUMBER [JSON]``, and
-prints the version.
-"""
+"""Register rules with invented evidence; ``python -m tests.support.challenging NAME NUMBER [JSON]`` does so too."""
 
 from __future__ import annotations
 
@@ -15,18 +11,14 @@ from bife_core.rules import rule_sha
 from tasks.registry import Evidence, RegisteredRule, register
 from tasks.tracking import store
 
-_SOURCE = """def candidate_variable_score(variable_features) -> float:
-    return variable_features[20] * variable_features[21] + {}
-"""
-
 
 def source(number: int) -> str:
     """Return the `number`-th rule."""
-    return _SOURCE.format(number)
+    return f"def candidate_variable_score(f) -> float:\n    return f[20] * f[21] + {number}\n"
 
 
 def beside(champion: int) -> dict[str, Any]:
-    """Return what a rule is known by that was measured beside a champion, and beats it."""
+    """Return the evidence of a rule that was measured beside a champion, and beats it."""
     return {
         "champion_sha": rule_sha(source(champion)),
         "champion_ratio": 0.75,
@@ -37,7 +29,7 @@ def beside(champion: int) -> dict[str, Any]:
 
 
 def evidence(number: int, **known: Any) -> Evidence:
-    """Return what is said to be known of a rule: it beats RPB."""
+    """Return the evidence of a rule that beats RPB."""
     run = store.open_run(store.EVALUATION, uuid.uuid4().hex[:16], "an evaluation", {})
     facts: dict[str, Any] = {
         "sha": rule_sha(source(number)),
@@ -70,11 +62,6 @@ def made_champion(name: str, number: int, **known: Any) -> RegisteredRule:
     return register.fn(name, source(number), evidence(number, **known), by_gate=True)
 
 
-def main() -> None:
-    """Register a rule and print its version."""
-    name, number, *known = sys.argv[1:]
-    print(challenge(name, int(number), **json.loads(known[0] if known else "{}")).version)
-
-
 if __name__ == "__main__":
-    main()
+    _name, _number, *_known = sys.argv[1:]
+    print(challenge(_name, int(_number), **json.loads(_known[0] if _known else "{}")).version)

@@ -16,15 +16,11 @@ from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
 
-def load(source: Path) -> ctypes.CDLL:
-    """Build a C file without SCIP's headers, and load it."""
-    built = source.with_suffix(".so")
-    build(source, built)
-    return loaded(built)
-
-
-def loaded(built: Path) -> ctypes.CDLL:
-    """Load a built rule so that it finds this process's SCIP."""
+def load(file: Path) -> ctypes.CDLL:
+    """Load a library, or build a C file without SCIP's headers first, so that it finds this process's SCIP."""
+    built = file.with_suffix(".so")
+    if built != file:
+        build(file, built)
     ctypes.CDLL(library().path, mode=ctypes.RTLD_GLOBAL)
     return ctypes.CDLL(str(built))
 
@@ -37,16 +33,16 @@ def include(code: ctypes.CDLL, model: pyscipopt.Model) -> None:
 
 
 def exported(reference: str, folder: Path) -> Callable[[pyscipopt.Model], None]:
-    """Return what puts an exported rule in charge of a model, without a guard."""
+    """Return what attaches an exported rule to a model, without a guard."""
     source = folder / f"{Path(reference).stem}.c"
     source.write_text(export_c(reference), encoding="utf-8")
     code = load(source)
 
-    def put_in_charge(model: pyscipopt.Model) -> None:
+    def attach(model: pyscipopt.Model) -> None:
         include(code, model)
         model.setParam("branching/bife/maxshare", 0.0)
 
-    return put_in_charge
+    return attach
 
 
 class Branchings(pyscipopt.Eventhdlr):  # type: ignore[misc]
@@ -64,15 +60,15 @@ class Branchings(pyscipopt.Eventhdlr):  # type: ignore[misc]
     def eventexec(self, event: Any) -> None:
         node = self.model.getCurrentNode()
         change = node.getParentBranchings()
-        said = None if change is None else ([v.name for v in change[0]], list(change[1]), list(change[2]))
-        self.seen.append((node.getNumber(), said))
+        names = None if change is None else ([v.name for v in change[0]], list(change[1]), list(change[2]))
+        self.seen.append((node.getNumber(), names))
 
 
-def branchings(path: Path, put_in_charge: Callable[[pyscipopt.Model], Any], **settings: Any) -> list[Any]:
-    """Solve a model and return every branching, then the number of LP iterations."""
+def branchings(path: Path, attach: Callable[[pyscipopt.Model], Any], **settings: Any) -> list[Any]:
+    """Solve an instance and return every branching, then the number of LP iterations."""
     model = read_model(path)
     apply(SolveSettings(**settings), model)
-    kept = put_in_charge(model)
+    kept = attach(model)
     log = Branchings()
     model.includeEventhdlr(log, "branchings", "")
     model.optimize()

@@ -27,6 +27,7 @@ from bife_core.study.journal import (
 )
 
 SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[18]\n"
+WRITE = Message(role="user", content="write a rule")
 BEST = Sample(id="g01-c00", generation=1, operator="m1", sha="abc", source=SOURCE, f_lf=0.5, f_hf=-2.0)
 
 
@@ -37,27 +38,20 @@ def attempt(status="ok", **known) -> Attempt:
 
 def call(key: str, **known) -> Call:
     """Return a call as it is written down before it goes out."""
-    known = {"number": 1, "generation": 0, "started_unix_s": 1_700_000_000.0, "status": "sent"} | known
-    return Call(
-        key=key,
-        model="stand-in",
-        base_url="http://127.0.0.1",
-        prompt_digest="0",
-        prompt_version="0",
-        messages=(Message(role="user", content="write a rule"),),
-        **known,
-    )
+    facts = {"number": 1, "generation": 0, "started_unix_s": 1_700_000_000.0, "status": "sent"}
+    facts |= {
+        "model": "stand-in",
+        "base_url": "http://127.0.0.1",
+        "prompt_digest": "0",
+        "prompt_version": "0",
+    }
+    return Call(key=key, messages=(WRITE,), **facts | known)
 
 
+_BILLED = {"cost_usd": Decimal("0.25"), "prompt_cost_usd": Decimal("0.2")}
 TRIED_TWICE = (
     attempt("error", error="HTTP 500", http_status=500),
-    attempt(
-        answer="a rule",
-        prompt_tokens=10,
-        completion_tokens=5,
-        cost_usd=Decimal("0.25"),
-        prompt_cost_usd=Decimal("0.2"),
-    ),
+    attempt(answer="a rule", prompt_tokens=10, completion_tokens=5, **_BILLED),
 )
 
 
@@ -78,15 +72,8 @@ def opened(
 
 
 def draft(name: str, *, attempts: Sequence[Attempt] = (), source: str | None = SOURCE, **known) -> Draft:
-    return Draft(
-        key=name,
-        generator="openai",
-        model="stand-in",
-        messages=(Message(role="user", content="write a rule"),),
-        attempts=tuple(attempts),
-        source=source,
-        **known,
-    )
+    about = {"generator": "openai", "model": "stand-in", "messages": (WRITE,)}
+    return Draft(key=name, attempts=tuple(attempts), source=source, **about, **known)
 
 
 def add_draft(
@@ -124,33 +111,21 @@ def add_sample(journal: Journal, name="g01-c00", **known) -> Sample:
 
 def add_reflection(journal: Journal, name="g01-r00", text="Depth matters.") -> None:
     request = ReflectionRequest(id=name, generation=int(name[1:3]), operator="short_term_reflection", seed=1)
-    journal.add(
-        Drafted(
-            request=request,
-            draft=draft(name, source=None, text=text, attempts=(attempt(answer=text, prompt_tokens=3),)),
-        )
-    )
+    attempts = (attempt(answer=text, prompt_tokens=3),)
+    journal.add(Drafted(request=request, draft=draft(name, source=None, text=text, attempts=attempts)))
 
 
 def add_unanswered(journal: Journal, name="g01-c09", *, attempts: Sequence[Attempt]) -> None:
     request = SampleRequest(id=name, generation=int(name[1:3]), operator="e1", seed=1)
-    journal.add(
-        Unanswered(request=request, draft=draft(name, source=None, attempts=attempts), reason="No answer.")
-    )
+    unread = draft(name, source=None, attempts=attempts)
+    journal.add(Unanswered(request=request, draft=unread, reason="No answer."))
 
 
 def add_generation(journal: Journal, step: int, samples: int | None = None, best=-2.0) -> None:
     """Write down that a generation is complete."""
     total = step if samples is None else samples
-    summary = GenerationSummary(
-        generation=step,
-        samples=1,
-        failures=0,
-        solved=1,
-        samples_total=total,
-        failures_total=0,
-        best_f_hf=best,
-    )
+    counts = {"samples": 1, "failures": 0, "solved": 1, "samples_total": total, "failures_total": 0}
+    summary = GenerationSummary(generation=step, best_f_hf=best, **counts)
     spent = Spending(calls=total, prompt_tokens=10 * total, cost_usd=Decimal("0.25") * total)
     journal.add(Completed(summary=summary, spending=spent, mean_f_hf=best, solved=1, solve_cpu_s=3.0 * step))
 

@@ -1,7 +1,8 @@
-"""Decisions made by hand: what a test does not say is zero, and no child is cut off."""
+"""Decisions made by hand, and those of an expert whose formula is known."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bife_core.decisions.recorded import Decisions
-from bife_core.features import N_FEATURES
+from bife_core.features import FEATURES, GROUPS, N_FEATURES, groups_of
+from bife_core.generators.offline.expression import Node
+from bife_core.symbolic.columns import Columns
 
 
 def decisions_of(
@@ -20,7 +23,7 @@ def decisions_of(
     instance: str = "a",
     **arrays: Any,
 ) -> Decisions:
-    """Return decisions with that many candidates each, whose first feature is `feature`."""
+    """Return decisions with that many candidates each, whose first feature is `feature`; the rest is zero."""
     rows, n = sum(sizes), len(sizes)
     columns = np.zeros((N_FEATURES, rows))
     if feature is not None:
@@ -39,3 +42,28 @@ def decisions_of(
         instance=(instance,) * n,
         **default | {name: np.asarray(value) for name, value in arrays.items()},
     )
+
+
+def planted(
+    count: int, expert: Node, *, doubt: float = 0.0, seed: int = 0, candidates: int = 12
+) -> Decisions:
+    """Return decisions of an expert that scores by a formula, times noise of `doubt` in log units.
+
+    Groups of features differ in scale; features are zero now and then, and never below what they may be.
+    """
+    rng = np.random.default_rng(seed)
+    rows = count * candidates
+    scales = {group.name: rng.normal(0.0, 2.0) for group in GROUPS if group in groups_of(None)}
+    scale = np.array([[scales[feature.group.name]] for feature in FEATURES[:N_FEATURES]])
+    columns = np.exp(rng.normal(0.0, 1.0, (N_FEATURES, rows)) + scale)
+    columns[rng.random((N_FEATURES, rows)) < 0.1] = 0.0
+    for feature in FEATURES[:N_FEATURES]:
+        if feature.low == -1.0:
+            columns[feature.index] = rng.uniform(-1.0, 1.0, rows)
+        elif feature.low < 0.0:
+            columns[feature.index] *= rng.choice([-1.0, 1.0], rows)
+    probindex = np.tile(np.arange(candidates, dtype=np.int32), count)
+    blank = decisions_of([candidates] * count, np.zeros(rows), columns=columns, probindex=probindex)
+    scores = Columns(blank).value(expert) * np.exp(doubt * rng.normal(size=rows))
+    instances = tuple(f"model-{number // 10}" for number in range(count))
+    return dataclasses.replace(blank, scores=scores, instance=instances)

@@ -12,7 +12,7 @@ from bife_core.generators import Account
 from bife_core.generators.account import Call
 from bife_core.store import Store
 from bife_core.store.database import calls, events, solves
-from bife_core.study.journal import AnyEntry, close_left, left_open, read_journal
+from bife_core.study.journal import AnyEntry, left_open, read_journal
 
 STUDY = "a study"
 
@@ -40,11 +40,6 @@ def is_open(store: Store, study: str) -> bool:
     return any(left_open(row) for row in store.studies() if row.key == study)
 
 
-def close(store: Store, folder: Path, reason: str, **named: Any) -> bool:
-    """Close the events of a killed search."""
-    return close_left(store, folder, reason, **named)
-
-
 def forget_events(folder: Path, share: float) -> None:
     """Leave a share of the events of the search in a folder's store, as a process that was killed then would have."""
     store = Store(folder)
@@ -55,9 +50,8 @@ def forget_events(folder: Path, share: float) -> None:
 
 def counts(folder: Path) -> dict[str, int]:
     """Return how many rows the tables of a folder's store have."""
-    store = Store(folder)
-    with store._database.reading() as connection:
-        tables = (events, calls, solves)
+    tables = (events, calls, solves)
+    with Store(folder)._database.reading() as connection:
         return {
             table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
             for table in tables

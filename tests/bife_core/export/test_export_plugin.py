@@ -24,7 +24,7 @@ from bife_core.scip.libscip import scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 from tests.bife_core.scip.test_extractor import AtEachBranching
-from tests.support.exported import branchings, exported, include, load, loaded
+from tests.support.exported import branchings, exported, include, load
 
 needs_compiler = pytest.mark.skipif(not compiler(), reason="there is no C compiler here")
 
@@ -148,7 +148,7 @@ def test_the_file_is_clean_c_and_two_may_be_in_one_program(all_features: str, tm
     both = tmp_path / "both.so"
     command = [*compiler(), "-shared", str(tmp_path / "rule.o"), str(tmp_path / "other.o")]
     subprocess.run([*command, "-o", str(both), "-lm"], check=True)
-    code, model = loaded(both), pyscipopt.Model()
+    code, model = load(both), pyscipopt.Model()
     scip = ctypes.c_void_p(scip_address(model))
     assert (code.SCIPincludeBranchruleBife(scip), code.SCIPincludeBranchruleBife2(scip)) == (1, 1)
     assert code.SCIPincludeBranchruleBife(scip) == -9, "once only"
@@ -168,7 +168,7 @@ def test_the_file_may_be_compiled_as_cpp(tmp_path: Path) -> None:
         str(tmp_path / "rule.c"),
     ]
     subprocess.run([*command, "-o", str(tmp_path / "rule.so")], check=True)
-    assert loaded(tmp_path / "rule.so").SCIPincludeBranchruleBife, "not called otherwise than in C"
+    assert load(tmp_path / "rule.so").SCIPincludeBranchruleBife, "not called otherwise than in C"
 
 
 def compiled(source: Path, *flags: str) -> None:

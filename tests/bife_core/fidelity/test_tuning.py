@@ -15,7 +15,7 @@ from bife_core.fidelity.tuning import tuned
 from bife_core.generators.offline.expression import Leaf, product
 from bife_core.rules import CompiledRule, compile_rule, rule_sha
 from bife_core.sandbox import InProcess, WorkerFailure
-from tests.support.planted import planted
+from tests.support.recorded import planted
 
 EXPERT = planted(150, product((Leaf(18), 1.0), (Leaf(24), 0.5)))
 HEAD = "def candidate_variable_score(f):\n"

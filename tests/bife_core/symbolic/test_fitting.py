@@ -25,7 +25,7 @@ from bife_core.search.types import Fit
 from bife_core.symbolic.columns import Columns, ConditionalLogit
 from bife_core.symbolic.drafting import breed, fit_rules, form_of
 from bife_core.symbolic.fitting import Fitted, Fitter
-from tests.support.planted import planted
+from tests.support.recorded import planted
 
 EXPERT = product((Leaf(18), 1.0), (Leaf(24), 0.5), (Leaf(48), -0.75))
 SURE = planted(200, EXPERT)

@@ -17,7 +17,7 @@ from bife_core.rules.reference_rules import ReferenceRule
 from bife_core.sandbox import InProcess, WorkerPool
 from bife_core.search.types import Fit, Sample, SampleRequest
 from bife_core.symbolic.drafting import fit_draft
-from tests.support.planted import planted
+from tests.support.recorded import planted
 from tests.support.stored import account_at
 
 
