@@ -1,4 +1,4 @@
-"""What all tests share: real models, and directories of their own for everything that is written."""
+"""What all tests share: instances, and directories of their own for everything that is written."""
 
 from __future__ import annotations
 
@@ -26,28 +26,19 @@ from bife_core.sandbox import WorkerPool
 DATA = Path(__file__).parent / "data"
 
 
-def _fast_place() -> Path | None:
-    """Return a file system in memory with room: databases that tests write thousands of times need not outlive them."""
-    memory = Path("/dev/shm")
-    roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2 * 2**30
-    return memory if roomy else None
-
-
-HOME = Path(tempfile.mkdtemp(prefix="bife-tests-", dir=_fast_place()))
+# Databases that tests write thousands of times need not outlive them: in memory, where it has room.
+_MEMORY = Path("/dev/shm")
+_FAST = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 2 * 2**30
+HOME = Path(tempfile.mkdtemp(prefix="bife-tests-", dir=_MEMORY if _FAST else None))
 
 # Set before anything imports `tasks`, where Prefect and MLflow get their addresses: nothing is written to the
 # user's own home or servers.
 os.environ["BIFE_HOME"] = str(HOME)
 os.environ["BIFE_CORE_SLOTS"] = str(HOME / "cores")  # tests do not wait for what else runs on this machine
 os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{HOME / 'mlflow' / 'mlflow.db'}"
-for _name in (
-    "BIFE_ENV_FILE",
-    "MLFLOW_REGISTRY_URI",
-    "PREFECT_API_URL",
-    "PREFECT_PROFILE",
-    "PREFECT_HOME",
-    "BIFE_SERVER_AUTH",
-):
+for _name in [name for name in os.environ if name.startswith("PREFECT_")]:
+    del os.environ[_name]
+for _name in ("BIFE_ENV_FILE", "MLFLOW_REGISTRY_URI", "BIFE_SERVER_AUTH"):
     os.environ.pop(_name, None)
 
 # No test speaks TLS, yet every HTTP client reads all certificates it trusts: with one each is made 50 times as fast.
@@ -63,53 +54,44 @@ os.environ["SSL_CERT_FILE"] = str(_CERTIFICATE)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-DEAR = {
+SHARED = {
     "operated": r"\b(operated|served)\b",
     "smoke": r"def \w+\([^)]*\bsmoke\b",
     "prepared": r"\bprepared\b|from prefect import flow\b",
 }
-"""Fixtures that start servers, or make a whole run on one, and what tells that a file of tests looks at one."""
+"""Fixtures that start servers or make a whole run, and what shows that a file of tests uses one."""
 
 
 @cache
-def _text(file: str) -> str:
-    return (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
-
-
-@cache
-def _together(file: str) -> str:
-    return next((name for name, used in DEAR.items() if re.search(used, _text(file))), file)
+def _group(file: str) -> str:
+    """Return the shared fixture that a file of tests uses, else the file's own name."""
+    text = (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
+    return next((name for name, used in SHARED.items() if re.search(used, text)), file)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Where tests are spread over processes, begin with what takes longest: no process is left with it at the end."""
     if hasattr(config, "workerinput"):
-
-        def haste(item: pytest.Item) -> int:
-            file = item.nodeid.partition("::")[0]
-            return 0 if _together(file) in DEAR else 1 if "pytest.mark.slow" in _text(file) else 2
-
-        items.sort(key=haste)
+        items.sort(key=lambda item: _group(item.nodeid.partition("::")[0]) not in SHARED)
 
 
-# What is imported and collected stays: to look through it for garbage again and again takes a fifth of that time.
-gc.disable()
+gc.disable()  # until all is collected: what is imported stays, and collecting it takes a fifth of that time
 
 
 def pytest_collection_finish() -> None:
-    """Have the collector of garbage look no more at what was imported: that takes longer than most tests."""
+    """Have the garbage collector skip what was imported: that takes longer than most tests."""
     gc.freeze()
     gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Where tests are spread over processes, keep those of a file together, and files that share something dear."""
+    """Where tests are spread over processes, keep those of a file, and files that share a fixture, together."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return _together(nodeid.partition("::")[0])
+            return _group(nodeid.partition("::")[0])
 
     return Together(config, log)
 
@@ -152,7 +134,7 @@ def mlflow_answers() -> None:
 
 @pytest.fixture(scope="session")
 def golden_dir() -> Path:
-    """Four models with the feature values of their first branchings."""
+    """Four instances with the feature values of their first branchings."""
     return DATA / "golden"
 
 

@@ -39,10 +39,7 @@ def smoke(**changed: Any) -> dict[str, Any]:
     config = preset("smoke").model_dump(mode="json")
     for dotted, value in changed.items():
         section, _, name = dotted.partition("__")
-        if name:
-            config[section][name] = value
-        else:
-            config[section] = value
+        config[section] = config[section] | {name: value} if name else value
     return config
 
 
@@ -71,46 +68,41 @@ class PrefectPage:
         token = answer.raise_for_status().json()["token"]
         self.client.headers.update({"Prefect-Csrf-Token": token, "Prefect-Csrf-Client": name})
 
+    def ask(self, method: str, path: str, **body: Any) -> Any:
+        return self.client.request(method, path, json=body or None).raise_for_status().json()
+
     def deployment(self, name: str) -> dict[str, Any]:
-        return self.client.get(f"/deployments/name/{name}/{name}").raise_for_status().json()
+        return self.ask("GET", f"/deployments/name/{name}/{name}")
 
     def start(self, deployment: str, **parameters: Any) -> httpx.Response:
         """Press "Run" in a deployment's form."""
         # The key makes one run of it, however often it is sent.
-        body = {
-            "parameters": parameters,
-            "state": {"type": "SCHEDULED"},
-            "idempotency_key": uuid.uuid4().hex,
-        }
-        return self.client.post(
-            f"/deployments/{self.deployment(deployment)['id']}/create_flow_run", json=body
-        )
+        body = {"parameters": parameters, "state": {"type": "SCHEDULED"}, "idempotency_key": uuid.uuid4().hex}
+        place = f"/deployments/{self.deployment(deployment)['id']}/create_flow_run"
+        return self.client.post(place, json=body)
 
     def retry(self, run_id: str) -> dict[str, Any]:
         """Press "Retry" on a run's page."""
         state = {"type": "SCHEDULED", "name": "AwaitingRetry", "message": "Retry from the page"}
-        answer = self.client.post(f"/flow_runs/{run_id}/set_state", json={"state": state})
-        return answer.raise_for_status().json()
+        return self.ask("POST", f"/flow_runs/{run_id}/set_state", state=state)
 
     def resume(self, run_id: str, **answer: str) -> dict[str, Any]:
         """Fill in the form of a run that waits for a person, and send it."""
-        given = self.client.post(f"/flow_runs/{run_id}/resume", json={"run_input": answer})
-        return given.raise_for_status().json()
+        return self.ask("POST", f"/flow_runs/{run_id}/resume", run_input=answer)
 
     def run(self, run_id: str) -> dict[str, Any]:
-        return self.client.get(f"/flow_runs/{run_id}").raise_for_status().json()
+        return self.ask("GET", f"/flow_runs/{run_id}")
 
     def runs(self, **chosen: Any) -> list[dict[str, Any]]:
-        return self.client.post("/flow_runs/filter", json=chosen).raise_for_status().json()
+        return self.ask("POST", "/flow_runs/filter", **chosen)
 
     def runs_of(self, deployment: str) -> list[dict[str, Any]]:
         return self.runs(flow_runs={"deployment_id": {"any_": [self.deployment(deployment)["id"]]}})
 
     def logs(self, run_id: str) -> str:
         """All that a run and its tasks logged."""
-        chosen = {"logs": {"flow_run_id": {"any_": [run_id]}}, "limit": 200}
-        found = self.client.post("/logs/filter", json=chosen).raise_for_status().json()
-        return "\n".join(line["message"] for line in found)
+        lines = self.ask("POST", "/logs/filter", logs={"flow_run_id": {"any_": [run_id]}}, limit=200)
+        return "\n".join(line["message"] for line in lines)
 
     def end_of(self, run_id: str) -> dict[str, Any]:
         """Wait for a run's end."""
@@ -157,14 +149,8 @@ class Operated:
 
 
 def _bife(home: Path, variables: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*PROGRAM, *arguments],
-        env=environment(home, **variables),
-        capture_output=True,
-        text=True,
-        timeout=700,
-        check=False,
-    )
+    how = {"capture_output": True, "text": True, "timeout": 700}
+    return subprocess.run([*PROGRAM, *arguments], env=environment(home, **variables), **how)
 
 
 @contextmanager
@@ -186,15 +172,7 @@ def own_prefect(directory: Path) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def bife_up(home: Home, *arguments: str, auth: Auth | None = None, **variables: str) -> Iterator[Operated]:
-    """Run `bife up` on free ports; at the end nothing of it may be left.
-
-    Parameters
-    ----------
-    arguments : str
-        Further options of `bife up`.
-    variables : str
-        What its environment has beyond that of the tests.
-    """
+    """Run `bife up` on free ports with more options and variables; at the end nothing of it may be left."""
     variables = {"BIFE_SERVER_AUTH": ":".join(auth) if auth else ""} | variables
     ports = {"--prefect-port": str(free_port(0)), "--mlflow-port": str(free_port(0))}
     options = [text for option in ports.items() for text in option]

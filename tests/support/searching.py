@@ -53,12 +53,8 @@ def ids(samples: tuple[Sample, ...]) -> list[str]:
 
 def wishes(search: BifeSearch) -> list[tuple[str, str, str, tuple[str, ...]]]:
     """Return kind, id, operator and parents of what is asked next."""
-    return [
-        (
-            request.kind,
-            request.id,
-            request.operator if isinstance(request, SampleRequest) else "",
-            tuple(ids(request.parents)) if isinstance(request, SampleRequest) else (),
-        )
-        for request in search.ask()
-    ]
+    asked = []
+    for one in search.ask():
+        how = (one.operator, tuple(ids(one.parents))) if isinstance(one, SampleRequest) else ("", ())
+        asked.append((one.kind, one.id, *how))
+    return asked
