@@ -14,9 +14,18 @@ from bife_core.generators.account import Account
 from bife_core.search import SampleRequest, SearchCost
 from bife_core.store import Store
 from bife_core.study import Journal, JournalError, Opened
-from bife_core.study.journal import Drafted, Ended, Scored, Stopped, Unanswered, read_journal, stop_journals
+from bife_core.study.journal import (
+    Drafted,
+    Ended,
+    Scored,
+    Stopped,
+    Unanswered,
+    close_left,
+    read_journal,
+    stop_journals,
+)
 from tests.support import journals
-from tests.support.stored import close, entries_of, is_open
+from tests.support.stored import entries_of, is_open
 
 OPENED = Opened(key="a", name="toys", params={"search.seed": 0})
 REQUEST = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=3, hints=("Half a pair: \ud800.",))
@@ -119,8 +128,8 @@ def killed(tmp_path: Path) -> Path:
 def test_calls_that_no_event_reports_are_reported_before_the_stop(killed: Path) -> None:
     store = Store(killed)
     assert is_open(store, "killed")
-    assert not close(store, killed, "Another's.", whose=lambda _: False)
-    assert close(store, killed, "Its process was killed.", by_person=True)
+    assert not close_left(store, killed, "Another's.", whose=lambda _: False)
+    assert close_left(store, killed, "Its process was killed.", by_person=True)
     assert not is_open(store, "killed")
     *_, first, second, last = closed = entries_of(killed)
     assert isinstance(first, Unanswered)
@@ -134,10 +143,10 @@ def test_calls_that_no_event_reports_are_reported_before_the_stop(killed: Path) 
     assert "whether it was billed is not known" in (second.draft.attempts[0].error or "")
     assert isinstance(last, Stopped)
     assert (last.reason, last.by_person) == ("Its process was killed.", True)
-    assert not close(store, killed, "Twice.")
+    assert not close_left(store, killed, "Twice.")
     assert entries_of(killed) == closed
     journals.opened("killed", killed, store=store)  # taken up again, and killed again
-    close(store, killed, "Twice.")
+    close_left(store, killed, "Twice.")
     assert [entry.kind for entry in entries_of(killed)[-2:]] == ["started", "stopped"]
 
 
