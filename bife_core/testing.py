@@ -111,7 +111,7 @@ def drive(search: Search, answer: Callable[[Request], Answer], steps: int | None
 
 
 def rebuilt(config: SearchConfig, history: Sequence[tuple[Answer, ...]]) -> Search:
-    """Return a new search that was told these answers, by way of JSON as a resumed study tells them."""
+    """Return a new search with these answers, by way of JSON as in a resumed study."""
     search = open_search(config)
     for answers in history:
         search.ask()

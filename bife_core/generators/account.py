@@ -30,20 +30,9 @@ _INTERRUPTED: Final = "The process ended before the answer came; whether it was 
 class Call(Attempt):
     """One request as it went out and what came back.
 
-    Attributes
-    ----------
-    key, number : str, int
-        The request's key and which call for that key it was, from 1.
-    kind, operator, generation, parents
-        What was asked for; `parents` are ids.
-    prompt_digest, prompt_version : str
-        Hash of `messages`, and of the prompt files they were made from.
-    finish_reason : str or None
-        Why the model stopped, in the server's word.
-    tokens_estimated : bool
-        Whether the numbers of tokens are guesses, for the server reported none.
-    response : Any
-        The whole reply: its JSON value, or its text where it was no JSON.
+    `key` is that of the request and `number` says which call for it this was, from 1; `parents` are ids. The prompt's
+    digest is a hash of `messages`, its version one of the prompt files. `tokens_estimated` says that the server
+    reported none, and `response` has the whole reply, as JSON where it was JSON.
     """
 
     schema_version: Literal[1] = 1
@@ -149,10 +138,8 @@ class Account:
 
     Parameters
     ----------
-    store : Store
-        Where calls are stored.
-    study : str
-        Key of the study.
+    store, study : Store, str
+        Where calls are stored, and under which key.
     budget : BudgetConfig
         Its limit on hours is the caller's to keep, by `until_unix_s`.
     until_unix_s : float or None

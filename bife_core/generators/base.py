@@ -124,7 +124,7 @@ class Generator(Protocol):
 
 @runtime_checkable
 class Repairing(Protocol):
-    """A generator that writes a rule again when it is told what is wrong with the first."""
+    """A generator that writes a rule again, given what is wrong with the first."""
 
     def repair(
         self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str

@@ -40,7 +40,7 @@ class GeneratorConfig(Value):
     temperature: float | None = Field(None, ge=0, le=2, description="Temperature; None is the API's own.")
     prompts: Prompts = Field(
         "informed",
-        description="What a model is told: the paper's plain wording, or scores of parents, magnitudes of features, "
+        description="What a prompt has: the paper's plain wording, or scores of parents, magnitudes of features, "
         "the instances in numbers and earlier attempts as well, and why an answer is no valid rule.",
     )
     replay_from: Path | None = Field(None, description="Directory of recorded answers when kind='replay'.")

@@ -42,18 +42,8 @@ def holding_key(key: SecretStr | None) -> Iterator[None]:
 class ModelApiSettings(BaseSettings):
     """Address, model and key of a chat API, read from the environment; an empty variable counts as unset.
 
-    Attributes
-    ----------
-    base_url, model, api_key
-        Address, name of the model and key; local servers need none. The key is never printed, logged or stored.
-    temperature : float or None
-        From the configuration; None leaves it to the server.
-    timeout_s : float
-        Seconds a request waits for its answer.
-    tries : int
-        Requests sent for one answer at most; the OpenAI client repeats those that failed.
-    price_in, price_out : Decimal or None
-        USD per million tokens of prompt and of answer.
+    Local servers need no key. A request waits `timeout_s` for its answer, and the OpenAI client sends it `tries` times
+    at most. Prices are in USD per million tokens. The temperature comes from the configuration.
     """
 
     model_config = SettingsConfigDict(
@@ -92,13 +82,7 @@ class ModelApiSettings(BaseSettings):
 
     @classmethod
     def from_environment(cls) -> ModelApiSettings:
-        """Read the settings from the environment, and a key that is kept elsewhere from `holding_key`.
-
-        Raises
-        ------
-        GeneratorError
-            If a variable, or that key, has a value that cannot be used.
-        """
+        """Read the settings, and the key of `holding_key`; a GeneratorError names a value that cannot be used."""
         held = None if os.environ.get(KEY_VARIABLE) else _held.get()
         given: dict[str, Any] = {} if held is None else {KEY_VARIABLE: held}
         try:
@@ -109,13 +93,7 @@ class ModelApiSettings(BaseSettings):
             raise GeneratorError(f"The environment's model API settings cannot be used: {wrong}.") from None
 
     def require_complete(self) -> tuple[str, str]:
-        """Return base URL and model.
-
-        Raises
-        ------
-        GeneratorError
-            If one of them is missing.
-        """
+        """Return base URL and model; a GeneratorError says which of them is missing."""
         if self.base_url is None or self.model is None:
             known = {"BIFE_LLM_BASE_URL": self.base_url, "BIFE_LLM_MODEL": self.model}
             missing = " and ".join(name for name, value in known.items() if value is None)

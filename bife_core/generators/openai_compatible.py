@@ -45,23 +45,7 @@ class OpenAIGenerator:
 
     The OpenAI client repeats requests that failed. Threads may share a generator. The first request goes out alone, so
     that a wrong key costs one request and not as many as there are threads; after an outcome that stops the run no
-    other goes out.
-
-    Parameters
-    ----------
-    settings : ModelApiSettings
-        Address, model, key, limits and prices.
-    account : Account
-        Where calls are recorded, and what may be spent.
-    prompts : {"informed", "paper"}
-        How much a prompt tells.
-
-    Raises
-    ------
-    GeneratorError
-        If the settings lack the address or the model.
-    ConfigError
-        If money is limited and a price is missing.
+    other goes out. A ConfigError says that money is limited and a price is missing.
     """
 
     name = "openai"
@@ -85,21 +69,13 @@ class OpenAIGenerator:
         self._stopped: str | None = None
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
-        """Write one rule.
-
-        Raises
-        ------
-        DraftingStoppedError
-            When the key is refused, the model does not exist or the account is empty.
-        BudgetReachedError
-            When the budget is used up; recorded answers are still given.
-        """
+        """Write one rule; recorded answers are given even where the budget is used up."""
         return self._answer(request, assemble(request, context, self.prompts))
 
     def repair(
         self, request: WrittenRequest, context: PromptContext, rejected: Draft, reason: str
     ) -> Draft | None:
-        """Write the rule once more, given why the first answer is none; see `generate` for what is raised."""
+        """Write the rule once more, given why the first answer is none."""
         messages = assemble_repair(rejected, reason)
         return None if messages is None else self._answer(request, messages)
 
@@ -178,7 +154,7 @@ class OpenAIGenerator:
 
 
 def _client(settings: ModelApiSettings, *, timeout_s: float | None = None) -> openai.OpenAI:
-    """Return a client that follows no redirect: it would take the prompt to a host that nobody named."""
+    """Return a client that follows no redirect: it would take the prompt to another host than the configured one."""
     base_url, _ = settings.require_complete()
     return openai.OpenAI(
         base_url=base_url,
@@ -192,12 +168,7 @@ def _client(settings: ModelApiSettings, *, timeout_s: float | None = None) -> op
 def offered(settings: ModelApiSettings, *, limit_s: float = 10.0) -> list[str]:
     """Return the names of the models the API lists, or none where it lists none; asking costs nothing.
 
-    Raises
-    ------
-    DraftingStoppedError
-        If the key is refused or nothing answers.
-    NoDraftError
-        If the API answered with an error that may pass.
+    A DraftingStoppedError says that the key is refused or nothing answers, a NoDraftError that an error may pass.
     """
     try:
         listed = _client(settings, timeout_s=limit_s).models.list()

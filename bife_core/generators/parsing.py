@@ -64,13 +64,7 @@ def parse_answer(answer: str | None, *, cut_off: bool = False) -> ParsedAnswer:
 
     The code may stand in a fenced block or bare between sentences. Of several blocks the last that defines the function
     counts: models tend to repeat the parents before their own rule. Reasoning in ``<think>`` tags is left out.
-
-    Parameters
-    ----------
-    answer : str or None
-        The model's message.
-    cut_off : bool
-        Whether the answer ended before its end, as at a length limit.
+    `cut_off` says that the answer ended before its end, as at a length limit.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a generator is told beside the request: the benchmark in numbers, and what the search found out so far."""
+"""What a generator is given beside the request: the benchmark in numbers, and the findings of the search so far."""
 
 from __future__ import annotations
 
@@ -11,18 +11,9 @@ from bife_core.values import Value
 class FeatureRange(Value):
     """The values of one feature over all recorded candidates.
 
-    Attributes
-    ----------
-    index : int
-        Position in the feature vector.
-    quantiles : tuple of float
-        Smallest value, 10 %, median, 90 %, largest value.
-    alone : float or None
-        F_LF of choosing by this feature alone, in the better direction.
-    smallest : bool
-        Whether that is to choose the smallest value, not the largest.
-    repeats : int or None
-        Position of an earlier feature that has the same values, or the same with the opposite sign.
+    The quantiles are the smallest value, 10 %, median, 90 % and largest value. `alone` is F_LF of choosing by this
+    feature alone, by its smallest value if `smallest`; `repeats` is the index of an earlier feature that has the same
+    values, up to the sign.
     """
 
     index: int
@@ -38,21 +29,21 @@ class FeatureRange(Value):
 
     @property
     def first(self) -> str:
-        """Which candidates it chooses in the better direction; of what is nowhere positive that is told by the size."""
+        """Which candidates it chooses in the better direction; where no value is positive, in terms of size."""
         if self.quantiles[-1] > 0.0:
             return "smallest" if self.smallest else "largest"
         return "farthest from 0" if self.smallest else "closest to 0"
 
 
 class PromptContext(Value):
-    """All that is known to who writes a rule; a generator may do with the benchmark's name.
+    """What a generator is given beside the request.
 
     Attributes
     ----------
     benchmark : str
         What is solved.
-    models : tuple of str
-        Sentences on the models and the recorded decisions, numbers taken from them.
+    instances : tuple of str
+        Sentences on the instances and the recorded decisions, numbers taken from them.
     features : tuple of FeatureRange
         One per feature, in the order of the table; empty without recorded decisions.
     low, high : str
@@ -74,7 +65,7 @@ class PromptContext(Value):
     """
 
     benchmark: str
-    models: tuple[str, ...] = ()
+    instances: tuple[str, ...] = ()
     features: tuple[FeatureRange, ...] = ()
     low: str = ""
     high: str = ""

@@ -25,14 +25,14 @@ from bife_core.generators.prompt_context import FeatureRange, PromptContext
 from bife_core.search.types import Operator, ReflectionRequest, Sample, WrittenRequest
 
 OPERATORS: Final[tuple[Operator, ...]] = ("i1", "e1", "e2", "m1", "m2")
-_INFORMED: Final = ("models", "scored_parent", "scores", "earlier", "m2_fitted", "fitted")
+_INFORMED: Final = ("instances", "scored_parent", "scores", "earlier", "m2_fitted", "fitted")
 _FILES: Final = ("problem", *OPERATORS, "parent", "template", *_INFORMED, "repair")
 _SENTENCE: Final = " It has 25 words at most and begins with what sets the rule apart from others."
 """What informed prompts add on the description of a rule: in the list of earlier attempts it is all there is."""
 _QUOTED: Final = 12_000
 """Characters of a rejected answer that are shown to its author again."""
 _EARLIER: Final = 12
-"""Earlier attempts that are told at most: the better half are the best, the others the latest."""
+"""Earlier attempts that a prompt has at most: the better half are the best, the others the latest."""
 _LINE: Final = 240
 """Characters a thought, a formula or a reason may have in a list."""
 
@@ -93,10 +93,10 @@ def _parent(number: int, parent: Sample, context: PromptContext | None) -> str:
     thought = parent.thought or "Its author left no description."
     if context is not None and parent.id in context.fitted:
         thought = f"{thought.rstrip('.')}. (Its numbers were fitted since.)"
-    told = {"number": number, "thought": thought, "source": (parent.source or "").strip()}
+    fields = {"number": number, "thought": thought, "source": (parent.source or "").strip()}
     if context is None:
-        return _template("parent").substitute(told).strip()
-    return _template("scored_parent").substitute(told, scores=scores(parent, context)).strip()
+        return _template("parent").substitute(fields).strip()
+    return _template("scored_parent").substitute(fields, scores=scores(parent, context)).strip()
 
 
 def assemble(
@@ -104,38 +104,32 @@ def assemble(
 ) -> tuple[Message, ...]:
     """Return the messages that ask a language model for one rule or one reflection.
 
-    The order is the paper's (section on rule generation): problem description, operator with the selected
-    parents, rule template; a reflection has no template. It is one user message, since some servers ignore or
-    refuse system messages. Informed prompts tell in the same places what the context knows; of a context that knows
-    the benchmark's name alone they are hardly more than the paper's.
-
-    Examples
-    --------
-    >>> from bife_core.search import SampleRequest
-    >>> request = SampleRequest(id="g00-c00", generation=0, operator="i1", seed=0)
-    >>> [message.role for message in assemble(request, PromptContext(benchmark="set_covering"))]
-    ['user']
+    The order is the paper's: problem description, operator with the selected parents, rule template; a reflection has
+    no template. It is one user message, since some servers ignore or refuse system messages. Informed prompts have
+    facts from the context in the same places.
     """
-    told = context if prompts == "informed" else None
+    facts = context if prompts == "informed" else None
     parents = "\n\n".join(
-        _parent(number, parent, told) for number, parent in enumerate(request.parents, start=1)
+        _parent(number, parent, facts) for number, parent in enumerate(request.parents, start=1)
     )
     hints = "\n".join(f"- {' '.join(hint.split())}" for hint in request.hints) or "- (none yet)"
-    if told is not None and told.likeness is not None:
-        parents += f"\n\nRule 1 and rule 2 choose the same candidate in {told.likeness:.0%} of the decisions."
+    if facts is not None and facts.likeness is not None:
+        parents += (
+            f"\n\nRule 1 and rule 2 choose the same candidate in {facts.likeness:.0%} of the decisions."
+        )
     table = _table()
-    if told is not None and told.features:
-        table["features"] = measured_features(told)
-    fitting = told is not None and told.fitting
+    if facts is not None and facts.features:
+        table["features"] = measured_features(facts)
+    fitting = facts is not None and facts.fitting
     operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
     parts = [
         _template("problem").substitute(table, benchmark=context.benchmark.replace("_", " ")),
         _operator(operator, request).substitute(count=len(request.parents), parents=parents, hints=hints),
     ]
-    if told is not None:
-        parts = _with_facts(parts, request, told)
+    if facts is not None:
+        parts = _with_facts(parts, request, facts)
     if not isinstance(request, ReflectionRequest):
-        if told is not None:
+        if facts is not None:
             table["sentence"] = _SENTENCE
         parts.append(_template("template").substitute(table))
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)
@@ -156,9 +150,9 @@ def _with_facts(parts: list[str], request: WrittenRequest, context: PromptContex
     """Return problem and operator with what is known put before, between and behind them."""
     problem, operator = parts
     facts, behind = [], []
-    if context.models:
-        listed = "\n".join(f"- {sentence}" for sentence in context.models)
-        facts.append(_template("models").substitute(models=listed))
+    if context.instances:
+        listed = "\n".join(f"- {sentence}" for sentence in context.instances)
+        facts.append(_template("instances").substitute(instances=listed))
     earlier = (
         "" if isinstance(request, ReflectionRequest) else earlier_attempts(context, shown=request.parents)
     )
@@ -203,9 +197,9 @@ def measured_features(context: PromptContext) -> str:
         "Behind each feature stand its smallest value, 10 % quantile, median, 90 % quantile and largest value over all",
         "candidates of the recorded decisions, and F_LF (see below) of choosing by it alone, in the better direction.",
     ]
-    told = [r for r in context.features if not r.constant and r.repeats is None]
+    shown = [r for r in context.features if not r.constant and r.repeats is None]
     for group in GROUPS:
-        own = [r for r in told if FEATURES[r.index].group == group]
+        own = [r for r in shown if FEATURES[r.index].group == group]
         if own:
             lines += ["", f"## {heading(group)}", *map(_measured, own)]
     repeated = [
@@ -237,13 +231,13 @@ def scores(sample: Sample, context: PromptContext) -> str:
 
 def earlier_attempts(context: PromptContext, shown: Iterable[Sample]) -> str:
     """Return a line for each of a dozen earlier attempts at most, or nothing; `shown` are left out."""
-    known = {sample.id for sample in shown}
-    told = [sample for sample in context.earlier if sample.id not in known]
-    ranked = sorted(told, key=_rank, reverse=True)[: _EARLIER // 2]
+    left_out = {sample.id for sample in shown}
+    tried = [sample for sample in context.earlier if sample.id not in left_out]
+    ranked = sorted(tried, key=_rank, reverse=True)[: _EARLIER // 2]
     best = {sample.id for sample in ranked if sample.valid}
-    others = [sample for sample in told if sample.id not in best][-(_EARLIER - len(best)) :]
+    others = [sample for sample in tried if sample.id not in best][-(_EARLIER - len(best)) :]
     chosen = best | {sample.id for sample in others}
-    return "\n".join(_attempt(sample, context) for sample in told if sample.id in chosen)
+    return "\n".join(_attempt(sample, context) for sample in tried if sample.id in chosen)
 
 
 def _rank(sample: Sample) -> tuple[bool, float, float]:
@@ -263,12 +257,12 @@ def _fidelities(sample: Sample, context: PromptContext) -> str:
         relative = f" ({sample.f_hf / rpb:.2f} times the cost of SCIP's own rule)" if rpb else ""
         parts.append(f"F_HF {sample.f_hf:.4g}{relative}")
     elif sample.eliminated is not None:
-        parts.append(f"lost its race and was given up: {_short(sample.eliminated)}")
+        parts.append(f"eliminated by racing: {_short(sample.eliminated)}")
     return ", ".join(parts) or "not scored"
 
 
 def _formula(sample: Sample) -> str:
-    """Return what a rule returns last, for one whose author said nothing."""
+    """Return what a rule returns last, for one without a description."""
     try:
         returned = [node for node in ast.walk(ast.parse(sample.source or "")) if isinstance(node, ast.Return)]
     except (SyntaxError, ValueError):

@@ -18,19 +18,8 @@ class ReplayGenerator:
     """Answers each request with what a model answered in an earlier run.
 
     An answer is found under the request's key, best with the same prompt; where the key has none, under the
-    prompt alone. Several keys can share a prompt, as those of operator i1 do: the request's seed picks one.
-
-    Parameters
-    ----------
-    directory : Path
-        Folder of an earlier run's store, or of recorded calls, one JSON file each; read once.
-    prompts : {"informed", "paper"}
-        How much the prompt tells that answers are looked up by.
-
-    Raises
-    ------
-    GeneratorError
-        If the directory holds no answer.
+    prompt alone. Several keys can share a prompt, as those of operator i1 do: the request's seed picks one. The
+    directory holds an earlier run's store, or recorded calls, one JSON file each.
     """
 
     name = "replay"

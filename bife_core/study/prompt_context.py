@@ -152,12 +152,12 @@ def work(models: list[str], decisions: str | None, measure: LowMeasure) -> dict[
     """Read models and decisions and return what they say; what `ContextBuilder` calls in a worker."""
     sentences = formulation([Path(path) for path in models])
     if decisions is None:
-        return {"models": sentences}
+        return {"instances": sentences}
     recorded = Decisions.load(Path(decisions))
     yardstick = Yardstick(recorded, measure)
     ranges = feature_ranges(recorded, yardstick)
     return {
-        "models": (*sentences, *candidates(recorded)),
+        "instances": (*sentences, *candidates(recorded)),
         "features": tuple(found.model_dump() for found in ranges),
         "noise": (low_noise(recorded, yardstick, ranges),),
     }

@@ -65,7 +65,7 @@ def test_a_rule_that_lost_its_race_says_so_and_to_whom() -> None:
     why = lost([1.03] * 6, [1.0] * 6, 6.0, "arithmetic")
     told = earlier_attempts(ABOUT.model_copy(update={"earlier": (sample(1, f_lf=0.25, eliminated=why),)}), ())
     assert told == (
-        "- Thought 1: F_LF 0.250, lost its race and was given up: it took 3.0% more than the worst rule kept on 6 "
+        "- Thought 1: F_LF 0.250, eliminated by racing: it took 3.0% more than the worst rule kept on 6 "
         "instances"
     )
 

@@ -75,7 +75,7 @@ def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
     failed = PARENTS[0].model_copy(update={"id": "g00-c03", "failure": "The name 'foo' is not defined."})
     context = PromptContext(
         benchmark="set_covering",
-        models=("Variables: 1000 binary.", "Constraints: 500 set covering."),
+        instances=("Variables: 1000 binary.", "Constraints: 500 set covering."),
         features=ranges,
         low="the share of agreement",
         high="minus the mean CPU seconds",
@@ -179,7 +179,7 @@ def test_every_prompt_file_is_a_valid_template_and_is_shipped() -> None:
     folder = resources.files("bife_core.generators") / "prompts"
     names = {path.name for path in folder.iterdir() if path.name.endswith(".md")}
     others = ("problem", "parent", "template")
-    others += ("models", "scored_parent", "scores", "earlier", "m2_fitted", "fitted", "repair")
+    others += ("instances", "scored_parent", "scores", "earlier", "m2_fitted", "fitted", "repair")
     assert names == {f"{name}.md" for name in (*OPERATORS, *others)}
     for name in names:
         assert Template((folder / name).read_text(encoding="utf-8")).is_valid()
