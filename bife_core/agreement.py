@@ -1,4 +1,4 @@
-"""Whether solves of one model prove the same: a branching rule may change how long it takes, never what is found."""
+"""Whether solves of one instance prove the same: a branching rule may change how long it takes, never what is found."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OBJECTIVE_TOLERANCE: Final = 1e-6
 
 
 def disagree(a: SolveResult, b: SolveResult) -> bool:
-    """Whether two solves of one model prove different things; one without a proof contradicts nothing."""
+    """Whether two solves of one instance prove different things; one without a proof contradicts nothing."""
     if not (a.proven and b.proven):
         return False
     if a.status != b.status:
@@ -25,42 +25,29 @@ def disagree(a: SolveResult, b: SolveResult) -> bool:
 
 
 def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:
-    """Return a sentence per instance of which two solves prove different things; there should be none.
-
-    Each solve is compared with the first of its instance that ended with a proof.
-    """
-    proven: dict[str, SolveResult] = {}
+    """Return a sentence per instance of which two solves prove different things; there should be none."""
+    solves = list(results)
     found: dict[str, str] = {}
-    for result in results:
-        first = proven.get(result.instance)
-        if first is None:
-            if result.proven:
-                proven[result.instance] = result
-        elif disagree(first, result):
-            found.setdefault(result.instance, _sentence(first, result))
+    for result, sentence in zip(solves, refuted(solves, [True] * len(solves)), strict=True):
+        if sentence is not None:
+            found.setdefault(result.instance, sentence)
     return tuple(found.values())
 
 
 def refuted(results: Sequence[SolveResult | None], trusted: Sequence[bool]) -> list[str | None]:
-    """Return for each solve why its proof is wrong, or None.
+    """Return for each solve why its proof is wrong, or None: the first trusted proof of its instance differs.
 
-    A proof is wrong that differs from the first one of the same instance among the trusted solves.
-
-    Parameters
-    ----------
-    results : sequence of SolveResult or None
-        None for a solve without a result.
-    trusted : sequence of bool
-        Whether the solve is of the method that others are measured by.
+    `trusted` says of each solve whether it is of the method that others are measured by.
     """
     proven: dict[str, SolveResult] = {}
     for result, certain in zip(results, trusted, strict=True):
         if certain and result is not None and result.proven:
             proven.setdefault(result.instance, result)
-    known = [None if result is None else proven.get(result.instance) for result in results]
     return [
-        _sentence(first, result) if result and first and disagree(first, result) else None
-        for result, first in zip(results, known, strict=True)
+        _sentence(first, result)
+        if result and (first := proven.get(result.instance)) and disagree(first, result)
+        else None
+        for result in results
     ]
 
 

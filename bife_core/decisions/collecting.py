@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.decisions.config import CollectionConfig
@@ -24,9 +25,6 @@ from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.scip.solving import SolveSettings, versions
 from bife_core.values import Value, digest_of
 
-_Part: TypeAlias = tuple[Decisions, dict[str, Any]]
-"""The decisions of an instance, and how its solve went."""
-
 _GRACE_S = 60.0
 """Wall seconds beyond twice the CPU limit before a collecting worker is killed."""
 
@@ -34,25 +32,10 @@ _GRACE_S = 60.0
 class CollectionSummary(Value):
     """Where the decisions are and what they are made of.
 
-    Attributes
-    ----------
-    path : Path
-        The merged file.
-    digest : str
-        Hash of its content.
-    tie_share : float
-        Share of decisions whose best score several candidates have.
-    pruned_share, tightenable_share : float
-        Share of decisions at whose node strong branching had nothing left to decide, and of those where it could have
-        tightened a bound instead of branching; see `Decisions`.
-    instances : tuple of str
-        Names of the instances that were solved for them, in order, those without a decision included.
-    failures : tuple of str
-        One sentence per instance that could not be solved.
-    cpu_s : float
-        CPU seconds the solves took in which the decisions were recorded, whenever that was.
-    notes : tuple of str
-        A sentence on the instances that were solved and gave no decision, if there are any.
+    `digest` is the hash of the content of the merged file at `path`. `tie_share`, `pruned_share` and
+    `tightenable_share` are shares of its decisions (see `Decisions`). `instances` were solved for them, in order, those
+    without a decision included; `failures` has a sentence for each that could not be solved, `notes` one on those that
+    gave no decision. `cpu_s` is what recording the decisions took, whenever that was.
     """
 
     path: Path
@@ -68,39 +51,25 @@ class CollectionSummary(Value):
     notes: tuple[str, ...] = ()
 
 
-def _part_path(directory: Path, instance: Instance, config: CollectionConfig) -> Path:
-    facts = {
-        "digest": instance.digest,
-        "quota": config.decisions_per_instance,
-        "time_limit_s": config.time_limit_s,
-        "seed": config.seed,
-        "solver": config.solver.model_dump(mode="json"),
-        "columns": N_FEATURES,
-        "schema": SCHEMA_VERSION,
-        "scip": versions()["scip"],
-    }
-    key = digest_of(facts)[:24]
-    return directory / "parts" / f"{key}.npz"
+class _Part(NamedTuple):
+    """The decisions of an instance, how its solve ended, and what that cost."""
 
+    decisions: Decisions
+    end: dict[str, Any]
 
-def _end_path(part: Path) -> Path:
-    """Return the file that tells how the solve behind a part went."""
-    return part.with_suffix(".json")
+    @classmethod
+    def load(cls, path: Path) -> _Part:
+        """Read a part and what lies beside it."""
+        return cls(Decisions.load(path), json.loads(path.with_suffix(".json").read_text()))
 
-
-def _why_nothing(end: dict[str, Any]) -> str:
-    """Return in a few words why a solve gave no decision."""
-    if end["unscored"] and end["status"] == "timelimit":
-        return "reached the time limit in LPs of strong branching"
-    if end["unscored"]:
-        return "LPs of strong branching could not be solved"
-    return f"{end['status']} without a choice between two candidates"
-
-
-def _sentence(reasons: Sequence[str]) -> str:
-    """Return a sentence that counts instances by the reason they gave no decision for."""
-    counted = "; ".join(f"{count} {reason}" for reason, count in Counter(reasons).items())
-    return f"{len(reasons)} instances gave no decision ({counted})."
+    @property
+    def why_nothing(self) -> str:
+        """In a few words why the solve gave no decision."""
+        if self.end["unscored"] and self.end["status"] == "timelimit":
+            return "reached the time limit in LPs of strong branching"
+        if self.end["unscored"]:
+            return "LPs of strong branching could not be solved"
+        return f"{self.end['status']} without a choice between two candidates"
 
 
 def collect_decisions(
@@ -128,7 +97,7 @@ def collect_decisions(
     progress : callable, optional
         Called with (decisions so far, decisions wanted).
     note : callable, optional
-        Told of instances that are solved once more, and why.
+        Called with a sentence on each instance that is solved once more, and why.
 
     Raises
     ------
@@ -139,57 +108,52 @@ def collect_decisions(
     """
     directory = Path(directory)
     waiting = _instances(benchmark, config.max_instances, pool.workers)
-    running: deque[tuple[Instance, Path, _Part | Future[Any]]] = deque()
+    running: deque[tuple[Instance, Path, Future[Any] | None]] = deque()
     names: list[str] = []
     failures: list[str] = []
-    yielded_nothing: list[str] = []
-    parts: list[Decisions] = []
+    parts: list[_Part] = []
     total = 0
-    cpu_s = 0.0
     while total < config.decisions:
         # A solve that turns out not to be needed would hold a worker that others wait for.
         usual = total / len(names) if names else config.decisions_per_instance
         likely = ceil((config.decisions - total) / usual) if usual else pool.workers
         for instance in islice(waiting, max(min(pool.workers, likely) - len(running), 0)):
             path = _part_path(directory, instance, config)
-            known = _known(path, note) or _start(pool, instance, path, config, note)
-            running.append((instance, path, known))
+            running.append(
+                (instance, path, None if _intact(path, note) else _start(pool, instance, path, config, note))
+            )
         if not running:
             break
-        instance, path, known = running.popleft()
+        instance, path, solve = running.popleft()
         names.append(instance.name)
         try:
-            if isinstance(known, Future):
-                known.result()
-                known = _read(path)
+            if solve is not None:
+                solve.result()
         except WorkerFailure as failure:
             if failure.kind == "closed":
                 raise
             failures.append(f"{instance.name}: {failure}")
             continue
-        part, end = known
-        if len(part) == 0:
-            yielded_nothing.append(_why_nothing(end))
-        parts.append(part)
-        cpu_s += end["cpu_s"]
-        total += len(part)
+        parts.append(_Part.load(path))
+        total += len(parts[-1].decisions)
         if progress is not None:
             progress(min(total, config.decisions), config.decisions)
-    for _, _, known in running:
-        if isinstance(known, Future):
-            known.cancel()
-    notes = (_sentence(yielded_nothing),) if yielded_nothing else ()
+    for _, _, solve in running:
+        if solve is not None:
+            solve.cancel()
+    reasons = Counter(part.why_nothing for part in parts if len(part.decisions) == 0)
+    counted = "; ".join(f"{count} {reason}" for reason, count in reasons.items())
+    notes = (f"{reasons.total()} instances gave no decision ({counted}).",) if reasons else ()
     if total == 0:
         raise DecisionsError(
             f"No strong-branching decision came from {len(names)} collection instances. "
             f"{' '.join([*failures, *notes])} What could help: more time for each (collection.time_limit_s, "
-            f"{config.time_limit_s:g} s now), models that take more branching, or a search that needs no decisions "
+            f"{config.time_limit_s:g} s now), instances that take more branching, or a search that needs no decisions "
             "(--search bife_without_f_lf)."
         )
-    decisions = concatenate(parts)[: config.decisions]
+    decisions = concatenate([part.decisions for part in parts])[: config.decisions]
     merged = directory / f"decisions-{decisions.digest}.npz"
-    if not _intact(merged):
-        decisions.save(merged)
+    decisions.save(merged)
     return CollectionSummary(
         path=merged,
         digest=decisions.digest,
@@ -200,9 +164,22 @@ def collect_decisions(
         tightenable_share=float(decisions.tightenable.mean()),
         instances=tuple(names),
         failures=tuple(failures),
-        cpu_s=cpu_s,
+        cpu_s=math.fsum(part.end["cpu_s"] for part in parts),
         notes=notes,
     )
+
+
+def _part_path(directory: Path, instance: Instance, config: CollectionConfig) -> Path:
+    facts = {
+        "digest": instance.digest,
+        "quota": config.decisions_per_instance,
+        "time_limit_s": config.time_limit_s,
+        "solver": config.solver.model_dump(mode="json"),
+        "columns": N_FEATURES,
+        "schema": SCHEMA_VERSION,
+        "scip": versions()["scip"],
+    }
+    return directory / "parts" / f"{digest_of(facts)[:24]}.npz"
 
 
 def _instances(benchmark: Benchmark, limit: int, step: int) -> Iterator[Instance]:
@@ -216,75 +193,50 @@ def _instances(benchmark: Benchmark, limit: int, step: int) -> Iterator[Instance
         given += len(instances)
 
 
-def _read(part: Path) -> _Part:
-    return Decisions.load(part), json.loads(_end_path(part).read_text())
-
-
-def _known(part: Path, note: Note | None) -> _Part | None:
-    """Return a part that is there already; one that cannot be read is removed, to be made anew."""
+def _intact(part: Path, note: Note | None) -> bool:
+    """Whether a part is there and can be read."""
     if not part.exists():
-        return None
+        return False
     try:
-        return _read(part)
+        _Part.load(part)
     except (DecisionsError, OSError, ValueError) as error:
-        part.unlink()
         if note is not None:
             note(f"{part.name} cannot be used ({error}): its instance is solved once more.")
-        return None
-
-
-def _intact(merged: Path) -> bool:
-    """Whether there is a merged file, and one that can be read."""
-    try:
-        Decisions.load(merged)
-    except DecisionsError:
         return False
     return True
 
 
 def _start(
-    pool: Workers,
-    instance: Instance,
-    part: Path,
-    config: CollectionConfig,
-    note: Note | None,
+    pool: Workers, instance: Instance, part: Path, config: CollectionConfig, note: Note | None
 ) -> Future[Any]:
-    arguments = {
-        "path": str(instance.path),
-        "instance": instance.name,
-        "part": str(part),
-        "config": config.model_dump(mode="json"),
-    }
-    limit_s = 2.0 * config.time_limit_s + _GRACE_S
     written = [part.parent, compiled_code()]
     for directory in written:
         directory.mkdir(parents=True, exist_ok=True)
     return pool.submit(
         "bife_core.decisions.collecting:work",
-        arguments,
-        limit_s=limit_s,
+        {
+            "path": str(instance.path),
+            "instance": instance.name,
+            "part": str(part),
+            "config": config.model_dump(mode="json"),
+        },
+        limit_s=2.0 * config.time_limit_s + _GRACE_S,
         reads=[instance.path],
         writes=written,
         note=note,
     )
 
 
-def work(path: str, instance: str, part: str, config: dict[str, Any]) -> dict[str, Any]:
+def work(path: str, instance: str, part: str, config: dict[str, Any]) -> None:
     """Collect from one instance in this process; what `collect_decisions` calls in a worker."""
     options = CollectionConfig.model_validate(config)
     began = time.process_time()
+    settings = SolveSettings(solver=options.solver, time_limit_s=options.time_limit_s)
     recording = record_decisions(
-        Path(path),
-        instance,
-        settings=SolveSettings(solver=options.solver, time_limit_s=options.time_limit_s, seed=options.seed),
-        quota=options.decisions_per_instance,
+        Path(path), instance, settings=settings, quota=options.decisions_per_instance
     )
-    end = {
-        "status": recording.status,
-        "unscored": recording.unscored,
-        "cpu_s": time.process_time() - began,
-    }
+    seconds = time.process_time() - began
+    end = {"status": recording.status, "unscored": recording.unscored, "cpu_s": seconds}
     # Before the part itself: where there is a part, there is how it came about.
-    write_whole(_end_path(Path(part)), json.dumps(end))
+    write_whole(Path(part).with_suffix(".json"), json.dumps(end))
     recording.decisions.save(Path(part))
-    return end

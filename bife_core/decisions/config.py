@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from bife_core.scip.solver import Seed, SolverConfig, SolverSetting
+from bife_core.scip.solver import SolverConfig, SolverSetting
 from bife_core.values import Value
 
 
@@ -20,4 +20,3 @@ class CollectionConfig(Value):
         600.0, gt=0, allow_inf_nan=False, description="CPU seconds spent on one instance at most."
     )
     solver: SolverSetting = SolverConfig()
-    seed: Seed = Field(0, description="Seed of the solver.")

@@ -25,14 +25,9 @@ _INFEASIBLE_GAIN: Final = 1e20
 
 
 class StrongBranching(NamedTuple):
-    """What strong branching found at a node of n candidates; see `Decisions` for the gains.
+    """What strong branching found at a node of n candidates; see `Decisions` for the gains and the room.
 
-    Attributes
-    ----------
-    scores : (n,) float64
-        SCIP's branching score (a product) of the two gains.
-    gains : (2, n) float64
-    room : float
+    `scores` (n,) are SCIP's branching scores, products of the two `gains` (2, n).
     """
 
     scores: npt.NDArray[np.float64]
@@ -41,23 +36,10 @@ class StrongBranching(NamedTuple):
 
 
 def strong_branching(model: pyscipopt.Model, variables: list[pyscipopt.Variable]) -> StrongBranching | None:
-    """Solve both children's LPs of every candidate to the end and score their bound gains.
+    """Solve both children's LPs of every fractional candidate of the current node to the end, and score their gains.
 
-    Parameters
-    ----------
-    model : pyscipopt.Model
-        At a node being branched on.
-    variables : list of pyscipopt.Variable
-        n fractional candidates.
-
-    Returns
-    -------
-    StrongBranching or None
-        An infeasible child gains what the incumbent leaves. None if an LP could not be solved.
-
-    Notes
-    -----
-    Pseudocosts are left untouched, so a rule later meets them as branching alone has made them.
+    An infeasible child gains what the incumbent leaves. None if an LP could not be solved. Pseudocosts are left
+    untouched, so a rule later meets them as branching alone has made them.
     """
     bound = model.getLPObjVal()
     cutoff = model.getCutoffbound()
@@ -85,15 +67,9 @@ def strong_branching(model: pyscipopt.Model, variables: list[pyscipopt.Variable]
 
 @dataclass(frozen=True)
 class Recording:
-    """What one model gave.
+    """The decisions of one instance, and SCIP's word for how the solve ended.
 
-    Attributes
-    ----------
-    decisions : Decisions
-    status : str
-        SCIP's word for how the solve ended.
-    unscored : int
-        Nodes on whose candidates strong branching failed; pseudocosts branched there and nothing was recorded.
+    At `unscored` nodes strong branching failed; pseudocosts branched there and nothing was recorded.
     """
 
     decisions: Decisions
@@ -102,11 +78,7 @@ class Recording:
 
 
 class _Expert(LpBranchrule):
-    def __init__(
-        self,
-        instance: str,
-        quota: int | None,
-    ) -> None:
+    def __init__(self, instance: str, quota: int | None) -> None:
         self.instance = instance
         self.quota = quota
         self.decisions: list[Decisions] = []
@@ -146,36 +118,11 @@ class _Expert(LpBranchrule):
         return {"result": pyscipopt.SCIP_RESULT.BRANCHED}
 
 
-def record_decisions(
-    path: Path,
-    instance: str,
-    *,
-    settings: SolveSettings,
-    quota: int | None,
-) -> Recording:
-    """Solve one instance under the expert, and return the expert's decisions and how the solve ended.
+def record_decisions(path: Path, instance: str, *, settings: SolveSettings, quota: int | None) -> Recording:
+    """Solve one instance under the expert, until there are `quota` decisions, and record them.
 
-    Parameters
-    ----------
-    path : Path
-        Model file.
-    instance : str
-        Name that goes into the record.
-    settings : SolveSettings
-        Limits, seed and emphasis of the solve.
-    quota : int or None
-        Decisions after which the solve is stopped.
-
-    Notes
-    -----
-    A decision between fewer than two candidates says nothing of a rule and is not recorded.
-
-    Raises
-    ------
-    InstanceError
-        If the model cannot be read.
-    SolverError
-        If SCIP fails, or a signal ended the solve before the quota was reached.
+    A decision between fewer than two candidates says nothing of a rule and is not recorded. Raises `InstanceError` if
+    the instance cannot be read, `SolverError` if SCIP fails or a signal ended the solve before the quota was reached.
     """
     model = read_model(path)
     apply(settings, model)

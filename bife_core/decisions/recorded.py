@@ -190,13 +190,7 @@ class Decisions:
 
 
 def numbers_in(path: Path) -> int:
-    """Return how many numbers a file of decisions holds, without reading them: what room it needs goes by that.
-
-    Raises
-    ------
-    DecisionsError
-        If it cannot be read.
-    """
+    """Return how many numbers a file of decisions holds, by which its room in memory goes; raise `DecisionsError`."""
     try:
         with path.open("rb") as stream, np.load(stream) as file:
             return int(file["size"])
