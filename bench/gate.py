@@ -35,7 +35,7 @@ def null_comparison(instances: int, rng: np.random.Generator, *, heavy: bool = F
         for method, cpu_s in (("rule", 10.0 * math.exp(log)), ("relpscost", 10.0)):
             rows.append(
                 {
-                    "setting": "null", "instance": f"i{number}", "digest": f"i{number}", "seed": 0, "method": method,
+                    "instance": f"i{number}", "digest": f"i{number}", "seed": 0, "method": method,
                     "status": "optimal", "cpu_s": cpu_s, "wall_s": cpu_s, "nodes": 10, "fair_nodes": 10,
                     "lp_iterations": 10, "gap": 0.0, "primal_dual_integral": 1.0,
                 }

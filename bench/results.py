@@ -29,7 +29,6 @@ from bench.search_cost import Progress, row_of, searched_once
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.comparing import Comparison
-from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.metrics import method_table
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.methods.base import RPB, Method
@@ -136,20 +135,21 @@ def held_out(config: PipelineConfig, solver: str, size: str) -> PipelineConfig:
 def compared(methods: list[Method], config: PipelineConfig, home: Path) -> Iterator[dict[str, Any]]:
     """Yield a line for each method: what it did, and how it compares with RPB."""
     benchmark = open_benchmark(config.instances, home / "instances")
-    instances = tuple(benchmark.instances("test", config.evaluation.instances))
+    instances = benchmark.instances("test", config.evaluation.instances)
     with WorkerPool(config.runner.workers) as pool:
         summary = evaluate(
             methods,
-            [Setting(config.instances.benchmark, instances)],
+            instances,
             config.evaluation,
             pool,
             Store(home),
+            setting=config.instances.benchmark,
         )
     shares = oracle_shares(summary)
-    table = method_table(summary.frame(), config.evaluation.metric).to_dict("index")
+    table = method_table(summary.frame, config.evaluation.metric).to_dict("index")
     comparisons = {one.method: one for one in summary.comparisons}
     for label in summary.methods:
-        did = table[(config.instances.benchmark, label)]
+        did = table[label]
         yield {
             "method": label,
             "cpu_s": round(float(did["time"]), 3),
@@ -179,7 +179,7 @@ def beside_rpb(one: Comparison) -> dict[str, Any]:
 
 def oracle_shares(summary: EvaluationSummary) -> dict[str, float]:
     """Return which part of the free oracle's gain each method wins; nothing where there is none."""
-    frame = summary.frame()
+    frame = summary.frame
     if ORACLE not in set(frame["method"]):
         return {}
     of_oracle = frame["method"] == ORACLE
@@ -198,7 +198,7 @@ def oracle_shares(summary: EvaluationSummary) -> dict[str, float]:
     }
     limit = gains[ORACLE]
     line = {"method": "free oracle", "ratio": round(math.exp(limit), 3), "solves": len(costs)}
-    tell({"family": summary.rows[0]["setting"]} | line)
+    tell({"family": summary.setting} | line)
     return {method: round(gain / limit, 2) for method, gain in gains.items()} if limit < 0.0 else {}
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from bench import benchmark_of, parse, tell
 from bife_core.config import EvaluationConfig
-from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import evaluate
 from bife_core.methods.loading import load_method
 from bife_core.rules import BENCHMARK_RULES
@@ -28,7 +27,7 @@ def main() -> None:
             rule = load_method(options.rule or BENCHMARK_RULES[family])
             summary = evaluate(
                 [rule],
-                [Setting(family, tuple(benchmark_of(family, options).instances("test", options.instances)))],
+                benchmark_of(family, options).instances("test", options.instances),
                 EvaluationConfig(
                     instances=options.instances, seeds=tuple(options.seeds), time_limit_s=options.time_limit
                 ),

@@ -12,9 +12,9 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from bife_core.benchmarks.config import FAMILIES, InstancesConfig
+from bife_core.benchmarks.config import InstancesConfig
 from bife_core.decisions.config import CollectionConfig
-from bife_core.evaluation.config import EvaluationConfig, ProtocolName, ValidationConfig, protocol
+from bife_core.evaluation.config import EvaluationConfig, ValidationConfig
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.generators.config import BudgetConfig, GeneratorConfig
 from bife_core.search.config import SearchConfig
@@ -29,11 +29,9 @@ __all__ = [
     "InstancesConfig",
     "LowFidelityConfig",
     "PipelineConfig",
-    "ProtocolName",
     "RunnerConfig",
     "SearchConfig",
     "ValidationConfig",
-    "protocol",
 ]
 
 
@@ -82,18 +80,6 @@ class PipelineConfig(Value):
                 "search.method='symbolic' fits rules and asks nobody to write any: with "
                 f"generator.kind={self.generator.kind!r} choose search.method='bife' or another"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _sizes_are_the_familys(self) -> PipelineConfig:
-        name = self.instances.benchmark
-        if self.evaluation.sizes and name in FAMILIES:
-            known = FAMILIES[name].sizes
-            unknown = [size for size in self.evaluation.sizes if size not in known]
-            if unknown:
-                raise ValueError(
-                    f"{name} has no size {unknown[0]!r} for evaluation.sizes; it has {', '.join(known)}"
-                )
         return self
 
     @property

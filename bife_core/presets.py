@@ -17,7 +17,6 @@ from bife_core.config import (
     PipelineConfig,
     SearchConfig,
     ValidationConfig,
-    protocol,
 )
 from bife_core.errors import ConfigError
 from bife_core.values import describe
@@ -45,11 +44,6 @@ def preset(name: PresetName, benchmark: str | None = None) -> PipelineConfig:
         return _budget(name)
     own = {"instances.benchmark": family.name, **family.settings.get(name, {})}
     return with_overrides(_budget(name), own)
-
-
-def evaluation_protocol(name: Literal["quick", "paper"], benchmark: str | None = None) -> EvaluationConfig:
-    """Return a named evaluation protocol, by the metric that the preset of that name has for a family."""
-    return protocol(name).model_copy(update={"metric": preset(name, benchmark).evaluation.metric})
 
 
 def _budget(name: PresetName) -> PipelineConfig:

@@ -24,144 +24,83 @@ Costs: TypeAlias = (
 CONFIDENCE: Final = 0.95
 """Level of intervals and tests, over all uses of a test set together."""
 
-_RESAMPLES = 9999
-_SAME = 1e-12
+_RESAMPLES: Final = 9999
+_SAME: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class RatioInterval:
     """How many times the costs of `a` are those of `b`, below 1 where `a` is cheaper.
 
-    Attributes
-    ----------
-    ratio : float
-        Geometric mean over instances of cost a / cost b.
-    low, high : float or None
-        Ends of the bootstrap interval; None where the data give none.
-    confidence : float
-        Level of the interval.
-    instances : int
-        Number of pairs.
-    note : str
-        Why there is no interval, or why it is a point; empty otherwise.
+    The ratio is the geometric mean over instances of cost a / cost b; the ends of the bootstrap interval are None where
+    the data give none, and `note` says why there is no interval, or why it is a point.
     """
 
     ratio: float
     low: float | None
     high: float | None
-    confidence: float
-    instances: int
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WinTieLoss:
-    """On how many instances `a` is cheaper than, as cheap as, costlier than `b`."""
-
-    wins: int
-    ties: int
-    losses: int
-
-
 def geometric_mean(values: ArrayLike) -> float:
-    """Return the geometric mean of positive values.
-
-    Raises
-    ------
-    ValueError
-        If there is no value, or one that is not positive and finite.
+    """Return the geometric mean of positive values; raises ValueError for others, or none.
 
     Examples
     --------
     >>> round(geometric_mean([1, 4]), 12)
     2.0
     """
-    return _gmean(_positive(values, "geometric mean"))
-
-
-def shifted_geometric_mean(values: ArrayLike) -> float:
-    """Return gmean(value + 1) - 1, which small values move less than the plain geometric mean.
-
-    Raises
-    ------
-    ValueError
-        If there is no value, or one that is not above -1 and finite.
-
-    Examples
-    --------
-    >>> round(shifted_geometric_mean([0, 3]), 12)
-    1.0
-    """
-    shifted = np.asarray(values, dtype=np.float64) + 1
-    return _gmean(_positive(shifted, "shifted geometric mean")) - 1
+    # What scipy.stats.gmean makes of them, in a fraction of its time: comparisons ask for thousands.
+    return float(np.exp(_logs(values).mean()))
 
 
 def geometric_std(values: ArrayLike) -> float:
-    """Return the geometric standard deviation, a factor of at least 1, with n - 1 degrees of freedom.
-
-    A single value has no spread: its geometric standard deviation is 1.
-
-    Raises
-    ------
-    ValueError
-        If there is no value, or one that is not positive and finite.
-    """
-    array = _positive(values, "geometric standard deviation")
-    return 1.0 if array.size == 1 else float(np.exp(np.log(array).std(ddof=1)))
+    """Return the geometric standard deviation of positive values, a factor (n - 1 degrees of freedom); 1 for one."""
+    logs = _logs(values)
+    return 1.0 if logs.size == 1 else float(np.exp(logs.std(ddof=1)))
 
 
-def collapse_seeds(costs: Costs) -> NDArray[np.float64]:
-    """Return the geometric mean over seeds of each instance, in the order given (by name for a mapping).
-
-    Returns
-    -------
-    (n_instances,) float64
-
-    Raises
-    ------
-    ValueError
-        If there is no instance, an instance without costs, or a cost that is not positive and finite.
-    """
-    rows = [costs[name] for name in sorted(costs)] if isinstance(costs, Mapping) else list(costs)
-    if not rows:
-        raise ValueError("There are no costs: give at least one instance.")
-    return np.array([geometric_mean(row) for row in rows])
+def _logs(values: ArrayLike) -> NDArray[np.float64]:
+    array = np.ravel(np.asarray(values, dtype=np.float64))
+    if array.size == 0:
+        raise ValueError("A geometric mean needs at least one value.")
+    bad = array[~(np.isfinite(array) & (array > 0))]
+    if bad.size:
+        raise ValueError(
+            f"A geometric mean needs positive, finite values, found {bad[0]}; count an instance without nodes as 1."
+        )
+    return np.log(array)
 
 
 def log_ratios(costs_a: Costs, costs_b: Costs) -> NDArray[np.float64]:
-    """Return log(cost a / cost b) per instance, seeds collapsed first.
-
-    Returns
-    -------
-    (n_instances,) float64
-        Negative where `a` is cheaper.
+    """Return log(cost a / cost b) per instance, seeds collapsed first; negative where `a` is cheaper.
 
     Raises
     ------
     ValueError
         If the two do not speak of the same instances, or a cost is not positive and finite.
+
+    Examples
+    --------
+    >>> np.exp(log_ratios({"x": [1.0, 4.0], "y": [3.0]}, {"x": [4.0, 4.0], "y": [4.0]})).round(2).tolist()
+    [0.5, 0.75]
     """
-    if isinstance(costs_a, Mapping) != isinstance(costs_b, Mapping):
+    if isinstance(costs_a, Mapping) and isinstance(costs_b, Mapping):
+        if costs_a.keys() != costs_b.keys():
+            odd = ", ".join(sorted(costs_a.keys() ^ costs_b.keys()))
+            raise ValueError(
+                f"Both costs must be of the same instances; these are in only one of them: {odd}."
+            )
+        costs_a, costs_b = ([costs[name] for name in sorted(costs)] for costs in (costs_a, costs_b))
+    if len(costs_a) != len(costs_b) or not len(costs_a):
         raise ValueError(
-            "Give both costs by instance name, or both as arrays in the same order of instances."
+            f"Both costs must be of the same instances; found {len(costs_a)} and {len(costs_b)}."
         )
-    if isinstance(costs_a, Mapping) and isinstance(costs_b, Mapping) and costs_a.keys() != costs_b.keys():
-        odd = ", ".join(sorted(costs_a.keys() ^ costs_b.keys()))
-        raise ValueError(f"Both costs must be of the same instances; these are in only one of them: {odd}.")
-    a, b = collapse_seeds(costs_a), collapse_seeds(costs_b)
-    if a.shape != b.shape:
-        raise ValueError(f"Both costs must be of the same instances; found {a.size} and {b.size} of them.")
-    return np.log(a) - np.log(b)
+    return np.array([_logs(a).mean() - _logs(b).mean() for a, b in zip(costs_a, costs_b, strict=True)])
 
 
 def ratio(costs_a: Costs, costs_b: Costs) -> float:
-    """Return the geometric mean over instances of cost a / cost b.
-
-    Raises
-    ------
-    ValueError
-        As `log_ratios`.
-    """
+    """Return the geometric mean over instances of cost a / cost b; raises as `log_ratios`."""
     return float(np.exp(log_ratios(costs_a, costs_b).mean()))
 
 
@@ -171,49 +110,43 @@ def ratio_interval(
     """Return the geometric-mean ratio of two costs with a paired bootstrap interval over instances.
 
     The interval is bias-corrected and accelerated (BCa), or percentile where BCa is not defined. One instance
-    gives no interval, and equal ratios give a point; `note` says so.
-
-    Parameters
-    ----------
-    costs_a, costs_b : Costs
-        Positive costs of the same instances.
-    confidence : float
-        Between 0 and 1.
-    rng : np.random.Generator or int
-        Draws the resamples, or the seed of a generator that does.
-
-    Raises
-    ------
-    ValueError
-        If the costs do not pair up or are not positive and finite, or the confidence is out of range.
-
-    Examples
-    --------
-    >>> found = ratio_interval({"x": [1.0, 4.0], "y": [3.0]}, {"x": [4.0, 4.0], "y": [4.0]})
-    >>> round(found.ratio, 3), found.instances
-    (0.612, 2)
+    gives no interval, and equal ratios give a point; `note` says so. `rng` draws the resamples, or is the seed of a
+    generator that does. Raises ValueError as `log_ratios`.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"The confidence must lie between 0 and 1, found {confidence}.")
     logs = log_ratios(costs_a, costs_b)
-    mean, count = float(np.exp(logs.mean())), logs.size
-    if count == 1:
-        note = "one instance says nothing about others, so there is no interval"
-        return RatioInterval(mean, None, None, confidence, count, note)
+    mean = float(np.exp(logs.mean()))
+    if logs.size == 1:
+        return RatioInterval(
+            mean, None, None, "one instance says nothing about others, so there is no interval"
+        )
     if np.ptp(logs) < _SAME:
         note = "the ratio is the same on every instance, so the interval is a point"
-        return RatioInterval(mean, mean, mean, confidence, count, note)
-    low, high = _bootstrap(logs, confidence, np.random.default_rng(rng))
-    return RatioInterval(mean, float(np.exp(low)), float(np.exp(high)), confidence, count)
+        return RatioInterval(mean, mean, mean, note)
+    for method in ("BCa", "percentile"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", scipy.stats.DegenerateDataWarning)
+            found = scipy.stats.bootstrap(
+                (logs,),
+                _rounded_mean,
+                n_resamples=_RESAMPLES,
+                confidence_level=confidence,
+                method=method,
+                rng=np.random.default_rng(rng),
+            ).confidence_interval
+        if np.isfinite([found.low, found.high]).all():
+            break
+    return RatioInterval(mean, float(np.exp(found.low)), float(np.exp(found.high)))
+
+
+def _rounded_mean(logs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+    # BCa counts resamples below the observed mean. Those that hold the same instances in another order equal it
+    # up to the last bits, which must not decide, or the interval would depend on the platform.
+    mean: NDArray[np.float64] = np.asarray(np.mean(logs, axis=axis))
+    return np.round(mean, 12)
 
 
 def signed_rank_test(costs_a: Costs, costs_b: Costs) -> float:
-    """Return the p-value of the exact two-sided Wilcoxon signed-rank test on per-instance log ratios.
-
-    Raises
-    ------
-    ValueError
-        If the costs do not pair up or are not positive and finite.
+    """Return the p-value of the exact two-sided Wilcoxon signed-rank test on log ratios; raises as `log_ratios`.
 
     Notes
     -----
@@ -249,90 +182,30 @@ def signed_rank_test(costs_a: Costs, costs_b: Costs) -> float:
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return Holm-adjusted p-values, in the order given: the family-wise error stays below the level.
 
-    Raises
-    ------
-    ValueError
-        If a p-value lies outside 0 to 1.
-
     Examples
     --------
     >>> holm([0.01, 0.04, 0.03])
     (0.03, 0.06, 0.06)
     """
     p = np.asarray(p_values, dtype=np.float64)
-    if not np.all((p >= 0) & (p <= 1)):
-        raise ValueError(f"p-values must lie between 0 and 1, found {list(p_values)}.")
     order = np.argsort(p, kind="stable")
-    stepped = p[order] * np.arange(p.size, 0, -1)
     adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)), 1.0)
     return tuple(adjusted.tolist())
 
 
-def win_tie_loss(costs_a: Costs, costs_b: Costs) -> WinTieLoss:
-    """Count the instances on which `a` is cheaper, as cheap, costlier.
-
-    Raises
-    ------
-    ValueError
-        If the costs do not pair up or are not positive and finite.
-    """
+def win_tie_loss(costs_a: Costs, costs_b: Costs) -> tuple[int, int, int]:
+    """Return on how many instances `a` is cheaper, as cheap, costlier; raises as `log_ratios`."""
     logs = log_ratios(costs_a, costs_b)
     wins, losses = int(np.sum(logs < -_SAME)), int(np.sum(logs > _SAME))
-    return WinTieLoss(wins, logs.size - wins - losses, losses)
-
-
-def _positive(values: ArrayLike, what: str) -> NDArray[np.float64]:
-    array = np.atleast_1d(np.asarray(values, dtype=np.float64)).ravel()
-    if array.size == 0:
-        raise ValueError(f"A {what} needs at least one value.")
-    bad = array[~(np.isfinite(array) & (array > 0))]
-    if bad.size:
-        raise ValueError(
-            f"A {what} needs positive, finite values, found {bad[0]}; count an instance without nodes as 1."
-        )
-    return array
-
-
-def _gmean(positive: NDArray[np.float64]) -> float:
-    # What scipy.stats.gmean makes of them, in a fraction of its time: comparisons ask for thousands.
-    return float(np.exp(np.log(positive).mean()))
-
-
-def _bootstrap(logs: NDArray[np.float64], confidence: float, rng: np.random.Generator) -> tuple[float, float]:
-    for method in ("BCa", "percentile"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", scipy.stats.DegenerateDataWarning)
-            interval = scipy.stats.bootstrap(
-                (logs,),
-                _rounded_mean,
-                n_resamples=_RESAMPLES,
-                confidence_level=confidence,
-                method=method,
-                rng=rng,
-            ).confidence_interval
-        if np.isfinite([interval.low, interval.high]).all():
-            break
-    return float(interval.low), float(interval.high)
-
-
-def _rounded_mean(logs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
-    # BCa counts resamples below the observed mean. Those that hold the same instances in another order equal it
-    # up to the last bits, which must not decide, or the interval would depend on the platform.
-    mean: NDArray[np.float64] = np.asarray(np.mean(logs, axis=axis))
-    return np.round(mean, 12)
+    return wins, logs.size - wins - losses, losses
 
 
 def alpha_share(use: int) -> float:
-    """Return the share of alpha that a use of a test set may spend (alpha spending).
+    """Return the share of alpha that a use of a test set, 1 for the first, may spend (alpha spending).
 
     A test set that judges one rule after another ends up choosing among them, so alpha is spent over all uses of one
     set: two thirds on the first, ever less on later ones, at most alpha together.
-
-    Parameters
-    ----------
-    use : int
-        1 for the first.
 
     Examples
     --------

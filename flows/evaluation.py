@@ -15,7 +15,7 @@ from bife_core.benchmarks.formulation import likeness_of
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
-from bife_core.presets import evaluation_protocol, preset
+from bife_core.presets import preset
 from bife_core.report import Story
 from bife_core.wording import counted
 from flows.registration import present_champion, refusal_notes, register_rule
@@ -25,7 +25,7 @@ from flows.results import EvaluationResult, TrackedRun
 from flows.safeguards.conduct import conducted
 from flows.safeguards.endings import HOOKS
 from flows.verdicts import comparison, evaluation_verdict
-from tasks.collection import InstanceSet, prepare_instances
+from tasks.collection import prepare_instances
 from tasks.evaluation import (
     evaluate,
     evaluation_directory,
@@ -93,23 +93,15 @@ def evaluation(
     promoting = promoting or as_challenger
     if promoting:
         config = config.model_copy(update={"instances": own_test_instances(config, methods[0])})
-    groups: dict[str, InstanceSet] = {}
-    for size in settings.sizes or (config.instances.size,):
-        instances = config.instances.model_copy(update={"size": size}) if _sized(config) else config.instances
-        groups.setdefault(
-            setting_name(instances),
-            prepare_instances(instances, "test", settings.instances),
-        )
-    count = sum(len(group.instances) for group in groups.values())
+    held_out = prepare_instances(config.instances, "test", settings.instances)
     seeds = counted(len(settings.seeds), "seed")
-    observer().stage("evaluation", f"{count} held-out instances, {seeds}")
-    every = tuple(groups.values())
+    observer().stage("evaluation", f"{len(held_out.instances)} held-out instances, {seeds}")
     use = (
-        home_store().count_use(every[0].content, evaluation_identity(config, methods[0])) if promoting else 0
+        home_store().count_use(held_out.content, evaluation_identity(config, methods[0])) if promoting else 0
     )
-    summary = evaluate(methods, groups, settings, config.runner, use)
+    summary = evaluate(methods, held_out, settings, config.runner, setting_name(config.instances), use)
     stated = (settings.solver.sentence,) if settings.solver.sentence else ()
-    notes = (*stated, *dict.fromkeys(note for group in every for note in group.notes))
+    notes = (*stated, *held_out.notes)
     story = Story(
         commands=(repeat_command(config, references),),
         searches=tuple(
@@ -119,7 +111,7 @@ def evaluation(
         notes=notes,
     )
     choice = read_validation(rule)
-    run_id = track_evaluation(config.instances, settings, methods, every, summary, story, choice)
+    run_id = track_evaluation(config.instances, settings, methods, held_out, summary, story, choice)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
     further = (summary.lead.note,) if summary.lead.note else ()
     notes = noted((*notes, *summary.failures, *differing, *further))
@@ -127,9 +119,9 @@ def evaluation(
         summary=summary,
         source=methods[0].text,
         sha=methods[0].identity,
-        test_digest=every[0].content,
-        models=likeness_of([one.path for one in every[0].instances]) if promoting else None,
-        directory=evaluation_directory(evaluation_key(methods, every, settings, summary)),
+        test_digest=held_out.content,
+        models=likeness_of([one.path for one in held_out.instances]) if promoting else None,
+        directory=evaluation_directory(evaluation_key(methods, held_out, settings, summary)),
         run=TrackedRun.of(EVALUATION, run_id),
         notes=notes,
     )
@@ -171,11 +163,6 @@ def own_test_instances(config: PipelineConfig, rule: Method) -> InstancesConfig:
     return models.model_copy(update={"seed": int(evaluation_identity(config, rule)[:8], 16)})
 
 
-def _sized(config: PipelineConfig) -> bool:
-    """Whether the models come in sizes, which those of a folder do not."""
-    return config.instances.folder is None
-
-
 def repeat_command(config: PipelineConfig, references: Sequence[str]) -> str:
     """Return the command that makes the same evaluation, whatever made this one.
 
@@ -196,12 +183,7 @@ def repeat_command(config: PipelineConfig, references: Sequence[str]) -> str:
     if models.seed:
         words += ["--set", f"instances.seed={models.seed}"]
     settings = config.evaluation
-    if settings.protocol == "custom":
-        usual = preset("paper", models.benchmark).evaluation
-    else:
-        usual = evaluation_protocol(settings.protocol, models.benchmark)
-        words += ["--protocol", settings.protocol]
-    defaults = usual.model_dump(mode="json")
+    defaults = preset("paper", models.benchmark).evaluation.model_dump(mode="json")
     for name, value in settings.model_dump(mode="json").items():
         if value != defaults[name]:
             text = value if isinstance(value, str) else json.dumps(value)

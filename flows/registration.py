@@ -118,9 +118,7 @@ def no_champion(config: PipelineConfig, registered: RegisteredRule, expected: Pr
 def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin) -> Evidence:
     """Return what is known of a rule after its evaluation."""
     summary = evaluated.summary
-    judged = summary.judged
-    lead = judged[0]
-    in_time = summary.by("time")
+    lead = summary.judged
     champion = by_alias(registered_name(config.instances), CHAMPION)
     champion_sha = "" if champion is None else champion.sha
     label = summary.label_of(champion_sha)
@@ -135,10 +133,6 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
             "champion_p_value": beside.p_value,
             "champion_obstacle": beside.obstacle,
         }
-    solves, missing, proofs, baseline_proofs = (
-        sum(getattr(one, field) for one in judged)
-        for field in ("solves", "missing", "proofs", "baseline_proofs")
-    )
     return Evidence(
         **origin.model_dump(),
         sha=evaluated.sha,
@@ -150,15 +144,15 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
         ci_high=lead.ci_high,
         p_value=lead.p_adjusted,
         confidence=lead.confidence,
-        time_ratio=in_time[0].ratio,
+        time_ratio=summary.by("time").ratio,
         baseline=summary.baseline,
         instances=lead.instances,
         seeds=len(summary.protocol.seeds),
-        solves=solves,
-        missing=missing,
-        unfinished=solves - missing - proofs,
-        proofs=proofs,
-        baseline_proofs=baseline_proofs,
+        solves=lead.solves,
+        missing=lead.missing,
+        unfinished=lead.solves - lead.missing - lead.proofs,
+        proofs=lead.proofs,
+        baseline_proofs=lead.baseline_proofs,
         mismatches=len(summary.mismatches),
         use=summary.use,
         evaluation_run=evaluated.run.run_id,

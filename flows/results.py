@@ -93,7 +93,7 @@ class EvaluationResult(Value):
     test_digest : str
         Hash of the held-out instances.
     models : Likeness or None
-        What the held-out instances of the first setting have in common, of an evaluation that may promote.
+        What the held-out instances have in common, of an evaluation that may promote.
     """
 
     summary: EvaluationSummary

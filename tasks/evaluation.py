@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -12,7 +11,6 @@ from prefect import task
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.config import EvaluationConfig, InstancesConfig, RunnerConfig
 from bife_core.evaluation.choosing import Choice
-from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evaluation.summary import evaluate as _evaluate
 from bife_core.methods.base import Method
@@ -28,7 +26,7 @@ from tasks.tracking.store import flat
 from tasks.workers import worker_pool
 
 SOLVE_COLUMNS: Final = (
-    "setting", "instance", "seed", "method", "status", "cpu_s", "nodes", "fair_nodes", "lp_iterations",
+    "instance", "seed", "method", "status", "cpu_s", "nodes", "fair_nodes", "lp_iterations",
     "primal_bound", "gap",
 )  # fmt: skip
 """Columns of the table of solves."""
@@ -36,14 +34,14 @@ SOLVE_COLUMNS: Final = (
 
 def evaluation_key(
     methods: Sequence[Method],
-    instances: Sequence[InstanceSet],
+    instances: InstanceSet,
     config: EvaluationConfig,
     summary: EvaluationSummary,
 ) -> str:
     """Return the identity of an evaluation, from its methods, instances, settings, machine and missing solves."""
     facts = [
         list(dict.fromkeys(method.identity for method in methods)),
-        [chosen.content for chosen in instances],
+        instances.content,
         config.model_dump(mode="json"),
         summary.machine.digest if summary.machine is not None else "",
         len(summary.failures),
@@ -67,12 +65,13 @@ def setting_name(config: InstancesConfig) -> str:
 @task(name="evaluate", task_run_name="evaluate {methods[0].name} against {config.baseline}", **TRIED_AGAIN)
 def evaluate(
     methods: Sequence[Method],
-    settings: dict[str, InstanceSet],
+    instances: InstanceSet,
     config: EvaluationConfig,
     runner: RunnerConfig,
+    setting: str,
     use: int = 0,
 ) -> EvaluationSummary:
-    """Solve the instances of all settings, given by name, with all methods; solves that are stored are reused.
+    """Solve instances, which tables call `setting`, with all methods; solves that are stored are reused.
 
     Parameters
     ----------
@@ -84,19 +83,21 @@ def evaluate(
     SolverError
         If the baseline has no solve at all.
     """
-    content = hashlib.sha256("".join(chosen.content for chosen in settings.values()).encode()).hexdigest()
-    with alone_at(f"evaluation {methods[0].identity} {content[:16]}", f"the evaluation of {methods[0].name}"):
+    with alone_at(
+        f"evaluation {methods[0].identity} {instances.content}", f"the evaluation of {methods[0].name}"
+    ):
         summary = _evaluate(
             methods,
-            [Setting(name, chosen.instances) for name, chosen in settings.items()],
+            instances.instances,
             config,
             worker_pool(runner),
             home_store(),
             progress_listener(),
             note_listener(),
+            setting=setting,
             use=use,
         )
-    directory = evaluation_directory(evaluation_key(methods, list(settings.values()), config, summary))
+    directory = evaluation_directory(evaluation_key(methods, instances, config, summary))
     return evaluation_files.as_first_measured(directory, summary)
 
 
@@ -105,7 +106,7 @@ def track_evaluation(
     instances_config: InstancesConfig,
     config: EvaluationConfig,
     methods: Sequence[Method],
-    instances: Sequence[InstanceSet],
+    instances: InstanceSet,
     summary: EvaluationSummary,
     story: Story,
     choice: Choice | None = None,
@@ -151,9 +152,9 @@ def track_evaluation(
             "p_value": compared.p_adjusted,
             "wins": float(compared.wins),
             "losses": float(compared.losses),
-            "missing": float(sum(one.missing for one in summary.leading)),
-            "proofs": float(sum(one.proofs for one in summary.leading)),
-            "baseline_proofs": float(sum(one.baseline_proofs for one in summary.leading)),
+            "missing": float(compared.missing),
+            "proofs": float(compared.proofs),
+            "baseline_proofs": float(compared.baseline_proofs),
             "mismatches": float(len(summary.mismatches)),
         },
         tags={
@@ -164,7 +165,7 @@ def track_evaluation(
             "conclusion": compared.finding,
             "mlflow.note.content": evaluation_files.abstract(summary),
         },
-        datasets=tuple(chosen.dataset for chosen in instances),
+        datasets=(instances.dataset,),
         tables=tables,
         files=tuple(path.name for path in files),
     )

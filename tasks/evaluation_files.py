@@ -19,16 +19,14 @@ from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.report import (
     Report,
+    ReportFigure,
     SearchRecord,
     Story,
-    comparison_markdown,
-    paper_latex,
-    paper_markdown,
     render_page,
     report_figures,
+    report_latex,
+    report_markdown,
 )
-from bife_core.report.page import ReportFigure
-from bife_core.report.tables import comparison_latex
 from bife_core.store import DATABASE, Store, StoreError
 from bife_core.study import JournalError, Opened
 from bife_core.study import files as search_files
@@ -71,12 +69,10 @@ def write_evaluation(directory: Path, summary: EvaluationSummary, lead: Method, 
 def write_report(directory: Path, report: Report, figures: tuple[ReportFigure, ...]) -> list[Path]:
     """Write page and tables of one evaluation, or of several together; return the files."""
     directory.mkdir(parents=True, exist_ok=True)
-    tables, compared = report.tables, report.comparisons
-    markdown = f"{report.conclusion}\n\n{paper_markdown(tables)}\n{comparison_markdown(compared)}"
     return [
         _write(directory / PAGE, render_page(report, figures)),
-        _write(directory / TABLES[0], markdown),
-        _write(directory / TABLES[1], f"{paper_latex(tables)}\n{comparison_latex(compared)}"),
+        _write(directory / TABLES[0], f"{report.conclusion}\n\n{report_markdown(report)}"),
+        _write(directory / TABLES[1], report_latex(report)),
     ]
 
 
@@ -103,7 +99,8 @@ def as_first_measured(directory: Path, summary: EvaluationSummary) -> Evaluation
 
 def abstract(summary: EvaluationSummary) -> str:
     """Return what stands on the page of the run in MLflow."""
-    return f"{summary.conclusion}\n\n{comparison_markdown(summary.comparisons)}\nThe whole report: {PAGE}"
+    table = report_markdown(Report(evaluations=(summary,)))
+    return f"{summary.conclusion}\n\n{table}\nThe whole report: {PAGE}"
 
 
 def search_behind(reference: str) -> SearchRecord | None:

@@ -17,7 +17,6 @@ from bife_core.config import GeneratorConfig, HighFidelityConfig, PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import GeneratorError
 from bife_core.evaluation.choosing import Choice, choose
-from bife_core.evaluation.measuring import Setting
 from bife_core.generators import Account, open_generator
 from bife_core.generators.model_settings import KEY_VARIABLE, holding_key
 from bife_core.methods.rule import RuleMethod
@@ -94,8 +93,8 @@ def validate(
 ) -> Choice:
     """Solve validation instances with each sample, given as source by id, best F_HF first, and choose; see `choose`."""
     rules = [RuleMethod(name=name, source=source) for name, source in samples.items()]
-    setting, pool = Setting("validation", instances.instances), worker_pool(runner)
-    return choose(rules, setting, high, pool, home_store(), progress_listener(), note_listener())
+    pool = worker_pool(runner)
+    return choose(rules, instances.instances, high, pool, home_store(), progress_listener(), note_listener())
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The choice among the best few rules of a search, on instances apart from design and test.
 
 A search ends with the greatest of many noisy F_HF, and the greatest of noisy numbers is too great: its rule was
-good or lucky. Measuring the best few again, on other instances, tells the two apart without touching the test.
+good or lucky. Measuring the best few again, on other instances, distinguishes the two without touching the test.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
 from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.measuring import Cell, Setting, labelled, measure, protocol_solves
+from bife_core.evaluation.measuring import Cell, interleaved, labelled, measure
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import high_fidelity
 from bife_core.fidelity.solving import misbehaviour
@@ -26,8 +27,6 @@ class Choice(Value):
 
     Attributes
     ----------
-    chosen : str
-        Name of the rule.
     scores : dict of (float or None)
         F_HF on the validation instances by name, in the order of the finalists; None for a rule that failed there.
     instances : int
@@ -43,20 +42,18 @@ class Choice(Value):
 
     @property
     def sentence(self) -> str:
-        """Say how the choice was made."""
-        others = len(self.scores) - 1
+        """How the choice was made."""
         first = next(iter(self.scores))
-        kept = (
-            "which had also the best F_HF"
-            if self.chosen == first
-            else f"instead of {first}, which had the best F_HF"
+        kept = "which had also" if self.chosen == first else f"instead of {first}, which had"
+        return (
+            f"{self.chosen} was chosen on {self.instances} validation instances among {len(self.scores)} rules, "
+            f"{kept} the best F_HF."
         )
-        return f"{self.chosen} was chosen on {self.instances} validation instances among {others + 1} rules, {kept}."
 
 
 def choose(
     finalists: Sequence[Method],
-    setting: Setting,
+    instances: Sequence[Instance],
     high: HighFidelityConfig,
     pool: Workers,
     solves: Store,
@@ -65,15 +62,8 @@ def choose(
 ) -> Choice:
     """Solve validation instances with all finalists and choose the one with the best F_HF there.
 
-    Finalists are interleaved as in an evaluation. Among equals the first is chosen, so give the best first. An instance
-    on which RPB fails too is set aside, and `note` is called.
-
-    Parameters
-    ----------
-    finalists : sequence of Method
-        Rules with distinct names, best F_HF first.
-    high : HighFidelityConfig
-        Cost, mean and time limit of F_HF.
+    Among equals the first is chosen, so give the best first. An instance on which RPB fails too is set aside, and
+    `note` is called.
 
     Raises
     ------
@@ -82,15 +72,9 @@ def choose(
     WorkerFailure
         If the machine failed RPB as well as a finalist; solves that were done are not done again by another try.
     """
-    protocol = EvaluationConfig(
-        seeds=(0,),
-        time_limit_s=high.time_limit_s,
-        solver=high.solver,
-        metric=high.cost,
-    )
     methods = labelled(finalists)
-    groups = protocol_solves(methods, [setting], protocol)
-    measured = measure(groups, pool, solves, progress=progress, note=note)
+    settings = EvaluationConfig(seeds=(0,), time_limit_s=high.time_limit_s, solver=high.solver)
+    measured = measure(interleaved(methods, instances, settings), pool, solves, progress=progress, note=note)
     aside = {
         one.job.instance: why
         for one in measured
@@ -99,45 +83,35 @@ def choose(
     for instance, why in aside.items():
         if note is not None:
             note(f"{instance} is set aside in validation, because RPB fails on it too: {why}")
-    if len(aside) == len(setting.instances):
+    if len(aside) == len(instances):
         raise SolverError(f"RPB fails on all validation instances. {' '.join(dict.fromkeys(aside.values()))}")
-    solved = {
-        label: [one for one in measured if one.method == label and one.job.instance not in aside]
-        for label in methods
-    }
-    faults = {label: _fault(ones) for label, ones in solved.items()}
-    scores = {
-        label: high_fidelity([one.result for one in ones if one.result is not None], high)
-        if faults[label] is None
-        else None
-        for label, ones in solved.items()
-    }
+    scores: dict[str, float | None] = {}
+    faults: list[str] = []
+    for label in methods:
+        solved = [one for one in measured if one.method == label and one.job.instance not in aside]
+        results = [one.result for one in solved if one.result is not None]
+        failed = [
+            f"{label} on {one.job.instance}: {one.failure}" for one in solved if one.failure is not None
+        ]
+        fault = failed[0] if failed else misbehaviour(results)
+        scores[label] = None if fault else high_fidelity(results, high)
+        faults += [fault] if fault else []
     known = {label: score for label, score in scores.items() if score is not None}
     if not known:
-        reasons = " ".join(dict.fromkeys(fault for fault in faults.values() if fault is not None))
-        raise SolverError(f"No finalist solved all validation instances. {reasons}")
+        raise SolverError(f"No finalist solved all validation instances. {' '.join(dict.fromkeys(faults))}")
     return Choice(
         chosen=max(known, key=lambda label: known[label]),
         scores=scores,
-        instances=len(setting.instances) - len(aside),
+        instances=len(instances) - len(aside),
         solves=tuple(_row(one) for one in measured),
     )
 
 
 def _row(one: Cell) -> dict[str, Any]:
-    result = one.result
     return {
         "rule": one.method,
         "instance": one.job.instance,
         "seed": one.job.settings.seed,
-        **{name: getattr(result, name, None) for name in ("status", "cpu_s", "nodes", "gap")},
+        **{name: getattr(one.result, name, None) for name in ("status", "cpu_s", "nodes", "gap")},
         "failure": one.failure,
     }
-
-
-def _fault(solves: Sequence[Cell]) -> str | None:
-    """Return why a finalist has no score, or None."""
-    failed = next((one for one in solves if one.failure is not None), None)
-    if failed is not None:
-        return f"{failed.method} on {failed.job.instance}: {failed.failure}"
-    return misbehaviour([one.result for one in solves if one.result is not None])

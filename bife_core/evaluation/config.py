@@ -1,19 +1,15 @@
-"""The sections `validation` and `evaluation` of the configuration, and the named protocols."""
+"""The sections `validation` and `evaluation` of the configuration."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from bife_core.errors import ConfigError
 from bife_core.methods.base import BUILTIN_METHODS, METHODS
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import Seed, SolverConfig, SolverSetting
 from bife_core.values import Value
-
-ProtocolName = Literal["paper", "quick", "custom"]
-"""Named evaluation protocols; `custom` is whatever preset, file and options say."""
 
 
 def _offer_methods(schema: dict[str, Any]) -> None:
@@ -24,12 +20,6 @@ def _all_different(seeds: tuple[int, ...]) -> tuple[int, ...]:
     if len(set(seeds)) < len(seeds):
         raise ValueError("name each seed once; the same solve twice tells nothing more")
     return seeds
-
-
-WARM_UP_S: Final = 2.0
-"""CPU seconds of the unmeasured solve that each solver process does first."""
-
-Seeds: TypeAlias = Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_all_different)]
 
 
 class ValidationConfig(Value):
@@ -45,11 +35,9 @@ class ValidationConfig(Value):
 class EvaluationConfig(Value):
     """How methods are compared with a baseline on instances they never saw."""
 
-    instances: int = Field(20, ge=1, description="Held-out test instances of each size.")
-    seeds: Seeds = Field((0, 1, 2, 3, 4), description="SCIP seeds per instance.")
-    sizes: tuple[str, ...] = Field(
-        (),
-        description="Sizes of the family to evaluate on, in order; empty is the size of the design instances.",
+    instances: int = Field(20, ge=1, description="Held-out test instances.")
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_all_different)] = Field(
+        (0, 1, 2, 3, 4), description="SCIP seeds per instance."
     )
     time_limit_s: float = Field(
         1000.0, gt=0, allow_inf_nan=False, description="CPU seconds one solve may take."
@@ -65,36 +53,4 @@ class EvaluationConfig(Value):
     @property
     def warm_up_s(self) -> float:
         """CPU seconds each solver process spends on an unmeasured solve first."""
-        return min(WARM_UP_S, self.time_limit_s / 30)
-
-    @property
-    def protocol(self) -> ProtocolName:
-        """Name of the protocol these settings are, whatever they were made from."""
-        same = (
-            "instances",
-            "seeds",
-            "sizes",
-            "time_limit_s",
-            "solver",
-            "baseline",
-        )
-        for name in ("paper", "quick"):
-            named = protocol(name)
-            if all(getattr(self, field) == getattr(named, field) for field in same):
-                return name
-        return "custom"
-
-
-def protocol(name: ProtocolName) -> EvaluationConfig:
-    """Return a named evaluation protocol: `paper` as published, `quick` for a first answer in minutes to an hour.
-
-    Raises
-    ------
-    ConfigError
-        If no protocol has that name.
-    """
-    if name == "paper":
-        return EvaluationConfig(sizes=("test", "transfer"))
-    if name == "quick":
-        return EvaluationConfig(seeds=(0, 1), sizes=("test",), time_limit_s=300.0)
-    raise ConfigError(f"There is no protocol {name!r} with settings of its own; choose one of paper, quick.")
+        return min(2.0, self.time_limit_s / 30)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Literal
 
-import pandas as pd
 from pydantic import ValidationError
 
 from bife_core.benchmarks.base import Instance, digest_of_file
 from bife_core.benchmarks.config import FAMILIES, InstancesConfig
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.errors import ConfigError, InstanceError, RuleError
-from bife_core.evaluation.comparing import Comparison, costs_by_method, known_as
 from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.measuring import Setting
-from bife_core.evaluation.metrics import METRICS
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.methods.base import Method
 from bife_core.methods.loading import AnyReference, load_method
@@ -28,54 +23,6 @@ from bife_core.scip.cost import Cost
 from bife_core.scip.reading import EXPECTED_FILES, model_format
 from bife_core.store import Store
 from bife_core.values import describe
-from bife_core.wording import counted
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_NAME: Final = "these instances"
-
-
-@dataclass(frozen=True, repr=False)
-class ComparisonResult:
-    """How methods compare with a baseline.
-
-    Attributes
-    ----------
-    summary : EvaluationSummary
-        Everything that was measured; `bife_core.report` makes a page of it.
-    """
-
-    summary: EvaluationSummary
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """All solves, one row each: instance, seed, method, status, cpu_s, nodes, gap, ..."""
-        return self.summary.frame()
-
-    @property
-    def comparisons(self) -> tuple[Comparison, ...]:
-        """Each method against the baseline: ratio, interval and test."""
-        return self.summary.comparisons
-
-    @property
-    def conclusion(self) -> str:
-        """Each method against the baseline in a sentence, and the instances that were left out."""
-        return " ".join(self.summary.conclusions)
-
-    def plot(self) -> Figure:
-        """Draw the geometric mean of each method's costs over instances, with its interval."""
-        from bife_core import plots
-
-        metric = METRICS[self.summary.protocol.metric]
-        costs = costs_by_method(self.frame, metric)
-        return plots.method_costs(costs, unit=metric.unit or metric.words)
-
-    def __repr__(self) -> str:
-        ratios = ", ".join(f"{c.method} {c.ratio:.3g}" for c in self.comparisons)
-        baseline = known_as(self.summary.baseline)
-        solves = counted(len(self.summary.rows), "solve")
-        return f"ComparisonResult({METRICS[self.comparisons[0].metric].words} over {baseline}'s: {ratios}; {solves})"
 
 
 def compare(
@@ -89,7 +36,7 @@ def compare(
     time_limit_s: float = 1000.0,
     workers: int | None = None,
     store: Store | str | Path | None = None,
-) -> ComparisonResult:
+) -> EvaluationSummary:
     """Solve instances under several methods and compare each with a baseline.
 
     All methods solve one instance and seed one right after the other on one core. Ratios are geometric means over
@@ -118,6 +65,12 @@ def compare(
     store : Store, str or Path, optional
         Where solves are kept and found again; by default the store in BiFE's home.
 
+    Returns
+    -------
+    EvaluationSummary
+        With `conclusion` (sentences), `comparisons` (ratios, intervals, tests), `frame` (all solves as a DataFrame)
+        and `plot()`.
+
     Raises
     ------
     RuleError
@@ -138,25 +91,22 @@ def compare(
         methods = [methods]
     if not isinstance(methods, Iterable):
         raise RuleError(f"methods was expected to be a list of methods and is {methods!r}.")
-    chosen = [load_method(method) for method in methods]
-    against = load_method(baseline)
-    setting = Setting(_NAME, given_instances(instances))
+    chosen, against = [load_method(method) for method in methods], load_method(baseline)
+    given = {
+        "seeds": tuple(seeds) if isinstance(seeds, Iterable) else seeds,
+        "solver": settings,
+        "metric": metric,
+        "time_limit_s": time_limit_s,
+        "baseline": against.name,
+    }
     try:
-        config = EvaluationConfig.model_validate(
-            {
-                "seeds": tuple(seeds) if isinstance(seeds, Iterable) else seeds,
-                "solver": settings,
-                "metric": metric,
-                "time_limit_s": time_limit_s,
-                "baseline": against.name,
-                "instances": len(setting.instances),
-            }
-        )
+        config = EvaluationConfig.model_validate(given)
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
+    found = given_instances(instances)
     kept = store if isinstance(store, Store) else Store(store if store is not None else home())
     with WorkerPool(workers) as pool:
-        return ComparisonResult(evaluate(chosen, [setting], config, pool, kept, baseline=against))
+        return evaluate(chosen, found, config, pool, kept, baseline=against)
 
 
 def given_instances(given: object) -> tuple[Instance, ...]:
@@ -167,10 +117,10 @@ def given_instances(given: object) -> tuple[Instance, ...]:
         raise InstanceError(
             f"instances was expected to be files, folders, instances or benchmark families and is {given!r}."
         )
-    found: dict[str, Instance] = {}
-    for one in given:
-        for instance in [one] if isinstance(one, Instance) else _of_path(one):
-            found.setdefault(instance.digest, instance)
+    every = (
+        instance for one in given for instance in ([one] if isinstance(one, Instance) else _of_path(one))
+    )
+    found = {instance.digest: instance for instance in every}
     if not found:
         raise InstanceError("At least one instance was expected, and none was given.")
     return tuple(found.values())
@@ -186,11 +136,9 @@ def _of_path(given: object) -> list[Instance]:
     files = [path]
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if model_format(file) is not None)
-        if not files:
-            raise InstanceError(f"{path} holds no instance; expected {EXPECTED_FILES}.")
-    elif model_format(path) is None:
+    if not files or model_format(files[0]) is None:
         raise InstanceError(
-            f"{path} is no instance by its name; expected {EXPECTED_FILES}, or a benchmark family: "
+            f"{path} is no instance and holds none; expected {EXPECTED_FILES}, or a benchmark family: "
             f"{', '.join(FAMILIES)}."
         )
     try:

@@ -23,26 +23,9 @@ from bife_core.store import Store
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Instances that are reported together, such as the test instances of one family.
-
-    Attributes
-    ----------
-    name : str
-        What tables call it, such as ``CA test``.
-    instances : tuple of Instance
-        In order.
-    """
-
-    name: str
-    instances: tuple[Instance, ...]
-
-
-@dataclass(frozen=True)
 class Cell:
-    """One solve of the protocol: its setting, the label of its method, and once it is done what became of it."""
+    """One solve of an evaluation: the label of its method, and once it is done what became of it."""
 
-    setting: str
     method: str
     job: SolveJob
     solved: Solved | None = None
@@ -59,11 +42,6 @@ class Cell:
         return self.solved.failure if self.solved is not None else None
 
 
-def with_identity(label: str, method: Method) -> str:
-    """Return a label for a method whose own another one has too."""
-    return f"{label} ({method.identity[:6]})"
-
-
 def labelled(methods: Sequence[Method]) -> dict[str, Method]:
     """Return methods by a label of their own; the same method given twice counts once.
 
@@ -76,43 +54,30 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
     distinct = list({method.identity: method for method in reversed(methods)}.values())[::-1]
     names = [method.name for method in distinct]
     return {
-        with_identity(method.name, method) if names.count(method.name) > 1 else method.name: method
+        f"{method.name} ({method.identity[:6]})" if names.count(method.name) > 1 else method.name: method
         for method in distinct
     }
 
 
-def protocol_solves(
-    methods: dict[str, Method], settings: Sequence[Setting], config: EvaluationConfig
+def interleaved(
+    methods: dict[str, Method], instances: Sequence[Instance], config: EvaluationConfig
 ) -> list[tuple[Cell, ...]]:
-    """Return all solves in groups; those of a group run in turn on one core.
+    """Return all solves in groups; those of a group run one after the other on one core.
 
     Seeds are the outer loop, so that a run that stops early has seen as many instances as possible.
     """
-    # Solves are fair to one another that were made in turn: with equal methods, instances, seeds and warm-up.
-    facts = [
-        [method.identity for method in methods.values()],
-        [[setting.name, [instance.digest for instance in setting.instances]] for setting in settings],
-        [config.seeds, config.warm_up_s],
-    ]
+    # Solves compare fairly that were interleaved: with equal methods, instances, seeds and warm-up.
+    identities = [method.identity for method in methods.values()]
+    facts = [identities, [instance.digest for instance in instances], config.seeds, config.warm_up_s]
     scope = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
-    labels = list(methods)
-
-    def cell(setting: Setting, label: str, instance: Instance, seed: int) -> Cell:
-        job = SolveJob.of(
-            instance,
-            methods[label],
-            SolveSettings(solver=config.solver, time_limit_s=config.time_limit_s, seed=seed),
-            scope,
-        )
-        return Cell(setting.name, label, job)
-
-    groups = []
-    for setting in settings:
-        for number, seed in enumerate(config.seeds):
-            for position, instance in enumerate(setting.instances):
-                first = (position + number) % len(labels)
-                in_turn = labels[first:] + labels[:first]
-                groups.append(tuple(cell(setting, label, instance, seed) for label in in_turn))
+    labels, groups = list(methods), []
+    for number, seed in enumerate(config.seeds):
+        settings = SolveSettings(solver=config.solver, time_limit_s=config.time_limit_s, seed=seed)
+        for position, instance in enumerate(instances):
+            first = (position + number) % len(labels)
+            order = labels[first:] + labels[:first]
+            jobs = (SolveJob.of(instance, methods[label], settings, scope) for label in order)
+            groups.append(tuple(map(Cell, order, jobs)))
     return groups
 
 
@@ -126,13 +91,7 @@ def measure(
     note: Note | None = None,
     machine_may_fail: bool = False,
 ) -> list[Cell]:
-    """Do the solves that are not stored yet, and return all in the order given; see `run_solves`.
-
-    Raises
-    ------
-    WorkerFailure, OSError
-        As `run_solves`.
-    """
+    """Do the solves that are not stored yet, and return all in the order given; raises as `run_solves`."""
     solved = run_solves(
         [[cell.job for cell in group] for group in groups],
         store,

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from bife_core.scip.cost import LARGEST_GAP, LEAST, Cost
+from bife_core.scip.cost import FIELDS, LARGEST_GAP, LEAST, Cost
 from bife_core.scip.solving import DONE, SolveResult
-from bife_core.stats import geometric_mean, geometric_std, shifted_geometric_mean
+from bife_core.stats import geometric_mean, geometric_std
 from bife_core.values import Value
 from bife_core.wording import counted
 
@@ -25,34 +25,27 @@ class Metric:
 
     Attributes
     ----------
-    name, label : str
-        Name in files, and in tables for people.
+    name, label, words, unit : str
+        Name in files, in tables, in sentences, and words after a number (empty for counts).
     column : str
         Field of `SolveResult` it is read from.
     least : float
         What smaller values count as, since geometric means need positive ones.
-    unit : str
-        Words after a number; empty for counts.
-    words : str
-        What a sentence calls it.
     worst, worst_per_s : float
         What a missing solve costs at least: a number, and so much for each second of the time limit. Where both are 0
         there is no worst value, and it costs a multiple of what others took.
-    clock : bool
-        Whether it is seconds of the solve: then one that ended early without a proof costs the whole limit too.
     work : bool
         Whether it counts work rather than what a user waits for: half the nodes may take twice the time.
     """
 
     name: str
     label: str
+    words: str
     column: str
     least: float
-    unit: str
-    words: str
+    unit: str = ""
     worst: float = 0.0
     worst_per_s: float = 0.0
-    clock: bool = False
     work: bool = False
 
     def of(self, frame: pd.DataFrame) -> pd.Series[float]:
@@ -60,18 +53,12 @@ class Metric:
         return pd.to_numeric(frame[self.column], errors="coerce").clip(lower=self.least)
 
     def charged(self, frame: pd.DataFrame, time_limit_s: float) -> pd.Series[float]:
-        """Return the column of a frame with what solves that are missing cost.
-
-        Parameters
-        ----------
-        frame : pd.DataFrame
-            With the columns `missing` and `solved`.
-        """
+        """Return the column of a frame, with `missing` and `solved`, with what solves that are missing cost."""
         values = pd.to_numeric(frame[self.column], errors="coerce").mask(frame["missing"])
         floor = self.worst + self.worst_per_s * time_limit_s
-        if self.clock:  # a solve that ran out of memory early was not fast
+        if self.worst_per_s:  # a solve that ran out of memory early was not fast
             values = values.where(frame["solved"], values.clip(lower=floor))
-        of_one = [frame[column] for column in ("setting", "digest", "seed")]
+        of_one = [frame[column] for column in ("digest", "seed")]
         costliest = values.clip(lower=self.least).groupby(of_one).transform("max")
         charge = costliest.clip(lower=floor).fillna(floor) if floor else _CHARGE_FACTOR * costliest
         # What no method has a value of costs all the same.
@@ -81,31 +68,20 @@ class Metric:
         return values.fillna(given.mask(failed_by_all, 1.0))
 
 
+def _cost(name: Cost, label: str, words: str, **more: Any) -> Metric:
+    return Metric(name, label, words, FIELDS[name], LEAST[name], **more)
+
+
 METRICS: Final[Mapping[str, Metric]] = {
     metric.name: metric
     for metric in (
-        Metric("time", "Time", "cpu_s", LEAST["time"], "CPU s", "CPU time", worst_per_s=1.0, clock=True),
-        Metric("wall", "Wall time", "wall_s", 1e-6, "s", "wall time", worst_per_s=1.0, clock=True),
-        Metric("nodes", "Nodes", "nodes", LEAST["nodes"], "", "nodes", work=True),
-        Metric("fair_nodes", "Fair nodes", "fair_nodes", 1.0, "", "fair nodes", work=True),
-        Metric(
-            "lp_iterations",
-            "LP iterations",
-            "lp_iterations",
-            LEAST["lp_iterations"],
-            "",
-            "LP iterations",
-            work=True,
-        ),
-        Metric("gap", "Gap", "gap", LEAST["gap"], "", "final gap", worst=LARGEST_GAP),
-        Metric(
-            "primal_dual_integral",
-            "PDI",
-            "primal_dual_integral",
-            LEAST["primal_dual_integral"],
-            "",
-            "primal-dual integral",
-        ),
+        _cost("time", "Time", "CPU time", unit="CPU s", worst_per_s=1.0),
+        Metric("wall", "Wall time", "wall time", "wall_s", 1e-6, "s", worst_per_s=1.0),
+        _cost("nodes", "Nodes", "nodes", work=True),
+        Metric("fair_nodes", "Fair nodes", "fair nodes", "fair_nodes", 1.0, work=True),
+        _cost("lp_iterations", "LP iterations", "LP iterations", work=True),
+        _cost("gap", "Gap", "final gap", worst=LARGEST_GAP),
+        _cost("primal_dual_integral", "PDI", "primal-dual integral"),
     )
 }
 """All metrics by name; every `Cost` is one of them."""
@@ -123,20 +99,11 @@ def judged_by(metric: Cost) -> Cost:
 
 
 def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) -> pd.DataFrame:
-    """Return solves as a frame, one row each, in which every solve has its cost.
+    """Return the rows of an `EvaluationSummary` as a frame in which every solve has its cost.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        The rows of an `EvaluationSummary`. One with a `failure` is missing: the solve gave no result, or a wrong one.
-    time_limit_s : float
-        What a solve without a proof costs at least.
-
-    Returns
-    -------
-    pd.DataFrame
-        The rows, with `missing` and `solved` (whether it ended with a proof, or at the gap asked for) added, and with
-        what a missing solve costs in the column of each metric.
+    One with a `failure` is `missing`: the solve gave no result, or a wrong one. `solved` is whether it ended with a
+    proof, or at the gap asked for. The column of each metric has what a missing solve costs; one without a proof costs
+    `time_limit_s` at least.
     """
     frame = pd.DataFrame([dict(row) for row in rows])
     frame["missing"] = frame["failure"].notna() if "failure" in frame else False
@@ -147,62 +114,38 @@ def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) ->
 
 
 def method_table(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
-    """Return what each method did on each setting, in the order they first appear.
-
-    Parameters
-    ----------
-    frame : pd.DataFrame
-        From `solve_frame`.
-    cost : str
-        Metric that decides who wins an instance.
+    """Return what each method of a `solve_frame` did, in the order they first appear.
 
     Returns
     -------
     pd.DataFrame
-        Indexed by setting and method. Columns: `solves`, `solved`, `unsolved`, `missing`, `wins` (instances on which no
-        other method has a smaller geometric mean over seeds), `inference_share` (of all CPU time), and for each
-        metric `<name>` (geometric mean), `<name>_spread` (geometric standard deviation, a factor) and
-        `<name>_shifted` (geometric mean shifted by 1), NaN where a metric is unknown.
+        Indexed by method. Columns: `solves`, `solved`, `missing`, `wins` (instances on which no other method has a
+        smaller geometric mean of `cost` over seeds), `inference_share` (of all CPU time), and for each metric `<name>`
+        (geometric mean) and `<name>_spread` (geometric standard deviation, a factor), NaN where it is unknown.
     """
-    wins = instance_wins(frame, cost)
-    entries: list[dict[str, Any]] = []
-    for (setting, method), solves in frame.groupby(["setting", "method"], sort=False):
-        entry: dict[str, Any] = {
-            "setting": setting,
-            "method": method,
+    valued = frame.assign(cost=METRICS[cost].of(frame)).dropna(subset=["cost"])
+    means = (
+        valued.groupby(["digest", "method"], sort=False)["cost"]
+        .agg(geometric_mean)
+        .unstack("method")
+        .dropna()
+    )
+    wins = means.le(means.min(axis="columns") * (1 + 1e-12), axis="index").sum()
+    entries: dict[str, dict[str, Any]] = {}
+    for method, solves in frame.groupby("method", sort=False):
+        entries[str(method)] = entry = {
             "solves": len(solves),
             "solved": int(solves["solved"].sum()),
-            "unsolved": int((~solves["solved"]).sum()),
             "missing": int(solves["missing"].sum()),
-            "wins": int(wins.get((setting, method), 0)),
+            "wins": int(wins.get(method, 0)),
             "inference_share": inference_share(solves),
         }
         for metric in METRICS.values():
             values = metric.of(solves).dropna()
-            if len(values):
-                entry[metric.name] = geometric_mean(values)
-                entry[f"{metric.name}_spread"] = geometric_std(values)
-                entry[f"{metric.name}_shifted"] = shifted_geometric_mean(values)
-        entries.append(entry)
-    return pd.DataFrame(entries).set_index(["setting", "method"])
-
-
-def instance_wins(frame: pd.DataFrame, cost: Cost = "time") -> pd.Series[int]:
-    """Return on how many instances each method is the cheapest, seeds collapsed; equals share the win.
-
-    Returns
-    -------
-    pd.Series
-        Indexed by setting and method; methods without a win are absent.
-    """
-    valued = frame.assign(cost=METRICS[cost].of(frame)).dropna(subset=["cost"])
-    means = valued.groupby(["setting", "digest", "method"], sort=False)["cost"].agg(geometric_mean)
-    counts: dict[tuple[Any, Any], int] = {}
-    for setting, of_setting in means.groupby(level="setting", sort=False):
-        costs = of_setting.unstack("method").dropna()
-        cheapest = costs.le(costs.min(axis="columns"), axis="index").sum()
-        counts |= {(setting, method): int(count) for method, count in cheapest.items() if count}
-    return pd.Series(counts, dtype=int)
+            known = len(values) > 0
+            entry[metric.name] = geometric_mean(values) if known else float("nan")
+            entry[f"{metric.name}_spread"] = geometric_std(values) if known else float("nan")
+    return pd.DataFrame.from_dict(entries, orient="index")
 
 
 def inference_share(solves: pd.DataFrame) -> float:
@@ -212,23 +155,19 @@ def inference_share(solves: pd.DataFrame) -> float:
     return float(known["branching_s"].sum()) / total if total > 0 else float("nan")
 
 
-LITTLE: Final = 0.05
+_LITTLE: Final = 0.05
 """Share of branching below which a rule will hardly help."""
-
-_FEW_NODES: Final = 10
 
 
 class Precheck(Value):
-    """How much of its time RPB spends in branching.
+    """How much of its CPU time RPB spends in branching: in all, and on the instances where it is least and most.
 
     Attributes
     ----------
     asked, solved : int
         Instances RPB was to solve, and those it has a result on.
-    share : float or None
-        Part of RPB's CPU time on all of them that it spends in branching; None where that is not known.
-    least, most : float or None
-        The same for the single instance with the smallest and the largest share.
+    share, least, most : float or None
+        None where RPB has no result.
     nodes : float
         Median of RPB's nodes.
     """
@@ -236,64 +175,47 @@ class Precheck(Value):
     asked: int
     solved: int
     share: float | None = None
-    least: float | None = None
-    most: float | None = None
+    least: float = 0.0
+    most: float = 0.0
     nodes: float = 0.0
 
     @property
     def little(self) -> bool:
         """Whether so little is spent in branching that a rule will hardly help."""
-        return self.share is not None and self.share < LITTLE
+        return self.share is not None and self.share < _LITTLE
 
     @property
     def sentence(self) -> str:
         """What a rule can save, and what might help more where that is little."""
         instances = counted(self.asked, "instance")
-        if self.share is None or self.least is None or self.most is None:
+        if self.share is None:
             return f"What a rule can save is not known: RPB has a result on {self.solved} of {instances}."
-        spread = "" if self.solved == 1 else f", {_percent(self.least)} to {_percent(self.most)} per instance"
-        judged = f"{self.solved} of " if self.solved < self.asked else ""
-        on = f"{judged}{instances}{spread}"
+        share, least, most = (f"{100 * part:.3g} %" for part in (self.share, self.least, self.most))
         found = (
-            f"RPB spends {_percent(self.share)} of its CPU time in branching ({on}): a rule "
-            "that chooses as well can save that at most, and what it saves in nodes."
+            f"RPB spends {share} of its CPU time in branching ({self.solved} of {instances}, {least} to {most} per "
+            "instance): a rule that chooses as well can save that at most, and what it saves in nodes."
         )
         if not self.little:
             return found
-        nodes = "1 node" if self.nodes == 1 else f"{self.nodes:,.0f} nodes"
-        where = (
-            f"most of the work is done before branching begins ({nodes} in the median)"
-            if self.nodes <= _FEW_NODES
-            else f"it would have to save many of RPB's {nodes} (median)"
-        )
         return (
-            f"{found} That is little, so a rule will hardly help: {where}. A tighter formulation, or other cuts, "
-            "heuristics and LP settings, may do more."
+            f"{found} That is little, so a rule will hardly help: it would have to save many of RPB's nodes "
+            f"({self.nodes:,.0f} in the median). A tighter formulation, or other cuts, heuristics and LP settings, may "
+            "do more."
         )
 
 
 def precheck(results: Sequence[SolveResult | None]) -> Precheck:
-    """Return RPB's branching-time share on some instances.
-
-    Parameters
-    ----------
-    results : sequence of (SolveResult or None)
-        One per instance; None where RPB has none.
-    """
-    known = [result for result in results if result is not None and result.branching_s is not None]
+    """Return RPB's branching-time share on some instances; None stands for one without a result."""
+    known = [one for one in results if one is not None and one.branching_s is not None and one.cpu_s > 0]
     if not known:
         return Precheck(asked=len(results), solved=0)
-    frame = pd.DataFrame([{"branching_s": one.branching_s, "cpu_s": one.cpu_s} for one in known])
-    shares = [inference_share(frame.iloc[[row]]) for row in range(len(frame))]
+    seconds = [one.branching_s or 0.0 for one in known]
+    shares = [part / one.cpu_s for part, one in zip(seconds, known, strict=True)]
     return Precheck(
         asked=len(results),
         solved=len(known),
-        share=inference_share(frame),
+        share=sum(seconds) / sum(one.cpu_s for one in known),
         least=min(shares),
         most=max(shares),
         nodes=median(one.nodes for one in known),
     )
-
-
-def _percent(share: float) -> str:
-    return f"{share:.1%}".replace("%", " %") if share < 0.1 else f"{share:.0%}".replace("%", " %")

@@ -5,16 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 from pydantic import Field
 
 from bife_core.agreement import contradictions, refuted
+from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
-from bife_core.evaluation.comparing import Comparison, compare, compare_pair, conclusion, statement
+from bife_core.evaluation.comparing import (
+    Comparison,
+    compare,
+    compare_pair,
+    known_as,
+    ratio_figure,
+    statement,
+)
 from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.measuring import Cell, Setting, labelled, measure, protocol_solves
+from bife_core.evaluation.measuring import Cell, interleaved, labelled, measure
 from bife_core.evaluation.metrics import METRICS, judged_by, solve_frame
 from bife_core.machine import Machine, this_machine
 from bife_core.methods.base import AnyMethod, Method
@@ -25,27 +34,33 @@ from bife_core.scip.solving import SolveResult
 from bife_core.stats import CONFIDENCE, confidence_of
 from bife_core.store import Store
 from bife_core.values import Value
+from bife_core.wording import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MISSING: Final = "missing"
 """Status of a solve without a result."""
 
 
 class EvaluationSummary(Value):
-    """How methods compare with the baseline, solve by solve.
+    """How methods compare with a baseline on some instances, solve by solve.
 
     Attributes
     ----------
+    setting : str
+        What tables call the instances, such as ``CA test``.
     rule, baseline : str
         Labels of the leading method and of the baseline.
     rows : tuple of dict
-        One per setting, instance, seed and method: setting, instance, digest, seed, method (the method's label), the
-        fields of the solve, and `failure`: why the solve is missing or wrong, None if it is neither.
+        One per instance, seed and method: instance, digest, seed, method (the method's label), the fields of the solve,
+        and `failure`: why the solve is missing or wrong, None if it is neither.
     mismatches : tuple of str
         One sentence per instance whose proven optima differ; anything but none is a defect.
     methods : dict of Method
         All methods by label, the leading one first.
     comparisons : tuple of Comparison
-        All methods against the baseline on all settings, the leading one on the first setting first.
+        All methods against the baseline, the leading one first.
     protocol : EvaluationConfig
         How it was measured.
     use : int
@@ -62,6 +77,7 @@ class EvaluationSummary(Value):
         Wall seconds of the run that ended it.
     """
 
+    setting: str
     rule: str
     baseline: str
     rows: tuple[dict[str, Any], ...]
@@ -78,7 +94,7 @@ class EvaluationSummary(Value):
 
     @property
     def lead(self) -> Comparison:
-        """The leading method against the baseline on the first setting."""
+        """The leading method against the baseline."""
         return self.comparisons[0]
 
     @property
@@ -92,65 +108,59 @@ class EvaluationSummary(Value):
 
     @property
     def conclusion(self) -> str:
-        """What the evaluation comes down to, in one sentence."""
-        return conclusion(self.leading)
+        """Each method against the baseline in a sentence."""
+        return " ".join(map(statement, self.comparisons))
 
-    @property
-    def conclusions(self) -> tuple[str, ...]:
-        """One sentence per method and setting."""
-        return tuple(statement(comparison) for comparison in self.comparisons)
-
-    @property
-    def leading(self) -> tuple[Comparison, ...]:
-        """The leading method against the baseline, one comparison per setting."""
-        return tuple(comparison for comparison in self.comparisons if comparison.method == self.rule)
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """Names of the settings, in order."""
-        return tuple(dict.fromkeys(row["setting"] for row in self.rows))
-
+    @cached_property
     def frame(self) -> pd.DataFrame:
-        """Return all solves as a frame, see `solve_frame`."""
+        """All solves, one row each: instance, seed, method, status, cpu_s, nodes, gap, ...; see `solve_frame`."""
         return solve_frame(self.rows, self.protocol.time_limit_s)
+
+    def plot(self) -> Figure:
+        """Draw each method's ratio to the baseline with its interval."""
+        return ratio_figure(self.comparisons)
+
+    def __repr__(self) -> str:
+        ratios = ", ".join(f"{c.method} {c.ratio:.3g}" for c in self.comparisons)
+        words, solves = METRICS[self.lead.metric].words, counted(len(self.rows), "solve")
+        return f"EvaluationSummary({words} over {known_as(self.baseline)}'s: {ratios}; {solves})"
 
     def label_of(self, sha: str) -> str | None:
         """Return the label of the method with that identity."""
         return next((label for label, method in self.methods.items() if method.identity == sha), None)
 
-    def by(self, metric: Cost) -> tuple[Comparison, ...]:
-        """Return the comparisons of the leading method with the baseline by a metric, whatever was asked for."""
+    def by(self, metric: Cost) -> Comparison:
+        """Return the leading method against the baseline by a metric, whatever was asked for."""
         if self.protocol.metric == metric:
-            return self.leading
-        others = tuple(label for label in self.methods if label != self.baseline)
-        found = compare(self.frame(), others, self.baseline, metric, self.lead.confidence)
-        return tuple(comparison for comparison in found if comparison.method == self.rule)
+            return self.lead
+        others = [label for label in self.methods if label != self.baseline]
+        return compare(self.frame, others, self.baseline, metric, self.lead.confidence, self.setting)[0]
 
     @property
-    def judged(self) -> tuple[Comparison, ...]:
-        """The comparisons with the baseline that a promotion depends on, see `judged_by`."""
+    def judged(self) -> Comparison:
+        """The comparison that a promotion depends on, see `judged_by`."""
         return self.by(judged_by(self.protocol.metric))
 
     def versus(self, other: str) -> Comparison | None:
-        """Return the leading method against another than the baseline, as it is judged, on the first setting."""
-        frame = self.frame()
-        frame = frame[frame["setting"] == self.settings[0]]
-        return compare_pair(frame, self.rule, other, judged_by(self.protocol.metric), self.lead.confidence)
+        """Return the leading method against another than the baseline, as it is judged."""
+        metric = judged_by(self.protocol.metric)
+        return compare_pair(self.frame, self.rule, other, metric, self.lead.confidence, self.setting)
 
 
 def evaluate(
     methods: Sequence[Method],
-    settings: Sequence[Setting],
+    instances: Sequence[Instance],
     config: EvaluationConfig,
     pool: Workers,
     solves: Store,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
     *,
+    setting: str = "these instances",
     use: int = 0,
     baseline: Method | None = None,
 ) -> EvaluationSummary:
-    """Measure all methods and the baseline on all settings, and compare them.
+    """Measure all methods and the baseline on all instances, and compare them.
 
     Solves of an earlier run of the same evaluation are reused; see `bife_core.evaluation.measuring` for the order.
 
@@ -159,7 +169,7 @@ def evaluate(
     methods : sequence of Method
         The leading one first; the baseline is added if it is not among them.
     use : int
-        Which look at the test set this is, 1 for the first, where a rule may be promoted by it; intervals and tests are
+        Which use of the test set this is, 1 for the first, where a rule may be promoted by it; intervals and tests are
         the stricter for it, see `bife_core.stats.alpha_share`. 0 where nothing depends on it.
 
     Raises
@@ -174,10 +184,8 @@ def evaluate(
         raise SolverError(
             f"There is nothing to compare with {baseline.name} but itself; name another method."
         )
-    label = next(label for label, method in every.items() if method.identity == baseline.identity)
-    machine = this_machine()
     measured = measure(
-        protocol_solves(every, settings, config),
+        interleaved(every, instances, config),
         pool,
         solves,
         warm_up_s=config.warm_up_s,
@@ -185,9 +193,11 @@ def evaluate(
         note=note,
         machine_may_fail=True,
     )
-    summary = summarise(measured, every, label, config, machine, use)
+    label = next(label for label, method in every.items() if method.identity == baseline.identity)
+    summary = summarise(measured, every, label, config, setting, use)
     return summary.model_copy(
         update={
+            "machine": this_machine(),
             "workers": pool.workers,
             "measured_at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             "seconds": time.monotonic() - began_s,
@@ -200,7 +210,7 @@ def summarise(
     methods: dict[str, Method],
     baseline: str,
     config: EvaluationConfig,
-    machine: Machine | None = None,
+    setting: str,
     use: int = 0,
 ) -> EvaluationSummary:
     """Return the record of measured solves.
@@ -210,21 +220,21 @@ def summarise(
     SolverError
         If the baseline has no solve at all, with the reasons, or nothing is known of the metric.
     """
-    wrong = refuted([one.result for one in measured], [one.method == baseline for one in measured])
-    rows = tuple(_row(one, why) for one, why in zip(measured, wrong, strict=True))
-    others = tuple(label for label in methods if label != baseline)
     if not any(one.result is not None for one in measured if one.method == baseline):
         reasons = dict.fromkeys(one.failure for one in measured if one.method == baseline)
         raise SolverError(f"No solve of {baseline} could be finished. {' '.join(filter(None, reasons))}")
-    frame = solve_frame(rows, config.time_limit_s)
+    wrong = refuted([one.result for one in measured], [one.method == baseline for one in measured])
+    rows = tuple(_row(one, why) for one, why in zip(measured, wrong, strict=True))
+    others = [label for label in methods if label != baseline]
     level = confidence_of(use, CONFIDENCE) if use else CONFIDENCE
-    comparisons = compare(frame, others, baseline, config.metric, level)
+    frame = solve_frame(rows, config.time_limit_s)
+    comparisons = compare(frame, others, baseline, config.metric, level, setting)
     if not comparisons:
         raise SolverError(
-            f"There is no {METRICS[config.metric].words} of any instance to compare methods by; compare by another "
-            "evaluation.metric; the solves are kept."
+            f"No solve has a {METRICS[config.metric].words} to compare methods by; choose another evaluation.metric."
         )
     return EvaluationSummary(
+        setting=setting,
         rule=others[0],
         baseline=baseline,
         rows=rows,
@@ -233,16 +243,19 @@ def summarise(
         comparisons=comparisons,
         protocol=config,
         use=use,
-        machine=machine,
         reused=sum(one.solved is not None and one.solved.reused for one in measured),
     )
 
 
 def _row(one: Cell, wrong: str | None) -> dict[str, Any]:
     """Return the row of a solve; one without a result has the same fields, empty."""
-    named = {"setting": one.setting, "instance": one.job.instance, "digest": one.job.instance_digest}
     known: dict[str, Any] = dict.fromkeys(SolveResult.model_fields) | {"status": MISSING}
     if one.result is not None:
         known = one.result.model_dump(mode="json")
-    known |= {"method": one.method, "seed": one.job.settings.seed, "failure": one.failure or wrong}
-    return known | named
+    return known | {
+        "instance": one.job.instance,
+        "digest": one.job.instance_digest,
+        "method": one.method,
+        "seed": one.job.settings.seed,
+        "failure": one.failure or wrong,
+    }

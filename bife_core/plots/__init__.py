@@ -4,37 +4,18 @@ Nothing is shown, saved or kept in global state. `save` writes a figure as PNG, 
 into a page.
 """
 
-from bife_core.plots.evaluation import (
-    inference_share,
-    instance_costs,
-    method_costs,
-    performance_profile,
-)
-from bife_core.plots.search import (
-    anytime_curves,
-    complexity_radar,
-    design_time,
-    fidelity_drop,
-    fidelity_scatter,
-    lineage,
-    progress,
-    rank_correlation,
-)
+from bife_core.plots.evaluation import instance_costs, ratios
+from bife_core.plots.search import anytime_curves, fidelity_drop, fidelity_scatter, lineage, progress
 from bife_core.plots.style import inline_svg, save
 
 __all__ = [
     "anytime_curves",
-    "complexity_radar",
-    "design_time",
     "fidelity_drop",
     "fidelity_scatter",
-    "inference_share",
     "inline_svg",
     "instance_costs",
     "lineage",
-    "method_costs",
-    "performance_profile",
     "progress",
-    "rank_correlation",
+    "ratios",
     "save",
 ]

@@ -1,7 +1,6 @@
 """How all figures look, and how they are written: on screen, in print, and within a page that may be dark.
 
-Colours are those of Okabe and Ito, told apart with any colour vision; each series has its own marker or line.
-Nothing is shown or kept in global state.
+Colours are those of Okabe and Ito, distinguished with any colour vision; each series has its own marker or line.
 """
 
 from __future__ import annotations
@@ -22,21 +21,18 @@ BLUE: Final = "#0072B2"
 ORANGE: Final = "#D55E00"
 GREEN: Final = "#009E73"
 YELLOW: Final = "#E69F00"
-PURPLE: Final = "#CC79A7"
-SKY: Final = "#56B4E9"
 GREY: Final = "#6E6E6E"
-INK: Final = "#1B1B1B"
 GRID: Final = "#E5E5E5"
 CARD: Final = "#FFFFFF"
 WARM: Final = "#FBE9DD"
 
-SERIES: Final = (BLUE, ORANGE, GREEN, YELLOW, PURPLE, SKY, GREY)
+SERIES: Final = (BLUE, ORANGE, GREEN, YELLOW, "#CC79A7", "#56B4E9", GREY)
 """Colours of series, in order; they start over after the last."""
 
 MARKERS: Final = ("o", "s", "D", "^", "v", "P", "X")
 
 _VARIABLES: Final = {
-    INK: "--ink",
+    "#000000": "--ink",
     GRID: "--grid",
     CARD: "--card",
     WARM: "--warm",
@@ -45,8 +41,6 @@ _VARIABLES: Final = {
     ORANGE: "--orange",
     GREEN: "--green",
     YELLOW: "--yellow",
-    PURPLE: "--purple",
-    SKY: "--sky",
 }
 """Variables a page may set to give a figure the colours of its theme."""
 
@@ -75,33 +69,9 @@ def readable_log(axes: Axes) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _inked(figure: Figure) -> None:
-    """Give all text and lines of a finished figure colours that a page can replace."""
-    for axes in figure.axes:
-        legend = axes.get_legend()
-        texts = [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts]
-        texts += legend.get_texts() if legend is not None else []
-        for text in texts:
-            text.set_color(INK)
-        for spine in axes.spines.values():
-            if spine.get_edgecolor()[:3] == (0.0, 0.0, 0.0):
-                spine.set_color(GREY)
-        axes.tick_params(color=GREY, labelcolor=INK, which="both")
-    for text in [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]:
-        text.set_color(INK)
-
-
 def number(value: float | None) -> float:
     """Return a number, NaN for None, which figures leave out."""
     return math.nan if value is None else value
-
-
-def _lay_out(figure: Figure) -> None:
-    """Decide where everything goes: as long as an engine is to decide, each writing draws the figure twice."""
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.execute(figure)
-        figure.set_layout_engine(None)
 
 
 def save(
@@ -109,31 +79,22 @@ def save(
 ) -> list[Path]:
     """Write a figure in each format and return the files; equal figures give equal files."""
     directory.mkdir(parents=True, exist_ok=True)
-    _lay_out(figure)
-    files = []
+    files = [directory / f"{stem}.{kind}" for kind in formats]
+    stamps = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with rc_context({"svg.hashsalt": stem}):
-        for kind in formats:
-            path = directory / f"{stem}.{kind}"
-            stamps = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+        for path, kind in zip(files, formats, strict=True):
             figure.savefig(path, metadata=stamps.get(kind))
-            files.append(path)
     return files
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> str:
     """Return a figure as SVG to stand within a page: text as text, no background, colours as CSS variables.
 
-    Parameters
-    ----------
-    name : str
-        Distinguishes the figure's internal ids from those of other figures on the page.
-    description : str
-        What a reader who cannot see it is told.
+    `name` distinguishes the figure's ids from those of other figures on the page; `description` is for readers who
+    cannot see it.
     """
     buffer = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        _inked(figure)
-        _lay_out(figure)
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]

@@ -1,17 +1,16 @@
-"""An evaluation as a page a referee can read, and as tables in the layout of the paper."""
+"""An evaluation, or several, as a page a referee can read, and as tables in Markdown and LaTeX."""
 
 from bife_core.report.data import Report, SearchRecord, Story
-from bife_core.report.page import render_page, report_figures
-from bife_core.report.tables import comparison_markdown, paper_latex, paper_markdown, paper_tables
+from bife_core.report.page import ReportFigure, render_page, report_figures
+from bife_core.report.tables import report_latex, report_markdown
 
 __all__ = [
     "Report",
+    "ReportFigure",
     "SearchRecord",
     "Story",
-    "comparison_markdown",
-    "paper_latex",
-    "paper_markdown",
-    "paper_tables",
     "render_page",
     "report_figures",
+    "report_latex",
+    "report_markdown",
 ]

@@ -60,13 +60,6 @@ def resolve(
             help="SCIP's settings: the paper's (cuts at the root, no restarts), SCIP's defaults, or those of a file.",
         ),
     ] = None,
-    protocol: Annotated[
-        Literal["quick", "paper", "custom"] | None,
-        Option(
-            help="How rules are evaluated: 20 instances, 2 seeds, 300 s; 20 instances of two sizes, 5 seeds, 1,000 s; "
-            "or, without it, as preset and settings say.",
-        ),
-    ] = None,
     workers: Annotated[
         int | None, Option(min=1, help="Solver processes, one pinned per core; all cores by default.")
     ] = None,
@@ -86,9 +79,9 @@ def resolve(
         ),
     ] = None,
 ) -> PipelineConfig:
-    """Return the configuration that options name: preset, then protocol, file, options, --set.
+    """Return the configuration that options name: preset, then file, options, --set.
 
-    Preset and protocol are those of the family that file, options or --set name.
+    The preset is that of the family that file, options or --set name.
 
     Raises
     ------
@@ -97,8 +90,8 @@ def resolve(
     ConfigError
         If a setting does not exist or a value does not fit.
     """
-    from bife_core.presets import evaluation_protocol, with_overrides
     from bife_core.presets import preset as named
+    from bife_core.presets import with_overrides
     from bife_core.settings_file import read_settings
 
     overrides = read_settings(config) if config is not None else {}
@@ -122,14 +115,7 @@ def resolve(
     overrides |= dict(map(assignment, settings or ()))
     if "generator.kind" in overrides:
         overrides.setdefault("search.method", "bife")  # the search that uses a generator
-    family = overrides.get("instances.benchmark")
-    base = named(preset, family)
-    if protocol is not None and protocol != "custom":
-        base = base.model_copy(update={"evaluation": evaluation_protocol(protocol, family)})
-        if overrides.get("instances.folder") is not None or "instances.size" in overrides:
-            # The sizes of a protocol are those of families; a user's instances are evaluated as they are.
-            overrides = {"evaluation.sizes": ()} | overrides
-    return with_overrides(base, overrides)
+    return with_overrides(named(preset, overrides.get("instances.benchmark")), overrides)
 
 
 def with_configuration(command: Command) -> Command:

@@ -62,10 +62,10 @@ def solve(
     """Solve an instance with a rule for branching; prints SCIP's log, then a summary."""
     from pydantic import ValidationError
 
-    from bife_core.benchmarks.screening import screen
     from bife_core.errors import ConfigError
     from bife_core.methods.loading import load_method
     from bife_core.methods.using import solve as solve_with
+    from bife_core.scip.reading import read_model
     from bife_core.scip.solving import SolveSettings
     from bife_core.values import describe
 
@@ -75,14 +75,14 @@ def solve(
         settings = SolveSettings.model_validate(given)
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
-    screen(instance)
+    model = read_model(instance)
     console = standard_output()
     if rule == AUTO:
-        from bife_core.scip.reading import read_model
         from tasks.registry import rule_for
 
-        rule, reason = rule_for(read_model(instance))
+        rule, reason = rule_for(model)
         say(console, f"{rule} branches. {reason}")
+    del model  # solves read the file themselves, and a large one takes memory
     methods = [load_method(reference) for reference in (rule, versus) if reference is not None]
     results: list[SolveResult] = []
     try:

@@ -84,18 +84,17 @@ def show_comparison(console: Console, result: EvaluationResult) -> None:
     compared = result.summary
     instances = counted(compared.lead.instances, "held-out instance")
     show_heading(console, f"Against {full_name(compared.baseline)} on {instances}")
-    table = method_table(compared.frame(), compared.protocol.metric)
+    table = method_table(compared.frame, compared.protocol.metric)
     rows = [
         (
-            setting,
             full_name(method),
             f"{entry['solved']} of {entry['solves']}{'*' * (entry['missing'] > 0)}",
             *(number(entry[name]) for name in ("time", "nodes", "lp_iterations")),
             f"{entry['inference_share']:.1%}",
         )
-        for (setting, method), entry in zip(table.index, table.to_dict("records"), strict=True)
+        for method, entry in zip(table.index, table.to_dict("records"), strict=True)
     ]
-    columns = ("instances", "method", "solved", "CPU s", "nodes", "LP iterations", "in branching")
+    columns = ("method", "solved", "CPU s", "nodes", "LP iterations", "in branching")
     show_table(console, columns, rows)
     say(console, "Means are geometric over all solves; missing ones (*) count as at least the time limit.")
     show_facts(console, measured(result))

@@ -19,10 +19,9 @@ from bife_core.config import (
     LowFidelityConfig,
     PipelineConfig,
     SearchConfig,
-    protocol,
 )
 from bife_core.errors import BifeError, ConfigError
-from bife_core.presets import PresetName, evaluation_protocol, preset, with_overrides
+from bife_core.presets import PresetName, preset, with_overrides
 from bife_core.values import describe
 
 MODELS = [
@@ -121,14 +120,6 @@ def test_a_preset_of_a_synthetic_family_is_the_preset() -> None:
         assert preset(name, "folder") == preset(name)
 
 
-def test_a_protocol_compares_by_the_metric_of_the_family() -> None:
-    assert evaluation_protocol("paper", "transmission_switching").metric == "gap"
-    assert evaluation_protocol("quick", "transmission_switching").metric == "time"
-    for name in ("paper", "quick"):
-        assert evaluation_protocol(name, "item_placement").protocol == name
-        assert evaluation_protocol(name) == protocol(name)
-
-
 def test_where_rules_come_from_is_told_in_words() -> None:
     asked = {"generator.kind": "openai", "search.method": "bife"}
     found = [
@@ -186,7 +177,6 @@ def test_every_setting_has_a_default_and_a_description(model: type[BaseModel]) -
         {"evaluation": {"seeds": []}},
         {"evaluation": {"seeds": [-1]}},
         {"evaluation": {"seeds": [2**31]}},
-        {"evaluation": {"sizes": ["huge"]}},
         {"evaluation": {"time_limit_s": math.inf}},
         {"validation": {"finalists": 0}},
         {"evaluation": {"seeds": [0, 0]}},

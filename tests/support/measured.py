@@ -40,7 +40,7 @@ def solved(
             primal_dual_integral=integral, branching_s=0.1, versions={},
         )  # fmt: skip
     failure = None if result else "the rule hung."
-    return Cell("CA test", method, job, Solved(job, result, failure, "rule"))
+    return Cell(method, job, Solved(job, result, failure, "rule"))
 
 
 def summary(
@@ -58,4 +58,4 @@ def summary(
     ]
     measured += [solved(BASELINE.name, k, s, integral=usual) for k, s in enumerate(baseline_s)]
     config = EvaluationConfig(seeds=(0,), time_limit_s=LIMIT_S, metric=metric)
-    return summarise(measured, METHODS, BASELINE.name, config)
+    return summarise(measured, METHODS, BASELINE.name, config, "CA test")

@@ -10,7 +10,6 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import HighFidelityConfig
 from bife_core.errors import SolverError
 from bife_core.evaluation.choosing import choose
-from bife_core.evaluation.measuring import Setting
 from bife_core.methods.loading import load_rule
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import WorkerPool
@@ -26,18 +25,18 @@ def named(name: str, source: str) -> RuleMethod:
 
 
 @pytest.fixture
-def setting(tiny_auctions: list[Instance]) -> Setting:
-    return Setting("validation", tuple(tiny_auctions[:2]))
+def two(tiny_auctions: list[Instance]) -> list[Instance]:
+    return tiny_auctions[:2]
 
 
 def test_the_rule_with_fewest_nodes_there_is_chosen(
-    setting: Setting, pool: WorkerPool, tmp_path: Path
+    two: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     worse, better = (
         named("first", load_rule("most_fractional").source),
         named("second", load_rule("pseudocost_product").source),
     )
-    choice = choose([worse, better], setting, NODES, pool, Store(tmp_path))
+    choice = choose([worse, better], two, NODES, pool, Store(tmp_path))
     assert choice.chosen == max(choice.scores, key=lambda name: choice.scores[name] or -1e9)
     assert choice.sentence == (
         "second was chosen on 2 validation instances among 2 rules, instead of first, which had the best F_HF."
@@ -46,16 +45,16 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
     assert rows == {("first", "optimal", None), ("second", "optimal", None)}
     nodes = [row["nodes"] for row in choice.solves if row["rule"] == "second"]
     assert -sum(nodes) / 2 == choice.scores["second"]
-    alone = choose([better], setting, NODES, pool, Store(tmp_path))
+    alone = choose([better], two, NODES, pool, Store(tmp_path))
     assert alone.scores["second"] == choice.scores["second"]
 
 
 def test_without_a_rule_that_solves_them_all_there_is_an_error(pool: WorkerPool, tmp_path: Path) -> None:
-    gone = Setting("validation", (Instance("gone", tmp_path / "gone.mps", "0" * 16),))
+    gone = Instance("gone", tmp_path / "gone.mps", "0" * 16)
     with pytest.raises(SolverError, match=r"RPB fails on all validation instances.*gone"):
         choose(
             [named("a", load_rule("paper_ca").source)],
-            gone,
+            [gone],
             NODES,
             pool,
             Store(tmp_path),
@@ -63,14 +62,14 @@ def test_without_a_rule_that_solves_them_all_there_is_an_error(pool: WorkerPool,
 
 
 def test_an_instance_rpb_fails_on_is_set_aside_and_a_rule_that_leaves_all_to_scip_is_not_chosen(
-    setting: Setting, pool: WorkerPool, tmp_path: Path
+    two: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     gone = Instance("gone", tmp_path / "gone.mps", "0" * 16)
     idle = named("idle", "def candidate_variable_score(f): return math.nan")
     notes: list[str] = []
     choice = choose(
         [idle, named("sound", load_rule("pseudocost_product").source)],
-        Setting("validation", (gone, *setting.instances)),
+        [gone, *two],
         NODES,
         pool,
         Store(tmp_path),

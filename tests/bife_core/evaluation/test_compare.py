@@ -54,7 +54,7 @@ def test_methods_are_compared_on_files_and_instances(tiny_auctions: list[Instanc
     assert [c.method for c in result.comparisons] == ["pscost", "paper_ca"]
     assert {(c.instances, c.unbranched) for c in result.comparisons} == {(2, 1)}
     assert result.conclusion.count("1 left out because no method branches on it") == 2
-    assert repr(result).startswith("ComparisonResult(nodes over RPB's: pscost ")
+    assert repr(result).startswith("EvaluationSummary(nodes over RPB's: pscost ")
     assert len(repr(result)) < 200
     assert isinstance(result.plot(), Figure)
 
@@ -63,7 +63,7 @@ def test_instances_without_branching_change_no_ratio_and_no_test() -> None:
     ratios = [0.5, 0.6, 0.7, 0.55, 0.65, 0.62, 0.58, 0.52]
     (alone,) = compare(solve_frame(rows(ratios)), ("rule",), "relpscost")
     trivial = [
-        row("CA test", f"t{k}", method, cpu_s, nodes=1)
+        row(f"t{k}", method, cpu_s, nodes=1)
         for k in range(5)
         for method, cpu_s in (("rule", 9.0), ("relpscost", 1.0))
     ]
@@ -90,8 +90,8 @@ def test_a_name_of_a_family_stands_for_its_first_test_instances(
 
 def test_a_missing_solve_is_no_solve_without_branching() -> None:
     lost = [
-        row("CA test", "t", "rule", 1.0, nodes=1, failure="it hung"),
-        row("CA test", "t", "relpscost", 1.0, nodes=1, failure=None),
+        row("t", "rule", 1.0, nodes=1, failure="it hung"),
+        row("t", "relpscost", 1.0, nodes=1, failure=None),
     ]
     made = [one | {"failure": one.get("failure")} for one in rows([0.5, 0.6])]
     (found,) = compare(solve_frame([*made, *lost], 10.0), ("rule",), "relpscost")
@@ -104,7 +104,7 @@ def test_a_missing_solve_is_no_solve_without_branching() -> None:
         (lambda file: bife_core.compare("no_such_rule", file), "There is no rule 'no_such_rule'"),
         (lambda file: bife_core.compare(3, file), "methods was expected to be a list"),
         (lambda file: bife_core.compare("pscost", "absent.mps"), "absent.mps cannot be read"),
-        (lambda file: bife_core.compare("pscost", "absent.txt"), "is no instance by its name"),
+        (lambda file: bife_core.compare("pscost", "absent.txt"), "is no instance and holds none"),
         (lambda file: bife_core.compare("pscost", []), "At least one instance"),
         (lambda file: bife_core.compare("pscost", 3), "expected to be files, folders, instances"),
         (lambda file: bife_core.compare("pscost", file, settings="fast"), "'default' or 'paper'"),

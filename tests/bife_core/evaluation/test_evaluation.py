@@ -13,7 +13,7 @@ from bife_core.agreement import contradictions, disagree
 from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
 from bife_core.errors import SolverError
-from bife_core.evaluation.measuring import Setting, labelled, protocol_solves
+from bife_core.evaluation.measuring import interleaved, labelled
 from bife_core.evaluation.summary import evaluate
 from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import load_method
@@ -33,10 +33,6 @@ def outcome(instance: str, bound: float | None, status: str = "optimal", method:
     )  # fmt: skip
 
 
-def tiny(instances: list[Instance], count: int = 2) -> list[Setting]:
-    return [Setting("CA tiny", tuple(instances[:count]))]
-
-
 def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
@@ -44,7 +40,7 @@ def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
     steps: list[tuple[int, int]] = []
     summary = evaluate(
         [rule, ScipMethod(name="pscost")],
-        tiny(tiny_auctions),
+        tiny_auctions[:2],
         CONFIG,
         pool,
         Store(tmp_path),
@@ -70,7 +66,7 @@ def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
     # One solve is lost; only that one is done again.
     with closing(sqlite3.connect(tmp_path / "bife.db")) as database, database:
         database.execute("DELETE FROM solves WHERE rowid = (SELECT min(rowid) FROM solves)")
-    again = evaluate([rule, ScipMethod(name="pscost")], tiny(tiny_auctions), CONFIG, pool, Store(tmp_path))
+    again = evaluate([rule, ScipMethod(name="pscost")], tiny_auctions[:2], CONFIG, pool, Store(tmp_path))
     assert again.reused == 11
     unchanged = [row for row in again.rows if row in summary.rows]
     assert len(unchanged) >= 11
@@ -78,7 +74,7 @@ def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
 
 def test_the_order_is_fair_to_all_methods(tiny_auctions: list[Instance]) -> None:
     methods = labelled([ScipMethod(name=name) for name in ("pscost", "mostinf", "relpscost")])
-    groups = protocol_solves(methods, tiny(tiny_auctions, 3), CONFIG)
+    groups = interleaved(methods, tiny_auctions[:3], CONFIG)
     assert [len(group) for group in groups] == [3] * 6
     for group in groups:
         assert len({(solve.job.instance, solve.job.settings.seed) for solve in group}) == 1
@@ -123,16 +119,16 @@ def test_the_baseline_against_itself_is_even_in_nodes(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     config = EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60, baseline="pscost")
-    summary = evaluate([ScipMethod(name="mostinf")], tiny(tiny_auctions), config, pool, Store(tmp_path))
+    summary = evaluate([ScipMethod(name="mostinf")], tiny_auctions[:2], config, pool, Store(tmp_path))
     swapped = config.model_copy(update={"baseline": "mostinf"})
-    other = evaluate([ScipMethod(name="pscost")], tiny(tiny_auctions), swapped, pool, Store(tmp_path))
+    other = evaluate([ScipMethod(name="pscost")], tiny_auctions[:2], swapped, pool, Store(tmp_path))
     assert summary.lead.node_ratio == pytest.approx(1 / other.lead.node_ratio)
 
 
 def test_without_any_solve_of_the_baseline_there_is_an_error_with_the_reason(
     pool: WorkerPool, tmp_path: Path
 ) -> None:
-    missing = Setting("gone", (Instance("gone", tmp_path / "gone.mps", "0" * 16),))
+    missing = Instance("gone", tmp_path / "gone.mps", "0" * 16)
     with pytest.raises(SolverError, match=r"No solve of relpscost could be finished.*gone"):
         evaluate([ScipMethod(name="pscost")], [missing], CONFIG, pool, Store(tmp_path))
 

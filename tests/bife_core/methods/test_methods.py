@@ -16,7 +16,6 @@ import bife_core
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
 from bife_core.evaluation.config import EvaluationConfig
-from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.base import METHODS, Method, ScipMethod
@@ -120,9 +119,8 @@ def test_a_scorer_is_evaluated_beside_a_rule_and_stands_in_the_report(
     tiny_auctions: list[Instance], tmp_path: Path
 ) -> None:
     config = EvaluationConfig(seeds=(0,), time_limit_s=60, baseline="pseudocost_product")
-    setting = Setting("tiny", tuple(tiny_auctions[:2]))
     methods = [linear("net"), ScipMethod(name="pscost")]
-    summary = evaluate(methods, [setting], config, InProcess(), Store(tmp_path))
+    summary = evaluate(methods, tiny_auctions[:2], config, InProcess(), Store(tmp_path))
     assert (summary.rule, summary.baseline) == ("net", "pseudocost_product")
     again = EvaluationSummary.model_validate_json(summary.model_dump_json())
     assert again.methods == summary.methods

@@ -9,10 +9,9 @@ import pytest
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
-from bife_core.evaluation.measuring import Setting
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.methods.loading import load_method
-from bife_core.report import Report, SearchRecord, Story, paper_tables, render_page, report_figures
+from bife_core.report import Report, SearchRecord, Story, render_page, report_figures, report_markdown
 from bife_core.sandbox import WorkerPool
 from bife_core.search import CostPoint, Sample, SearchCost
 from bife_core.stats import confidence_of
@@ -56,10 +55,11 @@ def summary(
 ) -> EvaluationSummary:
     return evaluate(
         [load_method("pseudocost_product")],
-        [Setting("CA tiny", tuple(tiny_auctions[:2]))],
+        tiny_auctions[:2],
         EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60),
         pool,
         Store(tmp_path_factory.mktemp("solves")),
+        setting="CA tiny",
     )
 
 
@@ -100,7 +100,6 @@ def test_it_leads_with_the_verdict_and_tells_how_to_repeat_it(page: str, summary
     heading = re.search(r"<h1>(.*?)</h1>", page, re.DOTALL)
     assert heading is not None
     assert heading[1] == summary.conclusion.replace("&", "&amp;").replace("'", "&#39;")
-    assert "What was not significant" in page
     assert summary.machine is not None
     for text in (
         summary.machine.cpu,
@@ -116,81 +115,27 @@ def test_it_leads_with_the_verdict_and_tells_how_to_repeat_it(page: str, summary
         assert text in page
 
 
-def test_it_states_the_settings_of_scip_that_were_in_use(summary: EvaluationSummary) -> None:
-    protocol = EvaluationConfig.model_validate({**summary.protocol.model_dump(), "solver": "default"})
-    page = render_page(Report(evaluations=(summary.model_copy(update={"protocol": protocol}),)), ())
-    assert "<tr><th>SCIP</th><td>all at its defaults</td></tr>" in page
-    assert "at the root only" not in page
-
-
 def test_it_is_made_for_phones_and_for_the_dark(page: str) -> None:
     assert 'name="viewport"' in page
     assert "prefers-color-scheme: dark" in page
-    assert "var(--ink, #1B1B1B)" in page
+    assert "var(--ink, #000000)" in page
 
 
 def test_all_figures_are_there(summary: EvaluationSummary, story: Story) -> None:
     names = [figure.name for figure in report_figures(Report(evaluations=(summary,), stories=(story,)))]
     assert names == [
-        "method-costs",
-        "instances-ca-tiny",
-        "profile",
-        "inference",
-        "complexity",
-        "design-time",
+        "ratios",
+        "instances",
         "anytime",
         "fidelities",
         "lineage",
     ]
 
 
-@pytest.fixture(scope="module")
-def joined(summary: EvaluationSummary) -> Report:
-    """Two families with a rule of its own each, as `bife report RUN RUN` joins them."""
-    renamed = {"pseudocost_product": "other_rule", "relpscost": "relpscost"}
-    rows = [row | {"setting": "SC tiny", "method": renamed[row["method"]]} for row in summary.rows]
-    other = summary.model_copy(
-        update={
-            "rule": "other_rule",
-            "rows": tuple(rows),
-            "comparisons": tuple(
-                c.model_copy(update={"setting": "SC tiny", "method": "other_rule"})
-                for c in summary.comparisons
-            ),
-            "methods": {renamed[name]: method for name, method in summary.methods.items()},
-        }
-    )
-    return Report(evaluations=(summary, other))
-
-
-def test_a_page_of_several_evaluations_is_about_the_leading_method_of_each(joined: Report) -> None:
-    assert [(c.setting, c.method) for c in joined.leading] == [
-        ("CA tiny", "pseudocost_product"),
-        ("SC tiny", "other_rule"),
-    ]
-    assert joined.conclusion.startswith("Compared with RPB, the rules are ")
-    for text in ("CA tiny by pseudocost_product (", "SC tiny by other_rule ("):
-        assert text in joined.conclusion
-    page = render_page(joined)
-    assert "pseudocost_product, other_rule against RPB" in page
-    assert page.count('<div class="key">') == 2
-
-
-def test_methods_are_compared_only_where_they_solved_the_same_instances(joined: Report) -> None:
-    figures = {figure.name: figure for figure in report_figures(joined)}
-    for kind in ("instances", "profile", "inference"):
-        assert {f"{kind}-ca-tiny", f"{kind}-sc-tiny"} <= set(figures)
-    legend = figures["profile-sc-tiny"].figure.axes[0].get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["other_rule", "RPB"]
-
-
 def test_a_record_comes_back_as_it_was(summary: EvaluationSummary) -> None:
     back = EvaluationSummary.model_validate_json(summary.model_dump_json())
     assert back.comparisons == summary.comparisons
-    assert paper_tables(Report(evaluations=(back,)).frame) == paper_tables(
-        Report(evaluations=(summary,)).frame
-    )
+    assert report_markdown(Report(evaluations=(back,))) == report_markdown(Report(evaluations=(summary,)))
 
 
 def test_no_use_of_a_test_set_gives_an_interval_of_100_percent(summary: EvaluationSummary) -> None:
@@ -198,7 +143,6 @@ def test_no_use_of_a_test_set_gives_an_interval_of_100_percent(summary: Evaluati
     report = Report(evaluations=(summary.model_copy(update={"comparisons": (strict,), "use": 9}),))
     page = render_page(report)
     assert not re.search(r"\b100 % (bootstrap )?interval", page)
-    assert "99.977 % interval of that ratio" in page
     assert "99.977 % bootstrap interval" in page
     assert "99.977 % interval" in report.conclusion
     assert (

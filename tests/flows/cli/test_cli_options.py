@@ -36,13 +36,13 @@ def test_a_family_has_its_own_budget_whatever_names_it(bife, tmp_path):
         ("--config", file),
     )
     assert [resolved(bife, *given) for given in named] == [own] * 3
-    config = resolved(bife, *named[0], "--set", "high.cost=nodes", "--protocol", "paper")
+    config = resolved(bife, *named[0], "--set", "high.cost=nodes", "--preset", "paper")
     assert (config.high.cost, config.evaluation.metric) == ("nodes", "primal_dual_integral")
-    assert (config.evaluation.protocol, config.evaluation.time_limit_s) == ("paper", 1000)
+    assert config.evaluation.time_limit_s == 1000
 
 
 @pytest.mark.parametrize("metric", ["time", "primal_dual_integral"])
-@pytest.mark.parametrize("start", [("--preset", "quick"), ("--protocol", "paper")])
+@pytest.mark.parametrize("start", [("--preset", "quick"), ("--preset", "paper")])
 def test_the_command_that_repeats_an_evaluation_names_what_the_family_would_not(bife, start, metric):
     config = resolved(bife, "--benchmark", "item_placement", *start, "--set", f"evaluation.metric={metric}")
     words = shlex.split(repeat_command(config, ["paper_ca"]))

@@ -18,7 +18,6 @@ from tests.support.weighted import KIND, Weighted
 
 LSEU = FOREIGN / "lseu.mps"
 UNBOUNDED = "Maximize\n obj: x + y\nSubject To\n c: x - y <= 1\nGenerals\n x y\nEnd\n"
-CONTINUOUS = "Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nEnd\n"
 
 
 def row(output, label):
@@ -116,14 +115,11 @@ def test_models_that_cannot_be_solved_are_one_sentence(bife, tmp_path):
     cut.write_bytes(LSEU.read_bytes()[:3000])
     broken = tmp_path / "broken.mps.gz"
     broken.write_bytes(gzip.compress(LSEU.read_bytes())[:500])
-    continuous = tmp_path / "continuous.lp"
-    continuous.write_text(CONTINUOUS)
     for model, text in (
         (tmp_path / "absent.mps", "There is no file"),
         (tmp_path, "is no instance file"),
         (cut, "is cut off"),
         (broken, "is cut off"),
-        (continuous, "has no integer variables"),
     ):
         result = bife("solve", model, "--rule", "paper_ca")
         assert (result.exit_code, result.stdout) == (1, "")
