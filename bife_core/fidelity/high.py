@@ -29,14 +29,10 @@ class HighScore(Value):
 
     Attributes
     ----------
-    f_hf : float or None
-        Minus the mean cost, in the cost's unit; seconds are corrected for load unless that is switched off.
-    raw_f_hf : float or None
-        The same of seconds as the clock showed them.
-    failure : str or None
-        What the rule did wrong; a fault of the solver is none of the rule's.
-    eliminated : str or None
-        Why racing eliminated it: it could not be expected to beat the rule it had to. Nothing is wrong with it.
+    f_hf, raw_f_hf : float or None
+        Minus the mean cost, in the cost's unit: corrected for load where that is on, and as the clock showed it.
+    failure, eliminated : str or None
+        What the rule did wrong, or why racing eliminated it.
     costs : tuple of (float or None)
         Cost of each design instance, in order; None where it was set aside or not solved to the end any more.
     load_factor : float or None
@@ -74,14 +70,9 @@ def mean_cost(costs: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class ToBeat:
-    """The rule that another has to beat, by its costs on the design instances; none of them if there is no such rule.
+    """Costs, on the design instances, of the worst rule that would still be kept and of the best; none without them.
 
-    Attributes
-    ----------
-    costs : sequence of (float or None)
-        Costs of the worst rule that would still be kept.
-    best : sequence of (float or None)
-        Costs of the best rule, which tell when a solve takes too long to be worth its while.
+    The first have to be beaten, the others tell when a solve takes too long to be worth its while.
     """
 
     costs: Sequence[float | None] = ()
@@ -198,23 +189,11 @@ def score_high(
     """Solve the design instances with a rule and return F_HF; solves done before are reused.
 
     A rule that leaves most branchings without a usable score, or ends a worker that RPB does not end, has no F_HF. Nor
-    has one that is eliminated. An instance on which RPB fails is set aside with a note.
+    has one that is eliminated by racing against `to_beat`. An instance on which RPB fails is set aside with a note.
+    Without RPB's solves in `reference`, seconds are not corrected for load.
 
-    Parameters
-    ----------
-    reference : Reference, optional
-        RPB's solves of the same instances; without it seconds are not corrected for load.
-    to_beat : ToBeat, optional
-        What the rule is raced against; without it all instances are solved under the limit of the configuration.
-
-    Raises
-    ------
-    SolverError
-        If every instance had to be set aside.
-    WorkerFailure
-        If the machine failed, not the rule; another try may succeed.
-    OutOfTimeError
-        If solves are left at `until_unix_s`, seconds since 1970.
+    Raises `SolverError` if every instance had to be set aside, `WorkerFailure` if the machine failed, and
+    `OutOfTimeError` if solves are left at `until_unix_s`, seconds since 1970.
     """
 
     def solve_them(some: Sequence[Instance], limits_s: Sequence[float]) -> list[Solved]:

@@ -74,18 +74,9 @@ def low_fidelity(
 class LowScore(Value):
     """F_LF of a rule, or the reason there is none.
 
-    Attributes
-    ----------
-    kind : str or None
-        What is wrong with the rule, one of `bife_core.rules.types.RejectionKind`; None if nothing is.
-    sha : str or None
-        Hash of the rule; None if the source is no rule.
-    behaviour : str or None
-        Hash of what the rule chose; rules that choose alike in all decisions of the file have the same.
-    source : str or None
-        The rule with its numbers tuned, which all else is of then; None if it is as it was written.
-    seconds : float
-        CPU seconds of compiling and scoring.
+    `behaviour` is a hash of what the rule chose: rules that choose alike in all decisions of the file have the same.
+    `source` is the rule with its numbers tuned, which all else is of then, or None if it is as it was written.
+    `seconds` are CPU seconds of compiling and scoring.
     """
 
     f_lf: float | None = None
@@ -108,14 +99,8 @@ def score_low(
     """Compile and score a rule in a worker process that is killed at the time limit, and tune its numbers in another.
 
     Without decisions the rule is only checked and compiled, and its score has no F_LF. A rule that ends its worker
-    twice, or does not end in time, has no score.
-
-    Raises
-    ------
-    DecisionsError
-        If there is no such file.
-    WorkerFailure
-        If the call failed for a reason that is not the rule's: the pool is closed, the machine fails.
+    twice, or does not end in time, has no score. Raises `DecisionsError` if there is no such file, and `WorkerFailure`
+    if the call failed for a reason that is not the rule's: the pool is closed, the machine fails.
     """
     arguments = {"source": source, "decisions": decisions and str(decisions), "measure": config.measure}
     numbers = 0 if decisions is None else numbers_in(decisions)

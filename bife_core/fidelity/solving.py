@@ -74,14 +74,9 @@ def misbehaviour(results: Sequence[SolveResult]) -> str | None:
 
 
 class Reference(Value):
-    """RPB's solves of the design instances, made once for a search: what others are measured by.
+    """RPB's solves of the design instances in order, made once for a search: what others are measured by.
 
-    Attributes
-    ----------
-    results : tuple of (SolveResult or None)
-        One per design instance, in order; None where RPB has none.
-    failures : tuple of str
-        A sentence per instance that is set aside for the whole search, because RPB fails on it.
+    Where RPB fails the result is None, and `failures` say in a sentence that the instance is set aside.
     """
 
     results: tuple[SolveResult | None, ...]

@@ -17,16 +17,7 @@ GUARD: Final = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A floating-point number in a text.
-
-    Attributes
-    ----------
-    value : float
-    line, begin, end : int
-        Where it stands: the line from 0, and bytes in it.
-    of_score : bool
-        Whether it stands in the body of the scoring function itself.
-    """
+    """A floating-point number in a text: its line from 0, the bytes in it, and whether the scoring function has it."""
 
     value: float
     line: int

@@ -80,12 +80,7 @@ _ARGUMENTS: Final = {
 class Program:
     """A rule as a scalar program; nothing of it has run.
 
-    Attributes
-    ----------
-    text : str
-        Its functions, each below those it calls; the scoring function, the last one, takes ``f3, f18, ...``.
-    features : frozenset of int
-        Columns the rule reads.
+    Each function of `text` stands below those it calls; the last one scores, and takes ``f3, f18, ...``: `features`.
     """
 
     text: str

@@ -90,17 +90,7 @@ def check_name(name: str, where: ast.AST) -> None:
 
 @dataclass
 class Module:
-    """What the names outside the functions of a rule mean.
-
-    Attributes
-    ----------
-    imported : dict
-        Imported names: ``"np"``, ``"math"`` or such as ``"np.sqrt"``.
-    constants : dict
-        Numbers by name.
-    functions : dict
-        The scoring function and its helpers.
-    """
+    """What names mean outside functions: imported ones are ``"np"``, ``"math"`` or such as ``"np.sqrt"``."""
 
     imported: dict[str, str] = field(default_factory=lambda: {"np": "np", "math": "math"})
     constants: dict[str, int | float] = field(default_factory=dict)

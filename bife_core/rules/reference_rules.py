@@ -14,20 +14,7 @@ from bife_core.syntax import syntax_tree
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRule:
-    """A rule that comes with BiFE.
-
-    Attributes
-    ----------
-    name : str
-    source : str
-        Python text.
-    summary : str
-        What it does, in one sentence.
-    origin : str
-        Who published it, or that it is ours.
-    benchmark : str or None
-        The benchmark whose reference it is.
-    """
+    """A rule that comes with BiFE: a sentence, who published it, and whose reference it is."""
 
     name: str
     source: str
