@@ -43,21 +43,6 @@ def _template(name: str) -> Template:
     return Template(path.read_text(encoding="utf-8"))
 
 
-def prompt_templates() -> dict[Operator, str]:
-    """Return the whole template of each operator, features filled in and the other fields as ``$name``."""
-    return {
-        operator: "\n\n".join(
-            text.strip()
-            for text in (
-                _template("problem").safe_substitute(_table()),
-                _template(operator).template,
-                _template("template").substitute(_table()),
-            )
-        )
-        for operator in OPERATORS
-    }
-
-
 @cache
 def feature_description() -> str:
     """Return the part of the prompt that explains the features, one line each under their group's heading."""

@@ -5,12 +5,11 @@
         assert len(api.requests) == 3
 
 Each POST takes the next scene of the script, or a `Said` that is sent as it is; after the last one `then` is played
-for ever. Run as a program it serves until interrupted: ``python -m tests.support.model_api good hang good``.
+for ever.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import threading
 import time
@@ -58,8 +57,6 @@ class ModelApi:
         When given, requests with another key are refused as by the scene `bad_key`.
     retry_after_s : float
         What the scene `rate_limited` asks clients to wait.
-    message : str
-        What the scene `bad_request` complains of.
     delay_s : float
         Seconds before each good answer.
     port : int
@@ -74,7 +71,6 @@ class ModelApi:
         listing: Said | None = None,
         key: str | None = None,
         retry_after_s: float = 0.2,
-        message: str = "there is something wrong with the request",
         delay_s: float = 0.0,
         port: int = 0,
     ) -> None:
@@ -87,7 +83,6 @@ class ModelApi:
         self._then = then
         self.key = key
         self.retry_after_s = retry_after_s
-        self.message = message
         self.listing = listing or Said(200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
         self.listed: list[ReceivedRequest] = []
         self.requests: list[ReceivedRequest] = []
@@ -192,22 +187,3 @@ class ModelRequest(BaseHTTPRequestHandler):
         """Send a chat completion with `text` as the model's message; `more` becomes part of the message."""
         self.reply(200, completion(text, finish_reason, **more))
         self.api.delivered.append(self.headers.get("x-client-request-id", ""))
-
-
-def main() -> None:
-    """Serve the scenes named on the command line until interrupted."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("scenes", nargs="*", metavar="SCENE", choices=[[], *SCENES])
-    parser.add_argument("--then", default="good", choices=list(SCENES))
-    parser.add_argument("--port", type=int, default=0)
-    arguments = parser.parse_args()
-    with ModelApi(arguments.scenes, then=arguments.then, port=arguments.port) as api:
-        print(f"BIFE_LLM_BASE_URL={api.base_url} BIFE_LLM_MODEL={MODEL}", flush=True)
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            print(f"{len(api.requests)} requests")
-
-
-if __name__ == "__main__":
-    main()

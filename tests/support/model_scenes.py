@@ -175,7 +175,9 @@ SCENES: dict[str, Callable[[ModelRequest], None]] = {
     "bad_key": _bad_key,
     "forbidden": lambda handler: handler.reply_error(403, "not from here"),
     "no_model": lambda handler: handler.reply_error(404, "the model does not exist", "model_not_found"),
-    "bad_request": lambda handler: handler.reply_error(400, handler.api.message, "invalid_request_error"),
+    "bad_request": lambda handler: handler.reply_error(
+        400, "there is something wrong", "invalid_request_error"
+    ),
     "hang": _hang,
     "reset": _reset,
 }
