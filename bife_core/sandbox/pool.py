@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -70,11 +71,10 @@ class WorkerPool(Workers):
         if workers is not None and workers < 1:
             raise ConfigError(f"A worker pool needs at least 1 worker, not {workers}.")
         self._workers = len(cores) if workers is None else workers
-        self._state = _State(measures, memory_share_mb(self._workers), slots or CoreSlots())
+        self._shared = _Shared(measures, memory_share_mb(self._workers), slots or CoreSlots())
         self._cores = [cores[i % len(cores)] if pin else None for i in range(self._workers)]
-        self._threads: list[threading.Thread] = []
-        # Holds only the state: a pool that is dropped or still open at exit must not leave processes behind.
-        self._finalizer = weakref.finalize(self, self._state.shut, self._workers)
+        # Holds only what workers share: a pool that is dropped or open at exit must not leave processes behind.
+        self._finalizer = weakref.finalize(self, self._shared.shut)
 
     @property
     def workers(self) -> int:
@@ -97,137 +97,135 @@ class WorkerPool(Workers):
         reads, writes = directories_of(allowed.get("reads", ())), directories_of(allowed.get("writes", ()))
         limits = (limit_s, allowed.get("memory_mb"), reads, writes)
         tasks = tuple(_Task(Future(), call, each, *limits) for each in arguments)
-        with self._state.lock:
-            if self._state.closed:
+        shared = self._shared
+        with shared.lock:
+            if shared.closed:
                 raise WorkerFailure("closed", f"{call} cannot run because its worker pool is closed.")
-            self._state.queue.put(tasks)
-            self._state.unfinished += 1
-            if len(self._threads) < min(self._workers, self._state.unfinished):
-                self._add_thread()
+            shared.queue.put(tasks)
+            shared.unfinished += 1
+            if len(shared.workers) < min(self._workers, shared.unfinished):
+                shared.workers.append(_Worker(shared, self._cores[len(shared.workers)]))
+                shared.workers[-1].start()
         return [task.future for task in tasks]
 
     def close(self) -> None:
         """Stop at once; see `Workers`."""
         self._finalizer()
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join()
-
-    def _add_thread(self) -> None:
-        core = self._cores[len(self._threads)]
-        name = f"bife-worker-{len(self._threads)}"
-        thread = threading.Thread(target=self._state.serve, args=(core,), name=name, daemon=True)
-        self._threads.append(thread)
-        thread.start()
+        for worker in self._shared.workers:
+            if worker is not threading.current_thread():
+                worker.join()
 
 
-class _State:
-    """What the threads of a pool share; it must not refer to the pool, which may be collected."""
+@dataclass
+class _Shared:
+    """What the workers of a pool share; it must not refer to the pool, which may be collected."""
 
-    def __init__(self, measures: tuple[str, ...], memory_mb: float, slots: CoreSlots) -> None:
-        self.measures = measures
-        self.memory_mb = memory_mb
-        self.slots = slots
-        self.queue: SimpleQueue[tuple[_Task, ...] | None] = SimpleQueue()
-        self.readable: frozenset[Path] = frozenset()
-        self.lock = threading.Lock()
-        self.closed = False
-        self.unfinished = 0
-        self.processes: set[WorkerProcess] = set()
+    measures: tuple[str, ...]
+    memory_mb: float
+    slots: CoreSlots
+    queue: SimpleQueue[tuple[_Task, ...] | None] = field(default_factory=SimpleQueue)
+    workers: list[_Worker] = field(default_factory=list)
+    readable: frozenset[Path] = frozenset()
+    closed: bool = False
+    unfinished: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def shut(self, workers: int) -> None:
-        """Cancel what waits, kill what runs, and have `workers` threads end."""
+    def shut(self) -> None:
+        """Cancel what waits, kill what runs, and have all workers end."""
         with self.lock:
             self.closed = True
-            running = list(self.processes)
-        with suppress(Empty):  # the threads take from it too, so to look first would prove nothing
+            running = [worker.process for worker in self.workers if worker.process is not None]
+        with suppress(Empty):  # the workers take from it too, so to look first would prove nothing
             while True:
                 for task in self.queue.get_nowait() or ():
                     task.future.cancel()
-        for _ in range(workers):
+        for _ in self.workers:
             self.queue.put(None)
         for process in running:
             process.kill()
 
-    def serve(self, core: int | None) -> None:
-        """Make the calls of the queue, one thread a worker."""
-        process: WorkerProcess | None = None
-        while (tasks := self.queue.get()) is not None:
-            # Calls in turn are compared with one another, so the core is held over all of them.
+
+class _Worker(threading.Thread):
+    """Makes the calls of the queue, in a process of its own that is replaced whenever it does not fit the next call."""
+
+    def __init__(self, shared: _Shared, core: int | None) -> None:
+        super().__init__(name=f"bife-worker-{len(shared.workers)}", daemon=True)
+        self.shared = shared
+        self.core = core
+        self.process: WorkerProcess | None = None
+
+    def run(self) -> None:
+        shared = self.shared
+        while (tasks := shared.queue.get()) is not None:
+            # The calls of a batch are compared with one another, so the core is held over all of them.
             with ExitStack() as turn:
-                slot = nullcontext() if core is None else self.slots.hold(core, lambda: self.closed)
+                slot = (
+                    nullcontext()
+                    if self.core is None
+                    else shared.slots.hold(self.core, lambda: shared.closed)
+                )
                 hold: Callable[[], int | None] = cache(partial(turn.enter_context, slot))
                 for task in tasks:
-                    wanted = not self.closed and task.future.set_running_or_notify_cancel()
-                    answer, failure = None, None
-                    if wanted:
-                        process, answer, failure = self._ask(process, task, hold)
+                    resolve: Callable[[], object] = task.future.cancel
+                    if not shared.closed and task.future.set_running_or_notify_cancel():
+                        try:
+                            resolve = partial(task.future.set_result, self._make(task, hold))
+                        except WorkerFailure as failure:
+                            resolve = partial(task.future.set_exception, failure)
                     if task is tasks[-1]:
                         turn.close()
-                        with self.lock:
-                            self.unfinished -= 1
-                    if not wanted:
-                        task.future.cancel()
-                    elif failure is None:
-                        task.future.set_result(answer)
-                    else:
-                        task.future.set_exception(failure)
-        if process is not None:
-            self._release(process)
+                        with shared.lock:
+                            shared.unfinished -= 1
+                    resolve()
+        self._end_process()
 
-    def _ask(
-        self, process: WorkerProcess | None, task: _Task, hold: Callable[[], int | None]
-    ) -> tuple[WorkerProcess | None, Any, WorkerFailure | None]:
-        """Make one call, in a new process if there is none; return the process for the next call, or None."""
+    def _make(self, task: _Task, hold: Callable[[], int | None]) -> Any:
+        """Make one call on the core that `hold` gives; return its result."""
         try:
             core = hold()
-            if process is not None and not _fits(process.confinement, task):
-                self._release(process)
-                process = None
-            if process is None:
-                process = WorkerProcess(core, self._confinement(task))
-                self._register(process)
-                process.wait_ready(START_LIMIT_S)
+            may = None if self.process is None else self.process.confinement
+            # A worker can take a call if it may read what the call does, and write nothing else.
+            if may and not (task.reads <= set(may.readable) and task.writes == set(may.writable)):
+                self._end_process()
+            if self.process is None:
+                self._start_process(core, task)
             elif core is not None:
-                process.move(core)
-            answer, failure = process.ask(task.call, task.arguments, task.limit_s, task.memory_mb), None
-        except WorkerFailure as error:
-            answer, failure = None, error
-        except Exception as error:  # noqa: BLE001 - no disk left, say; the caller must hear of it, whatever it is
+                self.process.move(core)
+            assert self.process is not None
+            return self.process.ask(task.call, task.arguments, task.limit_s, task.memory_mb)
+        except WorkerFailure as failure:
+            if self.shared.closed and failure.kind != "error":
+                raise WorkerFailure("closed", failure.reason, failure.detail) from failure
+            raise
+        except Exception as error:  # no disk left, say; the caller must hear of it, whatever it is
             reason = f"The worker process for {task.call} failed: {error}."
-            answer, failure = None, WorkerFailure("died", reason, by_machine=True)
-        if process is not None and not process.clean:
-            self._release(process)
-            process = None
-        if self.closed and failure is not None and failure.kind != "error":
-            failure = WorkerFailure("closed", failure.reason, failure.detail)
-        return process, answer, failure
+            raise WorkerFailure("died", reason, by_machine=True) from error
+        finally:
+            if self.process is not None and not self.process.clean:
+                self._end_process()
 
-    def _confinement(self, task: _Task) -> Confinement:
+    def _start_process(self, core: int | None, task: _Task) -> None:
+        shared = self.shared
         # What one call reads others will too, so a worker started now need not be replaced for those.
-        with self.lock:
-            self.readable |= task.reads
-            readable = self.readable
-        return Confinement(
-            measures=self.measures,
-            memory_mb=self.memory_mb,
+        with shared.lock:
+            shared.readable |= task.reads
+            readable = shared.readable
+        confinement = Confinement(
+            measures=shared.measures,
+            memory_mb=shared.memory_mb,
             readable=tuple(sorted(readable)),
             writable=tuple(sorted(task.writes)),
         )
-
-    def _register(self, process: WorkerProcess) -> None:
-        with self.lock:
-            self.processes.add(process)
-            closed = self.closed
+        process = WorkerProcess(core, confinement)
+        with shared.lock:
+            self.process = process
+            closed = shared.closed
         if closed:  # the pool was closed while the process was starting and could not reach it
             process.kill()
+        process.wait_ready(START_LIMIT_S)
 
-    def _release(self, process: WorkerProcess) -> None:
-        with self.lock:
-            self.processes.discard(process)
-        process.close()
-
-
-def _fits(may: Confinement, task: _Task) -> bool:
-    """Tell whether a worker can take a call: it may read what the call does, and write nothing else."""
-    return task.reads <= set(may.readable) and task.writes == set(may.writable)
+    def _end_process(self) -> None:
+        with self.shared.lock:
+            process, self.process = self.process, None
+        if process is not None:
+            process.close()

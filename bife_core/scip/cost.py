@@ -8,15 +8,6 @@ from typing import Final, Literal
 Cost = Literal["time", "nodes", "lp_iterations", "gap", "primal_dual_integral"]
 """What one solve costs: CPU seconds, nodes, LP iterations, final gap or primal-dual integral; lower is better."""
 
-FIELDS: Final[Mapping[Cost, str]] = {
-    "time": "cpu_s",
-    "nodes": "nodes",
-    "lp_iterations": "lp_iterations",
-    "gap": "gap",
-    "primal_dual_integral": "primal_dual_integral",
-}
-"""The fields of a `SolveResult` that hold them."""
-
 LARGEST_GAP: Final = 1.0
 """What a gap counts as at most, and while a bound is infinite."""
 

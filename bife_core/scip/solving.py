@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 
 from bife_core.errors import SolverError
 from bife_core.scip.branching import Guard, as_guard
-from bife_core.scip.cost import FIELDS, Cost
+from bife_core.scip.cost import Cost
 from bife_core.scip.libscip import library
 from bife_core.scip.reading import scip_errors
 from bife_core.scip.solver import Parameter, Seed, SolverConfig
@@ -130,7 +130,7 @@ class SolveResult(Value):
 
     def cost(self, kind: Cost) -> float:
         """Return the cost of this solve, not negative and lower is better."""
-        return float(getattr(self, FIELDS[kind]))
+        return float(getattr(self, "cpu_s" if kind == "time" else kind))
 
 
 def versions() -> dict[str, str]:

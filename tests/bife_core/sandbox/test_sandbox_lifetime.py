@@ -25,7 +25,7 @@ idle = pool.submit("bife_core.sandbox.selftest:describe", {}, limit_s=60).result
 future = pool.submit(CALL, ARGUMENTS, limit_s=600)
 pids = set()
 while len(pids) < 1:
-    pids = {process.pid for process in pool._state.processes}
+    pids = {worker.process.pid for worker in pool._shared.workers if worker.process}
 time.sleep(0.3)
 print(*pids, flush=True)
 ENDING
