@@ -21,8 +21,6 @@ from bife_core.features import (
     GROUPS,
     N_FEATURES,
     Group,
-    active_rows,
-    candidates,
     columns,
     groups_of,
     members_of,
@@ -39,16 +37,16 @@ INCLUDE_FUNCTION: Final = "SCIPincludeBranchruleBife"
 _FORMULAS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("OBJECTIVE", columns.objective),
     ("STRUCTURE|DEGREE", columns.structure),
-    ("FRACTIONALITY", candidates.fractionality),
-    ("PSEUDOCOST", candidates.pseudocost),
-    ("CUTOFF", candidates.cutoff),
+    ("FRACTIONALITY", columns.fractionality),
+    ("PSEUDOCOST", columns.pseudocost),
+    ("CUTOFF", columns.cutoff),
     ("DEGREE|SPREAD", rows.add_value),
     ("DEGREE|SPREAD", rows.spread),
     ("DEGREE", rows.degree),
     ("RHS_RATIO", rows.add_side),
     ("ONE_TO_ALL", rows.add_share),
-    ("WEIGHTED", active_rows.add_active),
-    ("ACTIVE_ROW_SUM|ACTIVE_CANDIDATE_SUM", active_rows.weight_from_sum),
+    ("WEIGHTED", rows.add_active),
+    ("ACTIVE_ROW_SUM|ACTIVE_CANDIDATE_SUM", rows.weight_from_sum),
 )
 """Formulas by the groups that need them."""
 
@@ -99,7 +97,7 @@ def export_c(ref: AnyReference) -> str:
         "NO_VALUES": _initial(rows.NO_VALUES),
         "NO_RATIOS": _initial(rows.NO_RATIOS),
         "NO_SHARES": _initial(rows.NO_SHARES),
-        "NO_SUMS": _initial(active_rows.NO_SUMS),
+        "NO_SUMS": _initial(rows.NO_SUMS),
         "DESCRIPTION": _c_string(f"BiFE rule {name}"),
         "SHARE": number(guard.max_share),
         "GRACE": number(guard.grace_s),
@@ -128,9 +126,9 @@ def _conditions(groups: Iterable[Group], features: frozenset[int]) -> frozenset[
         found.add("BY_ROW")
     if any(group.cost == "entry" for group in read):
         found.add("KEPT")
-    if read & {active_rows.UNIT, active_rows.ROW_SUM, active_rows.CANDIDATE_SUM, active_rows.DUAL}:
+    if read & {rows.UNIT, rows.ROW_SUM, rows.CANDIDATE_SUM, rows.DUAL}:
         found |= {"ACTIVE", "WEIGHTED"}
-    if any(feature.index in features for feature in active_rows.COSTLY):
+    if any(feature.index in features for feature in rows.COSTLY):
         found.add("SPREAD")
     return frozenset(found)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from bife_core.features import active_rows, candidates, columns, rows
+from bife_core.features import columns, rows
 from bife_core.features.feature import SIGNED, Feature, Group, Role
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-_PARTS: Final = (columns, candidates, rows, active_rows)
+_PARTS: Final = (columns, rows)
 
 FEATURES: Final[tuple[Feature, ...]] = tuple(
     sorted((feature for part in _PARTS for feature in part.FEATURES), key=lambda feature: feature.index)

@@ -1,4 +1,4 @@
-"""Features folded over the LP rows a candidate stands in, at every branching.
+"""Features folded over the LP rows a candidate stands in, and over the active (tight) ones in four weightings.
 
 A fold starts from a constant, takes one row after the other, and a formula turns what was gathered into features.
 """
@@ -6,16 +6,31 @@ A fold starts from a constant, takes one row after the other, and a formula turn
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator
 from typing import Final
 
-from bife_core.features.feature import Group, statistics
+from bife_core.features.feature import SPREAD, Feature, Group, statistics
 
 DEGREE: Final = Group("degree", cost="row", role="size")
 RHS_RATIO: Final = Group("rhs_ratio", cost="row", role="share")
 ONE_TO_ALL: Final = Group("one_to_all", cost="entry", role="share")
+UNIT: Final = Group("active_unit", cost="row", role="activity")
+ROW_SUM: Final = Group("active_row_sum", cost="entry", role="activity")
+CANDIDATE_SUM: Final = Group("active_candidate_sum", cost="entry", role="activity")
+DUAL: Final = Group("active_dual", cost="row", role="activity")
 
 _RHS: Final = "{} of coefficient / (|coefficient| + |rhs|) over rows with {} right-hand side"
 _SHARE: Final = "{} share of its {}. coefficient against the row's {}. coefficients"
+
+
+def _weighting(first: int, group: Group, number: int, weight: str) -> Iterator[Feature]:
+    prefix = f"active_coef_weight{number}"
+    about = f"its active (tight) rows; weight = {weight}"
+    yield from group.features((first, f"{prefix}_count", f"sum of weights of {about}"))
+    what = f"weight x |its coefficient| over {about}"
+    yield from statistics(first + 1, group, prefix, what, ("sum", *SPREAD))
+
 
 FEATURES: Final = (
     *statistics(29, DEGREE, "rows_dynamic_deg", "the current-LP lengths of its rows"),
@@ -41,7 +56,17 @@ FEATURES: Final = (
         (46, "neg_coef_neg_coef_ratio_min", _SHARE.format("smallest", "neg", "neg")),
         (47, "neg_coef_neg_coef_ratio_max", _SHARE.format("largest", "neg", "neg")),
     ),
+    *_weighting(48, UNIT, 1, "1"),
+    *_weighting(54, ROW_SUM, 2, "1 / sum of the row's |coefficients|"),
+    *_weighting(60, CANDIDATE_SUM, 3, "1 / sum of the row's |coefficients| over unfixed integer variables"),
+    *_weighting(66, DUAL, 4, "|dual value of the row|"),
 )
+
+COSTLY: Final = tuple(
+    feature for feature in FEATURES if re.fullmatch(r"active_.*_(mean|stddev|min|max)", feature.name)
+)
+"""What is no sum of a weighting, and costs more."""
+
 
 Values = tuple[float, float, float, float, float, float]
 """How many values there were, the first, sum and squares of their deviations from it, smallest and largest."""
@@ -111,3 +136,17 @@ def add_share(shares: Shares, value: float, positive: float, negative: float) ->
         own = value / negative
         return a, b, c, d, min(e, other), max(f, other), min(g, own), max(h, own)
     return shares
+
+
+Sums = tuple[float, float]
+NO_SUMS: Final[Sums] = (0.0, 0.0)
+
+
+def add_active(sums: Sums, weight: float, magnitude: float) -> Sums:
+    """Take one active row into count and sum: its weight, and the |coefficient| of the candidate."""
+    return sums[0] + weight, sums[1] + weight * magnitude
+
+
+def weight_from_sum(total: float) -> float:
+    """Return the weight of a row whose |coefficients| have the given sum."""
+    return 1.0 / total if total != 0.0 else 1.0

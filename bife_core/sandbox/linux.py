@@ -14,7 +14,7 @@ import platform
 import struct
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -42,13 +42,8 @@ _RIGHTS_BY_VERSION: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 """How many rights each version of the interface knows; later ones know no fewer."""
 
 
-class _Machine(NamedTuple):
-    audit: int
-    column: int
-    """Which number of `_SYSTEM_CALLS` is this machine's."""
-
-
-_MACHINES: Final = {"x86_64": _Machine(0xC000_003E, 0), "aarch64": _Machine(0xC000_00B7, 1)}
+_MACHINES: Final = {"x86_64": (0xC000_003E, 0), "aarch64": (0xC000_00B7, 1)}
+"""How the kernel audits a machine's calls, and which number of `_DENIED` is the machine's."""
 
 _NONE: Final = -1
 
@@ -141,24 +136,14 @@ def leave_network() -> None:
         Path("/proc/self", name).write_text(text)
 
 
-def landlock_version() -> int:
-    """Return the version of the kernel's Landlock interface, 0 where there is none."""
-    return max(0, int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))))
-
-
 def restrict_files(readable: Iterable[Path], writable: Iterable[Path]) -> int:
     """Read files below `readable` and `writable` only, and change nothing but what lies below `writable`.
 
     From version 6 of the interface on, signals to processes outside are refused too, and in all versions looking
-    into them through ``/proc``.
-
-    Returns
-    -------
-    int
-        Version of the interface.
+    into them through ``/proc``. Returns the version of the interface.
     """
-    version = landlock_version()
-    if version == 0:
+    version = int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
+    if version <= 0:
         raise OSError(errno.EOPNOTSUPP, "the kernel has no Landlock")
     known = (1 << _RIGHTS_BY_VERSION.get(version, 16)) - 1
     handled = (_CHANGES | _READ_FILE) & known
@@ -184,18 +169,17 @@ def filter_system_calls() -> None:
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         raise OSError(errno.EOPNOTSUPP, f"no filter is written for {platform.machine()}")
-    program = b"".join(_filter(machine, os.getpid()))
+    program = b"".join(_filter(*machine, os.getpid()))
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("=H6xQ", len(program) // 8, ctypes.addressof(buffer))
     _prctl(_SET_SECCOMP, _SECCOMP_FILTER, header)
 
 
-def _filter(machine: _Machine, pid: int) -> list[bytes]:
-    column = machine.column
+def _filter(audit: int, column: int, pid: int) -> list[bytes]:
     denied, not_there = _REFUSE | errno.EPERM, _REFUSE | errno.ENOSYS
     program = [
         _step(_LOAD, 4),  # architecture of the call
-        _step(_EQUAL, machine.audit, 1, 0),
+        _step(_EQUAL, audit, 1, 0),
         _step(_RETURN, _KILL_PROCESS),
         _step(_LOAD, 0),  # number of the call
     ]

@@ -122,10 +122,8 @@ class WorkerProcess:
         self._responses, child_responses = os.pipe()
         child_lifeline, self._lifeline = os.pipe()
         child_ends = {"requests": child_requests, "responses": child_responses, "lifeline": child_lifeline}
-        options = {**child_ends, "parent": os.getpid(), "confinement": confinement.model_dump_json()}
-        options |= {} if core is None else {"core": core}
-        command = [sys.executable, "-P", "-m", "bife_core.sandbox.worker"]
-        command += [word for name, value in options.items() for word in (f"--{name}", str(value))]
+        facts = {"parent": os.getpid(), "core": core, "confinement": confinement.model_dump(mode="json")}
+        command = [sys.executable, "-P", "-m", "bife_core.sandbox.worker", json.dumps(child_ends | facts)]
         try:
             self._process = subprocess.Popen(
                 command,

@@ -6,10 +6,10 @@ Started as ``python -m bife_core.sandbox.worker``; not meant to be run by hand.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import queue
+import sys
 import threading
 from typing import Any, BinaryIO
 
@@ -45,25 +45,21 @@ def _watch(requests: BinaryIO, inbox: queue.SimpleQueue[bytes]) -> None:
 
 
 def main() -> None:
-    """Serve requests until the parent closes the pipe."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("requests", "responses", "lifeline", "parent"):
-        parser.add_argument(f"--{name}", type=int, required=True)
-    parser.add_argument("--core", type=int, default=None)
-    parser.add_argument("--confinement", type=Confinement.model_validate_json, required=True)
-    options = parser.parse_args()
-    for descriptor in (options.requests, options.responses, options.lifeline):
+    """Serve requests until the parent closes the pipe; the one argument is a JSON object of `WorkerProcess`."""
+    options = json.loads(sys.argv[1])
+    requests, responses, lifeline = (options[name] for name in ("requests", "responses", "lifeline"))
+    for descriptor in (requests, responses, lifeline):
         # A process the call leaves behind must not keep these pipes open.
         os.set_inheritable(descriptor, False)
-    in_force = confine(options.core, options.lifeline, options.parent, options.confinement)
+    confinement = Confinement.model_validate(options["confinement"])
+    in_force = confine(options["core"], lifeline, options["parent"], confinement)
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    requests = os.fdopen(options.requests, "rb")
-    threading.Thread(target=_watch, args=(requests, inbox), daemon=True).start()
-    with os.fdopen(options.responses, "wb") as responses:
+    threading.Thread(target=_watch, args=(os.fdopen(requests, "rb"), inbox), daemon=True).start()
+    with os.fdopen(responses, "wb") as pipe:
         line = json.dumps({"in_force": in_force}).encode() + b"\n"
         while True:
-            responses.write(line)
-            responses.flush()
+            pipe.write(line)
+            pipe.flush()
             line = answer(inbox.get())
 
 

@@ -23,7 +23,8 @@ ModelFormat = Literal["mps", "lp", "cip"]
 EXPECTED_FILES: Final = "a .mps, .lp or .cip file, plain or gzipped (.gz)"
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
-_END_MARK: Final[dict[ModelFormat, str]] = {"mps": "ENDATA", "lp": "End", "cip": "END"}
+_END_MARK: Final[dict[ModelFormat, bytes]] = {"mps": b"ENDATA", "cip": b"END"}
+"""Last lines; that of an LP file may be left out."""
 _CHECKED: Final[set[tuple[int, int, int, int, str]]] = set()
 """Files as they were when they were checked: a large one that is solved again is not gone through again."""
 
@@ -46,15 +47,8 @@ def model_format(path: Path) -> ModelFormat | None:
 def read_model(path: Path) -> Model:
     """Read an instance file (`EXPECTED_FILES`) with SCIP's output hidden; it can be given parameters and solved.
 
-    Raises
-    ------
-    InstanceError
-        If the file is missing, is not an instance file, or is damaged.
-
-    Notes
-    -----
-    The end mark of the format is asked for first: an MPS file cut among its rows can bring the process down. In an LP
-    file `End` may be left out.
+    An `InstanceError` is raised if the file is missing, is not an instance file, or is damaged. The end mark of the
+    format is looked for first: an MPS file cut among its rows can bring the process down.
     """
     try:
         status = path.stat()
@@ -74,30 +68,30 @@ def read_model(path: Path) -> Model:
 
 def _check_lines(path: Path, format_: ModelFormat) -> None:
     """Refuse a file that shows that it is not whole."""
-    complete = False
     section, empty = b"", True
-    mark = _END_MARK[format_].encode()
+    mark = _END_MARK.get(format_)
     try:
         with _uncompressed(path) as lines:
             for number, line in enumerate(lines, start=1):
-                empty = empty and not line.strip()
-                tokens = (line.partition(b"\\")[0] if format_ == "lp" else line).split()
-                if complete or not tokens:
+                tokens = line.split()
+                empty = empty and not tokens
+                if not tokens or (format_ == "mps" and line.startswith(b"*")):
                     continue
-                # The LP format is free: the mark may stand at the end of a line.
-                complete = tokens[-1 if format_ == "lp" else 0].lower() == mark.lower()
-                if format_ == "mps" and not line.startswith(b"*"):
-                    if not line[:1].isspace():
-                        section = tokens[0].upper()
-                    elif section == b"ROWS" and len(tokens) < 2:  # which SCIP does not survive
-                        raise InstanceError(f"{path.name} is damaged: line {number}, in ROWS, names no row.")
+                if tokens[0].upper() == mark:
+                    mark = None  # the rest is read to know that it can be decompressed
+                if not line[:1].isspace():
+                    section = tokens[0].upper()
+                elif (
+                    section == b"ROWS" and len(tokens) < 2 and format_ == "mps"
+                ):  # which SCIP does not survive
+                    raise InstanceError(f"{path.name} is damaged: line {number}, in ROWS, names no row.")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InstanceError(f"{path.name} cannot be decompressed: it is cut off or damaged.") from error
     except OSError as error:
         raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
     if empty:
         raise InstanceError(f"{path.name} is empty.")
-    if not complete and format_ != "lp":
+    if mark is not None:
         raise InstanceError(
             f"{path.name} is cut off or no {format_.upper()} file: it has no line {mark.decode()!r}."
         )

@@ -15,8 +15,6 @@ from bife_core.features import (
     GROUPS,
     N_FEATURES,
     Group,
-    active_rows,
-    candidates,
     columns,
     feature_index,
     groups_of,
@@ -53,16 +51,16 @@ ORDER = TABLE.split()
 MEMBERS = {
     columns.OBJECTIVE: range(3),
     columns.STRUCTURE: range(3, 18),
-    candidates.FRACTIONALITY: range(18, 20),
-    candidates.PSEUDOCOST: range(20, 25),
-    candidates.CUTOFF: range(25, 29),
+    columns.FRACTIONALITY: range(18, 20),
+    columns.PSEUDOCOST: range(20, 25),
+    columns.CUTOFF: range(25, 29),
     rows.DEGREE: range(29, 36),
     rows.RHS_RATIO: range(36, 40),
     rows.ONE_TO_ALL: range(40, 48),
-    active_rows.UNIT: range(48, 54),
-    active_rows.ROW_SUM: range(54, 60),
-    active_rows.CANDIDATE_SUM: range(60, 66),
-    active_rows.DUAL: range(66, 72),
+    rows.UNIT: range(48, 54),
+    rows.ROW_SUM: range(54, 60),
+    rows.CANDIDATE_SUM: range(60, 66),
+    rows.DUAL: range(66, 72),
 }
 
 
@@ -109,10 +107,10 @@ def test_an_unknown_name_is_no_feature(name: str) -> None:
         (None, set(GROUPS)),
         (frozenset(range(N_FEATURES)), set(GROUPS)),
         (frozenset(), set()),
-        (frozenset({24}), {candidates.PSEUDOCOST}),
+        (frozenset({24}), {columns.PSEUDOCOST}),
         (
             frozenset({0, 17, 18, 71}),
-            {columns.OBJECTIVE, columns.STRUCTURE, candidates.FRACTIONALITY, active_rows.DUAL},
+            {columns.OBJECTIVE, columns.STRUCTURE, columns.FRACTIONALITY, rows.DUAL},
         ),
     ],
 )
@@ -143,9 +141,9 @@ def test_formulas_are_plain_functions_that_follow_the_definitions() -> None:
     np.testing.assert_allclose(
         rows.spread(values), (lengths.mean(), lengths.std(), lengths.min(), lengths.max())
     )
-    assert candidates.fractionality(0.75) == (0.25, 0.25)
-    assert candidates.pseudocost(0.75, 4.0, 2.0) == (1.0, 1.5, 1.0 / 1.5, 2.5, 1.5)
-    assert candidates.cutoff(2.0, 3.0, 0, 6) == (2.0, 3.0, 0.0, 0.5)
+    assert columns.fractionality(0.75) == (0.25, 0.25)
+    assert columns.pseudocost(0.75, 4.0, 2.0) == (1.0, 1.5, 1.0 / 1.5, 2.5, 1.5)
+    assert columns.cutoff(2.0, 3.0, 0, 6) == (2.0, 3.0, 0.0, 0.5)
     assert rows.add_side(rows.NO_RATIOS, -1.0, 3.0) == (-0.25, -0.25, 1.0, -1.0)
     assert rows.add_share(rows.NO_SHARES, 1.0, 4.0, -3.0)[:4] == (0.25, 0.25, 0.25, 0.25)
 

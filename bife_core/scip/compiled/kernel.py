@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from numba import float64, int64
 
-from bife_core.features import N_FEATURES, candidates, columns
+from bife_core.features import N_FEATURES, columns
 from bife_core.jit import inlined, jit
 from bife_core.scip.compiled import api, layout, needs
 from bife_core.scip.compiled.fetching import fetch_ahead, fetch_row
@@ -28,11 +28,11 @@ from bife_core.scip.compiled.memory import (
 from bife_core.scip.compiled.rows import by_row, forget_entries, rows_may_differ, same_row, take_row
 
 _objective, _structure = inlined(columns.objective), inlined(columns.structure)
-_fractionality, _pseudocost = inlined(candidates.fractionality), inlined(candidates.pseudocost)
-_cutoff = inlined(candidates.cutoff)
+_fractionality, _pseudocost = inlined(columns.fractionality), inlined(columns.pseudocost)
+_cutoff = inlined(columns.cutoff)
 _write_objective, _write_structure = needs.writer(columns.OBJECTIVE), needs.writer(columns.STRUCTURE)
-_write_fractionality, _write_cutoff = needs.writer(candidates.FRACTIONALITY), needs.writer(candidates.CUTOFF)
-_write_pseudocost = needs.writer(candidates.PSEUDOCOST)
+_write_fractionality, _write_cutoff = needs.writer(columns.FRACTIONALITY), needs.writer(columns.CUTOFF)
+_write_pseudocost = needs.writer(columns.PSEUDOCOST)
 
 
 @jit

@@ -10,16 +10,7 @@ from numba import float64, int64, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from bife_core.features import (
-    FEATURES,
-    GROUPS,
-    Group,
-    active_rows,
-    candidates,
-    groups_of,
-    members_of,
-    rows,
-)
+from bife_core.features import FEATURES, GROUPS, Group, columns, groups_of, members_of, rows
 
 
 def _bits(groups: Iterable[Group]) -> int:
@@ -30,16 +21,16 @@ STATIC: Final = _bits(group for group in GROUPS if group.cost == "solve")
 BY_ROW: Final = _bits(group for group in GROUPS if group.cost in ("row", "entry"))
 KEPT: Final = _bits(group for group in GROUPS if group.cost == "entry")
 
-FRACTIONALITY: Final = _bits([candidates.FRACTIONALITY])
-PSEUDOCOST: Final = _bits([candidates.PSEUDOCOST])
-CUTOFF: Final = _bits([candidates.CUTOFF])
+FRACTIONALITY: Final = _bits([columns.FRACTIONALITY])
+PSEUDOCOST: Final = _bits([columns.PSEUDOCOST])
+CUTOFF: Final = _bits([columns.CUTOFF])
 DEGREE: Final = _bits([rows.DEGREE])
 RHS_RATIO: Final = _bits([rows.RHS_RATIO])
 ONE_TO_ALL: Final = _bits([rows.ONE_TO_ALL])
-ACTIVE_UNIT: Final = _bits([active_rows.UNIT])
-ACTIVE_ROW_SUM: Final = _bits([active_rows.ROW_SUM])
-ACTIVE_CANDIDATE_SUM: Final = _bits([active_rows.CANDIDATE_SUM])
-ACTIVE_DUAL: Final = _bits([active_rows.DUAL])
+ACTIVE_UNIT: Final = _bits([rows.UNIT])
+ACTIVE_ROW_SUM: Final = _bits([rows.ROW_SUM])
+ACTIVE_CANDIDATE_SUM: Final = _bits([rows.CANDIDATE_SUM])
+ACTIVE_DUAL: Final = _bits([rows.DUAL])
 ACTIVE: Final = ACTIVE_UNIT | ACTIVE_ROW_SUM | ACTIVE_CANDIDATE_SUM | ACTIVE_DUAL
 
 SPREAD: Final = 1 << len(GROUPS)
@@ -53,7 +44,7 @@ N_STATIC: Final = len(STATIC_COLUMNS)
 
 def mask_of(features: frozenset[int] | None) -> int:
     """Return the bits that tell `extract` what to compute for the given features (all for None)."""
-    spread = features is None or any(feature.index in features for feature in active_rows.COSTLY)
+    spread = features is None or any(feature.index in features for feature in rows.COSTLY)
     return _bits(groups_of(features)) | (SPREAD if spread else 0)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numba import int64
 
-from bife_core.features import active_rows, feature_index, rows
+from bife_core.features import feature_index, rows
 from bife_core.jit import inlined, jit
 from bife_core.scip.compiled import api, layout, needs
 from bife_core.scip.compiled.memory import (
@@ -31,16 +31,16 @@ from bife_core.scip.compiled.memory import (
 _add_value, _spread = inlined(rows.add_value), inlined(rows.spread)
 _add_side, _add_share = inlined(rows.add_side), inlined(rows.add_share)
 _degree = inlined(rows.degree)
-_add_active = inlined(active_rows.add_active)
-_weight_from_sum = inlined(active_rows.weight_from_sum)
+_add_active = inlined(rows.add_active)
+_weight_from_sum = inlined(rows.weight_from_sum)
 
 _write_degree = needs.writer(rows.DEGREE)
 _write_rhs_ratio = needs.writer(rows.RHS_RATIO)
 _write_one_to_all = needs.writer(rows.ONE_TO_ALL)
-_write_unit = needs.writer(active_rows.UNIT)
-_write_row_sum = needs.writer(active_rows.ROW_SUM)
-_write_candidate_sum = needs.writer(active_rows.CANDIDATE_SUM)
-_write_dual = needs.writer(active_rows.DUAL)
+_write_unit = needs.writer(rows.UNIT)
+_write_row_sum = needs.writer(rows.ROW_SUM)
+_write_candidate_sum = needs.writer(rows.CANDIDATE_SUM)
+_write_dual = needs.writer(rows.DUAL)
 
 _ROOT_MEAN: Final = feature_index("rows_deg_mean")
 _ROOT_MIN: Final = feature_index("rows_deg_min")
@@ -232,7 +232,7 @@ def _active(positions, magnitudes, n, row_weights, spread):
 
     Without an address of weights, all weights are 1.
     """
-    sums = active_rows.NO_SUMS
+    sums = rows.NO_SUMS
     values = rows.NO_VALUES
     for k in range(n):
         weight = 1.0
