@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from bife_core.scip.cost import FIELDS, LARGEST_GAP, LEAST, Cost
+from bife_core.scip.cost import LARGEST_GAP, LEAST, Cost
 from bife_core.scip.solving import DONE, SolveResult
 from bife_core.stats import geometric_mean, geometric_std
 from bife_core.values import Value
@@ -69,7 +69,7 @@ class Metric:
 
 
 def _cost(name: Cost, label: str, words: str, **more: Any) -> Metric:
-    return Metric(name, label, words, FIELDS[name], LEAST[name], **more)
+    return Metric(name, label, words, "cpu_s" if name == "time" else name, LEAST[name], **more)
 
 
 METRICS: Final[Mapping[str, Metric]] = {
