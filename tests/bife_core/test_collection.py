@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bife_core.benchmarks.base import Benchmark, Instance, Split
+from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.decisions.collecting import collect_decisions
@@ -100,29 +100,6 @@ def test_a_quota_stops_the_solve(tiny_auctions: list[Instance]) -> None:
     recording = record_decisions(tiny_auctions[0].path, "x", settings=SolveSettings(), quota=2)
     assert len(recording.decisions) == 2
     assert recording.status == "userinterrupt"
-
-
-class Counting:
-    """A benchmark that notes how many instances it was asked to make."""
-
-    name = "counting"
-    notes = ()
-
-    def __init__(self, inner: Benchmark) -> None:
-        self.inner = inner
-        self.most = 0
-
-    def instances(self, split: Split, count: int) -> list[Instance]:
-        self.most = max(self.most, count)
-        return self.inner.instances(split, count)
-
-
-def test_instances_are_made_as_they_are_needed(auctions: Benchmark, pool: WorkerPool, tmp_path: Path) -> None:
-    counting = Counting(auctions)
-    config = CollectionConfig(decisions=2, decisions_per_instance=1, max_instances=500, time_limit_s=60)
-    summary = collect_decisions(counting, config, tmp_path, pool)
-    assert summary.decisions == 2
-    assert counting.most <= len(summary.instances) + 2 * pool.workers
 
 
 class Wide(InProcess):

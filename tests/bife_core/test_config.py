@@ -22,7 +22,6 @@ from bife_core.config import (
 )
 from bife_core.errors import BifeError, ConfigError
 from bife_core.presets import PresetName, preset, with_overrides
-from bife_core.values import describe
 
 MODELS = [
     InstancesConfig,
@@ -63,12 +62,6 @@ def leaves(model: BaseModel, prefix: str = "") -> list[tuple[str, Any]]:
 )
 def test_the_preset_paper_has_the_published_numbers(setting: str, value: Any) -> None:
     assert dict(leaves(preset("paper")))[setting] == value
-
-
-def test_the_preset_paper_solves_20_instances_with_5_seeds_each() -> None:
-    evaluation = preset("paper").evaluation
-    assert len(set(evaluation.seeds)) == 5
-    assert evaluation.instances * len(evaluation.seeds) == 100
 
 
 def test_the_defaults_of_what_the_paper_leaves_open() -> None:
@@ -113,26 +106,6 @@ def test_a_preset_of_a_family_has_its_cost_and_limits() -> None:
         assert preset("quick", name).instances.size in FAMILIES[name].sizes
 
 
-def test_a_preset_of_a_synthetic_family_is_the_preset() -> None:
-    for name in get_args(PresetName):
-        own = preset(name, "set_covering")
-        assert own == with_overrides(preset(name), {"instances.benchmark": "set_covering"})
-        assert preset(name, "folder") == preset(name)
-
-
-def test_where_rules_come_from_is_told_in_words() -> None:
-    asked = {"generator.kind": "openai", "search.method": "bife"}
-    found = [
-        with_overrides(preset(name), overrides).origin_of_rules
-        for name, overrides in (
-            ("quick", {}),
-            ("paper", {}),
-            ("paper", asked),
-        )
-    ]
-    assert found == ["fitted", "offline", "openai"]
-
-
 def test_an_unknown_preset_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"no preset 'huge'; choose one of smoke, quick, paper\."):
         preset("huge")  # type: ignore[arg-type]
@@ -142,14 +115,6 @@ def test_an_unknown_preset_is_refused() -> None:
 def test_unknown_keys_are_errors(model: type[BaseModel]) -> None:
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
         model.model_validate({"populaton": 8})
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_values_cannot_be_changed(model: type[BaseModel]) -> None:
-    config = model()
-    for name in model.model_fields:
-        with pytest.raises(ValidationError, match="frozen"):
-            setattr(config, name, getattr(config, name))
 
 
 @pytest.mark.parametrize("model", MODELS[:-1])
@@ -166,24 +131,13 @@ def test_every_setting_has_a_default_and_a_description(model: type[BaseModel]) -
         {"search": {"samples": 0}},
         {"search": {"samples": 10, "initial": 11}},
         {"search": {"elite_fraction": 0}},
-        {"search": {"elite_fraction": 1.01}},
-        {"search": {"elite_cap": 0}},
-        {"search": {"operators": []}},
         {"search": {"operators": ["e3"]}},
-        {"search": {"population": 0}},
-        {"search": {"seed": -1}},
         {"high": {"cost": "money"}},
-        {"high": {"time_limit_s": 0}},
         {"evaluation": {"seeds": []}},
-        {"evaluation": {"seeds": [-1]}},
         {"evaluation": {"seeds": [2**31]}},
-        {"evaluation": {"time_limit_s": math.inf}},
-        {"validation": {"finalists": 0}},
         {"evaluation": {"seeds": [0, 0]}},
         {"high": {"time_limit_s": math.inf}},
-        {"collection": {"expert_probability": 0}},
         {"generator": {"kind": "replay"}},
-        {"generator": {"temperature": 3}},
         {"instances": {"benchmark": "folder"}},
         {"instances": {"folder": "models"}},
         {"runner": {"workers": 0}},
@@ -200,8 +154,6 @@ def test_values_out_of_range_are_refused(values: dict[str, Any]) -> None:
     [
         ({"search.samples": 20}, "search.samples", 20),
         ({"search.samples": "20"}, "search.samples", 20),
-        ({"runner.workers": 3}, "runner.workers", 3),
-        ({"search.elite_cap": 4}, "search.elite_cap", 4),
         ({"evaluation.seeds": [7, 8]}, "evaluation.seeds", (7, 8)),
         (
             {"instances.benchmark": "folder", "instances.folder": "/models"},
@@ -236,7 +188,6 @@ def test_an_unknown_override_is_one_sentence(key: str) -> None:
     [
         ({"search.samples": "many"}, ["search.samples: ", "valid integer", "found 'many'"]),
         ({"high.cost": "money"}, ["high.cost: ", "'time'", "found 'money'"]),
-        ({"search": 5}, ["search: ", "found 5"]),
         ({"search.samples": 4}, ["search: ", "initial (16) cannot exceed samples (4)"]),
     ],
     ids=str,
@@ -249,12 +200,6 @@ def test_an_override_that_does_not_fit_is_one_sentence(overrides: dict[str, Any]
     assert all(part in text for part in parts), text
     assert "\n" not in text
     assert "pydantic" not in text
-
-
-def test_several_mistakes_are_all_described() -> None:
-    with pytest.raises(ValidationError) as error:
-        SearchConfig.model_validate({"samples": "x", "population": 0})
-    assert [part.split(":")[0] for part in describe(error.value).split("; ")] == ["samples", "population"]
 
 
 def test_fingerprints_are_equal_for_equal_values_only() -> None:
@@ -277,9 +222,3 @@ def test_fingerprints_are_equal_for_equal_values_only() -> None:
 
 def test_a_fingerprint_is_the_same_in_every_process() -> None:
     assert LowFidelityConfig(tune=5).fingerprint() == "ea78383d913bad31"
-
-
-@pytest.mark.parametrize("folder", ["models/knapsack", "models/knapsack/"])
-def test_the_label_of_a_folder_is_its_name(folder: str) -> None:
-    assert InstancesConfig(benchmark="folder", folder=Path(folder)).label == "knapsack"
-    assert InstancesConfig().label == "combinatorial_auction"

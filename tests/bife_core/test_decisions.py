@@ -53,15 +53,6 @@ def test_the_file_is_arrays_anyone_can_read(tmp_path: Path) -> None:
         np.testing.assert_array_equal(file["scores"], decisions.scores)
 
 
-def test_no_decision_at_all_survives_the_file(tmp_path: Path) -> None:
-    empty = concatenate([])
-    empty.save(tmp_path / "d.npz")
-    loaded = Decisions.load(tmp_path / "d.npz")
-    assert len(loaded) == loaded.n_candidates == 0
-    assert loaded.tie_share == 0.0
-    assert loaded.best.shape == (0,)
-
-
 def test_a_decision_knows_what_could_be_done_instead_of_branching() -> None:
     sizes = [2, 2, 2, 2, 1]
     down = [1, 5, 1, 5, 1, 5, 1, 4, 0]
@@ -76,25 +67,11 @@ def test_a_decision_knows_what_could_be_done_instead_of_branching() -> None:
     assert decisions.genuine.tolist() == [False, False, False, True, False]
 
 
-@given(st.lists(st.integers(1, 6), max_size=6), st.integers(0, 99))
-@settings(max_examples=40, deadline=None)
-def test_a_decision_is_one_of_three_kinds(sizes: list[int], seed: int) -> None:
-    decisions = made_up(sizes, seed)
-    kinds = decisions.pruned.astype(int) + decisions.tightenable + decisions.genuine
-    assert kinds.tolist() == [1] * len(sizes)
-
-
 def test_best_keeps_ties_and_looks_at_each_decision_alone() -> None:
     decisions = made_up([3, 2, 1])
     decisions.scores[:] = [5, 5 + 1e-12, 1, 0, 0, -3]
     assert decisions.best.tolist() == [True, True, False, True, True, True]
     assert decisions.tie_share == pytest.approx(2 / 3)
-
-
-def test_best_is_tolerant_for_negative_scores_too() -> None:
-    decisions = made_up([2])
-    decisions.scores[:] = [-5.0, -5.0 - 1e-12]
-    assert decisions.best.tolist() == [True, True]
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(0, 6))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import re
 from collections import Counter
 from pathlib import Path
@@ -16,7 +15,6 @@ from bife_core.features import (
     N_FEATURES,
     Group,
     columns,
-    feature_index,
     groups_of,
     rows,
 )
@@ -70,35 +68,9 @@ def test_the_order_is_the_published_one() -> None:
     assert [feature.index for feature in FEATURES] == list(range(N_FEATURES))
 
 
-def test_names_are_unique_and_usable_in_code() -> None:
-    assert len(set(ORDER)) == N_FEATURES
-    assert all(name.isidentifier() and not keyword.iskeyword(name) for name in ORDER)
-
-
-def test_every_feature_says_what_it_means_in_one_clause() -> None:
-    meanings = [feature.meaning for feature in FEATURES]
-    assert all(10 < len(meaning) < 200 and "\n" not in meaning for meaning in meanings)
-    assert len(set(meanings)) == N_FEATURES, "no two features mean the same"
-
-
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
 def test_groups(group: Group) -> None:
     assert [feature.index for feature in FEATURES if feature.group == group] == list(MEMBERS[group])
-
-
-def test_the_static_features_are_those_of_the_column() -> None:
-    assert {feature.group for feature in FEATURES if feature.static} == {columns.OBJECTIVE, columns.STRUCTURE}
-
-
-@pytest.mark.parametrize(("index", "name"), list(enumerate(ORDER)))
-def test_an_index_is_found_by_name(index: int, name: str) -> None:
-    assert feature_index(name) == index
-
-
-@pytest.mark.parametrize("name", ["", "SLACK", "pseudocost", "24"])
-def test_an_unknown_name_is_no_feature(name: str) -> None:
-    with pytest.raises(KeyError):
-        feature_index(name)
 
 
 @pytest.mark.parametrize(
@@ -116,12 +88,6 @@ def test_an_unknown_name_is_no_feature(name: str) -> None:
 )
 def test_groups_of_indices(indices: frozenset[int] | None, groups: set[Group]) -> None:
     assert groups_of(indices) == groups
-
-
-@pytest.mark.parametrize("index", [-N_FEATURES - 1, N_FEATURES])
-def test_there_is_no_group_beyond_the_table(index: int) -> None:
-    with pytest.raises(IndexError):
-        groups_of(frozenset({index}))
 
 
 def test_formulas_are_plain_functions_that_follow_the_definitions() -> None:
@@ -166,13 +132,3 @@ def test_the_document_has_a_row_for_every_feature() -> None:
             "how its value is made of SCIP's."
         )
     assert not rows_of, "docs/features.md describes features that do not exist"
-
-
-def test_documents_count_the_features_right() -> None:
-    for page in (*DOCUMENT.parent.glob("*.md"), DOCUMENT.parents[1] / "README.md"):
-        text = page.read_text(encoding="utf-8")
-        for found in re.finditer(
-            r"\b(\d+) (?:raw )?features\b|vector of (\d+)|n x (\d+),|all (\d+) columns", text
-        ):
-            (number,) = filter(None, found.groups())
-            assert int(number) in (N_FEATURES,), f"{page.name} says {found.group()!r}"

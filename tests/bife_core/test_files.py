@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import threading
 from pathlib import Path
-
-import pytest
 
 from bife_core.files import write_whole
 
@@ -49,12 +46,6 @@ def test_a_disk_that_fills_up_leaves_the_former_file_and_is_named(tmp_path: Path
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_directory_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(OSError, match="file"):
-        write_whole(tmp_path / "file" / "below.txt", "x")
-
-
 def test_writers_of_one_file_do_not_mix(tmp_path: Path) -> None:
     path = tmp_path / "shared"
     contents = [bytes([number]) * 200_000 for number in range(8)]
@@ -65,11 +56,3 @@ def test_writers_of_one_file_do_not_mix(tmp_path: Path) -> None:
         thread.join()
     assert path.read_bytes() in contents
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_files_are_as_readable_as_any_other(tmp_path: Path) -> None:
-    plain = tmp_path / "plain"
-    plain.touch()
-    write_whole(tmp_path / "whole", "x")
-    assert (tmp_path / "whole").stat().st_mode == plain.stat().st_mode
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY

@@ -24,10 +24,3 @@ def test_all_homes_of_a_user_share_cores_and_compiled_code(
         assert compiled_code() == tmp_path / "native"
         with CoreSlots(here).hold(mine, lambda: True) as theirs:
             assert theirs != mine
-
-
-def test_who_shares_a_machine_may_name_a_directory_for_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BIFE_CORE_SLOTS", str(tmp_path / "all"))
-    assert core_slots() == tmp_path / "all"

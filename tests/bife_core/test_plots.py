@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure
 
 from bife_core import plots
 from bife_core.config import SearchConfig
-from bife_core.search import BifeSearch, CostPoint, GenerationSummary, Sample, SearchCost
+from bife_core.search import BifeSearch, CostPoint, Sample, SearchCost
 from bife_core.testing import World, drive
 
 
@@ -59,15 +58,6 @@ def test_progress_shows_both_fidelities_and_tau(search: BifeSearch) -> None:
     assert is_png(figure)
 
 
-def test_progress_of_a_search_that_only_failed_has_gaps() -> None:
-    summary = GenerationSummary(
-        generation=0, samples=4, failures=4, solved=0, samples_total=4, failures_total=4
-    )
-    figure = plots.progress([summary])
-    assert all(math.isnan(float(line.get_ydata()[0])) for axes in figure.axes for line in axes.lines)  # type: ignore[index]
-    assert is_png(figure)
-
-
 def test_the_scatter_shows_the_rules_with_both_fidelities_and_names_the_best(search: BifeSearch) -> None:
     figure = plots.fidelity_scatter(search.samples)
     (axes,) = figure.axes
@@ -109,26 +99,6 @@ def test_lineage_shows_ancestors_only_and_each_arrow_once() -> None:
     heights = [boxes[name].get_position()[1] for name in ("g00-c00", "g01-c00", "g03-c00")]
     assert heights == sorted(heights, reverse=True), "oldest on top"
     assert is_png(figure)
-
-
-def test_a_child_stands_below_a_parent_of_its_own_generation() -> None:
-    seed = Sample(id="g00-c00", generation=0, operator="improve_seed")
-    child = Sample(id="g00-c01", generation=0, operator="improve_seed", parents=("g00-c00",))
-    (axes,) = plots.lineage([seed, child], "g00-c01").axes
-    place = {text.get_text().split(" ")[0]: text.get_position() for text in axes.texts if text.get_text()}
-    assert place["g00-c00"][1] > place["g00-c01"][1]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["generation 0", ""]
-
-
-def test_parents_that_are_not_given_are_drawn_nowhere() -> None:
-    axes = plots.lineage(family()[3:], "g03-c00").axes[0]
-    assert sum(bool(text.get_text()) for text in axes.texts) == 2
-
-
-@pytest.mark.parametrize("samples", [[], family()])
-def test_the_lineage_of_a_stranger_is_refused(samples: list[Sample]) -> None:
-    with pytest.raises(ValueError, match=rf"no sample 'g09-c00' among the {len(samples)} given"):
-        plots.lineage(samples, "g09-c00")
 
 
 def test_instance_costs_are_ordered_by_their_ratio() -> None:

@@ -40,17 +40,6 @@ def test_own_plugins_come_first_and_are_loaded_by_name(path: Path) -> None:
     assert "none" not in known
 
 
-def test_an_unknown_name_is_answered_with_all_there_are(path: Path) -> None:
-    known = plugins()
-    with pytest.raises(
-        ConfigError, match=r"There is no mapping 'x'; choose one of ordered, counter, none\.$"
-    ):
-        known.find("x")
-    with pytest.raises(ValueError, match=r"There is no mapping 'x'; choose one of ordered, counter, none$"):
-        known.known("x")
-    assert known.known("none") == "none"
-
-
 def test_a_package_is_not_imported_before_its_plugin_is_asked_for(path: Path) -> None:
     offer(path, "theirs", late="late_plugin:Late")
     (path / "late_plugin.py").write_text("raise RuntimeError('not yet')")
@@ -89,12 +78,3 @@ def test_nobody_takes_the_place_of_what_bife_brings(path: Path) -> None:
     offer(path, "intruder", counter="collections:ChainMap")
     with pytest.raises(ConfigError, match=r"BiFE and intruder 1\.2 both offer a mapping 'counter'"):
         plugins().find("counter")
-
-
-def test_a_script_may_enter_one_for_itself() -> None:
-    known = plugins()
-    known["mine"] = dict
-    assert known.find("mine") is dict
-    assert known.names == ["ordered", "counter", "mine", "none"]
-    del known["mine"]
-    assert "mine" not in known

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -153,22 +152,6 @@ def test_the_file_is_clean_c_and_two_may_be_in_one_program(all_features: str, tm
     assert (code.SCIPincludeBranchruleBife(scip), code.SCIPincludeBranchruleBife2(scip)) == (1, 1)
     assert code.SCIPincludeBranchruleBife(scip) == -9, "once only"
     assert {"branching/bife/maxshare", "branching/bife_2/maxshare"} <= model.getParams().keys()
-
-
-@pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler here")
-def test_the_file_may_be_compiled_as_cpp(tmp_path: Path) -> None:
-    (tmp_path / "rule.c").write_text(export_c("paper_ca"), encoding="utf-8")
-    command = [
-        "g++",
-        "-DBIFE_NO_SCIP_HEADERS",
-        "-fPIC",
-        "-shared",
-        "-Wall",
-        "-Werror",
-        str(tmp_path / "rule.c"),
-    ]
-    subprocess.run([*command, "-o", str(tmp_path / "rule.so")], check=True)
-    assert load(tmp_path / "rule.so").SCIPincludeBranchruleBife, "not called otherwise than in C"
 
 
 def compiled(source: Path, *flags: str) -> None:

@@ -7,17 +7,12 @@ from pathlib import Path
 import pytest
 
 from bife_core.benchmarks.base import Instance
-from bife_core.benchmarks.generated import open_benchmark
-from bife_core.config import HighFidelityConfig, InstancesConfig
+from bife_core.config import HighFidelityConfig
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
-from bife_core.fidelity.racing import blocks, lost
+from bife_core.fidelity.racing import lost
 from bife_core.fidelity.solving import Reference, load_factors, measure_reference
-from bife_core.methods.base import ScipMethod
-from bife_core.methods.using import solve
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerPool
-from bife_core.scip.effort import RootClock
-from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveResult
 from bife_core.store import Store
 
@@ -37,15 +32,6 @@ def scored(
     instances: list[Instance], config: HighFidelityConfig, pool: WorkerPool, store: Path, **more: object
 ) -> HighScore:
     return score_high(SOURCE, "rule", instances, config, pool, Store(store), **more)  # type: ignore[arg-type]
-
-
-def test_the_root_takes_part_of_a_solve_and_the_same_work_under_every_rule(
-    tiny_auctions: list[Instance],
-) -> None:
-    for method in ("relpscost", "pseudocost_product"):
-        result = solve(tiny_auctions[0].path, method)
-        assert result.root_s is not None
-        assert 0 < result.root_s <= result.cpu_s
 
 
 def test_a_slow_machine_is_told_by_the_roots() -> None:
@@ -80,35 +66,6 @@ def test_seconds_are_counted_as_on_the_machine_of_the_reference(
     assert slow.f_hf > usual.f_hf
     without = TIME.model_copy(update={"load_correction": False})
     assert scored(tiny_auctions, without, pool, tmp_path, reference=halved).f_hf == usual.raw_f_hf
-
-
-class CountingClock(RootClock):
-    """Counts how often the clock is read."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.looks = 0
-
-    def eventexec(self, event: object) -> None:
-        before = self.root_s
-        super().eventexec(event)
-        self.looks += self.root_s != before
-
-
-def test_the_root_ends_where_somebody_is_asked_to_branch(instance_cache: Path) -> None:
-    """RPB tightens bounds at the root of the first and the third, so that its LP is solved again and again."""
-
-    def looks(method: str, path: Path) -> int:
-        model = read_model(path)
-        model.setParams({"separating/maxrounds": 0, "presolving/maxrestarts": 0, "limits/nodes": 20})
-        ScipMethod(name=method).attach(model)
-        with CountingClock.over(model) as clock:
-            model.optimize()
-        return clock.looks
-
-    config = InstancesConfig(benchmark="set_covering", size="tiny")
-    for instance in open_benchmark(config, instance_cache).instances("test", 3):
-        assert looks("relpscost", instance.path) == looks("mostinf", instance.path)
 
 
 def test_a_solve_at_its_limit_costs_the_limit_however_slow_the_machine(
@@ -160,13 +117,6 @@ def test_a_solve_cut_short_is_solved_to_its_end_if_the_rule_may_still_win(
     assert score.f_hf is not None
     assert all(result.finished for result in score.results)
     assert score.cpu_s >= sum(result.cpu_s for result in score.results)
-
-
-def test_blocks_hold_every_instance_once_in_an_order_of_the_seed() -> None:
-    first = list(blocks(range(10), 4, seed=3))
-    assert [len(block) for block in first] == [4, 4, 2]
-    assert sorted(sum(first, ())) == list(range(10))
-    assert first == list(blocks(range(10), 4, seed=3)) != list(blocks(range(10), 4, seed=4))
 
 
 def test_a_race_is_lost_by_certainty_or_by_the_paired_test() -> None:

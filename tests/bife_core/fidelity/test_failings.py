@@ -31,13 +31,6 @@ def test_what_a_rule_rewards_is_not_told_where_its_choice_has_only_more_of_it() 
     assert failings(decisions, decisions.offsets[1:] - 3)[1] == f"{AMONG}at 0.75 and 0.50 by obj_coef."
 
 
-def test_of_what_is_nowhere_positive_the_size_is_told() -> None:
-    decisions = decisions_of([2] * 4, [0.0, 1.0] * 4, feature=[-1.0, -5.0] * 4)
-    assert (
-        failings(decisions, decisions.offsets[:-1])[1] == f"{AMONG}at 1.00 and 0.00 by the size of obj_coef."
-    )
-
-
 def test_features_that_tell_the_same_are_told_once_and_what_chance_explains_is_not() -> None:
     columns = np.zeros((72, 16))
     columns[3] = columns[8] = [1.0, 5.0] * 8

@@ -9,17 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.fidelity import foretold, main, recall
+from bench.fidelity import foretold, main
 from bife_core.fidelity.measures import MEASURES
 from bife_core.places import compiled_code
-
-
-def test_recall_shares_the_last_places_among_equals() -> None:
-    truth = np.arange(8.0)
-    assert recall(truth, truth) == 1
-    assert recall(-truth, truth) == 2 / 5
-    assert recall(np.zeros(8), truth) == pytest.approx(5 / 8)
-    assert recall(np.array([3.0, 2, 2, 2, 2, 2, 2, 1]), truth) == pytest.approx(4 * (4 / 6) / 5)
 
 
 def test_tau_is_the_mean_over_measurements() -> None:

@@ -92,19 +92,6 @@ def test_an_instance_that_fails_under_rpb_too_is_set_aside_and_no_rules_fault(
         score_high(SOURCE, "rule", [lost], NODES, pool, Store(tmp_path / "solves"))
 
 
-def test_a_rule_is_blamed_for_its_own_failure_alone(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
-    broken = tmp_path / "broken.mps"
-    broken.write_text("NAME broken\nROWS\n N obj\n")
-    silent = "import math\ndef candidate_variable_score(f):\n    return math.nan\n"
-    instances = [Instance("broken", broken, "f" * 16), tiny_auctions[0]]
-    score = score_high(silent, "silent", instances, NODES, pool, Store(tmp_path / "solves"))
-    assert score.f_hf is None
-    assert "no usable score at" in (score.failure or "")
-    assert "broken is set aside" in score.notes[0]
-
-
 def test_instances_without_branching_are_noted(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:

@@ -122,22 +122,15 @@ class FirstFeature(Scorer):
         return X[:, 0]
 
 
-class TooFew(FirstFeature):
-    """A scorer that returns one score for all candidates."""
+class Broken(FirstFeature):
+    """A scorer that returns one score for all candidates, or fails."""
 
-    kind: str = "too_few"
+    kind: str = "broken"
 
     def score(self, X: np.ndarray) -> np.ndarray:
+        if self.name == "bad":
+            raise ValueError("no weights")
         return X[:1, 0]
-
-
-class Raising(FirstFeature):
-    """A scorer that fails."""
-
-    kind: str = "raising"
-
-    def score(self, X: np.ndarray) -> np.ndarray:
-        raise ValueError("no weights")
 
 
 def first_feature(variable_features):
@@ -163,8 +156,8 @@ def test_f_lf_of_whatever_scores_candidates_or_names_it(four_decisions: Decision
         ("no_such_rule", "There is no rule 'no_such_rule'"),
         (lambda f: f[0], "not a lambda"),
         (3, "3 is no method to branch by"),
-        (TooFew(name="few"), r"few must return one score per candidate, 9 in all, and returned .* \(1,\)"),
-        (Raising(name="bad"), "bad raised while scoring recorded candidates: ValueError: no weights"),
+        (Broken(name="few"), r"few must return one score per candidate, 9 in all, and returned .* \(1,\)"),
+        (Broken(name="bad"), "bad raised while scoring recorded candidates: ValueError: no weights"),
     ],
 )
 def test_what_scores_no_candidates_is_one_sentence(

@@ -40,18 +40,6 @@ def test_numbers_far_off_are_brought_near(source: str) -> None:
     assert better == tuned(source, EXPERT, Yardstick(EXPERT), 300)
 
 
-def test_all_but_the_numbers_stays_and_a_first_line_says_so() -> None:
-    better = tuned(ONE, EXPERT, Yardstick(EXPERT), 300)
-    assert better is not None
-    remark, _, rest = better.partition("\n")
-    before, after = rest.split(" ** ")
-    assert before == ONE.split(" ** ")[0]
-    assert after.endswith("  # too much\n")
-    further = tuned(better.replace(after, "9.0\n"), EXPERT, Yardstick(EXPERT), 300)
-    assert further is not None
-    assert further.count(remark) == 1
-
-
 @pytest.mark.parametrize(
     "source",
     [

@@ -44,12 +44,6 @@ def test_any_layout_of_the_matrix_is_scored_alike():
     )
 
 
-def test_no_candidates_no_scores():
-    scores = compile_rule(SIMPLE).score(np.empty((0, N_FEATURES)))
-    assert scores.shape == (0,)
-    assert scores.dtype == np.float64
-
-
 @pytest.mark.parametrize("shape", [(N_FEATURES,), (3, 71), (3, 73), (3, N_FEATURES, 1), (0,)])
 def test_another_shape_is_an_error(shape):
     with pytest.raises(RuleError, match="n x 72"):
@@ -84,13 +78,6 @@ def test_the_c_function_fills_the_scores():
     assert out.tolist() == [1.0, 2.0, 3.5]
 
 
-@pytest.mark.parametrize("value", ["1", "True", "f[1] > 0", "int(f[1])", "np.float64(1)"])
-def test_whole_numbers_and_booleans_are_numbers(value):
-    scores = compile_rule(f"{HEAD}return {value}").score(np.ones((2, N_FEATURES)))
-    assert scores.dtype == np.float64
-    assert np.all(np.isin(scores, [0.0, 1.0]))
-
-
 def test_a_worker_compiles_and_scores():
     arguments = {"source": SIMPLE, "value": 2.5}
     with WorkerPool(1) as pool:
@@ -113,16 +100,6 @@ def test_many_threads_may_compile_and_score_at_once():
     for thread in threads:
         thread.join()
     assert not wrong
-
-
-def test_equal_rules_share_their_machine_code():
-    one, two = (
-        compile_rule(SIMPLE, name="one"),
-        compile_rule("# same\n" + SIMPLE.replace("f", "g").replace("deg", "def")),
-    )
-    assert one.sha == two.sha
-    assert one.address == two.address
-    assert one.name == "one"
 
 
 def pseudocosts(variable_features):
