@@ -46,10 +46,11 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)
 	$(BIN)/bife demo
 
-# No server, no run, few solves: what fits into a minute and a half with style and types.
-QUICK := $(filter-out %/test_collection.py %/test_solves.py,$(wildcard tests/test_*.py tests/bife_core/test_*.py)) \
-  $(addprefix tests/bife_core/,benchmarks generators rules search) \
-  $(addprefix tests/flows/cli/test_cli_,docs.py options.py watching.py)
+# No server, no run, few solves: what fits into a minute with style and types.
+QUICK := $(addprefix tests/test_,documents.py layering.py packaging.py) \
+  $(filter-out %/test_collection.py %/test_testing.py,$(wildcard tests/bife_core/test_*.py)) \
+  $(addprefix tests/bife_core/,generators rules search) \
+  $(addprefix tests/flows/cli/test_cli_,options.py program.py watching.py)
 
 check: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow and not long and not browser" $(QUICK)
@@ -114,7 +115,7 @@ newest:
 	$(PYTHON) -m venv --clear .venv-newest
 	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --editable '.[dev]'
 	.venv-newest/bin/python -m pip freeze --exclude-editable
-	.venv-newest/bin/python -m pytest tests/flows/operate/test_upstream.py
+	.venv-newest/bin/python -m pytest tests/flows/operate
 	home=$$(mktemp -d) && BIFE_HOME=$$home .venv-newest/bin/bife run --preset smoke && rm -r $$home
 
 clean:

@@ -41,14 +41,9 @@ def take(page: Page, path: Path, calm_ms: int) -> str | None:
 def main() -> None:
     """Take the pictures and print what each shows; exit with 1 if a page lacks something."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "views", nargs="*", metavar="VIEW", help=f"of {', '.join(view.name for view in VIEWS)}"
-    )
+    names = ", ".join(view.name for view in VIEWS)
+    parser.add_argument("views", nargs="*", metavar="VIEW", help=f"of {names}")
     parser.add_argument("--check", action="store_true", help="take no picture")
-    parser.add_argument("--into", type=Path, default=IMAGES, metavar="DIRECTORY")
-    parser.add_argument(
-        "--home", type=Path, metavar="DIRECTORY", help="keep what is shown there for a next time"
-    )
     arguments = parser.parse_args()
     unknown = {*arguments.views} - {view.name for view in VIEWS}
     if unknown:
@@ -59,11 +54,10 @@ def main() -> None:
         sys.exit(str(error))
     if arguments.check:
         return
-    arguments.into.mkdir(parents=True, exist_ok=True)
     wrong = 0
     with (
-        tempfile.TemporaryDirectory(prefix="bife-pages-") as passing,
-        something_to_see(Home(arguments.home or Path(passing))) as shown,
+        tempfile.TemporaryDirectory(prefix="bife-pages-") as home,
+        something_to_see(Home(Path(home))) as shown,
         window() as page,
     ):
         for view in VIEWS:
@@ -71,9 +65,7 @@ def main() -> None:
                 continue
             view.open(page, shown)
             absent = missing(page, view.texts)
-            trouble = (
-                f"lacks {absent}" if absent else take(page, arguments.into / f"{view.name}.png", view.calm_ms)
-            )
+            trouble = f"lacks {absent}" if absent else take(page, IMAGES / f"{view.name}.png", view.calm_ms)
             print(view.name, trouble or "shows what it should", flush=True)
             wrong += trouble is not None
     sys.exit(1 if wrong else 0)

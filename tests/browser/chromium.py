@@ -33,22 +33,13 @@ class NoBrowserError(RuntimeError):
 
 
 def chromium() -> str:
-    """Return the path of Chromium.
-
-    Raises
-    ------
-    NoBrowserError
-        If it or what drives it is not installed.
-    """
+    """Return the path of Chromium; raise `NoBrowserError` if it or what drives it is not installed."""
     if importlib.util.find_spec("playwright") is None:
-        raise NoBrowserError(
-            "playwright is missing: run `make browser`, or pip install 'bife-branching[browser]'."
-        )
+        raise NoBrowserError("playwright is missing: run `make browser`.")
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
     if found is None or not Path(found).exists():
         raise NoBrowserError(
-            "Chromium is missing: install it (Debian: apt-get install chromium), or set CHROMIUM to the path of a "
-            "browser of its kind."
+            "Install Chromium (Debian: apt-get install chromium), or set CHROMIUM to its path."
         )
     return found
 
@@ -57,10 +48,7 @@ def chromium() -> str:
 def window(outside: set[str] | None = None) -> Iterator[Page]:
     """Open an empty page of desktop width that reaches this machine only.
 
-    Parameters
-    ----------
-    outside : set of str, optional
-        Gets the addresses at other machines that the pages ask for; they are told there is no network.
+    `outside` gets the addresses at other machines that the pages ask for; they are answered that there is no network.
     """
     from playwright.sync_api import Route, WebSocket, sync_playwright
 
@@ -78,12 +66,8 @@ def window(outside: set[str] | None = None) -> Iterator[Page]:
         # As root, as in a container, Chromium does without its own sandbox; the pages are ours.
         options = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=chromium(), args=options)
-        page = browser.new_page(
-            viewport={"width": WIDTH, "height": HEIGHT},
-            color_scheme="light",
-            timezone_id="UTC",
-            locale="en-GB",
-        )
+        size = {"width": WIDTH, "height": HEIGHT}
+        page = browser.new_page(viewport=size, color_scheme="light", timezone_id="UTC", locale="en-GB")
         page.set_default_timeout(LIMIT_MS)
         page.add_init_script(_WELCOMED)
         page.on("websocket", opened)

@@ -21,20 +21,15 @@ CHALLENGED = "bife-combinatorial_auction"
 
 @dataclass(frozen=True)
 class Shown:
-    """What there is to see.
-
-    Attributes
-    ----------
-    pipeline : dict
-        Prefect's run of a whole pipeline, by the offline grammar; `search` is the evolution in it.
-    promotion : dict
-        Prefect's run of a promotion that waits for a person.
-    """
+    """What there is to see, with runs of Prefect."""
 
     up: Operated
     pipeline: dict[str, Any]
+    """By the offline grammar."""
     search: dict[str, Any]
+    """The evolution in the pipeline."""
     promotion: dict[str, Any]
+    """It waits for a person."""
 
     def run_page(self, run: dict[str, Any]) -> str:
         """Return the address of a run's page."""
@@ -46,14 +41,10 @@ class Shown:
 
     def artifact(self, key: str) -> str:
         """Return the id of the pipeline's last artifact of that key."""
-        chosen = {
-            "artifacts": {
-                "key": {"any_": [key]},
-                "flow_run_id": {"any_": [self.pipeline["id"], self.search["id"]]},
-            },
-            "sort": "CREATED_DESC",
-        }
-        return str(self.up.page.client.post("/artifacts/filter", json=chosen).json()[0]["id"])
+        runs = [self.pipeline["id"], self.search["id"]]
+        chosen = {"key": {"any_": [key]}, "flow_run_id": {"any_": runs}}
+        found = self.up.page.ask("POST", "/artifacts/filter", artifacts=chosen, sort="CREATED_DESC")
+        return str(found[0]["id"])
 
     def experiment(self, stage: str) -> str:
         """Return the number of a stage's experiment in MLflow."""
@@ -63,9 +54,8 @@ class Shown:
     def evolution(self, generator: str) -> str:
         """Return the id of MLflow's run of the evolution whose rules a generator wrote."""
         wanted = f"tags.kind = 'evolution' and params.`generator.kind` = '{generator}'"
-        found = self.up.tracked(
-            "POST", "runs/search", experiment_ids=[self.experiment("evolution")], filter=wanted
-        )
+        experiments = [self.experiment("evolution")]
+        found = self.up.tracked("POST", "runs/search", experiment_ids=experiments, filter=wanted)
         return str(found["runs"][0]["info"]["run_id"])
 
 
@@ -99,12 +89,8 @@ def searching(**changed: Any) -> dict[str, Any]:
 
 def comparing() -> dict[str, Any]:
     """Return the settings of a comparison that a good rule passes the gate with."""
-    return smoke(
-        instances__size="test",
-        evaluation__instances=8,
-        evaluation__time_limit_s=60,
-        approval="person",
-    )
+    changed = {"evaluation__instances": 8, "evaluation__time_limit_s": 60}
+    return smoke(instances__size="test", approval="person", **changed)
 
 
 def promotion_of(up: Operated, name: str, besides: str = "") -> dict[str, Any]:

@@ -76,18 +76,6 @@ def test_a_value_out_of_bounds_starts_no_run(page, shown):
     assert len(shown.up.page.runs_of("pipeline")) == before
 
 
-def test_a_list_opens_and_closes_where_it_is_clicked(page, shown):
-    VIEW["prefect-form"].open(page, shown)
-    size = page.get_by_role("button", name="Select Size")
-    options = page.get_by_role("option")
-    size.click()
-    options.first.wait_for(state="visible")
-    page.keyboard.press("Escape")
-    options.first.wait_for(state="hidden")
-    choose(page, size, "transfer")
-    size.filter(has_text="transfer").wait_for()
-
-
 def test_a_run_starts_with_what_a_person_changed_in_the_form(page, shown):
     before = {run["id"] for run in shown.up.page.runs_of("collection")}
     View("collection-form", form_of("collection"), ()).open(page, shown)

@@ -18,30 +18,18 @@ BENCHMARK: Final = "combinatorial-auction"
 
 @dataclass(frozen=True)
 class View:
-    """A page.
-
-    Attributes
-    ----------
-    name : str
-        Of its picture, without the ending.
-    address : callable
-        Where it is.
-    texts : tuple of str
-        What must be on it.
-    prepare : callable
-        Does what a reader has to do before they see it.
-    calm_ms : int
-        Milliseconds for what moves on the page to come to rest.
-    """
+    """A page: the name of its picture, its address, and the texts that must be on it."""
 
     name: str
     address: Callable[[Shown], str]
     texts: tuple[str, ...]
     prepare: Callable[[Page], None] = lambda page: None
+    """What a reader has to do before they see it."""
     calm_ms: int = 6_000
+    """Milliseconds for what moves on the page to come to rest."""
 
     def open(self, page: Page, shown: Shown) -> None:
-        """Show the view as to somebody who follows a link from elsewhere."""
+        """Show the view as after a link from elsewhere."""
         page.goto("about:blank")
         page.goto(self.address(shown))
         self.prepare(page)
@@ -71,7 +59,7 @@ def _ranking(shown: Shown) -> str:
 
 
 def _report(shown: Shown) -> str:
-    """The file a comparison left, as `bife report --open` opens it."""
+    """The file a comparison left, the page of `bife report`."""
     reports = (shown.up.home.root / "runs").glob("evaluation-*/report.html")
     return next(page for page in reports if "paper_ca" in page.read_text(encoding="utf-8")).as_uri()
 

@@ -197,6 +197,7 @@ def test_a_directory_that_cannot_be_written_to_makes_no_call(tmp_path: Path) -> 
     assert api.requests == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.long)])
 def test_the_books_balance_after_every_kill(tmp_path: Path, kills: int) -> None:
     count = 40
