@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, model_validator
 
 from bife_core.benchmarks.base import Family
-from bife_core.errors import ConfigError
 from bife_core.plugins import Plugins
 from bife_core.values import Value
 
@@ -33,22 +31,6 @@ FAMILIES: Final[Plugins[Family]] = Plugins(
 """Every family `InstancesConfig.benchmark` may name."""
 
 
-def known_sizes() -> list[str]:
-    """Return every size that some family comes in.
-
-    A package that is broken says so where its family is used; it must not take reports and forms of others away.
-    """
-    sizes: dict[str, None] = {}
-    for name in FAMILIES:
-        with suppress(ConfigError):
-            sizes |= dict.fromkeys(FAMILIES[name].sizes)
-    return list(sizes)
-
-
-def _offer_sizes(schema: dict[str, Any]) -> None:
-    schema["enum"] = known_sizes()
-
-
 class InstancesConfig(Value):
     """Which instances are solved."""
 
@@ -58,9 +40,7 @@ class InstancesConfig(Value):
         json_schema_extra=FAMILIES.offer,
     )
     size: str = Field(
-        "test",
-        description="A size the family names, such as 'test' or 'transfer'.",
-        json_schema_extra=_offer_sizes,
+        "test", description="A size of the family: 'tiny', 'test', 'transfer', or another it names."
     )
     folder: Annotated[Path, AfterValidator(Path.absolute)] | None = Field(
         None, description="Directory of .mps/.lp/.cip instances when benchmark='folder'."

@@ -47,7 +47,7 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
                 cells += [str(did["wins"]), f"{did['inference_share']:.1%}"]
             else:
                 cells += _compared(one) if one is not None else [""] * len(_COMPARED)
-            rows.append(Row(tuple(cells), one.finding if one is not None else None))
+            rows.append(Row(tuple(cells), None if every or one is None else one.finding))
     return tuple(heads), tuple(rows)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from bife_core.benchmarks.base import Family
@@ -37,10 +35,3 @@ def test_the_example_family_can_be_registered_and_branches(blocks, monkeypatch, 
     nodes = [int(line.split()[1]) for line in capsys.readouterr().out.splitlines()]
     assert len(nodes) == 3
     assert min(nodes) > 1
-
-
-def test_the_page_names_what_exists(blocks):
-    text = (documents.DOCS / "extending.md").read_text(encoding="utf-8")
-    root = documents.DOCS.parent
-    for path in re.findall(r"`((?:bife_core|tests)/[\w/]+\.py)`|pytest ([\w/]+\.py)", text):
-        assert (root / (path[0] or path[1])).exists(), path

@@ -8,12 +8,6 @@ from bife_core.benchmarks.generated import GeneratedBenchmark, open_benchmark
 from bife_core.config import InstancesConfig
 from bife_core.errors import ConfigError, InstanceError
 
-REAL = ["item_placement", "network_verification", "transmission_switching", "unit_commitment"]
-
-
-def test_real_families_say_where_their_models_come_from():
-    assert [name for name, family in FAMILIES.items() if family.notes] == REAL
-
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_family_opens_by_name(name, tmp_path):
@@ -29,13 +23,6 @@ def test_a_folder_opens_by_path(tmp_path, foreign):
     assert isinstance(opened, FolderBenchmark)
     assert opened.name == tmp_path.name
     assert opened.instances("test", 1)[0].path == tmp_path / "lseu.mps", "models stay where they are"
-
-
-def test_instances_have_absolute_paths(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    config = InstancesConfig(benchmark="set_covering", size="tiny")
-    relative = tmp_path.relative_to(tmp_path)
-    assert open_benchmark(config, relative).instances("test", 1)[0].path.is_absolute()
 
 
 def test_an_unknown_benchmark_is_named_with_the_known_ones(tmp_path):

@@ -75,11 +75,6 @@ def test_scip_reads_back_sense_bounds_types_and_rows(tmp_path, maximise):
     assert_same(read_by_scip(mps_text(data), tmp_path), data)
 
 
-def test_a_column_in_no_row_and_not_in_the_objective_is_kept(tmp_path):
-    data = milp(objective=np.zeros(3), rows=csr_array(np.array([[1.0, 0, 0], [1.0, 0, 0]])))
-    assert_same(read_by_scip(mps_text(data), tmp_path), data)
-
-
 def test_binary_columns_keep_their_order(tmp_path):
     names = [f"x{j}" for j in range(9)]
     one = csr_array(np.ones((1, 9)))

@@ -37,14 +37,6 @@ def solved(model):
     return dict(zip(model.column_names, found.x.tolist(), strict=True)), found.fun
 
 
-def test_the_tables_are_the_system_as_published():
-    units, hours = table(UNITS), table(HOURS)
-    assert len(units) == 73
-    assert (len(hours), len({row["day"] for row in hours})) == (12 * 48, 12)
-    assert (hours[0]["day"], hours[0]["demand"], hours[0]["reserve"]) == ("2020-01-27", "3262.31", "97.8693")
-    assert all(float(row[f"least_{a}"]) <= float(row[f"most_{a}"]) for row in hours for a in "123")
-
-
 def test_every_integer_is_a_unit_s_hour_and_only_those_of_the_unit_that_must_run_are_fixed():
     hours = SIZES["transfer"]["hours"]
     model = unit_commitment(place(size="transfer"), **SIZES["transfer"])

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from bife_core.evaluation.comparing import Comparison, adjusted, compare, statement
@@ -151,9 +150,3 @@ def test_set_covering_in_the_papers_first_table_is_taken_apart_as_documented(
     ]
     (found,) = compare(solve_frame(made), ("rule",), "relpscost")
     assert (found.ratio, found.node_ratio, found.per_node_ratio) == pytest.approx(ratios, abs=0.005)
-
-
-def test_frames_keep_the_order_methods_were_given_in() -> None:
-    frame = solve_frame(rows([0.5], method="zeta") + rows([0.5], method="alpha")[:1])
-    assert list(pd.unique(frame["method"])) == ["zeta", "relpscost", "alpha"]
-    assert list(method_table(frame).index) == ["zeta", "relpscost", "alpha"]

@@ -115,16 +115,6 @@ def test_the_first_solve_of_a_process_is_preceded_by_an_unmeasured_one(
     assert solved == ["most_fractional", "pscost", "pscost"]
 
 
-def test_the_baseline_against_itself_is_even_in_nodes(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
-    config = EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60, baseline="pscost")
-    summary = evaluate([ScipMethod(name="mostinf")], tiny_auctions[:2], config, pool, Store(tmp_path))
-    swapped = config.model_copy(update={"baseline": "mostinf"})
-    other = evaluate([ScipMethod(name="pscost")], tiny_auctions[:2], swapped, pool, Store(tmp_path))
-    assert summary.lead.node_ratio == pytest.approx(1 / other.lead.node_ratio)
-
-
 def test_without_any_solve_of_the_baseline_there_is_an_error_with_the_reason(
     pool: WorkerPool, tmp_path: Path
 ) -> None:

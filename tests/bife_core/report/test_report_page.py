@@ -11,7 +11,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import EvaluationConfig
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.methods.loading import load_method
-from bife_core.report import Report, SearchRecord, Story, render_page, report_figures, report_markdown
+from bife_core.report import Report, SearchRecord, Story, render_page, report_figures
 from bife_core.sandbox import WorkerPool
 from bife_core.search import CostPoint, Sample, SearchCost
 from bife_core.stats import confidence_of
@@ -130,12 +130,6 @@ def test_all_figures_are_there(summary: EvaluationSummary, story: Story) -> None
         "fidelities",
         "lineage",
     ]
-
-
-def test_a_record_comes_back_as_it_was(summary: EvaluationSummary) -> None:
-    back = EvaluationSummary.model_validate_json(summary.model_dump_json())
-    assert back.comparisons == summary.comparisons
-    assert report_markdown(Report(evaluations=(back,))) == report_markdown(Report(evaluations=(summary,)))
 
 
 def test_no_use_of_a_test_set_gives_an_interval_of_100_percent(summary: EvaluationSummary) -> None:
