@@ -86,17 +86,6 @@ def unbounded() -> Model:
     return model
 
 
-def infeasible_or_unbounded() -> Model:
-    """An unbounded part and, apart from it, one with no solution; presolving stops at the first."""
-    model = _empty()
-    x, y, z, w, v, u = (model.addVar(name, vtype="I", lb=None, ub=None) for name in "xyzwvu")
-    model.addCons(6 * x - 10 * y + 15 * z >= 1)
-    model.addCons(7 * x - 3 * y - 11 * z <= 5)
-    model.addCons(2 * w + 2 * v + 4 * u == 3)
-    model.setObjective(x + y + z, "maximize")
-    return model
-
-
 def solved_at_the_root() -> Model:
     """One row of two binaries."""
     model = _empty()
@@ -183,17 +172,6 @@ def indicators() -> Model:
     return model
 
 
-def equality_knapsack() -> Model:
-    """One equation with five-digit weights."""
-    model = _empty()
-    rng = random.Random(7)
-    weights = [rng.randint(10_000, 99_999) for _ in range(12)]
-    x = [model.addVar(f"x{i}", vtype="B") for i in range(12)]
-    model.addCons(quicksum(w * v for w, v in zip(weights, x, strict=True)) == sum(weights[::2]))
-    model.setObjective(quicksum(rng.randint(1, 9) * v for v in x))
-    return model
-
-
 def free_integers() -> Model:
     """Integer variables without bounds."""
     model = _bare()
@@ -219,18 +197,6 @@ def huge_values() -> Model:
     return model
 
 
-def badly_scaled() -> Model:
-    """Coefficients over fourteen orders of magnitude."""
-    model = _bare()
-    rng = random.Random(9)
-    x = [model.addVar(f"x{i}", vtype="I", ub=1e4) for i in range(10)]
-    for _ in range(8):
-        row = quicksum(10 ** rng.uniform(-7, 7) * v for v in x)
-        model.addCons(row <= 10 ** rng.uniform(5, 9))
-    model.setObjective(quicksum(10 ** rng.uniform(-2, 2) * v for v in x), "maximize")
-    return model
-
-
 FEASIBLE: Final[dict[str, Callable[[], Model]]] = {
     make.__name__: make
     for make in (
@@ -239,10 +205,8 @@ FEASIBLE: Final[dict[str, Callable[[], Model]]] = {
         nonconvex,
         ordered_sets,
         indicators,
-        equality_knapsack,
         free_integers,
         huge_values,
-        badly_scaled,
     )
 }
 """Models with an optimum on which LP solutions are branched on."""
@@ -256,7 +220,6 @@ UNASKED: Final[dict[str, tuple[Callable[[], Model], str]]] = {
         (nonconvex_continuous, "optimal"),
         (implied_integers, "optimal"),
         (unbounded, "unbounded"),
-        (infeasible_or_unbounded, "inforunbd"),
     )
 }
 """Models on which no rule is ever asked, and how SCIP ends."""
