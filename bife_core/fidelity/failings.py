@@ -34,15 +34,17 @@ def failings(decisions: Decisions, chosen: Rows) -> tuple[str, ...]:
     # The first best row of each decision stands for all of them, unless the rule chose another.
     firsts = np.flatnonzero(best)
     expert = np.where(right, chosen, firsts[np.searchsorted(firsts, decisions.offsets[:-1])])
-    told = chosen >= 0
-    if (told & ~right).any():
-        # Of what is nowhere positive the size is told: its "larger" would be read as "farther from 0".
+    decided = chosen >= 0
+    if (decided & ~right).any():
+        # Of what is nowhere positive the size is named: its "larger" would be read as "farther from 0".
         size = np.all(decisions.columns <= 0, axis=1)
-        theirs, own = (np.abs(_places(decisions, rows)[:, told] - size[:, None]) for rows in (expert, chosen))
+        theirs, own = (
+            np.abs(_places(decisions, rows)[:, decided] - size[:, None]) for rows in (expert, chosen)
+        )
         named = [
             f"at {theirs[index].mean():.2f} and {own[index].mean():.2f} by "
             f"{'the size of ' if size[index] else ''}{FEATURES[index].name}"
-            for index in _apart(theirs, own, ~right[told])
+            for index in _apart(theirs, own, ~right[decided])
         ]
         if named:
             sentences.append(

@@ -6,7 +6,7 @@ Nothing is taken over from the rule's text but numbers: functions and variables 
 give equal programs, and nothing the text says can run.
 
 This is the first wall around a rule: `_Function` is an allow-list, and what it does not mention is rejected with its
-line. Loops are written out, so that every index is an integer the text tells and no rule runs for long; truths become
+line. Loops are written out, so that every index is an integer of the text and no rule runs for long; truths become
 1.0 or 0.0 where a number is needed. Nothing raises or has a side effect, so what is computed early does no harm. `int`
 and `round` become functions of floats, `np.clip` a minimum of a maximum, `np.where` a choice. Every path is followed,
 and a name that may be read before it is assigned is rejected: compiled code would read an arbitrary value.
@@ -280,7 +280,7 @@ class _Function:
             raise no_number("the ends of a range must be constant integers, and its step not 0", where)
         return range(*integers)
 
-    # --- what the text tells ---
+    # --- what the text states ---
 
     def _meaning(self, node: ast.expr) -> _Known:
         if isinstance(node, ast.Name) and self._known.get(node.id) == _FEATURES:

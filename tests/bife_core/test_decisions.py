@@ -88,14 +88,6 @@ def test_taking_and_joining_are_inverse(sizes: list[int], count: int) -> None:
     np.testing.assert_array_equal(joined.matrix[: head.n_candidates], head.matrix)
 
 
-def test_the_digest_sees_every_change() -> None:
-    base = made_up([2, 3])
-    digests = {base.digest, made_up([3, 2]).digest, made_up([2, 3], instance="b").digest}
-    base.scores[0] += 1
-    digests.add(base.digest)
-    assert len(digests) == 4
-
-
 def test_bad_files_get_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(DecisionsError, match="no decisions file"):
         Decisions.load(tmp_path / "missing.npz")
