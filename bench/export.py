@@ -35,7 +35,7 @@ from bife_core.export import INCLUDE_FUNCTION, export_c
 from bife_core.features import N_FEATURES
 from bife_core.methods.loading import load_rule
 from bife_core.methods.using import attach
-from bife_core.scip.libscip import check, library, scip_address
+from bife_core.scip.libscip import check, scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
@@ -89,7 +89,7 @@ def exported(rule: str, folder: Path) -> Callable[[pyscipopt.Model], None]:
     source = folder / f"{Path(rule).stem}.c"
     source.write_text(export_c(rule), encoding="utf-8")
     build(source, source.with_suffix(".so"))
-    ctypes.CDLL(library().path, mode=ctypes.RTLD_GLOBAL)
+    ctypes.CDLL(pyscipopt.scip.__file__, mode=ctypes.RTLD_GLOBAL)
     include = getattr(ctypes.CDLL(str(source.with_suffix(".so"))), INCLUDE_FUNCTION)
     include.argtypes = [ctypes.c_void_p]
 

@@ -108,9 +108,4 @@ def jit_for(*signatures: Any) -> Callable[[Callable[..., Any]], Any]:
 
 def c_callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile the decorated function at once into a C function with the given numba signature."""
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        with _our_cache():
-            return numba.cfunc(signature, cache=True)(function)
-
-    return decorate
+    return lambda function: _our_cache()(numba.cfunc(signature, cache=True))(function)

@@ -45,13 +45,7 @@ _BY_NAME: Final = {feature.name: feature.index for feature in FEATURES}
 
 
 def feature_index(name: str) -> int:
-    """Return the column of the feature called `name`; a KeyError says if there is none.
-
-    Examples
-    --------
-    >>> feature_index("pseudocost_product")
-    24
-    """
+    """Return the column of the feature called `name`; a KeyError says if there is none."""
     return _BY_NAME[name]
 
 

@@ -137,10 +137,6 @@ def _text_and_name(reference: str | Path) -> tuple[str, str]:
         return _read(reference), reference.stem
     if reference in REFERENCE_RULES:
         return REFERENCE_RULES[reference].source, reference
-    if "\n" in reference or reference.lstrip().startswith("def "):
-        raise RuleError(
-            "This is the source of a rule, not a reference; compile it by bife_core.compile_rule."
-        )
     if reference.startswith(("models:", "runs:")):
         return stored_text(reference), reference
     path = Path(reference)
@@ -148,11 +144,8 @@ def _text_and_name(reference: str | Path) -> tuple[str, str]:
         return _read(path), path.stem
     names = [*REFERENCE_RULES, *BUILTIN_METHODS, *METHODS.foreign]
     near = difflib.get_close_matches(reference, names, n=3)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    raise RuleError(
-        f"There is no rule {reference!r}: it is no file and no registered name; {hint}"
-        f"Registered names are {', '.join(names)}."
-    )
+    hint = f"did you mean {' or '.join(near)}" if near else f"registered names are {', '.join(names)}"
+    raise RuleError(f"There is no rule {reference!r}: it is no file and no registered name; {hint}.")
 
 
 def method_of(text: str, name: str = "rule") -> Method:

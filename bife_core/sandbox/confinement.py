@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Final
 
 import psutil  # type: ignore[import-untyped, unused-ignore]
-from pydantic import Field
 
 from bife_core.places import compiled_code
 from bife_core.sandbox import linux
@@ -41,8 +40,8 @@ _SYSTEM: Final = (
 )  # fmt: skip
 """Where interpreters, libraries and facts about the machine lie."""
 
-READABLE_VARIABLE: Final = "BIFE_SANDBOX_READABLE"
-"""Environment variable: more directories a worker may read, for an installation in an unusual place."""
+_READABLE_VARIABLE: Final = "BIFE_SANDBOX_READABLE"
+"""Names more directories a worker may read, for an installation in an unusual place."""
 
 _CPU_GRACE_S: Final = 10.0
 
@@ -61,16 +60,15 @@ can be counted apart."""
 
 
 class Confinement(Value):
-    """What one worker process may do; it applies all of it to itself before its first call."""
+    """What one worker process may do, beside reading Python, BiFE and the system, and writing its own directory.
 
-    measures: tuple[str, ...] = Field(MEASURES, description="Measures to take; tests take them one by one.")
-    memory_mb: float = Field(
-        gt=0, description="Address space for one call, beyond what the worker has before it."
-    )
-    readable: tuple[Path, ...] = Field(
-        (), description="Where it may read, beside Python, BiFE and the system."
-    )
-    writable: tuple[Path, ...] = Field((), description="Where it may write, beside its temporary directory.")
+    `memory_mb` is the address space for one call; tests take the measures one by one.
+    """
+
+    measures: tuple[str, ...] = MEASURES
+    memory_mb: float
+    readable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
 
 
 def usable_memory_mb() -> float:
@@ -101,14 +99,16 @@ def in_force() -> dict[str, str]:
     return dict(_in_force)
 
 
-def confine(core: int | None, lifeline: int, parent: int, confinement: Confinement) -> dict[str, str]:
+def confine(core: int | None, lifeline: int, parent: int, confinement: Confinement) -> None:
     """Pin this process, tie its life to its parent's, take all measures, and make crashes leave a trace.
 
     `core` is the one core to run on, None leaves the choice to the system; `lifeline` is the read end of a pipe whose
-    write end only the `parent` holds. Returns `in_force`.
+    write end only the `parent` holds.
     """
     faulthandler.enable()
-    _pin(core)
+    if core is not None and hasattr(os, "sched_setaffinity"):
+        with suppress(OSError):  # the core went offline or the container shrank since the parent looked
+            os.sched_setaffinity(0, {core})
     _die_with_parent(lifeline, parent)
     measures = (_limit_resources, _leave_network, _restrict_files, _filter_system_calls)
     for name, measure in zip(MEASURES, measures, strict=True):
@@ -120,7 +120,6 @@ def confine(core: int | None, lifeline: int, parent: int, confinement: Confineme
             _in_force[name] = measure(confinement)
         except (OSError, ValueError) as error:
             _in_force[name] = f"no: {getattr(error, 'strerror', None) or error}"
-    return in_force()
 
 
 def end_process_group() -> None:
@@ -165,14 +164,6 @@ def is_clean() -> bool:
     return threading.active_count() <= 2 and bool(memory_mb <= MOST_KEPT_MB)
 
 
-def _pin(core: int | None) -> None:
-    if core is not None and hasattr(os, "sched_setaffinity"):
-        try:
-            os.sched_setaffinity(0, {core})
-        except OSError as error:  # the core went offline or the container shrank since the parent looked
-            print(f"cannot pin to core {core}: {error}", file=sys.stderr)
-
-
 def _die_with_parent(lifeline: int, parent: int) -> None:
     # A call stuck in native code may never let a Python thread notice that the parent is gone, so the
     # kernel is asked to kill the group when the last write end of the lifeline closes. Unlike
@@ -196,9 +187,8 @@ def _limit_resources(confinement: Confinement) -> str:
     ):
         soft, _ = _allowed(kind, value)
         resource.setrlimit(kind, (soft, soft))
-    adjust = Path("/proc/self/oom_score_adj")
-    if adjust.exists():  # should memory run out after all, this process goes and its parent stays
-        adjust.write_text("1000")
+    if sys.platform == "linux":  # should memory run out after all, this process goes and its parent stays
+        Path("/proc/self/oom_score_adj").write_text("1000")
     return f"CPU and memory of a call, {_OPEN_FILES} open files of {_FILE_MB} MB, no core dump"
 
 
@@ -224,7 +214,7 @@ def _installation() -> list[Path]:
     imported = [path for path in sys.path if path and Path(path).resolve() != package.parent]
     own = [str(package), *map(str, package.parent.glob("bife*.egg-info"))]
     paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, *imported, *own, *sysconfig.get_paths().values()]
-    for variable in ("LD_LIBRARY_PATH", "SCIPOPTDIR", READABLE_VARIABLE):
+    for variable in ("LD_LIBRARY_PATH", "SCIPOPTDIR", _READABLE_VARIABLE):
         paths += os.environ.get(variable, "").split(os.pathsep)
     return [*(Path(path).resolve() for path in paths if path), compiled_code()]
 

@@ -30,11 +30,7 @@ class CoreSlots:
     Two searches on one machine would otherwise solve on the same cores at the same time, and neither's times
     would mean anything. The operating system releases a slot when its holder dies.
 
-    The directory holds one lock file per core and machine; None is that of the user, see
-    `bife_core.places.core_slots`.
-
-    Notes
-    -----
+    The directory holds one lock file per core and machine; None is that of the user, see `bife_core.places.core_slots`.
     Waiting callers form a line: the first of it tries all cores, the others try for its place. So a search whose
     next solve is ready at once does not keep another one waiting for ever.
     """

@@ -48,8 +48,6 @@ class WorkerPool(Workers):
     pin : bool
         Make each call on a core of its own, so that CPU times are comparable: worker i on the i-th usable core (round
         robin) or, where that is taken, on another. Waiting for one does not count against the limit of a call.
-    slots : CoreSlots, optional
-        Who else takes cores of their own; by default all of this user. Only with `pin`.
     measures : tuple of str
         What workers do to themselves (`bife_core.sandbox.confinement.MEASURES`); tests leave some out.
 
@@ -64,14 +62,13 @@ class WorkerPool(Workers):
         self,
         workers: int | None = None,
         pin: bool = True,
-        slots: CoreSlots | None = None,
         measures: tuple[str, ...] = MEASURES,
     ) -> None:
         cores = usable_cores()
         if workers is not None and workers < 1:
             raise ConfigError(f"A worker pool needs at least 1 worker, not {workers}.")
         self._workers = len(cores) if workers is None else workers
-        self._shared = _Shared(measures, memory_share_mb(self._workers), slots or CoreSlots())
+        self._shared = _Shared(measures, memory_share_mb(self._workers))
         self._cores = [cores[i % len(cores)] if pin else None for i in range(self._workers)]
         # Holds only what workers share: a pool that is dropped or open at exit must not leave processes behind.
         self._finalizer = weakref.finalize(self, self._shared.shut)
@@ -87,15 +84,12 @@ class WorkerPool(Workers):
         """Queue calls; see `Workers`. A worker that may write more than they need is replaced before them."""
         if not well_formed(call):
             raise WorkerFailure("error", f"A worker runs only 'bife_core.module:function', not {call!r}.")
-        limit_s = allowed["limit_s"]
-        if not limit_s > 0:
-            raise WorkerFailure("error", f"The limit of {call} must be positive, not {limit_s!r} s.")
         try:
             json.dumps(arguments)
         except (TypeError, ValueError, RecursionError) as error:
             raise WorkerFailure("error", f"The arguments of {call} must be plain JSON: {error}.") from error
         reads, writes = directories_of(allowed.get("reads", ())), directories_of(allowed.get("writes", ()))
-        limits = (limit_s, allowed.get("memory_mb"), reads, writes)
+        limits = (allowed["limit_s"], allowed.get("memory_mb"), reads, writes)
         tasks = tuple(_Task(Future(), call, each, *limits) for each in arguments)
         shared = self._shared
         with shared.lock:
@@ -122,7 +116,7 @@ class _Shared:
 
     measures: tuple[str, ...]
     memory_mb: float
-    slots: CoreSlots
+    slots: CoreSlots = field(default_factory=CoreSlots)
     queue: SimpleQueue[tuple[_Task, ...] | None] = field(default_factory=SimpleQueue)
     workers: list[_Worker] = field(default_factory=list)
     readable: frozenset[Path] = frozenset()

@@ -15,7 +15,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -143,7 +142,7 @@ class WorkerProcess:
         finally:
             for descriptor in child_ends.values():
                 os.close(descriptor)
-        self._output: deque[bytes] = deque()
+        self._output = b""
         self._drain = threading.Thread(target=self._keep_tail, name="bife-worker-output", daemon=True)
         self._drain.start()
         os.set_blocking(self._requests, False)
@@ -166,7 +165,7 @@ class WorkerProcess:
         overdue = f"A worker process was not ready {limit_s:g} s after its start; is the machine overloaded?"
         errand = _Errand("its start", limit_s, overdue)
         try:
-            self._read_message(errand, "in_force")
+            self._read_message(errand, "ready")
         except WorkerFailure as failure:
             # No call is in it yet that could be at fault.
             raise WorkerFailure("died", failure.reason, failure.detail, by_machine=True) from failure
@@ -177,11 +176,8 @@ class WorkerProcess:
     ) -> Any:
         """Run one call and return its result; afterwards `clean` tells whether the worker can be asked again.
 
-        Raises
-        ------
-        WorkerFailure
-            If the limit passed, the process was lost (it must be killed and replaced in both cases), or the
-            call raised (`kind` is ``"error"``, and the process can go on if it is clean).
+        A `WorkerFailure` is raised if the limit passed or the process was lost (it must be killed and replaced in both
+        cases), or the call raised (`kind` is ``"error"``, and the process can go on if it is clean).
         """
         overdue = f"{call} was stopped at its limit of {limit_s:g} s."
         errand = _Errand(call, limit_s, overdue, cpu_seconds(self.pid))
@@ -197,9 +193,7 @@ class WorkerProcess:
         self.clean = answer.get("clean") is True and not self._buffer
         if answer.get("ok") is True and "result" in answer:
             return answer["result"]
-        reason, detail, error_type = (
-            str(answer.get(name, "")) for name in ("reason", "detail", "error_type")
-        )
+        reason, detail, error_type = (str(answer.get(key, "")) for key in ("reason", "detail", "error_type"))
         known = getattr(builtins, error_type, None)
         by_machine = isinstance(known, type) and issubclass(known, OSError)
         raise WorkerFailure("error", reason, detail, error_type, by_machine)
@@ -294,15 +288,9 @@ class WorkerProcess:
         return WorkerFailure("died", reason, self._tail(), by_machine=-code in _FROM_OUTSIDE)
 
     def _keep_tail(self) -> None:
-        stream = self._process.stdout
-        assert stream is not None
-        size = 0
-        while part := stream.read(65536):
-            self._output.append(part)
-            size += len(part)
-            while size - len(self._output[0]) > _TAIL_BYTES:
-                size -= len(self._output.popleft())
+        assert self._process.stdout is not None
+        while part := self._process.stdout.read(65536):
+            self._output = (self._output + part)[-_TAIL_BYTES:]
 
     def _tail(self) -> str:
-        text = b"".join(tuple(self._output))[-_TAIL_BYTES:].decode("utf-8", "replace")
-        return text.strip()
+        return self._output.decode("utf-8", "replace").strip()

@@ -52,11 +52,11 @@ def main() -> None:
         # A process the call leaves behind must not keep these pipes open.
         os.set_inheritable(descriptor, False)
     confinement = Confinement.model_validate(options["confinement"])
-    in_force = confine(options["core"], lifeline, options["parent"], confinement)
+    confine(options["core"], lifeline, options["parent"], confinement)
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_watch, args=(os.fdopen(requests, "rb"), inbox), daemon=True).start()
     with os.fdopen(responses, "wb") as pipe:
-        line = json.dumps({"in_force": in_force}).encode() + b"\n"
+        line = b'{"ready": true}\n'
         while True:
             pipe.write(line)
             pipe.flush()

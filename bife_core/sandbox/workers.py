@@ -47,15 +47,15 @@ class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
         error_type: str = "",
         by_machine: bool = False,
     ) -> None:
-        super().__init__(reason)
+        super().__init__(kind, reason, detail, error_type, by_machine)  # which pickles hold
         self.kind: FailureKind = kind
         self.reason = reason
         self.detail = detail
         self.error_type = error_type
         self.by_machine = by_machine
 
-    def __reduce__(self) -> tuple[type[WorkerFailure], tuple[FailureKind, str, str, str, bool]]:
-        return WorkerFailure, (self.kind, self.reason, self.detail, self.error_type, self.by_machine)
+    def __str__(self) -> str:
+        return self.reason
 
 
 class Allowed(TypedDict, total=False):
@@ -103,11 +103,10 @@ class Workers(ABC):
     def submit(
         self, call: str, arguments: dict[str, Any], *, note: Note | None = None, **allowed: Unpack[Allowed]
     ) -> Future[Any]:
-        """Queue one call, and once more if its process is lost; the rest is as in `submit_batch`.
+        """Queue one call as `submit_batch` does, and once more, after a `note`, if its process is lost.
 
         The system kills processes when memory is short, and an operator may kill the wrong one: neither should count
-        against the call. A call that was stopped at its limit, or raised, is not repeated; `note` is called on each
-        repetition.
+        against the call. A call that was stopped at its limit, or raised, is not repeated.
         """
         promised: Future[Any] = Future()
         reference = weakref.ref(self)  # a pool that its user drops ends, whatever runs in it

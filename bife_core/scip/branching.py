@@ -161,9 +161,5 @@ def attach_scorer(model: pyscipopt.Model, rule: Scoring, guard: bool | Guard | N
     ):
         check(set_callback(scip, plugin, ctypes.c_void_p(function.address)), "set a branching callback")
     # SCIP holds bare addresses: the rule's machine code and the state must live as long as the model does.
-    weakref.finalize(model, _release, state, rule)
+    weakref.finalize(model, layout.free_state, state, rule)
     return stats
-
-
-def _release(state: npt.NDArray[np.int64], rule: Scoring) -> None:
-    layout.free_state(state)

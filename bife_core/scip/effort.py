@@ -56,18 +56,12 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
     RPB may tighten bounds instead of branching, and have the LP of the root solved again: what it did by then is not
     the root's.
 
-    Attributes
-    ----------
-    root_s : float or None
-        CPU seconds from `start` to the last of them; None while there was none.
+    `root_s` are CPU seconds from `start` to the last of them; None while there was none.
     """
 
     model: pyscipopt.Model
-
-    def __init__(self) -> None:
-        self.root_s: float | None = None
-        self._listens = False
-        self.start()
+    root_s: float | None = None
+    _listens = False
 
     @classmethod
     @contextmanager
@@ -78,6 +72,7 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
         collector comes by, and the next solve pays for pages of its own.
         """
         clock = cls()
+        clock.start()
         model.includeEventhdlr(clock, "bife_root", "reads the clock at LPs of the root")
         try:
             yield clock

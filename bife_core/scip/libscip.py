@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import llvmlite.binding
@@ -23,30 +22,18 @@ _OKAY: Final = 1
 
 
 class Library(NamedTuple):
-    """The libscip of this process: how its functions are found, its version, such as ``10.0.2``, and its file."""
+    """The libscip of this process: how its functions are found, and its version, such as ``10.0.2``."""
 
     handle: ctypes.CDLL
     version: str
-    path: str
-
-
-class _DlInfo(ctypes.Structure):
-    _fields_ = (
-        ("path", ctypes.c_char_p),
-        ("base", ctypes.c_void_p),
-        ("symbol", ctypes.c_char_p),
-        ("address", ctypes.c_void_p),
-    )
 
 
 @cache
 def library() -> Library:
     """Return the loaded libscip."""
     handle = ctypes.CDLL(pyscipopt.scip.__file__)
-    version = ".".join(str(function(handle, f"SCIP{part}Version")()) for part in ("major", "minor", "tech"))
-    info = _DlInfo()
-    ctypes.CDLL(None).dladdr(ctypes.c_void_p(_address(handle.SCIPmajorVersion)), ctypes.byref(info))
-    return Library(handle, version, str(Path((info.path or b"unknown").decode()).resolve()))
+    parts = ("major", "minor", "tech")
+    return Library(handle, ".".join(str(function(handle, f"SCIP{part}Version")()) for part in parts))
 
 
 def function(handle: ctypes.CDLL, name: str) -> ctypes._NamedFuncPointer:
@@ -64,11 +51,8 @@ def function(handle: ctypes.CDLL, name: str) -> ctypes._NamedFuncPointer:
 def call_from_compiled_code(names: Iterable[str]) -> None:
     """Make the compiler know functions of libscip under their names."""
     for name in names:
-        llvmlite.binding.add_symbol(name, _address(function(library().handle, name)))
-
-
-def _address(pointer: ctypes._NamedFuncPointer) -> int:
-    return int(ctypes.cast(pointer, ctypes.c_void_p).value or 0)
+        address = ctypes.cast(function(library().handle, name), ctypes.c_void_p).value
+        llvmlite.binding.add_symbol(name, address)
 
 
 def scip_address(model: pyscipopt.Model) -> int:

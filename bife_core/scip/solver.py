@@ -53,32 +53,15 @@ class SolverConfig(Value):
                 "SCIP ran with its default settings: cuts are separated everywhere, and it may restart."
             )
         elif self.name != "paper":
-            sentences.append(f"SCIP ran with the settings of {self.name}: {self._listed}.")
+            listed = ", ".join(f"{name} = {value}" for name, value in sorted(self.params.items()))
+            sentences.append(f"SCIP ran with the settings of {self.name}: {listed or 'all defaults'}.")
         if self.gap:
             sentences.append(f"A solve is done at {self.goal}, and costs what it took until then.")
         return " ".join(sentences) or None
 
     @property
-    def _listed(self) -> str:
-        return ", ".join(f"{name} = {value}" for name, value in sorted(self.params.items())) or "all defaults"
-
-    @property
-    def setup(self) -> str:
-        """All that is not at SCIP's defaults, for a table."""
-        parts = ["cuts at the root only", "no restarts"] if self.name == "paper" else []
-        parts += [f"{self.name}: {self._listed}"] if self.params else []
-        parts += [f"done at {self.goal}"] if self.gap else []
-        return ", ".join([*parts, "all else default"]) if parts else "all at its defaults"
-
-    @property
     def goal(self) -> str:
-        """What a solve has to reach.
-
-        Examples
-        --------
-        >>> SolverConfig().goal, SolverConfig(gap=0.005).goal
-        ('a proof', 'a gap of 0.5 %')
-        """
+        """What a solve has to reach."""
         return f"a gap of {100 * self.gap:.4g} %" if self.gap else "a proof"
 
 

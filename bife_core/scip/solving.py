@@ -58,8 +58,6 @@ class SolveResult(Value):
 
     Attributes
     ----------
-    instance, method : str
-        Name of the instance file, and of the method.
     rule_sha : str or None
         Hash of the rule or scorer; None for a built-in of SCIP.
     status : str

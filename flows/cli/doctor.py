@@ -93,7 +93,7 @@ def _scip() -> Finding:
 
     from bife_core.scip.libscip import library
 
-    return Finding("ok", f"{library().version}, PySCIPOpt {pyscipopt.__version__}, {library().path}")
+    return Finding("ok", f"{library().version}, PySCIPOpt {pyscipopt.__version__}, {pyscipopt.scip.__file__}")
 
 
 def _worker() -> Finding:

@@ -11,7 +11,7 @@ import pyscipopt
 
 from bench.export import build
 from bife_core.export import INCLUDE_FUNCTION, export_c
-from bife_core.scip.libscip import check, library, scip_address
+from bife_core.scip.libscip import check, scip_address
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
 
@@ -21,7 +21,7 @@ def load(file: Path) -> ctypes.CDLL:
     built = file.with_suffix(".so")
     if built != file:
         build(file, built)
-    ctypes.CDLL(library().path, mode=ctypes.RTLD_GLOBAL)
+    ctypes.CDLL(pyscipopt.scip.__file__, mode=ctypes.RTLD_GLOBAL)
     return ctypes.CDLL(str(built))
 
 

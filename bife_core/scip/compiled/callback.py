@@ -88,7 +88,6 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     if failed != 0 or best < 0:
         state[layout.RULE_ERRORS if failed != 0 else layout.UNDECIDED] += 1
     else:
-        state[layout.CHOSEN] = best
         code = api.branch_var(scip, load_int64(candidates, best), 0, 0, 0)
         store_int32(result, 0, _BRANCHED)
     state[layout.CALLBACK_NS] += cpu_nanoseconds(state, layout.SCRATCH) - started

@@ -27,7 +27,6 @@ import numpy.typing as npt
     ROW_VISITS,  # rows met by the candidates of the last call, each as often as it was met
     SCORER,  # address of the rule's C function
     MASK,  # bits of the feature groups the rule reads
-    CHOSEN,  # position of the last branching's candidate
     GUARD_SHARE,  # bits of the double that is the guard's share of solving time; 0 without a guard
     GUARD_GRACE_NS,
     SPENT_BEFORE,  # CALLBACK_NS when the present solve began
@@ -41,7 +40,7 @@ import numpy.typing as npt
     OVERTIME,
     FEATURELESS,
     SCRATCH,  # seven words the SCIP functions write their results to
-) = range(28)
+) = range(27)
 
 (
     COL_STATIC,  # static features of a column, one record of them at its index
@@ -97,8 +96,8 @@ def new_state() -> npt.NDArray[np.int64]:
     return np.zeros(STATE_WORDS, dtype=np.int64)
 
 
-def free_state(state: npt.NDArray[np.int64]) -> None:
-    """Give back the buffers of a state, of which only the counters may be read from now on."""
+def free_state(state: npt.NDArray[np.int64], *kept: object) -> None:
+    """Give back the buffers of a state, of which only the counters may be read from now on; let go of what was kept."""
     free = ctypes.CDLL(None).free
     free.argtypes = [ctypes.c_void_p]
     free.restype = None

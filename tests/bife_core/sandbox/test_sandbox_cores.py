@@ -22,6 +22,11 @@ with CoreSlots(pathlib.Path(sys.argv[1])).hold(int(sys.argv[2])) as core:
 """
 
 
+@pytest.fixture(autouse=True)
+def _slots_of_our_own(monkeypatch, tmp_path):
+    monkeypatch.setenv("BIFE_CORE_SLOTS", str(tmp_path))
+
+
 @pytest.fixture
 def one_core(monkeypatch):
     """Let this process believe it has a single core."""
@@ -80,11 +85,8 @@ def test_one_who_comes_back_at_once_lets_others_go_first(tmp_path, one_core):
     assert {"a", "b"} <= set(turns[:5])
 
 
-def test_calls_of_two_pools_never_share_a_core(tmp_path, one_core):
-    with (
-        WorkerPool(1, slots=CoreSlots(tmp_path)) as first,
-        WorkerPool(1, slots=CoreSlots(tmp_path)) as second,
-    ):
+def test_calls_of_two_pools_never_share_a_core(one_core):
+    with WorkerPool(1) as first, WorkerPool(1) as second:
         for pool in (first, second):
             pool.submit(f"{CALL}echo", {"value": 0}, limit_s=60).result()
         began_s = time.monotonic()
@@ -97,9 +99,9 @@ def test_calls_of_two_pools_never_share_a_core(tmp_path, one_core):
         assert time.monotonic() - began_s >= 1.6
 
 
-def test_a_worker_goes_where_a_core_is_free(tmp_path):
-    slots = CoreSlots(tmp_path)
-    with WorkerPool(1, slots=slots) as pool:
+def test_a_worker_goes_where_a_core_is_free():
+    slots = CoreSlots()
+    with WorkerPool(1) as pool:
         for free in usable_cores()[-2:]:
             with ExitStack() as held:
                 for core in usable_cores():
@@ -109,10 +111,9 @@ def test_a_worker_goes_where_a_core_is_free(tmp_path):
             assert seen["cores"] in ([free], [])  # none where the system knows no affinity
 
 
-def test_a_closed_pool_does_not_wait_for_a_core(tmp_path, one_core):
-    slots = CoreSlots(tmp_path)
-    with slots.hold(one_core):
-        pool = WorkerPool(1, slots=slots)
+def test_a_closed_pool_does_not_wait_for_a_core(one_core):
+    with CoreSlots().hold(one_core):
+        pool = WorkerPool(1)
         waiting = pool.submit(f"{CALL}echo", {"value": 1}, limit_s=60)
         time.sleep(0.1)
         pool.close()

@@ -199,12 +199,6 @@ def test_what_the_module_does_not_define_is_refused(pool, name):
     assert "defines no function" in str(failure_of(pool, name))
 
 
-@pytest.mark.parametrize("limit", [0, -1, float("nan")])
-def test_a_limit_must_be_positive(pool, limit):
-    with pytest.raises(WorkerFailure, match="must be positive"):
-        pool.submit(CALL + "echo", {"value": 1}, limit_s=limit)
-
-
 def test_arguments_must_be_json_and_pools_need_a_worker(pool):
     with pytest.raises(WorkerFailure, match="plain JSON"):
         pool.submit(CALL + "echo", {"value": {1, 2}}, limit_s=1)
