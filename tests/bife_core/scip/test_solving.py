@@ -215,7 +215,7 @@ def test_mistakes_get_a_sentence(tiny_auctions: list[Instance], tmp_path: Path) 
         solve(tiny_auctions[0].path, params={"no/such/param": 1})
     with pytest.raises(ConfigError, match="time_limits"):
         solve(tiny_auctions[0].path, time_limits=3)
-    with pytest.raises(RuleError, match="may import numpy and math only, not os"):
+    with pytest.raises(RuleError, match="not os"):
         solve(tiny_auctions[0].path, compile_rule("import os"))  # type: ignore[arg-type]
     with pytest.raises(ValidationError):
         SolveSettings(time_limit_s=0)
