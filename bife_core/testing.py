@@ -119,23 +119,14 @@ def rebuilt(config: SearchConfig, history: Sequence[tuple[Answer, ...]]) -> Sear
     return search
 
 
-def check_search(
-    method: str,
-    *,
-    options: Mapping[str, Any] | None = None,
-    samples: int = 20,
-    initial: int = 5,
-    population: int = 4,
-) -> None:
+def check_search(method: str, *, options: Mapping[str, Any] | None = None) -> None:
     """Assert that a registered search keeps to the contract, in worlds where answers tie, repeat and fail.
 
     It asks for exactly its budget and ends, its requests have unique ids and seeds that follow from them, `ask` repeats
     itself until answered, answers that do not fit change nothing, the answers alone rebuild the search, and the best
     rule is the best by the fidelity the search goes by. `options` are its `search.options`.
     """
-    config = SearchConfig(
-        method=method, samples=samples, initial=initial, population=population, options=dict(options or {})
-    )
+    config = SearchConfig(method=method, samples=20, initial=5, population=4, options=dict(options or {}))
     for world in WORLDS:
         _check_requests(config, world)
         search = open_search(config)
@@ -144,9 +135,7 @@ def check_search(
             history.append(tuple(map(world, requests)))
             search.tell(history[-1])
         copy = rebuilt(config, history)
-        assert (copy.samples, copy.summaries) == (search.samples, search.summaries), (
-            "answers do not rebuild it"
-        )
+        assert (copy.samples, copy.summaries) == (search.samples, search.summaries), "not rebuilt by answers"
         assert drive(copy, world) == drive(search, world), "a rebuilt search goes on otherwise"
     other = config.model_copy(update={"seed": 1})
     asked = [drive(open_search(settings), World(seed=8)) for settings in (config, other)]
@@ -180,12 +169,8 @@ def _check_requests(config: SearchConfig, world: World) -> None:
                 search.tell(wrong)
             except ValueError:
                 continue
-            raise AssertionError(
-                "tell() takes answers that do not fit the requests; it must raise a ValueError"
-            )
-        assert (search.ask(), search.samples) == (requests, before), (
-            "answers that do not fit change the search"
-        )
+            raise AssertionError("tell() takes answers that do not fit; it must raise a ValueError")
+        assert (search.ask(), search.samples) == (requests, before), "answers that do not fit change it"
         search.tell(answers)
     assert sampled == config.samples, f"{sampled} samples were asked for, not {config.samples}"
     found = sum(summary.samples for summary in search.summaries)

@@ -57,32 +57,28 @@ class Columns:
         return np.asarray(np.maximum(size, FLOOR))
 
     def _operation(self, node: Operation) -> Floats:
-        parts = [self.value(part) for part in node.parts]
+        parts, numbers = [self.value(part) for part in node.parts], node.numbers
+        x, y, c = parts[0], parts[-1], numbers[0] if numbers else 0.0
         match node.kind:
             case "product":
-                weighed = zip(parts, node.numbers, strict=True)
-                return np.asarray(np.exp(sum(power * np.log(part) for part, power in weighed)))
+                powers = zip(parts, numbers, strict=True)
+                return np.asarray(np.exp(sum(power * np.log(part) for part, power in powers)))
             case "sum":
-                weighed = zip(parts, node.numbers, strict=True)
-                return np.asarray(sum(weight * part for part, weight in weighed))
-            case "min":
-                return np.minimum(*parts)
-            case "max":
-                return np.maximum(*parts)
+                return np.asarray(sum(weight * part for part, weight in zip(parts, numbers, strict=True)))
+            case "min" | "max":
+                return np.asarray((np.minimum if node.kind == "min" else np.maximum)(x, y))
             case "geometric":
-                return np.sqrt(parts[0] * parts[1])
+                return np.sqrt(x * y)
             case "harmonic":
-                return 2.0 / (1.0 / parts[0] + 1.0 / parts[1])
-        (number,) = node.numbers
-        match node.kind:
+                return 2.0 / (1.0 / x + 1.0 / y)
             case "log1p":
-                return np.log1p(number * parts[0])
+                return np.log1p(c * x)
             case "tanh":
-                return np.tanh(number * parts[0])
+                return np.tanh(c * x)
             case "saturation":
-                return parts[0] / (parts[0] + number)
-            case _:
-                return 1.0 + number * parts[0]
+                return x / (x + c)
+            case "bonus":
+                return 1.0 + c * x
 
     def over_decisions(self, values: Floats) -> Floats:
         """Return one value per decision at each of its candidates."""

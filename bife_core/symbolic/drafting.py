@@ -32,8 +32,6 @@ from bife_core.search.types import Fit, Sample, SampleRequest
 from bife_core.symbolic.columns import Columns
 from bife_core.symbolic.fitting import Fitted, Fitter
 
-NAME: Final = "symbolic"
-
 _POPULATION: Final = 24
 _FRESH: Final = 0.5
 """Fresh formulas among those breeding begins with, as a share of the population."""
@@ -63,7 +61,7 @@ def fit_draft(request: SampleRequest, decisions: Path, pool: Workers, known: Seq
         memory_mb=_ROOM_MB + _ROOM_PER_NUMBER * numbers_in(decisions) / 2**20,
         reads=[decisions],
     ).result()
-    return Draft(key=request.id, generator=NAME, model="", **found)
+    return Draft(key=request.id, generator="symbolic", model="", **found)
 
 
 def work(
