@@ -70,11 +70,16 @@ def require_store() -> None:
     client()
 
 
+def missing_database(uri: str) -> Path | None:
+    """Return the file of an SQLite database that does not exist yet; None for any other address."""
+    address = make_url(uri).database if uri.startswith("sqlite:") else None
+    return Path(address) if address and not Path(address).exists() else None
+
+
 def _make_database(uri: str) -> None:
     """Make MLflow's SQLite database whole or not at all: one whose migration was killed can never be opened."""
-    address = make_url(uri).database if uri.startswith("sqlite:") else None
-    path = Path(address) if address else None
-    if path is None or path.exists():
+    path = missing_database(uri)
+    if path is None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     for left_behind in path.parent.glob(f".{path.name}.*"):

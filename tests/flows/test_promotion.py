@@ -94,7 +94,7 @@ def test_an_approved_challenger_becomes_champion_and_goes_back(name, asking):
     assert back.version == first
     assert stored_text(f"models:/{name}@champion") == source(0)
     assert tags(name, second)["rolled_back_by"] == "Grace"
-    with pytest.raises(PromotionError, match="replaced no other champion"):
+    with pytest.raises(PromotionError, match="has no champion that replaced another"):
         rollback(name, "again", "Grace")
 
 
@@ -151,7 +151,7 @@ def test_without_a_server_nobody_can_be_asked(name):
 
 @pytest.mark.parametrize("approval", ["gate"])
 def test_there_must_be_a_challenger(name, approval):
-    with pytest.raises(BifeError, match="has no challenger"):
+    with pytest.raises(BifeError, match="has no evaluated challenger"):
         promotion(name, approval)
 
 
