@@ -10,9 +10,11 @@ from typing import Annotated
 
 from prefect import flow
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from bife_core.benchmarks.formulation import likeness_of
 from bife_core.config import InstancesConfig, PipelineConfig
+from bife_core.evaluation.choosing import Choice
 from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
 from bife_core.presets import preset
@@ -28,12 +30,11 @@ from flows.verdicts import comparison, evaluation_verdict
 from tasks.collection import prepare_instances
 from tasks.evaluation import (
     evaluate,
-    evaluation_directory,
-    evaluation_key,
+    evaluation_folder,
     setting_name,
     track_evaluation,
 )
-from tasks.evaluation_files import read_validation, search_behind
+from tasks.evaluation_files import search_behind
 from tasks.registry import origin_of, sample_name
 from tasks.states import with_message
 from tasks.stores import home_store
@@ -59,7 +60,8 @@ def evaluation(
     rule: RuleReference,
     as_challenger: bool = False,
     others: tuple[str, ...] = (),
-    chosen: str = "",
+    # Left out of the form on Prefect's page: only another flow has one.
+    choice: SkipJsonSchema[Choice | None] = None,
     promoting: bool = False,
 ) -> EvaluationResult:
     """Compare a rule and other methods with the baseline; an evaluation that was interrupted goes on.
@@ -75,7 +77,7 @@ def evaluation(
         Whether the rule becomes its benchmark's challenger in the registry; it is then measured beside the champion.
     others : tuple of str
         Further methods.
-    chosen : str
+    choice : Choice, optional
         How the rule was chosen, for the report.
     promoting : bool
         Whether whoever asks may promote the rule by it, as a pipeline does; so it is with `as_challenger`.
@@ -105,12 +107,13 @@ def evaluation(
     story = Story(
         commands=(repeat_command(config, references),),
         searches=tuple(
-            search.model_copy(update={"chosen": chosen if number == 0 else ""})
+            search.model_copy(
+                update={"chosen": choice.sentence if choice is not None and number == 0 else ""}
+            )
             for number, search in enumerate(searches)
         ),
         notes=notes,
     )
-    choice = read_validation(rule)
     run_id = track_evaluation(config.instances, settings, methods, held_out, summary, story, choice)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
     further = (summary.lead.note,) if summary.lead.note else ()
@@ -121,7 +124,7 @@ def evaluation(
         sha=methods[0].identity,
         test_digest=held_out.content,
         models=likeness_of([one.path for one in held_out.instances]) if promoting else None,
-        directory=evaluation_directory(evaluation_key(methods, held_out, settings, summary)),
+        directory=evaluation_folder(methods, held_out, settings, summary),
         run=TrackedRun.of(EVALUATION, run_id),
         notes=notes,
     )

@@ -66,8 +66,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
         nothing = PipelineResult(collection=collected, evolution=evolved, notes=notes)
         return with_message(nothing, f"{evolved.sentence} {done}", NOTHING_TO_DO)
     final, path, choice = choose_final(config, evolved)
-    how = choice.sentence if choice is not None else ""
-    evaluated = evaluation(config, str(path), others=present_champion(config), chosen=how, promoting=True)
+    evaluated = evaluation(config, str(path), others=present_champion(config), choice=choice, promoting=True)
     notes = (*notes, *evaluated.notes)
     registered: RegisteredRule | None = None
     standing = ""

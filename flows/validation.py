@@ -11,7 +11,6 @@ from bife_core.search import Sample
 from flows.reporting.observer import observer
 from flows.results import EvolutionResult
 from tasks.collection import prepare_instances
-from tasks.evaluation_files import write_validation
 from tasks.evolution import finalists, validate
 
 
@@ -43,7 +42,6 @@ def choose_final(config: PipelineConfig, evolved: EvolutionResult) -> tuple[Samp
     sources = {sample.id: sample.source or "" for sample in few}
     choice = validate(sources, instances, config.high, config.runner)
     chosen = next(sample for sample in few if sample.id == choice.chosen)
-    write_validation(evolved.folder, choice)
     return chosen, _file(evolved, chosen), choice
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from prefect import task
 
@@ -13,8 +12,9 @@ from bife_core.config import EvaluationConfig, InstancesConfig, RunnerConfig
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evaluation.summary import evaluate as _evaluate
+from bife_core.files import write_whole
 from bife_core.methods.base import Method
-from bife_core.report import Story
+from bife_core.report import Report, Story, report_markdown
 from bife_core.values import digest_of
 from tasks import evaluation_files
 from tasks.collection import InstanceSet
@@ -25,20 +25,14 @@ from tasks.tracking import Record, store, track_record
 from tasks.tracking.store import flat
 from tasks.workers import worker_pool
 
-SOLVE_COLUMNS: Final = (
-    "instance", "seed", "method", "status", "cpu_s", "nodes", "fair_nodes", "lp_iterations",
-    "primal_bound", "gap",
-)  # fmt: skip
-"""Columns of the table of solves."""
 
-
-def evaluation_key(
+def evaluation_folder(
     methods: Sequence[Method],
     instances: InstanceSet,
     config: EvaluationConfig,
     summary: EvaluationSummary,
-) -> str:
-    """Return the identity of an evaluation, from its methods, instances, settings, machine and missing solves."""
+) -> Path:
+    """Return where the files of an evaluation lie, by its methods, instances, settings, machine and missing solves."""
     facts = [
         list(dict.fromkeys(method.identity for method in methods)),
         instances.content,
@@ -47,17 +41,11 @@ def evaluation_key(
         len(summary.failures),
         summary.use,
     ]
-    return digest_of(facts)[:16]
+    return project_home().runs / f"evaluation-{digest_of(facts)[:16]}"
 
 
 def setting_name(config: InstancesConfig) -> str:
-    """Return what tables call the instances of a configuration.
-
-    Examples
-    --------
-    >>> setting_name(InstancesConfig(size="transfer"))
-    'CA transfer'
-    """
+    """Return what tables call the instances of a configuration, such as "CA transfer"."""
     family = FAMILIES.get(config.benchmark)
     return config.label if family is None else f"{family.label} {config.size}"
 
@@ -73,10 +61,8 @@ def evaluate(
 ) -> EvaluationSummary:
     """Solve instances, which tables call `setting`, with all methods; solves that are stored are reused.
 
-    Parameters
-    ----------
-    use : int
-        Which use of its test set it is, if it may promote a rule; 0 otherwise.
+    `use` says which use of its test set it is, if it may promote a rule; it is 0 otherwise. Of an evaluation that was
+    made before the record of then is returned, with its day and duration.
 
     Raises
     ------
@@ -97,8 +83,11 @@ def evaluate(
             setting=setting,
             use=use,
         )
-    directory = evaluation_directory(evaluation_key(methods, instances, config, summary))
-    return evaluation_files.as_first_measured(directory, summary)
+    folder = evaluation_folder(methods, instances, config, summary)
+    if (folder / evaluation_files.RECORD).is_file():
+        first = evaluation_files.read_summary(folder)
+        return first if first.rows == summary.rows else summary
+    return summary
 
 
 @task(name="track evaluation", task_run_name="write the evaluation to MLflow", **TRIED_AGAIN)
@@ -111,36 +100,28 @@ def track_evaluation(
     story: Story,
     choice: Choice | None = None,
 ) -> str:
-    """Write an evaluation with its report to disk and to MLflow, and return the id of its run.
+    """Write an evaluation with its report to disk, once, and to MLflow, and return the id of its run.
 
-    Parameters
-    ----------
-    story : Story
-        What the report holds beside the solves: the command, and the search that led to the rule.
-    choice : Choice, optional
-        How the rule was chosen on validation instances.
+    The `story` is what the report holds beside the solves: the command, and the search that led to the rule. `choice`
+    says how the rule was chosen on validation instances.
     """
     lead, compared = methods[0], summary.lead
-    key = evaluation_key(methods, instances, config, summary)
-    directory = evaluation_directory(key)
-    files = evaluation_files.write_evaluation(directory, summary, lead, story)
+    folder = evaluation_folder(methods, instances, config, summary)
+    if not (folder / evaluation_files.RECORD).is_file():
+        if choice is not None:
+            write_whole(folder / "validation.json", choice.model_dump_json(indent=1))
+        evaluation_files.write_evaluation(folder, summary, lead, story)
     tables = {
-        "solves_table.json": tuple(
-            {column: row.get(column) for column in SOLVE_COLUMNS} for row in summary.rows
-        ),
+        "solves_table.json": summary.rows,
         "comparisons_table.json": tuple(comparison.model_dump() for comparison in summary.comparisons),
     }
-    if choice is not None:
-        evaluation_files.write_validation(directory, choice)
-        files.append(directory / evaluation_files.VALIDATION)
-        tables["validation_table.json"] = choice.solves
     settings = {
         "instances": instances_config.model_dump(mode="json"),
         "evaluation": config.model_dump(mode="json"),
     }
     record = Record(
         experiment=store.EVALUATION,
-        key=key,
+        key=folder.name.removeprefix("evaluation-"),
         name=f"{instances_config.label} {summary.rule} vs {summary.baseline}",
         params=flat(settings)
         | {"rule": summary.rule, "rule_sha": lead.identity, "methods": " ".join(summary.methods)},
@@ -163,15 +144,11 @@ def track_evaluation(
             "rule_sha": lead.identity,
             "metric": compared.metric,
             "conclusion": compared.finding,
-            "mlflow.note.content": evaluation_files.abstract(summary),
+            "mlflow.note.content": f"{summary.conclusion}\n\n{report_markdown(Report(evaluations=(summary,)))}\n"
+            f"The whole report: {evaluation_files.PAGE}",
         },
         datasets=(instances.dataset,),
-        tables=tables,
-        files=tuple(path.name for path in files),
+        tables=tables if choice is None else tables | {"validation_table.json": choice.solves},
+        files=tuple(sorted(path.name for path in folder.iterdir())),
     )
-    return track_record(directory, record)
-
-
-def evaluation_directory(key: str) -> Path:
-    """Return where the files of an evaluation lie."""
-    return project_home().runs / f"evaluation-{key}"
+    return track_record(folder, record)

@@ -24,4 +24,4 @@ def folder(home: Path, key: str) -> Path:
 
 @pytest.fixture
 def journal(key: str, folder: Path) -> Journal:
-    return journals.opened(key, folder)
+    return journals.opened(key, folder, origin="offline from the library")
