@@ -157,8 +157,8 @@ def test_running_again_redoes_and_doubles_nothing(smoke, home):
     done = demonstrate()
     assert smoke.result.evolution.run.run_id in done.printed.stdout
     again = done.result
-    for part in ("collection", "final", "choice", "evaluation", "registered", "notes"):
-        assert getattr(again, part) == getattr(smoke.result, part)
+    same = {"collection", "final", "choice", "evaluation", "registered", "notes"}
+    assert again.model_dump(include=same) == smoke.result.model_dump(include=same)
     assert (smoke.result.evolution.new, again.evolution.new) == (True, False)
     assert again.evolution.sentence.startswith(f"Nothing to do: this is evolution {again.evolution.key}")
     timeless = {"seconds", "new"}
@@ -221,7 +221,6 @@ def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_metho
     assert name == f"combinatorial_auction {best} vs relpscost"
     assert {c.method for c in result.summary.comparisons} == set(result.summary.methods) - {"relpscost"}
     page = (result.directory / "report.html").read_text()
-    assert "Rule-design time" in page
     assert f"--rule {reference} --rule paper_ca --rule pscost" in page or reference in page
     told, _ = load_report([result.run.run_id])
     assert told.evaluations == (result.summary,)
@@ -241,7 +240,7 @@ def test_a_run_without_a_rule_is_one_sentence(smoke, reference, sentence):
 
 
 def test_a_collection_holds_no_rule(smoke):
-    with pytest.raises(RuleError, match=r"holds no best_rule.py or rule.py"):
+    with pytest.raises(RuleError, match=r"holds no rule"):
         load_rule(f"runs:/{smoke.result.collection.run.run_id}")
 
 
