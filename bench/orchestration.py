@@ -34,13 +34,12 @@ CALLS = 100
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--preset", choices=("smoke", "quick"), default="smoke")
-    parser.add_argument("--runners", nargs="*", default=["local"])
+    parser.add_argument("--address", help="a Dask scheduler; by default workers of this machine")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bife-orchestration-") as home:
         os.environ["BIFE_HOME"] = home
         pipeline_cost(options.preset)
-        for runner in options.runners:
-            call_cost(runner)
+        call_cost(options.address)
 
 
 def pipeline_cost(preset_name: str) -> None:
@@ -175,12 +174,12 @@ class Children:
             self._seen[child.pid] = (worker, times.user + times.system)
 
 
-def call_cost(runner: str) -> None:
-    """Print what a call to a worker costs on a runner."""
+def call_cost(address: str | None) -> None:
+    """Print what a call to a worker costs, on this machine or on a cluster."""
     from bife_core.config import RunnerConfig
     from tasks.workers import close_workers, worker_pool
 
-    pool = worker_pool(RunnerConfig(kind=runner, workers=2))
+    pool = worker_pool(RunnerConfig(address=address, workers=2))
     echo = "bife_core.sandbox.selftest:echo"
     for _ in range(2):  # processes start in the first round
         began, began_cpu = time.perf_counter(), time.process_time()
@@ -192,7 +191,7 @@ def call_cost(runner: str) -> None:
     close_workers()
     tell(
         {
-            "runner": runner,
+            "runner": address or "local",
             "ms_a_call": round(1e3 * wall_s / CALLS, 2),
             "flow_ms_a_call": round(1e3 * flow_s / CALLS, 2),
             "workers": workers,

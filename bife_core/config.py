@@ -38,21 +38,14 @@ __all__ = [
 class RunnerConfig(Value):
     """Where solves and scores run, and how many at once; the rules found do not depend on it."""
 
-    kind: Literal["local", "dask"] = Field(
-        "local", description="This machine, or a Dask cluster whose machines share the home's folder."
-    )
     address: str | None = Field(
-        None, description="Address of a Dask scheduler, such as tcp://head:8786; None starts one here."
+        None,
+        description="Dask scheduler, such as tcp://head:8786, whose machines share the home's folder; None is this "
+        "machine.",
     )
     workers: int | None = Field(
-        None, ge=1, description="Solver processes, one pinned per core; None uses all cores."
+        None, ge=1, description="Solver processes of this machine, one pinned per core; None uses all cores."
     )
-
-    @model_validator(mode="after")
-    def _only_clusters_have_addresses(self) -> RunnerConfig:
-        if self.address is not None and self.kind != "dask":
-            raise ValueError(f"an address goes with kind='dask', not with {self.kind!r}")
-        return self
 
 
 class PipelineConfig(Value):

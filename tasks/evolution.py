@@ -46,21 +46,18 @@ def describe_evolution(
 ) -> Opened:
     """Return the identity of an evolution and what lists of runs show of it."""
     search, label = config.search, config.instances.label
-    facts = evolution_facts(
-        config,
-        label,
-        generator_identity(config.generator),
-        decisions.digest if decisions is not None else None,
-        design.instances,
-        training.instances if training is not None else (),
-    )
+    trained = training.instances if training is not None else ()
+    digest = decisions.digest if decisions is not None else None
+    who = generator_identity(config.generator)
+    facts = evolution_facts(config, label, who, digest, design.instances, trained)
     read = [decisions_dataset(config.instances, decisions)] if decisions is not None else []
     read += [chosen.dataset for chosen in (design, training) if chosen is not None]
-    instances = {"instances": config.instances.model_dump(mode="json")}
     return Opened(
         key=evolution_key(facts),
         name=f"{label} {search.method} {config.origin_of_rules} seed {search.seed}",
-        params=flat(facts) | {"search.samples": search.samples} | flat(instances),
+        params=flat(facts)
+        | {"search.samples": search.samples}
+        | flat({"instances": config.instances.model_dump(mode="json")}),
         tags={"benchmark": label, "search": search.method},
         datasets=tuple(read),
         prompts=config.generator.kind == "openai",
@@ -72,10 +69,7 @@ def describe_evolution(
 def next_generation(run: Callable[[], Evolution]) -> Evolution:
     """Run a study to the end of its next generation; all that is done is stored, so that another try goes on there."""
     found = run()
-    best = found.best
-    known = {} if best is None else {"F_HF": best.f_hf, "F_LF": best.f_lf}
-    value = next((f"; best {name} {value:.4g}" for name, value in known.items() if value is not None), "")
-    return with_message(found, f"{len(found.samples)} rules sampled, {found.failures} of no use{value}")
+    return with_message(found, f"{len(found.samples)} rules sampled, {found.failures} of them of no use.")
 
 
 def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
@@ -117,9 +111,4 @@ def _key() -> SecretStr | None:
         raise GeneratorError(
             f"Prefect's Secret block {KEY_BLOCK} could not be read ({type(error).__name__}); set {KEY_VARIABLE}."
         ) from None
-    key = block.data.get("value")
-    if not isinstance(key, str):
-        raise GeneratorError(
-            f"Prefect's Secret block {KEY_BLOCK} must hold the key of the model API as text."
-        )
-    return SecretStr(key)
+    return SecretStr(str(block.data["value"]))

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 from bife_core.config import RunnerConfig
 from bife_core.errors import ConfigError
-from bife_core.sandbox import Allowed, FailureKind, WorkerFailure, WorkerPool, Workers, usable_cores
+from bife_core.sandbox import Allowed, FailureKind, WorkerFailure, WorkerPool, Workers
 
 _CONNECT_LIMIT_S = 60
 _HERE = RunnerConfig()
@@ -22,44 +22,25 @@ _pools: dict[RunnerConfig, Workers] = {}
 
 
 class DaskPool(Workers):
-    """Sends calls to a Dask cluster, where each machine makes them in its own killable workers.
-
-    Parameters
-    ----------
-    runner : RunnerConfig
-        Address of the scheduler, or none for a cluster on this machine with so many workers.
-
-    Raises
-    ------
-    ConfigError
-        If Dask is not installed, or no scheduler answers at the address.
-    """
+    """Sends calls to the Dask cluster at an address, where each machine makes them in its own killable workers."""
 
     remote = True
 
-    def __init__(self, runner: RunnerConfig) -> None:
+    def __init__(self, address: str) -> None:
         try:
-            from distributed import Client, LocalCluster
+            from distributed import Client
         except ImportError as error:
             raise ConfigError(
-                "runner.kind='dask' needs the package distributed, which is not installed; install the extra dask on "
+                "runner.address needs the package distributed, which is not installed; install the extra dask on "
                 "every machine."
             ) from error
         logging.getLogger("distributed").setLevel(logging.WARNING)
         self._closed = False
-        self._cluster: Any = None
-        if runner.address is None:
-            workers = runner.workers or len(usable_cores())
-            self._cluster = LocalCluster(
-                workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
-            )
         try:
-            address = runner.address or self._cluster
             self._client = Client(address, timeout=_CONNECT_LIMIT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ConfigError(
-                f"No Dask scheduler answers at {runner.address} ({error}); check runner.address, or leave it out to "
-                "start a cluster on this machine."
+                f"No Dask scheduler answers at {address} ({error}); check runner.address."
             ) from error
 
     @property
@@ -85,20 +66,15 @@ class DaskPool(Workers):
         return promised
 
     def close(self) -> None:
-        """Stop at once: leave the cluster, and end it if it was started here."""
+        """Leave the cluster at once."""
         self._closed = True
         self._client.close()
-        if self._cluster is not None:
-            self._cluster.close()
 
     def _arrived(self, call: str, promised: list[Future[Any]], sent: Any) -> None:
         try:
             answers = sent.result()
-        except CancelledError:
-            closed = WorkerFailure("closed", f"{call} did not run because its worker pool was closed.")
-            answers = [closed] * len(promised)
-        except Exception as error:  # noqa: BLE001 - Dask has errors of its own, all of which lose the call
-            kind: FailureKind = "closed" if self._closed else "died"
+        except (CancelledError, Exception) as error:  # noqa: BLE001 - Dask has errors of its own
+            kind: FailureKind = "closed" if self._closed or isinstance(error, CancelledError) else "died"
             reason = (str(error).splitlines() or [""])[0]
             lost = f"The worker that ran {call} was lost ({type(error).__name__}: {reason})."
             answers = [WorkerFailure(kind, lost, by_machine=True)] * len(promised)
@@ -114,17 +90,10 @@ class DaskPool(Workers):
 def perform(
     call: str, arguments: list[dict[str, Any]], allowed: dict[str, Any]
 ) -> list[tuple[Any] | WorkerFailure]:
-    """Make calls one right after the other in one worker of this machine; return each result in a tuple, or why none.
-
-    The limits of each call, and where it may read and write, are in `allowed`, as `WorkerPool.submit` takes them.
-    """
+    """Make calls one after the other in one worker of this machine; return each result in a tuple, or why none."""
     places: Any = allowed | {k: [Path(path) for path in allowed[k]] for k in ("reads", "writes")}
     answers: list[tuple[Any] | WorkerFailure] = []
-    try:
-        futures = worker_pool().submit_batch(call, arguments, **places)
-    except WorkerFailure as error:
-        return [error] * len(arguments)
-    for future in futures:
+    for future in worker_pool().submit_batch(call, arguments, **places):
         try:
             answers.append((future.result(),))
         except WorkerFailure as error:
@@ -136,16 +105,11 @@ def worker_pool(runner: RunnerConfig = _HERE) -> Workers:
     """Return the pool of a runner, opened on first use and closed when the process ends.
 
     One pool for all tasks, and one slot per core for all programs of a user on this machine, keep solves apart: never
-    more than one on a core. A cluster that runs already has its own number of workers.
-
-    Raises
-    ------
-    ConfigError
-        If Dask is missing, or its scheduler cannot be reached.
+    more than one on a core. Raises `ConfigError` if Dask is missing, or its scheduler cannot be reached.
     """
     with _lock:
         if runner not in _pools:
-            _pools[runner] = WorkerPool(runner.workers) if runner.kind == "local" else DaskPool(runner)
+            _pools[runner] = DaskPool(runner.address) if runner.address else WorkerPool(runner.workers)
         return _pools[runner]
 
 

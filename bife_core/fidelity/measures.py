@@ -118,25 +118,9 @@ class Yardstick:
     def __init__(self, decisions: Decisions, measure: LowMeasure = "accuracy") -> None:
         if len(decisions) == 0:
             raise DecisionsError("F_LF needs at least one recorded decision; the file holds none.")
-        self._offsets = decisions.offsets
         self._worth, self._weight = MEASURES[measure](decisions)
 
     def f_lf(self, chosen: Rows) -> float:
         """Return F_LF of a rule from the rows it chooses, see `chosen_rows`."""
-        return self._mean(self._of(chosen))
-
-    def error(self, chosen: Rows) -> float:
-        """Return the standard error of that F_LF, decisions taken as independent."""
-        values = self._of(chosen)
-        apart = (values - self._mean(values)) * self._weight
-        return math.sqrt(math.fsum(apart**2)) / math.fsum(self._weight)
-
-    def by_chance(self) -> float:
-        """Return F_LF of candidates drawn at random."""
-        return self._mean(np.add.reduceat(self._worth, self._offsets[:-1]) / np.diff(self._offsets))
-
-    def _of(self, chosen: Rows) -> Floats:
-        return np.where(chosen >= 0, self._worth[chosen], 0.0)
-
-    def _mean(self, values: Floats) -> float:
+        values = np.where(chosen >= 0, self._worth[chosen], 0.0)
         return math.fsum(values * self._weight) / math.fsum(self._weight)

@@ -192,7 +192,7 @@ class Account:
 
     def calls(self, key: str | None = None) -> list[Call]:
         """Return the calls for `key`, or for all keys, ordered by key and number."""
-        return [_call(row.number, row.body) for row in self.store.calls(self.study, key)]
+        return [_call(number, body) for _, number, body in self.store.calls(self.study, key)]
 
     def answer(self, key: str, prompt_digest: str, *, model: str, temperature: float | None) -> Call | None:
         """Return the latest answer to exactly this request, or None if it was never answered."""
@@ -219,7 +219,7 @@ def recorded_calls(directory: Path) -> list[Call]:
         If a file is not a recorded call.
     """
     if (directory / DATABASE).is_file():
-        return [_call(row.number, row.body) for row in Store(directory).calls()]
+        return [_call(number, body) for _, number, body in Store(directory).calls()]
     calls = []
     for path in sorted(directory.glob("*.json")):
         try:

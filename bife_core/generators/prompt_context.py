@@ -48,8 +48,6 @@ class PromptContext(Value):
         One per feature, in the order of the table; empty without recorded decisions.
     low, high : str
         What F_LF and F_HF are.
-    noise : tuple of str
-        Sentences on what F_LF chance has, and how much of a difference is noise.
     rpb : float or None
         F_HF of SCIP's own rule; None until it was solved with.
     earlier : tuple of Sample
@@ -69,7 +67,6 @@ class PromptContext(Value):
     features: tuple[FeatureRange, ...] = ()
     low: str = ""
     high: str = ""
-    noise: tuple[str, ...] = ()
     rpb: float | None = None
     earlier: tuple[Sample, ...] = ()
     failings: dict[str, tuple[str, ...]] = Field(default_factory=dict)

@@ -146,8 +146,7 @@ def _with_facts(parts: list[str], request: WrittenRequest, context: PromptContex
     if context.fitting and not isinstance(request, ReflectionRequest):
         behind.append(_template("fitted").template)
     if context.low and (request.parents or earlier or context.features):
-        noise = " ".join(context.noise)
-        facts.append(_template("scores").substitute(low=context.low, high=context.high, noise=noise))
+        facts.append(_template("scores").substitute(low=context.low, high=context.high))
     return [problem, *facts, operator, *behind]
 
 

@@ -50,22 +50,12 @@ class BaseSearch(ABC):
     was seen before becomes a failure, `duplicate of <first id>`. `ask` gives the same requests again until they are
     answered.
 
-    Parameters
-    ----------
-    config : SearchConfig
-        All settings of the search, its seed included.
-
     Attributes
     ----------
     options : Value
-        `config.options`, validated by the class attribute `Options`.
+        `config.options`, validated by the class attribute `Options`; what does not fit is a `ConfigError`.
     alive : tuple of Sample
         The population; subclasses replace it.
-
-    Raises
-    ------
-    ConfigError
-        If `config.options` does not fit `Options`.
     """
 
     Options: ClassVar[type[Value]] = Value
@@ -124,11 +114,6 @@ class BaseSearch(ABC):
     def generation(self) -> int:
         """The generation last asked for; 0 is the initial population."""
         return max(0, self._begun - 1)
-
-    @property
-    def samples_used(self) -> int:
-        """How much of the budget of `samples` is spent."""
-        return self._used
 
     @property
     def summaries(self) -> tuple[GenerationSummary, ...]:

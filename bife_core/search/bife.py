@@ -15,8 +15,9 @@ What Algorithm 1 leaves open is a field of `SearchConfig`. What it does not spea
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
-from bife_core.search.base import Answered, BaseSearch, solved_sample
+from bife_core.search.base import OPERATORS, Answered, BaseSearch, solved_sample
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import (
     by_high_fidelity,
@@ -150,3 +151,47 @@ class BifeSearch(BaseSearch):
         count = founders(self.config)
         called, self._reserve = self._reserve[:count], self._reserve[count:]
         return called
+
+
+class RandomSearch(BifeSearch):
+    """BiFE with rules that have no parents: nothing is learnt from one rule to the next.
+
+    Examples
+    --------
+    >>> search = RandomSearch(SearchConfig(method="random", samples=20))
+    >>> {request.operator for request in search.ask()}
+    {'i1'}
+    """
+
+    operators: tuple[Operator, ...] = ("i1",) * len(OPERATORS)
+
+
+class HighOnlySearch(BifeSearch):
+    """The paper's ablation: the same operators and sizes, without F_LF; every valid rule is evaluated in the solver.
+
+    No decisions are recorded. The N rules of highest F_HF survive a generation, and parents are drawn from them by
+    rank. A generation whose solves all failed, or which gave no valid rule while none is alive, is followed by another
+    initialisation.
+
+    Examples
+    --------
+    >>> from bife_core.search import Answer
+    >>> search = HighOnlySearch(SearchConfig(method="bife_without_f_lf", samples=1, initial=1))
+    >>> search.ask()[0].scored
+    False
+    >>> search.tell((Answer(id="g00-c00"),))
+    >>> search.ask()[0].kind
+    'solve'
+    """
+
+    low_fidelity: ClassVar[bool] = False
+
+    @property
+    def _ancestors(self) -> tuple[Sample, ...]:
+        return self.population
+
+    def _earns_solves(self, newcomers: Sequence[Sample]) -> tuple[Sample, ...]:
+        return tuple(rule for rule in newcomers if rule.valid)
+
+    def _survive(self, newcomers: Sequence[Sample]) -> None:
+        self._others = by_high_fidelity((*self._others, *newcomers))[: self.config.population]

@@ -18,8 +18,8 @@ SEARCHES: Final[Plugins[Callable[..., Any]]] = Plugins(
     {
         "bife": "bife_core.search.bife:BifeSearch",
         "symbolic": "bife_core.search.symbolic:SymbolicSearch",
-        "random": "bife_core.search.baselines:RandomSearch",
-        "bife_without_f_lf": "bife_core.search.baselines:HighOnlySearch",
+        "random": "bife_core.search.bife:RandomSearch",
+        "bife_without_f_lf": "bife_core.search.bife:HighOnlySearch",
     },
     callable,
     "a class that is made from a `SearchConfig`",
@@ -70,11 +70,6 @@ class SearchConfig(Value):
     @classmethod
     def _is_known(cls, method: str) -> str:
         return SEARCHES.known(method)
-
-    def in_use(self) -> dict[str, Any]:
-        """Return the settings as JSON, without those that are left empty."""
-        unused = {name for name in ("first_rules", "options") if not getattr(self, name)}
-        return self.model_dump(mode="json", exclude=unused)
 
     @property
     def drawn(self) -> int:

@@ -21,16 +21,15 @@ class Sample(Value):
     ----------
     id : str
         Generation and position, such as ``g03-c05``; unique within a search.
-    sha : str or None
-        Hash of the rule's normalised syntax tree; None when the sample gave no rule.
-    behaviour : str or None
-        Hash of what the rule chose in the recorded decisions; two rules of one behaviour are behavioural duplicates.
+    sha, behaviour : str or None
+        Hashes of the rule's normalised syntax tree, and of what it chose in the recorded decisions; rules of one
+        behaviour are behavioural duplicates.
     f_lf, f_hf : float or None
         Low and high fidelity, higher is better; None while unknown.
     niche : int or None
         Niche of a fitted rule, see `Fit`; None for all others.
     eliminated : str or None
-        Why a valid rule was given up while it was being solved with and has no F_HF, as half a sentence.
+        Why a valid rule was given up in its race and has no F_HF, as half a sentence.
     failure : str or None
         Why the sample is out, as one sentence; None for a valid rule.
     """
@@ -56,21 +55,12 @@ class Sample(Value):
 
 
 class Fit(Value):
-    """How much a rule may be fitted.
+    """How a rule is fitted: from how many factors, and how many formulas are bred before one is chosen.
 
-    Attributes
-    ----------
-    terms : int
-        Factors it may have.
-    children : int
-        Formulas bred before one is chosen; 0 adds one factor after the other.
-    rank : int
-        Which of those bred is chosen, 0 being the likeliest: the rules of a generation are bred from the same decisions
-        and shall differ.
-    niche : int
-        How many kinds of features (roles) the rule does without: of the first factors selected from all features, from
-        those of other roles than that, and so on. What imitates best may solve badly, and then all rules that rest on
-        it do.
+    With 0 `children` one factor is added after the other. Rules of a generation are bred from the same decisions and
+    shall differ: `rank` says which of those bred is chosen, 0 being the likeliest, and `niche` how many kinds of
+    features (roles) the rule does without: of the first factors selected from all features, from those of other roles
+    than that, and so on. What imitates best may solve badly, and then all rules that rest on it do.
     """
 
     terms: int
@@ -80,21 +70,11 @@ class Fit(Value):
 
 
 class SampleRequest(Value):
-    """Write a rule with `operator` from `parents`, then check it and, if wanted, score it with F_LF.
+    """Write a rule with `operator` from `parents`, then check it and, if `scored`, measure F_LF.
 
-    Attributes
-    ----------
-    hints : tuple of str
-        Texts for the generator, such as reflections.
-    scored : bool
-        Whether F_LF is wanted; without, the rule is only checked.
-    source : str or None
-        The rule itself where the search starts from a given one; then no generator is asked.
-    prompt : str or None
-        The operator's part of the prompt, for an operator that is not BiFE's own; ``$parents``, ``$hints`` and
-        ``$count`` (of parents) are filled in. Required for a generator that asks a language model.
-    fit : Fit or None
-        How a rule by operator `fit` is found.
+    `hints` are texts for the generator, such as reflections. With `source` the rule is given and no generator is asked.
+    `prompt` is the operator's part of the prompt, for an operator that is not BiFE's own; ``$parents``, ``$hints`` and
+    ``$count`` (of parents) are filled in. `fit` says how a rule by operator `fit` is found.
     """
 
     kind: Literal["sample"] = "sample"
@@ -128,20 +108,10 @@ WrittenRequest = SampleRequest | ReflectionRequest
 
 
 class TrialRequest(Value):
-    """Solve training instances with a rule, or with RPB: feedback that is no F_HF.
+    """Solve training instances, given by their positions, with a rule, or with RPB: feedback that is no F_HF.
 
-    Attributes
-    ----------
-    sample : str or None
-        Id of the sample the rule belongs to; None for RPB.
-    source : str or None
-        The rule to solve with; None for RPB.
-    parameters : dict
-        What the numbers that the search tunes are set to in `source`, for the record.
-    instances : tuple of int
-        Positions in the training instances of the search.
-    cost : str or None
-        What a solve costs; None is what F_HF is measured in.
+    `sample` and `source` are None for RPB. `parameters` are what the numbers that the search tunes are set to in
+    `source`, for the record; `cost` is what a solve costs, None being what F_HF is measured in.
     """
 
     kind: Literal["trial"] = "trial"
@@ -157,11 +127,8 @@ class TrialRequest(Value):
 class SolveRequest(Value):
     """Score the rule of `sample` with F_HF.
 
-    Attributes
-    ----------
-    to_beat, best : tuple of (float or None)
-        Costs by design instance of the worst rule that the search would keep, and of its best; empty where the rule has
-        none to beat. A rule that cannot beat the worst may be given up.
+    `to_beat` and `best` are the costs by design instance of the worst rule that the search would keep, and of its best;
+    empty where there is none. A rule that cannot beat the worst may be eliminated.
     """
 
     kind: Literal["solve"] = "solve"
@@ -177,20 +144,9 @@ Request = WrittenRequest | TrialRequest | SolveRequest
 class Answer(Value):
     """What became of a request: what it asked for, or in `failure` the sentence why that is not there.
 
-    A number that is not finite is a failure. So an answer survives JSON, which knows no NaN.
-
-    Attributes
-    ----------
-    sha, source, thought, behaviour, f_lf
-        Of a rule that was sampled, as in `Sample`.
-    text : str or None
-        What a reflection wrote.
-    f_hf : float or None
-        Of a rule that was evaluated in the solver.
-    eliminated : str or None
-        Why it has no F_HF, if it is known to be worse than the one it had to beat.
-    costs : tuple of (float or None)
-        Of its solves of the design instances, or of those of a trial, in order; None where there is none.
+    A sample has `sha`, `source`, `thought`, `behaviour` and `f_lf` as in `Sample`, a reflection its `text`. A solve has
+    `f_hf`, or in `eliminated` why the rule was given up, and the `costs` of the design instances in order, None where
+    there is none; a trial has `costs`. A number that is not finite is a failure, so that an answer survives JSON.
     """
 
     id: str
@@ -219,24 +175,11 @@ class Answer(Value):
 
 
 class GenerationSummary(Value):
-    """The state of a search after, or within, one generation.
+    """The state of a search after a generation, 0 being the initial population.
 
-    Attributes
-    ----------
-    generation : int
-        0 for the initial population.
-    samples, failures, solved : int
-        Of this generation: rules sampled, those of them that are out, those of them with an F_HF.
-    samples_total, failures_total : int
-        The same over all generations so far.
-    best_f_lf, best_f_hf : float or None
-        Highest fidelity of any valid rule so far; None while there is none.
-    mean_f_lf : float or None
-        Mean F_LF over the rules alive; None while there is none.
-    n_alive, n_elites : int
-        Size of the population, and of the elite set within it.
-    tau : float or None
-        F_LF that the next samples must reach to earn solves; None without elites.
+    `samples`, `failures` and `solved` are of this generation, those with ``_total`` of all so far; `best_f_lf` and
+    `best_f_hf` are of all valid rules so far, `mean_f_lf` of those alive; `n_alive` and `n_elites` are sizes; `tau` is
+    the F_LF that the next samples must reach to earn solves, None without elites.
     """
 
     generation: int
@@ -258,20 +201,9 @@ class Search(Protocol):
     """A search is a value: no I/O, no clock, its own random generator.
 
     Drive it with ``while requests := search.ask(): search.tell(answers_to(requests))``. Answers must come for all
-    requests of one `ask` and in their order, so that the history alone rebuilds the search.
-
-    Attributes
-    ----------
-    samples : tuple of Sample
-        All so far, in the order they were sampled.
-    best : Sample or None
-        The rule the search would return now, by the fidelity it goes by; None while there is none.
-    summaries : tuple of GenerationSummary
-        One per completed generation.
-    low_fidelity : bool
-        Whether it asks for F_LF, so that decisions have to be recorded.
-    training_instances : int
-        Training instances that its trials speak of.
+    requests of one `ask` and in their order, so that the history alone rebuilds the search. It has its `samples` in the
+    order they were sampled, the `best` of them by the fidelity it goes by, a summary per completed generation, whether
+    it asks for F_LF (`low_fidelity`), and on how many `training_instances` its trials are made.
     """
 
     def ask(self) -> tuple[Request, ...]:

@@ -47,29 +47,17 @@ def run_solves(
 ) -> list[Solved]:
     """Do the solves that are not in the store, and return what became of all, in order.
 
-    Every result is stored the moment its worker answers, and found again by the same machine; another machine's seconds
-    are not this one's. A failure is an outcome, but is not stored: the next run tries again. A solve whose worker is
-    lost is repeated once, and `note` is called.
-
-    Parameters
-    ----------
-    groups : sequence of sequences of SolveJob
-        Those of a group are done one right after the other on the same core.
-    warm_up_s : float
-        CPU seconds each worker spends on an unmeasured solve first.
-    progress : callable
-        Called with (done, of how many), first with what was found.
-    until_unix_s : float or None
-        No solve is waited for after that time, in seconds since 1970.
-    machine_may_fail : bool
-        Whether a machine that fails RPB too is an outcome, rather than an error.
+    Those of a group are done one right after the other on the same core, after `warm_up_s` CPU seconds of an unmeasured
+    solve in a new worker. Every result is stored the moment its worker answers, and found again by the same machine;
+    another machine's seconds are not this one's. A failure is an outcome, but is not stored: the next run tries again.
+    A solve whose worker is lost is repeated once, and `note` is called. `progress` is called with (done, of how many).
 
     Raises
     ------
     WorkerFailure
-        If the pool is closed meanwhile, or the machine fails RPB as well: no worker can be started, say.
+        If the pool is closed meanwhile, or the machine fails RPB as well, unless `machine_may_fail`.
     OutOfTimeError
-        If solves are left when the time is up; those under way then are dropped.
+        If solves are left at `until_unix_s`, in seconds since 1970; those under way then are dropped.
     StoreError
         If a result cannot be stored.
     """

@@ -6,6 +6,6 @@ files that never change (instances, expert samples, reports) lie beside it.
 
 from bife_core.store.claims import ClaimTimeoutError
 from bife_core.store.database import DATABASE, StoreError
-from bife_core.store.store import Store, StoredCall, StoredEvent, StudyRow
+from bife_core.store.store import Store, StoredEvent, StudyRow
 
-__all__ = ["DATABASE", "ClaimTimeoutError", "Store", "StoreError", "StoredCall", "StoredEvent", "StudyRow"]
+__all__ = ["DATABASE", "ClaimTimeoutError", "Store", "StoreError", "StoredEvent", "StudyRow"]

@@ -19,7 +19,6 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    UniqueConstraint,
     and_,
     create_engine,
     event,
@@ -43,13 +42,13 @@ _BUSY_S: Final = 60.0
 _tables = MetaData()
 
 
-def _table(table: str, keys: int, /, *constraints: UniqueConstraint, **columns: TypeEngine[Any]) -> Table:
+def _table(table: str, keys: int, /, **columns: TypeEngine[Any]) -> Table:
     """Return a table whose first so many columns are its primary key."""
     listed = [
         Column(column, kind, primary_key=number < keys, nullable=False, autoincrement=False)
         for number, (column, kind) in enumerate(columns.items())
     ]
-    return Table(table, _tables, *listed, *constraints)
+    return Table(table, _tables, *listed)
 
 
 _KEY, _WORD, _TEXT, _NUMBER, _TIME = String(128), String(32), Text(), Integer(), Float()
@@ -58,9 +57,6 @@ studies = _table("studies", 1, key=_KEY, kind=_WORD, name=_TEXT, created_unix_s=
 events = _table("events", 2, study=_KEY, seq=_NUMBER, kind=_WORD, at_unix_s=_TIME, body=_TEXT)
 calls = _table("calls", 3, study=_KEY, key=_KEY, number=_NUMBER, body=_TEXT)
 solves = _table("solves", 1, key=_KEY, body=_TEXT, repeats=_NUMBER)
-uses = _table(
-    "uses", 2, UniqueConstraint("test_set", "evaluation"), test_set=_KEY, number=_NUMBER, evaluation=_KEY
-)
 cursors = _table("cursors", 2, subscriber=String(512), study=_KEY, seq=_NUMBER, note=_TEXT)
 claims = _table(
     "claims",

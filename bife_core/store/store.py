@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bife_core.store.claims import Claims
-from bife_core.store.database import Database, calls, cursors, events, solves, studies, uses
+from bife_core.store.database import Database, calls, cursors, events, solves, studies
 from bife_core.values import Value
 
 
@@ -35,15 +35,6 @@ class StoredEvent(Value):
     seq: int
     kind: str
     at_unix_s: float
-    body: dict[str, Any]
-
-
-class StoredCall(Value):
-    """One call to a model API: for which request (`key`), the how-many-th for it from 1, and prompt and answer."""
-
-    study: str
-    key: str
-    number: int
     body: dict[str, Any]
 
 
@@ -135,7 +126,7 @@ class Store:
         query = select(events).where(events.c.study == study, events.c.seq > after).order_by(events.c.seq)
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
-        return (StoredEvent(**_with_body(row)) for row in rows)
+        return (StoredEvent(**dict(row._mapping) | {"body": json.loads(row.body)}) for row in rows)
 
     def begin_call(self, study: str, key: str, body: Mapping[str, Any]) -> int:
         """Store a call before it goes out, and return its number among those for its key."""
@@ -147,15 +138,17 @@ class Store:
         with self._database.writing() as connection:
             connection.execute(update(calls).where(of_call).values(body=_json(body)))
 
-    def calls(self, study: str | None = None, key: str | None = None) -> list[StoredCall]:
-        """Return the calls of a study, or of all, and of these those for one key, ordered by key and number."""
+    def calls(
+        self, study: str | None = None, key: str | None = None
+    ) -> list[tuple[str, int, dict[str, Any]]]:
+        """Return key, number and body of the calls of a study, or of all, or of these for one key, in this order."""
         query = select(calls).order_by(calls.c.key, calls.c.number, calls.c.study)
         if study is not None:
             query = query.where(calls.c.study == study)
         if key is not None:
             query = query.where(calls.c.key == key)
         with self._database.reading() as connection:
-            return [StoredCall(**_with_body(row)) for row in connection.execute(query)]
+            return [(row.key, row.number, json.loads(row.body)) for row in connection.execute(query)]
 
     def get_solve(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return those of the solves that are stored, by their keys."""
@@ -178,17 +171,12 @@ class Store:
 
         `test_set` is a hash of the held-out instances, `evaluation` one of the rule and of how it is measured.
         """
-        try:
-            with self._database.writing() as connection:
-                rows = connection.execute(select(uses).where(uses.c.test_set == test_set)).all()
-                numbers = {row.evaluation: int(row.number) for row in rows}
-                if evaluation not in numbers:
-                    numbers[evaluation] = max(numbers.values(), default=0) + 1
-                    row = {"test_set": test_set, "number": numbers[evaluation], "evaluation": evaluation}
-                    connection.execute(insert(uses).values(row))
-                return numbers[evaluation]
-        except IntegrityError:  # another process took the number, which only a server lets happen
-            return self.count_use(test_set, evaluation)
+        uses = f"uses of {test_set}"
+        with self.claim(uses):
+            for event in self.events(uses):
+                if event.body["evaluation"] == evaluation:
+                    return event.seq
+            return self.append(uses, "use", {"evaluation": evaluation})
 
     def cursor(self, subscriber: str, study: str) -> tuple[int, str] | None:
         """Return the last event of a study that a subscriber has dealt with and its note; None if it has no cursor."""
@@ -204,10 +192,6 @@ class Store:
         with self._database.writing() as connection:
             if not connection.execute(update(cursors).where(of_cursor).values(row)).rowcount:
                 connection.execute(insert(cursors).values(row))
-
-
-def _with_body(row: Row[Any]) -> dict[str, Any]:
-    return {**row._mapping, "body": json.loads(row.body)}
 
 
 def _json(body: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,14 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import geometric_mean
 from threading import Lock
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from bife_core.agreement import contradictions
 from bife_core.fidelity.high import HighScore
 from bife_core.fidelity.solving import Reference
 from bife_core.generators import BudgetReachedError, Draft, DraftingStoppedError, NoDraftError, Spending
 from bife_core.generators.account import out_of_time
-from bife_core.methods.base import RPB
 from bife_core.scip.solving import SolveResult
 from bife_core.search import (
     Answer,
@@ -78,8 +76,7 @@ class Evolution(Value):
     Attributes
     ----------
     folder : Path
-        Where its files lie: best_rule.py, samples.json, search_cost.json, anytime.csv, figures; trials.csv if there
-        were trials.
+        Where its files lie: best_rule.py, samples.json, search_cost.json, figures.
     best : Sample or None
         The rule the search ended with, by the fidelity it goes by; None if there is none.
     samples : tuple of Sample
@@ -123,23 +120,9 @@ class Evolution(Value):
 class EvolutionState(GenerationSummary):
     """Where an evolution stands after a generation.
 
-    Attributes
-    ----------
-    budget : int
-        Rules to be sampled in all.
-    eliminated : int
-        Rules eliminated by racing so far.
-    load_factor : float or None
-        How many times slower the machine was during this generation's solves than during RPB's, in the geometric mean;
-        None where nothing was solved or seconds are not corrected for load.
-    last_failure : str or None
-        Why the latest sample without a valid rule is none.
-    elapsed_s, remaining_s : float
-        Wall seconds since the search began, and a guess at those to come.
-    rules : tuple of Sample
-        All samples so far.
-    curve : tuple of CostPoint
-        Best F_HF against what had been spent.
+    Of `budget` rules to be sampled some were `eliminated` by racing. `load_factor` is how many times slower the machine
+    was during this generation's solves than during RPB's, in the geometric mean, None if unknown; `last_failure` is why
+    the latest failed sample is none; `remaining_s` is a guess. `curve` is the best F_HF against what had been spent.
     """
 
     budget: int
@@ -182,7 +165,6 @@ class Engine:
         }
         self._cost = SearchCost(search=config.method, collection_s=collection_s)
         self._solves: dict[str, HighScore] = {}
-        self._trials: list[dict[str, Any]] = []
         self._ended_by: str | None = None
         self._unwritten: set[str] = set()
         self._asked = self._reported = self._silence = 0
@@ -201,13 +183,7 @@ class Engine:
         """Run to the end, or to a limit: of the budget, of new generations, or of rules sampled in all.
 
         `on_generation` is called once a generation is stored, and on taking a search up for those of earlier runs.
-
-        Raises
-        ------
-        GeneratorError
-            If no further rule can be written until a person changes something; run again to go on.
-        BifeError
-            If instances cannot be solved, or the events are of another version.
+        Raises `GeneratorError` if no further rule can be written until a person changes something.
         """
         self._evaluator, self._watcher, self._on_generation = evaluator, watcher, on_generation
         self._limit, self.paused = limit, False
@@ -303,15 +279,11 @@ class Engine:
         return answer
 
     def _what_is_known(self) -> Past:
-        samples = self._search.samples
         scored = [entry for entry in self._known.values() if isinstance(entry, Scored)]
         reference = self._known.get((Referred, ""))
         return Past(
-            samples=samples,
+            samples=self._search.samples,
             fitted=frozenset(entry.id for entry in scored if entry.score.source is not None),
-            costs=tuple(
-                self._solves[s.id].costs for s in samples if s.f_hf is not None and s.id in self._solves
-            ),
             reference=reference.reference if isinstance(reference, Referred) else None,
         )
 
@@ -445,18 +417,7 @@ class Engine:
                     cost = cost.plus("generation", self._found(Drafted, name).draft.seconds, "samples")
                 cost = cost.plus("f_lf", self._found(Scored, name).score.seconds)
             case TrialRequest():
-                trial = self._found(Tried, name).score
-                cost = cost.plus("tuning", trial.cpu_s, "trials")
-                self._trials.append(
-                    {
-                        "id": name,
-                        "sample": request.sample or RPB,
-                        "costs": " ".join(f"{each:.6g}" for each in trial.costs or ()),
-                        "cpu_s": trial.cpu_s,
-                        "failure": trial.failure,
-                        "parameters": json.dumps(request.parameters),
-                    }
-                )
+                cost = cost.plus("tuning", self._found(Tried, name).score.cpu_s, "trials")
             case SolveRequest():
                 if not self._solves:
                     cost = cost.plus("f_hf", self._found(Referred, "").reference.cpu_s)
@@ -529,7 +490,7 @@ class Engine:
             if ended is None:
                 cost = cost.model_copy(update={"other_s": wall_s - self._busy_s, "wall_s": wall_s})
             if ended is None or not (folder / files.COST).is_file():
-                files.write_outcome(folder, best, samples, summaries, cost, self._trials)
+                files.write_outcome(folder, best, samples, summaries, cost)
             if ended is None:
                 # Of a generation that a limit left open, what was solved with is final; the best rule is among it.
                 self._finalise(sample for sample in samples if sample.f_hf is not None)

@@ -130,14 +130,8 @@ def write_draft(
     A generator that repairs is given the reason once where `check` finds that the draft has no valid rule; the draft is
     what it writes then, with the calls for both. The score is what `check` found of this draft, or None.
 
-    Raises
-    ------
-    DraftingStoppedError
-        If no further request can succeed either, for instance because the key was refused.
-    UnansweredError
-        If the model API gave no answer.
-    BudgetReachedError
-        If the budget is used up.
+    Raises `DraftingStoppedError` if no further request can succeed either, `UnansweredError` if the model API gave no
+    answer, and `BudgetReachedError` if the budget is used up.
     """
     account.check_time()
     began = time.perf_counter()

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import pandas as pd
 from pydantic import TypeAdapter
 
 from bife_core import plots
 from bife_core.files import write_whole
-from bife_core.search import CostPoint, GenerationSummary, Sample, SearchCost
+from bife_core.search import GenerationSummary, Sample, SearchCost
 
 SAMPLES: Final = "samples.json"
 BEST_RULE: Final = "best_rule.py"
 COST: Final = "search_cost.json"
-CURVE: Final = "anytime.csv"
-TRIALS: Final = "trials.csv"
 
 _ROWS: Final = TypeAdapter(list[dict[str, Any]])
 _COLUMNS: Final = (
@@ -69,17 +66,12 @@ def write_outcome(
     samples: Sequence[Sample],
     summaries: Sequence[GenerationSummary],
     cost: SearchCost,
-    trials: Sequence[Mapping[str, Any]],
 ) -> None:
-    """Write what a search ended with: samples, best rule and figures, trials if there are any; last what it cost."""
+    """Write what a search ended with: samples, best rule and figures, and last what it cost."""
     write_samples(directory, samples)
     if best is not None:
         write_whole(directory / BEST_RULE, best.source or "")
         draw(directory, best, samples, summaries)
-    curve = pd.DataFrame([point.model_dump() for point in cost.curve], columns=list(CostPoint.model_fields))
-    write_whole(directory / CURVE, curve.to_csv(index=False))
-    if trials:
-        write_whole(directory / TRIALS, pd.DataFrame(trials).to_csv(index=False))
     write_whole(directory / COST, cost.model_dump_json(indent=1))
 
 

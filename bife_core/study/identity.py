@@ -51,10 +51,11 @@ def evolution_facts(
     its temperature and the prompts count, its address and key do not. `generator` is its `generator_identity` and
     `decisions` the digest of what F_LF is measured on.
     """
+    unused = {name for name in ("first_rules", "options") if not getattr(config.search, name)}
     facts: dict[str, Any] = {
         "benchmark": benchmark,
         # A search may be extended: the number of its samples is no part of what it is.
-        "search": {name: value for name, value in config.search.in_use().items() if name != "samples"},
+        "search": config.search.model_dump(mode="json", exclude={"samples", *unused}),
         "high": config.high.model_dump(mode="json"),
         "generator": generator,
         "design": content_of(design),

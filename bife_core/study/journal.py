@@ -205,28 +205,14 @@ _open: WeakSet[Journal] = WeakSet()
 class Journal:
     """The events of one evolution, open for writing: by one process at a time.
 
-    Parameters
-    ----------
-    folder : Path
-        The run's, for its files; made where it is missing.
-    opened : Opened
-        Which search it is.
-    provenance : mapping, optional
-        What `Started` says of this process.
-    store : Store, optional
-        Where the events are kept; by default a store in `folder`, which then holds this search alone.
-
-    Raises
-    ------
-    JournalError
-        If the folder's own store holds another search, or an event cannot be read.
+    Without a `store` they are in one of `folder`, which then holds this search alone; the folder also takes its files.
+    `provenance` is what `Started` says of this process.
 
     Examples
     --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> journal = Journal(folder, Opened(key="a"))
-    >>> journal.stop("Interrupted.")
+    >>> Journal(folder, Opened(key="a")).stop("Interrupted.")
     >>> [entry.kind for entry in Journal(folder, Opened(key="a")).entries]
     ['opened', 'stopped']
     """

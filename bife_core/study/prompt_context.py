@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.formulation import formulation
 from bife_core.config import PipelineConfig
-from bife_core.decisions.recorded import Decisions, numbers_in
+from bife_core.decisions.recorded import Decisions
 from bife_core.features import feature_index
 from bife_core.fidelity.config import LowMeasure
 from bife_core.fidelity.failings import failings
@@ -33,11 +32,7 @@ _INSTANCES: Final = 3
 _LIMIT_S: Final = 600.0
 _MEMORY_MB: Final = 4096.0
 _ROOM_PER_BYTE: Final = 24.0
-"""Bytes in memory per byte of an instance, which may be compressed."""
-_ROOM_PER_NUMBER: Final = 32.0
-"""Bytes in memory per recorded number: read, in columns, and what is worked out from them."""
-_LEAST_RULES: Final = 3
-"""Rules with an F_HF from which on its noise is told."""
+"""Bytes in memory per byte of a file, which may be compressed."""
 _ROUNDING: Final = 1e-6
 """Share of a feature's largest size that two which say the same may differ by, as LP solutions do."""
 _QUANTILES: Final = (0.0, 0.1, 0.5, 0.9, 1.0)
@@ -61,13 +56,11 @@ _HIGH: Final[Mapping[Cost, str]] = {
 class Past:
     """What a search had found out when it made its requests.
 
-    `fitted` are the samples whose numbers were tuned on decisions, `costs` those of the design instances by rule that
-    has an F_HF, and `reference` RPB's solves, once there are some.
+    `fitted` are the samples whose numbers were tuned on decisions, and `reference` RPB's solves, once there are some.
     """
 
     samples: tuple[Sample, ...] = ()
     fitted: frozenset[str] = frozenset()
-    costs: tuple[tuple[float | None, ...], ...] = ()
     reference: Reference | None = None
 
 
@@ -97,7 +90,6 @@ class ContextBuilder:
             update={
                 "rpb": self._rpb(past.reference) if known else None,
                 "earlier": past.samples,
-                "noise": (*facts.noise, *high_noise(past.costs)),
                 "fitted": tuple(parent.id for parent in request.parents if parent.id in past.fitted),
                 **self._choices(request.parents, pool),
             }
@@ -132,15 +124,13 @@ class ContextBuilder:
         self, pool: Workers, function: str, arguments: dict[str, Any], instances: Sequence[Path] = ()
     ) -> Any:
         """Return what a function of this module answers in a worker that may read the decisions and these instances."""
-        decisions = [] if self._decisions is None else [self._decisions]
-        room = _ROOM_PER_BYTE * sum(path.stat().st_size for path in instances)
-        room += _ROOM_PER_NUMBER * sum(map(numbers_in, decisions))
+        reads = [*instances, *([] if self._decisions is None else [self._decisions])]
         return pool.submit(
             f"{__name__}:{function}",
             arguments,
             limit_s=_LIMIT_S,
-            memory_mb=_MEMORY_MB + room / 2**20,
-            reads=[*instances, *decisions],
+            memory_mb=_MEMORY_MB + _ROOM_PER_BYTE * sum(path.stat().st_size for path in reads) / 2**20,
+            reads=reads,
         ).result()
 
     def _rpb(self, reference: Reference | None) -> float | None:
@@ -159,7 +149,6 @@ def work(models: list[str], decisions: str | None, measure: LowMeasure) -> dict[
     return {
         "instances": (*sentences, *candidates(recorded)),
         "features": tuple(found.model_dump() for found in ranges),
-        "noise": (low_noise(recorded, yardstick, ranges),),
     }
 
 
@@ -210,52 +199,16 @@ def _same(one: Floats, other: Floats) -> bool:
     return any(float(np.abs(one - sign * other).max()) <= least for sign in (1.0, -1.0))
 
 
-def low_noise(decisions: Decisions, yardstick: Yardstick, ranges: tuple[FeatureRange, ...]) -> str:
-    """Return sentences on what F_LF chance has, and its standard error, as that of the best feature alone."""
-    best = max(ranges, key=lambda found: found.alone or 0.0)
-    scores = decisions.columns[best.index] * (-1.0 if best.smallest else 1.0)
-    error = yardstick.error(chosen_rows(scores, decisions.offsets))
-    chance = round(yardstick.by_chance(), 3) + 0.0  # no minus before a zero
-    return (
-        f"Candidates drawn at random have F_LF {chance:g}. On {len(decisions)} decisions the standard "
-        f"error of F_LF is about {error:.2g}, less between rules that mostly choose alike."
-    )
-
-
-def high_noise(costs: Sequence[Sequence[float | None]]) -> tuple[str, ...]:
-    """Return a sentence on how much of a difference in F_HF is noise, once there are rules that tell.
-
-    It is twice the standard error of the mean logarithm of two rules' ratio. How widely that spreads over instances is
-    what is left of the logarithms of costs when each rule's mean and each instance's are taken away.
-    """
-    if len(costs) < _LEAST_RULES:
-        return ()
-    known = np.array(costs, dtype=np.float64)
-    logarithms = np.log(known[:, (known > 0.0).all(axis=0)])
-    rules, instances = logarithms.shape
-    if instances < 2:
-        return ()
-    rest = logarithms - logarithms.mean(axis=0) - logarithms.mean(axis=1, keepdims=True) + logarithms.mean()
-    variance = float((rest**2).sum()) / ((rules - 1) * (instances - 1))
-    return (
-        f"F_HF is measured on {instances} instances: of two rules that differ in it by less than about "
-        f"{2.0 * math.sqrt(2.0 * variance / instances):.1%} nobody knows which is better.",
-    )
-
-
 def candidates(decisions: Decisions) -> tuple[str, ...]:
     """Return sentences on how many candidates a node has, and what their fractional parts look like."""
     sizes, depth = np.diff(decisions.offsets), decisions.depth
     f = 1.0 - decisions.columns[_CEIL_DIST]
-    halves, thirds, quarters = (np.abs(f * whole - np.round(f * whole)) < whole * 1e-6 for whole in (2, 3, 4))
-    among = {"1/2": halves, "1/3 or 2/3": thirds, "1/4 or 3/4": quarters & ~halves}
-    shares = ", ".join(f"{where.mean():.0%} are {what}" for what, where in among.items())
     low, middle, high = np.quantile(f, (0.1, 0.5, 0.9))
     return (
         f"{len(decisions)} recorded decisions, at depths {depth.min()} to {depth.max()} (median "
         f"{np.median(depth):g}), with {sizes.min()} to {sizes.max()} candidates (median {np.median(sizes):g}); in "
         f"{decisions.tie_share:.0%} several candidates share the best score, in {decisions.pruned.mean():.0%} both "
         "children of a candidate are cut off.",
-        f"Of the candidates' fractional parts f, {shares}; 10 % lie below {low:.2f}, half below {middle:.2f}, 10 % "
-        f"above {high:.2f}.",
+        f"Of the candidates' fractional parts f, 10 % lie below {low:.2f}, half below {middle:.2f}, 10 % above "
+        f"{high:.2f}.",
     )

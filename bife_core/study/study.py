@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +31,7 @@ from bife_core.study.engine import Engine, Evolution, EvolutionState, Watcher
 from bife_core.study.evaluator import Evaluator
 from bife_core.study.files import sample_rows
 from bife_core.study.identity import evolution_facts, evolution_key, generator_identity
-from bife_core.study.journal import Completed, Drafted, Ended, HighScored, Journal, Opened, Settled
+from bife_core.study.journal import Completed, Drafted, HighScored, Journal, Opened, Settled
 from bife_core.study.prompt_context import ContextBuilder
 
 if TYPE_CHECKING:
@@ -77,7 +77,6 @@ class Study:
     watcher: Watcher | None = None
     note: Note | None = None
     collection_s: float = 0.0
-    _claimed: bool = field(default=False, init=False)
     _engine: Engine | None = field(default=None, init=False)
     _last: Evolution | None = field(default=None, init=False)
 
@@ -122,11 +121,14 @@ class Study:
         for name, number in (("samples", samples), ("generations", generations)):
             if number is not None and number < 1:
                 raise ConfigError(f"{name} was expected to be at least 1 and is {number}.")
-        with self.claimed(), ExitStack() as opened:
+        with self.journal.store.claim(f"study {self.journal.key}"), ExitStack() as opened:
+            if self.journal.refresh():
+                self._engine = None
             limit = self._extend(samples)
             watcher = self.watcher or Watcher()
             if self.watcher is None and (sys.stderr.isatty() if progress is None else progress):
-                watcher = opened.enter_context(_Bar(self.config.search.samples))
+                watcher = _Bar(self.config.search.samples)
+                opened.callback(print, file=sys.stderr)
 
             def generation_ended(state: EvolutionState) -> None:
                 watcher.generation(state)
@@ -139,21 +141,6 @@ class Study:
             self._engine = engine if engine.paused else None
             return self._last
 
-    @contextmanager
-    def claimed(self) -> Iterator[None]:
-        """Keep other processes from running the same study inside; they wait, and then find what this one found."""
-        if self._claimed:
-            yield
-            return
-        with self.journal.store.claim(f"study {self.journal.key}"):
-            if self.journal.refresh():
-                self._engine = None
-            self._claimed = True
-            try:
-                yield
-            finally:
-                self._claimed = False
-
     @property
     def done(self) -> bool:
         """Whether the search is over: all its samples are made and scored."""
@@ -162,9 +149,6 @@ class Study:
     @property
     def best(self) -> Sample | None:
         """The best rule so far, by the fidelity the search goes by; None while there is none."""
-        last = self.journal.entries[-1]
-        if isinstance(last, Ended):
-            return last.best
         ranked = by_high_fidelity(self._samples) or by_low_fidelity(self._samples)
         return next(iter(ranked), None)
 
@@ -420,30 +404,20 @@ class _Bar(Watcher):
     """A progress bar on one line of standard error."""
 
     def __init__(self, total: int) -> None:
-        self._total, self._sampled, self._best, self._text = total, 0, "", ""
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.stderr.write("\n")
+        self._total, self._sampled, self._text = total, 0, ""
 
     def activity(self, text: str) -> None:
         self._text = text
         self.progress(0, 0)
 
     def generation(self, state: EvolutionState) -> None:
-        best = state.best_f_hf if state.best_f_hf is not None else state.best_f_lf
-        self._sampled, self._best = state.samples_total, "" if best is None else f", best {best:.4g}"
-        self.progress(0, 0)
+        self._sampled = state.samples_total
 
     def progress(self, done: int, total: int) -> None:
-        filled = _BAR * min(self._sampled, self._total) // self._total
-        bar = "#" * filled + "-" * (_BAR - filled)
+        bar = "#" * (_BAR * min(self._sampled, self._total) // self._total)
         part = f" ({done}/{total})" if total else ""
-        text = f"[{bar}] {self._sampled}/{self._total} rules{self._best}: {self._text}{part}"
-        sys.stderr.write(f"\r\x1b[K{text[:120]}")
-        sys.stderr.flush()
+        text = f"[{bar:-<{_BAR}}] {self._sampled}/{self._total} rules: {self._text}{part}"
+        print(f"\r\x1b[K{text[:120]}", end="", file=sys.stderr, flush=True)
 
 
 def _instances(given: Given | Iterable[Given]) -> tuple[Instance, ...]:

@@ -115,7 +115,7 @@ def test_a_generation_of_reevo_has_its_four_steps_in_order() -> None:
     assert all(request.hints == ("lesson one",) for request in mutants)
     search.tell(tuple(scored(r.id, v) for r, v in zip(mutants, (0.55, 0.05), strict=True)))
     assert ids(search.population) == ["g01-c00", "g01-c04", "g01-c03", "g01-c02", "g01-c01", "g01-c05"]
-    assert search.samples_used == 4 + 6
+    assert search.config.samples - search.remaining() == 4 + 6
 
     again = search.ask()
     search.tell(tuple(Answer(id=request.id, text="new") for request in again))

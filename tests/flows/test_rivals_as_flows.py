@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from functools import cache
 
@@ -12,9 +11,11 @@ from mlflow import MlflowClient
 from bife_core.presets import preset, with_overrides
 from bife_core.rules import REFERENCE_RULES
 from bife_core.search import PARTS, SearchCost
+from bife_core.study.journal import Tried, read_journal
 from flows.collection import collection
 from flows.evolution import evolution
 from flows.operate.running import run
+from tasks.stores import home_store
 from tasks.tracking.store import EVOLUTION, experiment_id
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
@@ -89,7 +90,7 @@ def test_a_rival_leaves_the_layout_of_every_evolution(result):
     assert (parent.info.status, parent.data.tags["search"]) == ("FINISHED", method)
     assert parent.data.tags["best_sample"] == result.best.id
     files = {item.path for item in MlflowClient().list_artifacts(result.run.run_id)}
-    assert {"samples.json", "search_cost.json", "anytime.csv", "best_rule.py"} <= files
+    assert {"samples.json", "search_cost.json", "best_rule.py"} <= files
     assert (result.folder / "best_rule.py").read_text().strip() == result.best.source.strip()
     told = {run.data.tags["sample_id"]: run for run in children(result.run.run_id, "sample")}
     known = samples_of(result)
@@ -140,13 +141,14 @@ def test_reevos_reflections_calls_and_samples_are_counted_apart(evolved):
 @pytest.mark.long
 def test_every_trial_of_llm4branch_is_on_record(evolved):
     result = evolved("llm4branch")
-    rows = list(csv.DictReader((result.folder / "trials.csv").read_text(encoding="utf-8").splitlines()))
+    events = [entry for entry, _ in read_journal(home_store(), result.key)]
+    rows = [entry.request for entry in events if isinstance(entry, Tried)]
     assert len(rows) == result.cost.trials
-    screened = [row["sample"] for row in rows if row["id"].endswith(".screening")]
+    screened = [row.sample for row in rows if row.id.endswith(".screening")]
     known = {row["id"]: row for row in samples_of(result)}
     assert set(screened) == {name for name, row in known.items() if row["sha"] and not _unread(row)}
     for name, row in known.items():
-        tuned = [json.loads(trial["parameters"]) for trial in rows if trial["id"].startswith(f"{name}.t0")]
+        tuned = [trial.parameters for trial in rows if trial.id.startswith(f"{name}.t0")]
         if row["f_hf"] is None:
             assert row["failure"], "whatever is not solved with says why"
         elif tuned:

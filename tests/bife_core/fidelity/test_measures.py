@@ -88,7 +88,3 @@ def test_measures_keep_their_range_and_their_order(case: tuple[Decisions, list[f
     for measure in MEASURES:
         assert 0 <= f_lf(decisions, scores, measure) <= 1
         assert f_lf(decisions, decisions.scores.tolist(), measure) == 1, "the expert itself"
-
-
-def test_chance_has_the_mean_of_all_that_may_be_chosen(three: Decisions) -> None:
-    assert Yardstick(three).by_chance() == pytest.approx((1 / 3 + 1 / 3 + 1 / 2) / 3)

@@ -79,7 +79,6 @@ def test_an_informed_prompt_as_a_whole(golden_dir: Path) -> None:
         low="the share of agreement",
         high="minus the mean CPU seconds",
         likeness=0.954,
-        noise=("Chance has F_LF 0.1.", "F_HF is noisy."),
         rpb=-16.0,
         earlier=(*PARENTS, failed),
         failings={"g00-c01": ("It fails at the root.",)},

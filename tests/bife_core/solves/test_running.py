@@ -20,7 +20,7 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import SolveJob, run_solves, running
-from bife_core.store import Store, StoreError
+from bife_core.store import Store
 from bife_core.store.database import solves
 
 SETTINGS = SolveSettings(time_limit_s=60)
@@ -120,14 +120,6 @@ def test_a_killed_solver_is_replaced_and_its_solve_repeated(golden_dir: Path, tm
     assert outcome.result.status == "optimal"
     assert len(notes) == 1
     assert "SIGKILL" in notes[0]
-
-
-def test_a_store_that_cannot_be_written_to_is_an_error_that_names_the_file(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
-    (tmp_path / "solves").touch()
-    with pytest.raises(StoreError, match="solves"):
-        run_solves(jobs(tiny_auctions[:1], ScipMethod(name="relpscost")), Store(tmp_path / "solves"), pool)
 
 
 def test_two_at_once_do_a_solve_once(tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path) -> None:

@@ -11,11 +11,8 @@ import pytest
 
 from bife_core.benchmarks.base import Instance
 from bife_core.config import HighFidelityConfig, LowFidelityConfig
-from bife_core.evaluation.choosing import choose
 from bife_core.fidelity.high import score_high, score_trial
 from bife_core.fidelity.low import score_low
-from bife_core.methods.base import ScipMethod
-from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool, Workers
 from bife_core.store import Store
 from tests.support.misbehaving import RUN, die, text_of
@@ -86,18 +83,3 @@ def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(
             score()
         assert (failure.value.kind, failure.value.by_machine) == ("died", True)
     assert not list(tmp_path.rglob("*.json"))
-
-
-@pytest.mark.long  # which rule is chosen among finalists: test_choosing.py
-def test_a_machine_that_fails_a_finalist_or_everybody_decides_nothing(
-    tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
-) -> None:
-    finalists = [RuleMethod(name="a", source=RULE), ScipMethod(name="pscost")]
-    instances = tiny_auctions[:1]
-    with pytest.raises(WorkerFailure, match="SIGKILL"):
-        choose(finalists, instances, NODES, Struck(pool, 1000, source=None), Store(tmp_path / "a"))
-    struck = choose(finalists, instances, NODES, Struck(pool, 2), Store(tmp_path / "b"))
-    calm = choose(finalists, instances, NODES, pool, Store(tmp_path / "c"))
-    untimed = {"solves": ()}  # whose seconds differ from one time to the next
-    assert struck.model_copy(update=untimed) == calm.model_copy(update=untimed)
-    assert None not in calm.scores.values()

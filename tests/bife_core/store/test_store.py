@@ -40,17 +40,11 @@ def test_events_are_kept_in_order_with_what_json_can_hold(store, tmp_path):
     again = Store(tmp_path)
     assert [event.body for event in again.events("a")] == bodies
     assert [event.seq for event in again.events("a", after=1)] == [2, 3]
-    (row,) = again.studies()
-    assert (row.key, row.kind, row.last, row.last_kind) == ("a", "evolution", 3, "step")
-
-
-def test_a_study_is_entered_once_and_found_by_its_kind(store):
-    for _ in range(2):
-        store.open_study("a", "evolution", "first")
-    store.open_study("b", "collection", "second")
-    assert [row.key for row in store.studies()] == ["a", "b"]
-    assert [row.key for row in store.studies("collection")] == ["b"]
-    assert store.studies()[1].last == 0
+    again.open_study("a", "evolution", "entered once")
+    again.open_study("b", "collection", "second")
+    rows = [(row.key, row.kind, row.name, row.last, row.last_kind) for row in again.studies()]
+    assert rows == [("a", "evolution", "a search", 3, "step"), ("b", "collection", "second", 0, "")]
+    assert [row.key for row in again.studies("collection")] == ["b"]
 
 
 def test_threads_and_processes_that_append_at_once_lose_nothing(store, tmp_path):
@@ -86,21 +80,12 @@ time.sleep(60)
     program.send_signal(signal.SIGKILL)
     program.wait()
     store = Store(tmp_path)
-    assert [(call.number, call.body) for call in store.calls("a")] == [(1, {"status": "sent"})]
-    assert store.get_solve(["y", "z"]) == {"y": {"cpu_s": 1.0}}
-
-
-def test_calls_are_numbered_by_key_and_finished_in_their_place(store):
-    assert [store.begin_call("a", key, {"status": "sent"}) for key in ("one", "one", "two")] == [1, 2, 1]
-    store.finish_call("a", "one", 1, {"status": "ok", "answer": "42"})
-    assert [call.body["status"] for call in store.calls("a", "one")] == ["ok", "sent"]
-    assert [(call.key, call.number) for call in store.calls("a")] == [("one", 1), ("one", 2), ("two", 1)]
-
-
-def test_a_stored_solve_is_never_replaced(store):
-    store.put_solve("x", {"cpu_s": 1.0})
-    store.put_solve("x", {"cpu_s": 2.0})
-    assert store.get_solve(["x", "y"]) == {"x": {"cpu_s": 1.0}}
+    assert store.calls("a") == [("g00-c00", 1, {"status": "sent"})]
+    store.put_solve("y", {"cpu_s": 2.0})
+    assert store.get_solve(["y", "z"]) == {"y": {"cpu_s": 1.0}}, "what is stored stays"
+    assert [store.begin_call("a", key, {}) for key in ("g00-c00", "one")] == [2, 1]
+    store.finish_call("a", "g00-c00", 1, {"status": "ok", "answer": "42"})
+    assert [body for _, _, body in store.calls("a", "g00-c00")] == [{"status": "ok", "answer": "42"}, {}]
 
 
 def test_uses_of_a_test_set_are_counted_once_for_each_evaluation(store):

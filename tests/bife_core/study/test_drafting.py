@@ -1,4 +1,3 @@
-import pickle
 import time
 
 import pytest
@@ -7,14 +6,13 @@ from bife_core.config import BudgetConfig, GeneratorConfig
 from bife_core.fidelity.low import LowScore
 from bife_core.generators import (
     BudgetReachedError,
-    Draft,
     DraftingStoppedError,
     PromptContext,
     open_generator,
 )
 from bife_core.search import Sample, SampleRequest
 from bife_core.study import generator_identity
-from bife_core.study.evaluator import UnansweredError, write_draft
+from bife_core.study.evaluator import write_draft
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.stored import account_at
@@ -34,15 +32,10 @@ def checked(draft):
     return LowScore(failure=draft.failure)
 
 
-def written(folder, **budget):
+def written(folder, check=checked, **budget):
     account = account_at(folder, BudgetConfig(**budget))
     generator = open_generator(GeneratorConfig(kind="openai"), account)
-    return write_draft(REQUEST, PromptContext(benchmark="toys"), generator, account, checked)[0], account
-
-
-def proposed(config, calls):
-    account = account_at(calls)
-    return write_draft(REQUEST, PromptContext(benchmark="toys"), open_generator(config, account), account)[0]
+    return *write_draft(REQUEST, PromptContext(benchmark="toys"), generator, account, check), account
 
 
 @pytest.fixture(autouse=True)
@@ -61,42 +54,17 @@ def api(monkeypatch):
     return start
 
 
-def test_the_same_request_gives_the_same_rule_offline(tmp_path):
-    first, again = (proposed(GeneratorConfig(), tmp_path) for _ in range(2))
-    assert first.model_copy(update={"seconds": again.seconds}) == again
-    assert first.seconds > 0
-    assert first.source
-    assert first.attempts == ()
-
-
 def test_calls_of_an_earlier_interrupted_run_are_counted_too(tmp_path, api):
-    config = GeneratorConfig(kind="openai")
     with api("bad_key", "good"):
         with pytest.raises(DraftingStoppedError) as stopped:
-            proposed(config, tmp_path)
+            written(tmp_path)
         assert [attempt.status for attempt in stopped.value.draft.attempts] == ["error"]
-        written = proposed(config, tmp_path)
-    assert [(attempt.status, attempt.recorded) for attempt in written.attempts] == [
+        draft, score, _ = written(tmp_path)
+    assert [(attempt.status, attempt.recorded) for attempt in draft.attempts] == [
         ("error", True),
         ("ok", False),
     ]
-
-
-def test_an_answer_on_disk_is_not_asked_for_again(tmp_path, api):
-    config = GeneratorConfig(kind="openai")
-    with api() as server:
-        first, again = proposed(config, tmp_path), proposed(config, tmp_path)
-        assert len(server.requests) == 1
-    assert again.source == first.source
-    assert [attempt.recorded for attempt in again.attempts] == [True]
-
-
-def test_a_stop_survives_the_way_between_processes():
-    draft = Draft(key="g00-c00", generator="openai", model="m", failure="Nobody is there.")
-    stopped = pickle.loads(pickle.dumps(DraftingStoppedError("no credit", draft)))
-    assert (str(stopped), stopped.draft) == ("no credit", draft)
-    missing = pickle.loads(pickle.dumps(UnansweredError("Nobody is there.", draft)))
-    assert (str(missing), missing.draft) == ("Nobody is there.", draft)
+    assert score.failure is None, "the score that was made comes with the draft"
 
 
 def test_no_call_goes_out_after_the_time_is_up(tmp_path):
@@ -117,25 +85,13 @@ def test_the_identity_of_a_model_holds_neither_key_nor_address(monkeypatch):
     assert generator_identity(GeneratorConfig(kind="openai", model="a-model")) == identity
 
 
-@pytest.mark.parametrize(("answers", "kept"), [(["good"], True), (["wrong_name", "good"], False)])
-def test_the_score_that_was_made_comes_with_the_draft_it_is_of(tmp_path, monkeypatch, answers, kept):
-    with ModelApi(answers) as api:
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        account = account_at(tmp_path, BudgetConfig())
-        generator = open_generator(GeneratorConfig(kind="openai"), account)
-        draft, score = write_draft(REQUEST, PromptContext(benchmark="toys"), generator, account, checked)
-    assert draft.failure is None
-    assert (score is not None) == kept, "a repaired rule is still to be scored"
-
-
-def test_an_answer_that_is_no_rule_is_answered_with_the_reason_once(tmp_path, monkeypatch):
-    with ModelApi(["wrong_name", "good"]) as api:
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        draft, account = written(tmp_path)
-        roles = [message["role"] for message in api.requests[1].body["messages"]]
-        reason = api.requests[1].body["messages"][2]["content"]
+def test_an_answer_that_is_no_rule_is_answered_with_the_reason_once(tmp_path, api):
+    with api("wrong_name", "good") as server:
+        draft, score, account = written(tmp_path)
+        roles = [message["role"] for message in server.requests[1].body["messages"]]
+        reason = server.requests[1].body["messages"][2]["content"]
     assert draft.source is not None
-    assert draft.failure is None
+    assert (draft.failure, score) == (None, None), "a repaired rule is still to be scored"
     assert [attempt.status for attempt in draft.attempts] == ["ok", "ok"]
     assert [attempt.asked for attempt in draft.attempts] == [1, len(draft.messages)]
     assert roles == ["user", "assistant", "user"]
@@ -143,30 +99,20 @@ def test_an_answer_that_is_no_rule_is_answered_with_the_reason_once(tmp_path, mo
     assert account.spending().calls == 2
 
 
-def test_a_second_answer_that_is_no_rule_is_the_end_of_it(tmp_path, monkeypatch):
-    with ModelApi(then="wrong_name") as api:
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        draft, _ = written(tmp_path)
-        assert len(api.requests) == 2
-    assert draft.failure
-
-
-def test_a_server_that_refuses_the_conversation_leaves_the_first_answer(tmp_path, monkeypatch):
-    with ModelApi(["wrong_name", "bad_request"]) as api:
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-        draft, _ = written(tmp_path)
+def test_a_server_that_refuses_the_conversation_leaves_the_first_answer(tmp_path, api):
+    with api("wrong_name", "bad_request"):
+        draft, _, _ = written(tmp_path)
     assert "candidate_variable_score" in str(draft.failure)
     assert [attempt.status for attempt in draft.attempts] == ["ok", "error"]
 
 
-def test_whoever_ends_between_the_two_calls_pays_each_once(tmp_path, monkeypatch):
-    with ModelApi(["wrong_name", "good"], then="server_error") as api:
-        monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
+def test_whoever_ends_between_the_two_calls_pays_each_once(tmp_path, api):
+    with api("wrong_name", "good", then="server_error") as server:
         with pytest.raises(BudgetReachedError):
             written(tmp_path, calls=1)
-        assert len(api.requests) == 1
-        draft, _ = written(tmp_path, calls=2)
-        again, _ = written(tmp_path, calls=2)
-        assert len(api.requests) == 2
+        assert len(server.requests) == 1
+        draft, _, _ = written(tmp_path, calls=2)
+        again, _, _ = written(tmp_path, calls=2)
+        assert len(server.requests) == 2
     assert [attempt.recorded for attempt in draft.attempts] == [True, False]
     assert draft.source == again.source is not None

@@ -33,9 +33,8 @@ def test_samples_are_read_as_they_were_written(tmp_path):
 
 def test_what_a_search_ended_with_comes_with_figures(tmp_path):
     cost = SearchCost(search="bife", f_hf_s=1.0)
-    files.write_outcome(tmp_path, FOUND[3], FOUND, SUMMARIES, cost, [{"id": "rpb", "cpu_s": 1.0}])
+    files.write_outcome(tmp_path, FOUND[3], FOUND, SUMMARIES, cost)
     assert (tmp_path / "best_rule.py").read_text() == FOUND[3].source
     assert files.read_cost(tmp_path) == cost
-    assert (tmp_path / "trials.csv").read_text().splitlines() == ["id,cpu_s", "rpb,1.0"]
     for name in ("progress.png", "fidelities.png", "lineage.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")

@@ -116,12 +116,6 @@ def test_a_search_that_ended_is_extended_and_repeats_nothing(
     assert counts(tmp_path) == before
 
 
-@pytest.mark.long  # that single solves are the same in workers: test_high_fidelity.py
-def test_workers_find_the_same(whole: bife_core.Evolution, data: dict[str, Any], tmp_path: Path) -> None:
-    found = bife_core.evolve(small(), **{**data, "workers": 2}, folder=tmp_path)
-    assert told(found) == told(whole)
-
-
 @pytest.fixture(scope="module")
 def soon_solved(home: Path) -> list[Instance]:
     config = InstancesConfig(benchmark="item_placement", size="tiny")

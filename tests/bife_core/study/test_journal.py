@@ -14,16 +14,7 @@ from bife_core.generators.account import Account
 from bife_core.search import SampleRequest, SearchCost
 from bife_core.store import Store
 from bife_core.study import Journal, JournalError, Opened
-from bife_core.study.journal import (
-    Drafted,
-    Ended,
-    Scored,
-    Stopped,
-    Unanswered,
-    close_left,
-    read_journal,
-    stop_journals,
-)
+from bife_core.study.journal import Drafted, Ended, Scored, Stopped, Unanswered, close_left, stop_journals
 from tests.support import journals
 from tests.support.stored import entries_of, is_open
 
@@ -46,27 +37,11 @@ def test_entries_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert Journal(tmp_path, OPENED).entries == written
 
 
-def test_reading_goes_on_from_any_place(tmp_path: Path) -> None:
-    made = journal(tmp_path)
-    places = [place for _, place in read_journal(made.store, made.key)]
-    assert places == [1, 2, 3]
-    made.add(Stopped(reason="Tea."))
-    assert [entry.kind for entry, _ in read_journal(made.store, made.key, 2)] == ["scored", "stopped"]
-    assert list(read_journal(made.store, made.key, 4)) == []
-    assert list(read_journal(made.store, "none")) == []
-
-
 def test_an_event_of_another_version_is_an_error(tmp_path: Path) -> None:
     made = journal(tmp_path)
     made.store.append(made.key, "scored", {"kind": "scored"})
     with pytest.raises(JournalError, match=r"Event 4 of the search a in .* cannot be read"):
         Journal(tmp_path, OPENED)
-
-
-def test_a_folder_belongs_to_one_search(tmp_path: Path) -> None:
-    journal(tmp_path)
-    with pytest.raises(JournalError, match="holds another search"):
-        Journal(tmp_path, OPENED.model_copy(update={"key": "b"}))
 
 
 def test_time_adds_up_over_starts(tmp_path: Path) -> None:
