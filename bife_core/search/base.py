@@ -295,10 +295,10 @@ def _complete(request: Request, answer: Answer) -> Answer:
             failure = "no F_LF was reported"
         case SolveRequest() if answer.f_hf is None:
             failure = "no F_HF was reported"
-        case TrialRequest() if (known := len(answer.costs) - answer.costs.count(None)) != len(
-            request.instances
-        ):
-            failure = f"{known} costs were reported for {len(request.instances)} instances"
+        case TrialRequest(instances=instances):
+            costs = [cost for cost in answer.costs if cost is not None]
+            if len(costs) != len(instances):
+                failure = f"{len(costs)} costs were reported for {len(instances)} instances"
     return answer.model_copy(update={"failure": failure})
 
 

@@ -154,14 +154,7 @@ class BifeSearch(BaseSearch):
 
 
 class RandomSearch(BifeSearch):
-    """BiFE with rules that have no parents: nothing is learnt from one rule to the next.
-
-    Examples
-    --------
-    >>> search = RandomSearch(SearchConfig(method="random", samples=20))
-    >>> {request.operator for request in search.ask()}
-    {'i1'}
-    """
+    """BiFE with rules that have no parents: nothing is learnt from one rule to the next."""
 
     operators: tuple[Operator, ...] = ("i1",) * len(OPERATORS)
 
@@ -170,18 +163,7 @@ class HighOnlySearch(BifeSearch):
     """The paper's ablation: the same operators and sizes, without F_LF; every valid rule is evaluated in the solver.
 
     No decisions are recorded. The N rules of highest F_HF survive a generation, and parents are drawn from them by
-    rank. A generation whose solves all failed, or which gave no valid rule while none is alive, is followed by another
-    initialisation.
-
-    Examples
-    --------
-    >>> from bife_core.search import Answer
-    >>> search = HighOnlySearch(SearchConfig(method="bife_without_f_lf", samples=1, initial=1))
-    >>> search.ask()[0].scored
-    False
-    >>> search.tell((Answer(id="g00-c00"),))
-    >>> search.ask()[0].kind
-    'solve'
+    rank. A generation after which none is alive is followed by another initialisation.
     """
 
     low_fidelity: ClassVar[bool] = False

@@ -66,7 +66,7 @@ def threshold(
 ) -> float | None:
     """Return tau, the F_LF that earns solves, from the elites, best F_HF first; None while there is none.
 
-    Where all elites are kept, the paper's tau can only rise, for every elite has reached it. One rule that agrees often
+    The paper's tau can only rise where all elites are kept, for every elite has reached it. One rule that agrees often
     with strong branching and solves badly can so end all admission; `threshold_share` of the valid samples, or of so
     many as `of` says, prevents it.
     """
@@ -106,28 +106,14 @@ def sample_id(generation: int, position: int) -> str:
 
 
 def sample_seed(seed: int, sample: str) -> int:
-    """Derive the seed of one sample, in 0 to 2**31 - 1, from that of the search and the sample's id.
-
-    Examples
-    --------
-    >>> sample_seed(0, "g00-c00") == sample_seed(0, "g00-c00")
-    True
-    >>> sample_seed(0, "g00-c00") == sample_seed(0, "g00-c01")
-    False
-    """
+    """Derive the seed of one sample, in 0 to 2**31 - 1, from that of the search and the sample's id."""
     digest = hashlib.sha256(sample.encode()).digest()
     words = [int.from_bytes(digest[start : start + 4], "little") for start in range(0, 16, 4)]
     return int(np.random.SeedSequence([seed, *words]).generate_state(1, np.uint32)[0]) >> 1
 
 
 def selection_probabilities(size: int, population: int) -> NDArray[np.float64]:
-    """Return p(r) proportional to 1 / (r + N) for each of so many ranks r, from 0.
-
-    Examples
-    --------
-    >>> selection_probabilities(2, population=1).round(2).tolist()
-    [0.67, 0.33]
-    """
+    """Return p(r) proportional to 1 / (r + N) for each of so many ranks r, from 0."""
     weights: NDArray[np.float64] = 1.0 / (np.arange(size, dtype=np.float64) + population)
     weights /= weights.sum()
     return weights

@@ -1,12 +1,11 @@
-"""BiFE with rules that nobody writes: each is fitted to the recorded decisions, the best become parents of the next.
+"""BiFE with rules that are fitted to the recorded decisions; the best become parents of the next.
 
-Of the initial rules every second has its factors added one after the other, once for each niche and size;
-the others, and all rules of later generations, are bred. A rule may have 2, 3, ... factors in turn, so that the
-population holds small rules and large ones, and F_HF says which earn their features.
+Of the initial rules every second has its factors added one after the other, once for each niche and size; the others,
+and all rules of later generations, are bred. A rule may have 2, 3, ... factors in turn, so that the population holds
+small rules and large ones, and F_HF says which earn their features.
 
-F_LF is compared within a niche alone. Rules that rest on other features agree with strong branching where
-the others do not, and which agreement is worth most only solves can say: so each niche founds the elite set, the elites
-are the parents, and a rule is solved with where it reaches the tau of its niche. Everything else is BiFE.
+F_LF is compared within a niche alone: which agreement with strong branching is worth most only solves can say. So each
+niche founds the elite set, the elites are the parents, and a rule is solved with where it reaches the tau of its niche.
 """
 
 from __future__ import annotations
@@ -41,15 +40,7 @@ class SymbolicOptions(Value):
 
 
 class SymbolicSearch(BifeSearch):
-    """Fitted and bred rules behind `ask` and `tell`.
-
-    Examples
-    --------
-    >>> from bife_core.search.config import SearchConfig
-    >>> search = SymbolicSearch(SearchConfig(method="symbolic", samples=4, initial=4))
-    >>> [(request.operator, request.fit.terms, request.fit.niche) for request in search.ask()]
-    [('fit', 2, 0), ('fit', 2, 0), ('fit', 3, 1), ('fit', 3, 1)]
-    """
+    """Fitted and bred rules behind `ask` and `tell`."""
 
     operators: tuple[Operator, ...] = ("fit",) * len(OPERATORS)
     Options: ClassVar[type[Value]] = SymbolicOptions

@@ -69,38 +69,36 @@ class Fit(Value):
     niche: int = 0
 
 
-class SampleRequest(Value):
+class _Written(Value):
+    """What requests for a rule and for a reflection share; `hints` are texts for the generator, such as reflections."""
+
+    id: str
+    generation: int
+    operator: Operator
+    parents: tuple[Sample, ...] = ()
+    hints: tuple[str, ...] = ()
+    prompt: str | None = None
+    seed: int
+
+
+class SampleRequest(_Written):
     """Write a rule with `operator` from `parents`, then check it and, if `scored`, measure F_LF.
 
-    `hints` are texts for the generator, such as reflections. With `source` the rule is given and no generator is asked.
+    With `source` the rule is given and no generator is asked.
     `prompt` is the operator's part of the prompt, for an operator that is not BiFE's own; ``$parents``, ``$hints`` and
     ``$count`` (of parents) are filled in. `fit` says how a rule by operator `fit` is found.
     """
 
     kind: Literal["sample"] = "sample"
-    id: str
-    generation: int
-    operator: Operator
-    parents: tuple[Sample, ...] = ()
-    hints: tuple[str, ...] = ()
-    seed: int
     scored: bool = True
     source: str | None = None
-    prompt: str | None = None
     fit: Fit | None = None
 
 
-class ReflectionRequest(Value):
+class ReflectionRequest(_Written):
     """Write a text on `parents`, worse before better, and on earlier `hints`; it costs a call and gives no rule."""
 
     kind: Literal["reflection"] = "reflection"
-    id: str
-    generation: int
-    operator: Operator
-    parents: tuple[Sample, ...] = ()
-    hints: tuple[str, ...] = ()
-    prompt: str | None = None
-    seed: int
 
 
 WrittenRequest = SampleRequest | ReflectionRequest

@@ -98,19 +98,11 @@ class Store:
 
     def studies(self, kind: str | None = None) -> list[StudyRow]:
         """Return all studies, or those of a kind, oldest first."""
-        last = (
-            select(events.c.study, func.max(events.c.seq).label("last")).group_by(events.c.study).subquery()
-        )
-        query = (
-            select(
-                studies,
-                func.coalesce(last.c.last, 0).label("last"),
-                func.coalesce(events.c.kind, "").label("last_kind"),
-            )
-            .outerjoin(last, last.c.study == studies.c.key)
-            .outerjoin(events, (events.c.study == studies.c.key) & (events.c.seq == last.c.last))
-            .order_by(studies.c.created_unix_s, studies.c.key)
-        )
+        own = events.c.study == studies.c.key
+        last = select(func.max(events.c.seq)).where(own).scalar_subquery()
+        newest = select(events.c.kind).where(own).order_by(events.c.seq.desc()).limit(1).scalar_subquery()
+        ends = func.coalesce(last, 0).label("last"), func.coalesce(newest, "").label("last_kind")
+        query = select(studies, *ends).order_by(studies.c.created_unix_s, studies.c.key)
         if kind is not None:
             query = query.where(studies.c.kind == kind)
         with self._database.reading() as connection:

@@ -171,7 +171,8 @@ def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureR
     """Return the quantiles of each feature over all recorded candidates, and what it tells alone."""
     found: list[FeatureRange] = []
     for index, column in enumerate(decisions.columns):
-        largest, smallest = (_alone(yardstick, decisions, scores) for scores in (column, -column))
+        chosen = (chosen_rows(scores, decisions.offsets) for scores in (column, -column))
+        largest, smallest = map(yardstick.f_lf, chosen)
         known = FeatureRange(
             index=index,
             quantiles=tuple(np.quantile(column, _QUANTILES).tolist()),
@@ -184,10 +185,6 @@ def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureR
             known = known.model_copy(update={"repeats": repeats})
         found.append(known)
     return tuple(found)
-
-
-def _alone(yardstick: Yardstick, decisions: Decisions, scores: Floats) -> float:
-    return yardstick.f_lf(chosen_rows(scores, decisions.offsets))
 
 
 def _same(one: Floats, other: Floats) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 
+from bife_core import plots
 from bife_core.benchmarks.base import Instance
 from bife_core.config import PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
@@ -169,20 +170,14 @@ class Study:
 
     def plot_progress(self) -> Figure:
         """Draw the best fidelities by generation."""
-        from bife_core import plots
-
         return plots.progress([e.summary for e in self.journal.entries if isinstance(e, Completed)])
 
     def plot_fidelities(self) -> Figure:
         """Draw F_HF against F_LF of all samples that have both."""
-        from bife_core import plots
-
         return plots.fidelity_scatter(self._samples)
 
     def plot_lineage(self) -> Figure:
         """Draw from which samples the best rule descends; there must be a valid one."""
-        from bife_core import plots
-
         if self.best is None:
             raise ConfigError("The study has no valid rule yet; run it first.")
         return plots.lineage(self._samples, self.best.id)
@@ -301,11 +296,7 @@ def create_study(
     JournalError
         If `folder` has a store of its own that holds another search.
 
-    Examples
-    --------
-    >>> study = create_study("quick", "instances/", decisions, store="bife")  # doctest: +SKIP
-    >>> study.run()  # doctest: +SKIP
-    >>> study.run(samples=20)  # 20 more  # doctest: +SKIP
+    A study that was run is extended by ``study.run(samples=20)``.
     """
     if isinstance(config, str):
         config = preset(config)

@@ -192,19 +192,6 @@ def test_the_next_by_low_fidelity_are_tried_when_no_founder_can_be_solved_with()
     assert len(search.summaries) == 1
 
 
-def test_twins_of_rules_that_could_not_be_solved_with_are_no_ancestors() -> None:
-    """Alive without an elite, they found nothing: what follows is another initialisation, with all its founders."""
-    search = BifeSearch(SearchConfig(samples=6, initial=3, population=2))
-    alike = {"behaviour": "same"}
-    told(search, *(sample(f"g00-c0{k}", 0.5 - k / 10, **alike) for k in range(3)))
-    told(search, Answer(id="g00-c00", failure="killed"))
-    assert (search.elites, len(search.population)) == ((), 2)
-    assert [request.operator for request in search.ask() if isinstance(request, SampleRequest)] == ["i1"] * 3
-    told(search, *(sample(f"g01-c0{k}", 0.5 - k / 10) for k in range(3)))
-    told(search, Answer(id="g01-c00", failure="killed"))
-    assert [request.id for request in search.ask()] == ["g01-c01"]
-
-
 def test_the_seed_of_a_sample_depends_on_its_id_and_the_seed_alone() -> None:
     """Frozen: they are part of the keys under which paid answers are stored."""
     assert [sample_seed(0, "g00-c00"), sample_seed(0, "g00-c01"), sample_seed(1, "g00-c00")] == [

@@ -29,15 +29,6 @@ def only(operator: str, **fields: Any) -> BifeSearch:
     return OneOperator(SearchConfig(**fields))
 
 
-def test_generators_that_only_fail_end_with_the_budget_used() -> None:
-    search = BifeSearch(SearchConfig(samples=10, initial=4))
-    asked = drive(search, table({}))
-    assert (len(search.samples), search.remaining()) == (10, 0)
-    assert [len(requests) for requests in asked] == [4, 4, 2]
-    assert all(r.operator == "i1" for requests in asked for r in requests if isinstance(r, SampleRequest))
-    assert (search.best, search.tau, search.ask()) == (None, None, ())
-
-
 @pytest.mark.parametrize(("niches", "terms"), [(4, 6), (4, 5), (1, 4), (2, 3), (3, 4)])
 def test_fitted_rules_are_of_all_niches_and_sizes_and_none_is_asked_for_twice(
     niches: int, terms: int
@@ -87,18 +78,6 @@ def test_one_rule_that_agrees_often_and_solves_badly_locks_the_papers_admission_
         assert solved[name][0] == 4
     assert sum(solved["paper"][1:]) == 0
     assert sum(solved["default"][-10:]) > 1
-
-
-def test_n_of_the_selection_is_the_configured_one_however_many_are_alive() -> None:
-    """Two rules alive, N = 8: the first is drawn below (1/8) / (1/8 + 1/9) = .529; with N = 2 it would be .6.
-
-    PCG64(0) draws .637 .270 .041 .017 .813 .913 .607 .729 .544 .935, and .544 tells the two apart.
-    """
-    search = only("m1", samples=12, initial=2, population=8)
-    low, high = {"g00-c00": 0.9, "g00-c01": 0.8}, {"g00-c00": -1.0, "g00-c01": -2.0}
-    asked = drive(search, table(low, high))
-    parents = [r.parents[0].id[-1] for (r, *_) in asked[2:] if isinstance(r, SampleRequest)]
-    assert "".join(parents) == "1000111111"
 
 
 def test_a_behavioural_duplicate_of_a_solved_rule_is_not_solved_with() -> None:

@@ -15,7 +15,6 @@ from bife_core.search.population import (
     by_high_fidelity,
     by_low_fidelity,
     draw_parents,
-    founders,
     niche_by_niche,
     reaches,
     selection_probabilities,
@@ -52,14 +51,6 @@ def test_the_best_of_each_niche_comes_before_the_second_of_any() -> None:
     assert niche_by_niche([]) == ()
 
 
-@pytest.mark.parametrize(
-    ("fraction", "population", "count"),
-    [(0.5, 8, 4), (0.5, 3, 2), (0.28, 25, 7), (0.1, 30, 3), (0.01, 8, 1), (1.0, 8, 8), (0.3, 7, 3)],
-)
-def test_founders_are_the_ceiling_of_alpha_n(fraction: float, population: int, count: int) -> None:
-    assert founders(SearchConfig(elite_fraction=fraction, population=population)) == count
-
-
 PAPER = SearchConfig(threshold_share=None)
 
 
@@ -85,11 +76,6 @@ def test_tau_is_no_higher_than_what_a_share_of_all_valid_samples_reaches(
     assert threshold((elite,), samples, config) == tau
     if share is not None:
         assert sum(reaches(sample, tau) for sample in samples) >= share * 5
-
-
-def test_the_share_never_raises_tau() -> None:
-    elite = rule("g00-c00", 0.1, -1.0)
-    assert threshold((elite,), (elite, rule("g00-c01", 0.9)), SearchConfig(threshold_share=0.5)) == 0.1
 
 
 def test_nothing_is_admitted_without_a_score_or_without_tau() -> None:

@@ -67,20 +67,6 @@ def test_a_child_is_of_the_niche_of_its_better_parent() -> None:
     assert 1 in niches
 
 
-def test_a_rule_that_the_search_begins_with_has_no_niche_and_may_breed_with_all_features() -> None:
-    search = SymbolicSearch(
-        SearchConfig(method="symbolic", samples=8, initial=4, population=2, first_rules=(BROUGHT,))
-    )
-    told(search, *(sample(request.id, 0.9 if request.id == "g00-c04" else 0.1) for request in search.ask()))
-    told(search, *(solve(request.id, float(request.id == "g00-c04")) for request in search.ask()))
-    assert search.elites[0].niche is None
-    for request in search.ask():
-        assert isinstance(request, SampleRequest)
-        assert request.fit is not None
-        if request.parents[0].id == "g00-c04":
-            assert request.fit.niche == 0
-
-
 def test_one_of_each_niche_founds_the_elite_and_so_does_the_first_rules() -> None:
     search = SymbolicSearch(
         SearchConfig(method="symbolic", samples=8, initial=8, population=2, first_rules=(BROUGHT,))

@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from bife_core.config import BudgetConfig, GeneratorConfig
@@ -65,14 +63,6 @@ def test_calls_of_an_earlier_interrupted_run_are_counted_too(tmp_path, api):
         ("ok", False),
     ]
     assert score.failure is None, "the score that was made comes with the draft"
-
-
-def test_no_call_goes_out_after_the_time_is_up(tmp_path):
-    account = account_at(tmp_path, BudgetConfig(hours=1), until_unix_s=time.time())
-    with pytest.raises(BudgetReachedError, match="has run for 1 hours"):
-        write_draft(
-            REQUEST, PromptContext(benchmark="toys"), open_generator(GeneratorConfig(), account), account
-        )
 
 
 def test_the_identity_of_a_model_holds_neither_key_nor_address(monkeypatch):

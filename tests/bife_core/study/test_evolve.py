@@ -12,7 +12,6 @@ import pytest
 import bife_core
 from bife_core.benchmarks.base import Instance
 from bife_core.config import InstancesConfig, PipelineConfig
-from bife_core.errors import BifeError, ConfigError
 from bife_core.generators import Draft
 from bife_core.search import WrittenRequest
 from bife_core.store import DATABASE
@@ -148,15 +147,6 @@ def test_a_folder_belongs_to_one_search(whole: bife_core.Evolution, data: dict[s
         bife_core.evolve(small(search__seed=1), **data, folder=whole.folder)
 
 
-def test_what_a_search_lacks_is_said(data: dict[str, Any], tmp_path: Path) -> None:
-    given = {"instances": data["instances"], "workers": data["workers"], "folder": tmp_path}
-    with pytest.raises(ConfigError, match="'bife' goes by F_LF and needs recorded decisions"):
-        bife_core.evolve(small(), **given)
-    with pytest.raises(ConfigError, match="at least one instance"):
-        bife_core.evolve(small(), **{**given, "instances": ()}, decisions=data["decisions"])
-    assert not (tmp_path / DATABASE).exists()
-
-
 class Stubborn:
     """Writes one rule after the other, and fails once on the way."""
 
@@ -185,13 +175,6 @@ def test_a_generator_of_ones_own_and_an_error_on_the_way(
     resumed = bife_core.evolve(small(), **data, generator=second, folder=tmp_path / "run")
     assert told(resumed) == told(undisturbed)
     assert len(second.asked) < 5
-
-
-def test_closed_workers_say_so(data: dict[str, Any], tmp_path: Path) -> None:
-    closed = bife_core.InProcess()
-    closed.close()
-    with pytest.raises(BifeError, match="were closed"):
-        bife_core.evolve(small(), **{**data, "workers": closed}, folder=tmp_path)
 
 
 @pytest.mark.long

@@ -123,11 +123,3 @@ def test_calls_that_no_event_reports_are_reported_before_the_stop(killed: Path) 
     journals.opened("killed", killed, store=store)  # taken up again, and killed again
     close_left(store, killed, "Twice.")
     assert [entry.kind for entry in entries_of(killed)[-2:]] == ["started", "stopped"]
-
-
-@pytest.mark.parametrize("ended_by", [None, "budget.calls is used up."])
-def test_a_search_that_ended_is_not_open(tmp_path: Path, ended_by: str | None) -> None:
-    made = journals.opened("ended", tmp_path, store=Store(tmp_path))
-    assert is_open(made.store, "ended")
-    journals.add_end(made, ended_by)
-    assert not is_open(made.store, "ended")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import bife_core
 from bife_core.errors import BifeError, ConfigError
 from bife_core.search import BifeSearch
 from bife_core.store import Store
-from tests.support.stored import forget_events
 
 from tests.bife_core.study.test_evolve import data, home, small, told, workers  # noqa: F401  # isort: skip
 
@@ -33,19 +31,6 @@ def test_a_finished_search_is_extended(extended: bife_core.Study, data: dict[str
     entries = len(again.journal.entries)
     assert len(again.run().samples) == 9
     assert len(again.journal.entries) == entries, "a finished study is not run again"
-
-
-@pytest.mark.parametrize("share", [0.6, 0.9])
-def test_an_extended_search_cut_anywhere_ends_as_if_it_had_not_been(
-    share: float,
-    extended: bife_core.Study,
-    data: dict[str, Any],  # noqa: F811
-    tmp_path: Path,
-) -> None:
-    shutil.copytree(extended.journal.folder, tmp_path, dirs_exist_ok=True)
-    forget_events(tmp_path, share)
-    study = bife_core.create_study(small(search__samples=9), **data, folder=tmp_path)
-    assert told(study.run()) == told(extended.run())
 
 
 def test_a_study_is_read_as_tables_and_plotted(extended: bife_core.Study) -> None:
@@ -98,6 +83,8 @@ def test_paths_and_a_search_as_an_object(data: dict[str, Any], tmp_path: Path, c
         ({"config": "quickly"}, "no preset 'quickly'"),
         ({"config": 3}, "config was expected to be"),
         ({"search": "annealing"}, "annealing"),
+        ({"decisions": None}, "'bife' goes by F_LF and needs recorded decisions"),
+        ({"instances": ()}, "at least one instance"),
         ({"store": None}, "needs a place for its files"),
     ],
 )
