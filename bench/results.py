@@ -121,7 +121,7 @@ def found_and_chosen(config: PipelineConfig) -> dict[str, Any]:
     @flow(name="search and validation")
     def search(config: PipelineConfig) -> dict[str, Any]:
         found = evolution(config)
-        return row_of(found) | {"rule": choose_final(config, found)[0].source if found.best else None}
+        return row_of(found) | {"rule": found.best and choose_final(config, found, found.best)[0].source}
 
     return run(cast("Observer", Progress(config)), search, config)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from prefect import flow
 
 from bife_core.config import PipelineConfig
+from flows.reporting.conduct import HOOKS, conducted
 from flows.reporting.observer import noted, observer
 from flows.results import CollectionResult, TrackedRun
-from flows.safeguards.conduct import conducted
-from flows.safeguards.endings import HOOKS
 from tasks.collection import collect, track_collection
 from tasks.states import with_message
 from tasks.tracking.store import COLLECTION
@@ -17,7 +16,7 @@ from tasks.tracking.store import COLLECTION
 @flow(name="collection", flow_run_name="collection {config.instances.label}", **HOOKS)
 @conducted
 def collection(config: PipelineConfig) -> CollectionResult:
-    """Record decisions for a benchmark; instances done in an earlier run are not solved again.
+    """Record expert samples of a benchmark; instances done in an earlier run are not solved again.
 
     Parameters
     ----------
@@ -27,12 +26,13 @@ def collection(config: PipelineConfig) -> CollectionResult:
     Raises
     ------
     BifeError
-        If the instances cannot be used or gave no decision.
+        If the instances cannot be used or yielded no samples.
     """
-    observer().stage("collection", f"{config.collection.decisions} decisions on {config.instances.label}")
+    wanted = config.collection.decisions
+    observer().stage("collection", f"{wanted} decisions on {config.instances.label}")
     summary = collect(config.instances, config.collection, config.runner)
     run_id = track_collection(config.instances, config.collection, summary)
-    wanted, count = config.collection.decisions, f"{len(summary.instances)} instances."
+    count = f"{len(summary.instances)} instances."
     few = f"{summary.decisions} of {wanted} decisions could be recorded on {count}"
     short = (few,) if summary.decisions < wanted else ()
     notes = noted((*short, *summary.failures, *summary.notes))

@@ -12,15 +12,13 @@ from bife_core.decisions.collecting import CollectionSummary
 from bife_core.search import open_search
 from bife_core.study import EvolutionState, Journal, Study
 from bife_core.study.journal import Completed, Drafted, HighScored, Scored, Tried
-from flows.anew import settled
 from flows.collection import collection
-from flows.reporting.artifacts import EvolutionPage, show_verdict
-from flows.reporting.events import EVOLUTION_ENDED, announce, stands_alone, tried_again
+from flows.conclusions import evolution_conclusion, links
+from flows.reporting.artifacts import EvolutionPage, show_conclusion
+from flows.reporting.conduct import EVOLUTION_ENDED, HOOKS, announce, conducted, stands_alone, tried_again
 from flows.reporting.observer import noted, observer
+from flows.resolving import resolved
 from flows.results import EvolutionResult, TrackedRun
-from flows.safeguards.conduct import conducted
-from flows.safeguards.endings import HOOKS
-from flows.verdicts import evolution_verdict, links
 from tasks.collection import InstanceSet, prepare_instances
 from tasks.evolution import describe_evolution, model_key, next_generation, require_generator
 from tasks.home import project_home
@@ -54,7 +52,7 @@ def evolution(
     BifeError
         If instances cannot be used, no decision could be recorded, or the model API refuses all requests.
     """
-    config = settled(config)
+    config = resolved(config)
     require_generator(config)
     search = open_search(config.search)
     if not search.low_fidelity:
@@ -84,7 +82,7 @@ def evolution(
         )
         notes = (*design.notes, *(training.notes if training is not None else ()))
         result = _run(study, decisions, notes)
-    show_verdict(config.instances.label, "evolution", evolution_verdict(result))
+    show_conclusion(config.instances.label, "evolution", evolution_conclusion(result))
     # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
     news = result.new or tried_again()
     if result.best is not None and result.run.run_id and stands_alone() and news:

@@ -12,15 +12,12 @@ from prefect.input import RunInput
 from pydantic import Field
 
 from bife_core.errors import ConfigError
-from flows.pending import first_to_ask
-from flows.reporting.artifacts import show_verdict
-from flows.reporting.events import present_run
+from flows.conclusions import link
+from flows.reporting.artifacts import show_conclusion
+from flows.reporting.conduct import HOOKS, conducted, present_run
 from flows.reporting.observer import observer
-from flows.safeguards.conduct import conducted
-from flows.safeguards.endings import HOOKS
-from flows.verdicts import link
 from tasks.registry import GATE, Case, ChampionChange, open_case, promote, refuse, roll_back
-from tasks.states import NOTHING_TO_DO, with_message
+from tasks.states import with_message
 
 _POLL_S = 3
 
@@ -51,11 +48,10 @@ def promotion(
     approval: Literal["person", "gate"] = "person",
     wait_hours: Annotated[float, Field(gt=0, le=8760)] = 168.0,
 ) -> ChampionChange:
-    """Weigh a registered model's challenger against RPB and the champion, and promote it if it earns that.
+    """Compare a registered model's challenger with RPB and the champion, and promote it if it earns that.
 
-    Of one version one run asks; a second says where that is, and ends. One that asked about a former challenger is
-    cancelled. A challenger that does not pass the gate stays what it is; nobody is asked. Where a run belongs to a
-    deployment, its process ends while it waits for an answer, and a new one goes on with it.
+    A challenger that does not pass the gate stays what it is; no person is asked. Where a run belongs to a deployment,
+    its process ends while it waits for an answer, and a new one goes on with it.
 
     Parameters
     ----------
@@ -82,32 +78,24 @@ def promotion(
         )
     observer().stage("promotion", f"the challenger of {name}")
     case = open_case(name)
-    show_verdict(name, "promotion", summary(case))
-    asked = first_to_ask(name, case.version) if approval == "person" else None
-    if asked is not None:
-        change = ChampionChange(
-            name=name,
-            version=case.version,
-            champion=False,
-            by="nobody",
-            reason=f"It is asked about at {asked}",
-        )
-        return with_message(change, f"Version {case.version} is asked about already: {asked}", NOTHING_TO_DO)
-    if not case.decision.promote:
-        return _stays(case, GATE, case.decision.reason)
-    if approval == "gate":
-        change = promote(name, case.version, GATE, case.decision.reason)
-        return with_message(change, f"Version {case.version} is champion: {case.decision.reason}")
-    try:
-        answer = _ask(case, int(wait_hours * 3600))
-    except FlowPauseTimeout:
-        return _stays(case, "nobody", f"Nobody answered within {wait_hours:g} hours.")
-    if answer.decision == "reject":
-        refused = refuse(name, case.version, answer.who, answer.reason)
-        return with_message(refused, f"Version {case.version} was refused by {answer.who}: {answer.reason}")
-    approved = promote(name, case.version, answer.who, answer.reason)
+    show_conclusion(name, "promotion", summary(case))
+    version, by, reason, promoted = case.version, GATE, case.decision.reason, case.decision.promote
+    if promoted and approval == "person":
+        try:
+            answer = _ask(case, int(wait_hours * 3600))
+        except FlowPauseTimeout:
+            by, reason, promoted = "timeout", f"No person answered within {wait_hours:g} hours.", False
+        else:
+            by, reason = answer.who, answer.reason
+            if answer.decision == "reject":
+                return with_message(
+                    refuse(name, version, by, reason), f"Version {version} was refused by {by}: {reason}"
+                )
+    if not promoted:
+        change = ChampionChange(name=name, version=version, champion=False, by=by, reason=reason)
+        return with_message(change, f"Version {version} stays challenger: {reason}")
     return with_message(
-        approved, f"Version {case.version} is champion, approved by {answer.who}: {answer.reason}"
+        promote(name, version, by, reason), f"Version {version} is champion, approved by {by}: {reason}"
     )
 
 
@@ -138,27 +126,20 @@ def summary(case: Case) -> str:
     """Return what a person decides on, in Markdown."""
     gate = "passes" if case.decision.promote else "does not pass"
     now = "" if case.champion is None else f" Version {case.champion} is champion now."
-    head = (
-        f"Version {case.version} of **{case.name}** {gate} the statistical gate. {case.decision.reason}{now} "
-        f"{link('Source, evidence and history', case.page)}"
-    )
     before = f"\n\nThe same rule was a challenger before: {case.refused}." if case.refused else ""
-    return f"{head}{before}\n\n{case.card}"
+    return (
+        f"Version {case.version} of **{case.name}** {gate} the statistical gate. {case.decision.reason}{now} "
+        f"{link('Source, evidence and history', case.page)}{before}\n\n{case.card}"
+    )
 
 
 def _ask(case: Case, limit_s: int) -> Approval:
     form = Approval.with_initial_data(description=summary(case))
     # An answer is about one version: should another be challenger by then, it is asked about anew.
-    key = f"approval-{case.version}"
-    run = present_run()
+    key, run = f"approval-{case.version}", present_run()
     if run is not None and run.deployment_id is not None:
-        # Nothing waits meanwhile; the worker starts the run anew once there is an answer.
+        # No process waits; the worker starts the run anew once there is an answer.
         answer = suspend_flow_run(wait_for_input=form, timeout=limit_s, key=key)
     else:
         answer = pause_flow_run(wait_for_input=form, timeout=limit_s, poll_interval=_POLL_S, key=key)
     return Approval.model_validate(answer.model_dump())
-
-
-def _stays(case: Case, by: str, reason: str) -> ChampionChange:
-    change = ChampionChange(name=case.name, version=case.version, champion=False, by=by, reason=reason)
-    return with_message(change, f"Version {case.version} stays challenger: {reason}")

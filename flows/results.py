@@ -18,15 +18,7 @@ from tasks.tracking.store import run_url
 
 
 class TrackedRun(Value):
-    """A run in MLflow.
-
-    Attributes
-    ----------
-    run_id : str
-        Empty while MLflow cannot be reached; the same command delivers the run later.
-    url : str
-        Its page: a whole address when MLflow is a server, else what follows the address of MLflow's pages.
-    """
+    """A run in MLflow, without an id while MLflow cannot be reached; `url` is relative where it has no server."""
 
     run_id: str
     url: str
@@ -38,7 +30,7 @@ class TrackedRun(Value):
 
 
 class CollectionResult(Value):
-    """Decisions on disk, and their run."""
+    """Expert samples on disk, and their run."""
 
     summary: CollectionSummary
     run: TrackedRun
@@ -55,7 +47,7 @@ class EvolutionResult(Evolution):
     decisions : CollectionSummary or None
         What F_LF was measured on; None for a search that does without.
     new : bool
-        Whether this run of it found anything out; otherwise all was known before.
+        Whether this run of it had anything left to do.
     ranking_url : str
         All samples in MLflow, best first.
     """
@@ -68,13 +60,12 @@ class EvolutionResult(Evolution):
 
     @property
     def sentence(self) -> str:
-        """What a reader is told first."""
+        """The outcome in one sentence."""
         if not self.new:
             return f"Nothing to do: this is evolution {self.key}, which ended before. {self.run.url}".rstrip()
         if self.best is None:
             return f"None of {len(self.samples)} sampled rules was of use."
-        known = {"F_HF": self.best.f_hf, "F_LF": self.best.f_lf}
-        name, value = next((name, value) for name, value in known.items() if value is not None)
+        name, value = ("F_LF", self.best.f_lf) if self.best.f_hf is None else ("F_HF", self.best.f_hf)
         return f"{self.best.id} is the best of {len(self.samples)} rules: {name} {value:.4g}."
 
     @property
@@ -92,7 +83,7 @@ class EvaluationResult(Value):
         The rule that was compared.
     test_digest : str
         Hash of the held-out instances.
-    models : Likeness or None
+    likeness : Likeness or None
         What the held-out instances have in common, of an evaluation that may promote.
     """
 
@@ -100,7 +91,7 @@ class EvaluationResult(Value):
     source: str
     sha: str
     test_digest: str
-    models: Likeness | None = None
+    likeness: Likeness | None = None
     directory: Path
     run: TrackedRun
     notes: tuple[str, ...] = ()
@@ -108,36 +99,33 @@ class EvaluationResult(Value):
     @property
     def endings(self) -> tuple[dict[str, Any], ...]:
         """One row per instance and seed: what rule and baseline ended with, None where a solve is missing."""
+        roles = {self.summary.rule: "rule", self.summary.baseline: "baseline"}
         pairs: dict[tuple[str, int], dict[str, Any]] = {}
         for row in self.summary.rows:
-            if row["method"] not in (self.summary.rule, self.summary.baseline):
-                continue
-            pair = pairs.setdefault(
-                (row["instance"], row["seed"]), {"instance": row["instance"], "seed": row["seed"]}
-            )
-            who = "rule" if row["method"] == self.summary.rule else "baseline"
-            pair |= {
-                f"{who}_status": row["status"],
-                f"{who}_objective": row["primal_bound"],
-                f"{who}_s": row["cpu_s"],
-                f"{who}_nodes": row["nodes"],
-            }
+            role, instance = roles.get(row["method"]), {name: row[name] for name in ("instance", "seed")}
+            if role is not None:
+                pairs.setdefault((row["instance"], row["seed"]), instance).update(
+                    {
+                        f"{role}_status": row["status"],
+                        f"{role}_objective": row["primal_bound"],
+                        f"{role}_s": row["cpu_s"],
+                        f"{role}_nodes": row["nodes"],
+                    }
+                )
         return tuple(pairs.values())
 
 
 class PipelineResult(Value):
-    """One run from instances to a registered rule; without a rule the last parts are None.
+    """One run from instances to a registered rule; None stands for what was not reached, or not needed.
 
     Attributes
     ----------
-    collection : CollectionResult or None
-        None for a search that does without F_LF.
     final : Sample or None
         The rule that was evaluated and registered.
     choice : Choice or None
         How it was chosen on validation instances; None where there was nothing to choose.
     no_champion : str
-        Why the rule is not champion, and what could help; empty where it is, or somebody is still to decide.
+        Why the rule is not champion; empty where it is, or a person is still to decide.
     """
 
     collection: CollectionResult | None
@@ -153,8 +141,3 @@ class PipelineResult(Value):
     def rule(self) -> Sample | None:
         """The final rule: source, thought, F_LF and F_HF; the search's best where nothing else was chosen."""
         return self.final or self.evolution.best
-
-    @property
-    def champion(self) -> bool:
-        """Whether the rule now holds the alias ``champion``."""
-        return self.registered is not None and "champion" in self.registered.aliases

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import certifi
-import psutil
 import pytest
 
 from bife_core.benchmarks.base import Instance
@@ -139,14 +138,7 @@ def golden_dir() -> Path:
 
 
 def pytest_sessionfinish() -> None:
-    """Remove the session's home, and end the server that Prefect starts for a client without an address.
-
-    Prefect ends it in a hook of the process's exit, which a process of pytest-xdist never comes to.
-    """
-    for process in psutil.process_iter(["cmdline", "environ"]):
-        command, environment = process.info["cmdline"] or (), process.info["environ"] or {}
-        if environment.get("BIFE_HOME") == str(HOME) and any("create_app" in part for part in command):
-            process.kill()
+    """Remove the session's home; Prefect's embedded API ends with this process."""
     shutil.rmtree(HOME, ignore_errors=True)
 
 

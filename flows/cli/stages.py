@@ -94,8 +94,7 @@ def demo(*, config: PipelineConfig) -> None:
     """Discover a rule for combinatorial auctions in minutes, without a model API; then see what to do next."""
     console = standard_output()
     result = discover(console, config)
-    alias = "champion" if result.champion else "challenger"
-    rule = f"models:/{result.registered.name}@{alias}" if result.registered else "pseudocost_product"
+    rule = result.registered.reference if result.registered else "pseudocost_product"
     api = "BIFE_LLM_BASE_URL=... BIFE_LLM_MODEL=... BIFE_LLM_API_KEY=..."
     show_heading(console, "What next")
     next_steps = [

@@ -19,7 +19,7 @@ from flows.cli.consoles import (
     show_heading,
     show_table,
 )
-from flows.verdicts import measured
+from flows.conclusions import measured
 
 if TYPE_CHECKING:
     from bife_core.config import PipelineConfig

@@ -42,13 +42,12 @@ def up(
     Servers of yours that PREFECT_API_URL or MLFLOW_TRACKING_URI name are used and not started.
     """
     from flows.operate.programs import Access
-    from flows.operate.stack import alone, keep_up
+    from flows.operate.stack import keep_up, require_down
     from tasks.home import project_home
 
     console, home, access = standard_output(), project_home(), Access.at(host)
     if detach:
-        with alone(home):
-            pass
+        require_down(home)
         _detached(home)
         return
 
@@ -69,7 +68,7 @@ def up(
 
 def _detached(home: Home) -> None:
     """Run this command again as a process of its own, and wait until it is ready; raise `CommandEnd` if it ends."""
-    from flows.operate.stack import read_state
+    from flows.operate.stack import current
 
     log = home.root / "logs" / "up.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +85,7 @@ def _detached(home: Home) -> None:
         )
     console = standard_output()
     with console.status("Starting ..."):
-        while (state := read_state(home)) is None or state.pid != process.pid or state.phase != "ready":
+        while (state := current(home)) is None or state.pid != process.pid or not state.health:
             if process.poll() is not None:
                 last = log.read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
                 raise CommandEnd(last.removeprefix("Error: ") or f"BiFE did not start; see {log}.")
@@ -96,31 +95,34 @@ def _detached(home: Home) -> None:
 
 def down() -> None:
     """Stop what `bife up` started in this home; runs under way are stopped and can be retried later."""
-    from flows.operate.stack import read_state, take_down
+    from flows.operate.stack import current, take_down
     from tasks.home import project_home
 
     console, home = standard_output(), project_home()
-    state = read_state(home)
+    state = current(home)
     if state is None:
         say(console, f"BiFE is not up in {home.root}.")
         return
     with console.status("Stopping ..."):
-        left = take_down(home, state)
-    say(console, "Stopped." + (f" Left behind and stopped too: {left}." if left else ""))
+        take_down(state)
+    say(console, "Stopped.")
 
 
 def status() -> None:
     """Say what `bife up` runs in this home and whether it answers; the exit code is 1 if not all does."""
-    from flows.operate.stack import current, health
+    from flows.operate.stack import current
     from tasks.home import project_home
 
-    console, home, state = standard_output(), project_home(), current()
+    console, home = standard_output(), project_home()
+    state = current(home)
     if state is None:
         raise CommandEnd(f"BiFE is not up in {home.root}; `bife up` starts it.")
-    answering = health(state)
+    if not state.health:
+        raise CommandEnd(f"BiFE is starting in {home.root}.")
+    answering = state.answering()
     marks = {True: Text("answers", style="green"), False: Text("does not answer", style="bold red")}
-    rows = [(part.name, marks[answering[part.name]], str(part.pid), part.address) for part in state.parts]
-    show_table(console, ("part", "state", "process", "address"), rows, numbers=False)
+    rows = [(name, marks[good], state.addresses.get(name, "")) for name, good in answering.items()]
+    show_table(console, ("part", "state", "address"), rows, numbers=False)
     show_facts(console, [("home", str(home.root)), ("logs", str(home.root / "logs"))])
-    if state.phase != "ready" or not all(answering.values()):
-        raise CommandEnd(f"BiFE is {state.phase}, and not all parts answer; see the logs.")
+    if not all(answering.values()):
+        raise CommandEnd("Not all parts answer; see the logs.")

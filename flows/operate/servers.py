@@ -1,4 +1,4 @@
-"""Local servers: started on a free loopback port, waited for, and stopped with everything they started."""
+"""Local servers: started on a free port, waited for, started again, and stopped with all that they started."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
-from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,13 +15,10 @@ from typing import Final
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
-import psutil
-
 from bife_core.errors import BifeError
+from flows.operate import guard
 
 LOOPBACK: Final = "127.0.0.1"
-MLFLOW_PORT: Final = 5000
-PREFECT_PORT: Final = 4200
 START_LIMIT_S: Final = 180.0
 """Wall seconds; the first start on a slow disk prepares a database."""
 
@@ -29,53 +26,37 @@ _RESTARTS: Final = 5
 _RESTARTS_WITHIN_S: Final = 600.0
 _PORTS_TRIED: Final = 10
 _LARGEST_LOG: Final = 10_000_000
-"""Bytes; a larger log is put aside when its server starts, and the one put aside before is dropped."""
-_TAIL: Final = 20_000
-_STOP_LIMIT_S: Final = 10.0
+"""Bytes; a larger log is renamed when its server starts, and the one renamed before is overwritten."""
+_STOP_LIMIT_S: Final = 25.0
 _POLL_S: Final = 0.25
 
 
 class ServerError(BifeError):
-    """A server did not start or stopped by itself."""
+    """A server did not start or ended by itself."""
 
 
 def free_port(usual: int, host: str = LOOPBACK, asked: int | None = None) -> int:
-    """Return the port that was asked for, else `usual` or one of the next, else one the system chooses.
-
-    Raises
-    ------
-    ServerError
-        If the port that was asked for is taken, or none is free.
-    """
+    """Return the port that was asked for, else `usual` or one of the next, else any; raise `ServerError` if taken."""
     following = range(usual + 1, usual + _PORTS_TRIED) if usual else ()
     for port in (usual, *following, 0) if asked is None else (asked,):
-        found = _bindable(host, port)
-        if found is not None:
-            return found
-    if asked is not None:
-        raise ServerError(f"Port {asked} of {host} cannot be used: another program has it; name another one.")
-    raise ServerError("No port is free on this machine; close a program that holds many connections.")
-
-
-def _bindable(host: str, port: int) -> int | None:
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError:
-            return None
-        return int(probe.getsockname()[1])
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise ServerError(f"Port {asked or usual} of {host} cannot be used: another program has it.")
 
 
 def with_own_code() -> dict[str, str]:
     """Return the environment in which another Python imports this code, wherever it runs."""
-    path = os.environ.get("PYTHONPATH")
-    root = str(Path(__file__).resolve().parents[2])
-    return {"PYTHONPATH": os.pathsep.join([root, *([path] if path else [])])}
+    root, path = str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (root, path)))}
 
 
 class Server:
-    """A server program in a process group of its own.
+    """A server program and its guard, which ends it when this process ends.
 
     Parameters
     ----------
@@ -84,43 +65,21 @@ class Server:
     command : sequence of str
         Program and arguments.
     environment : mapping
-        What it gets on top of this process's environment; an empty value takes a variable away.
+        Added to the environment of this process; an empty value removes a variable.
     health : str
         Address that answers once it serves.
     log : Path
         What it prints is added there.
-    address : str
-        Of its page, if it has one.
-    lifeline : bool
-        Give it a standard input that ends when this process does, however that ends.
-
-    Attributes
-    ----------
-    restarts : int
-        How often it ended by itself and was started again.
     """
 
     def __init__(
-        self,
-        name: str,
-        command: Sequence[str],
-        environment: Mapping[str, str],
-        health: str,
-        log: Path,
-        address: str = "",
-        lifeline: bool = False,
+        self, name: str, command: Sequence[str], environment: Mapping[str, str], health: str, log: Path
     ) -> None:
-        self.name = name
-        self.health = health
-        self.log = log
-        self.address = address
+        self.name, self.health, self.log = name, health, log
         self._command = command
-        self._input = subprocess.PIPE if lifeline else subprocess.DEVNULL
-        self._variables = {
-            k: v for k, v in (os.environ | {**environment}).items() if v or k not in environment
-        }
-        self.restarts = 0
-        self._ended: deque[float] = deque(maxlen=_RESTARTS)
+        variables = os.environ | {**environment}
+        self._environment = {k: v for k, v in variables.items() if v or k not in environment}
+        self._restarts_s: list[float] = []
         self._start()
 
     def _start(self) -> None:
@@ -128,49 +87,44 @@ class Server:
         if self.log.exists() and self.log.stat().st_size > _LARGEST_LOG:
             self.log.replace(self.log.with_name(f"{self.log.name}.1"))
         with self.log.open("ab") as output:
-            self._begin = output.tell()
             self._process = subprocess.Popen(
-                self._command,
-                env=self._variables,
+                [sys.executable, guard.__file__, *self._command],
+                env=self._environment,
                 # Away from the user's directory: neither its settings files nor stray output belong to it.
                 cwd=self.log.parent,
-                stdin=self._input,
+                stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
+                start_new_session=True,  # Ctrl-C in the terminal is for the owner
             )
 
-    def tend(self) -> str | None:
-        """Start the server again if it has ended, and return a sentence about it.
+    @property
+    def pid(self) -> int:
+        """Process id of the guard."""
+        return self._process.pid
 
-        Raises
-        ------
-        ServerError
-            If it has ended too often.
-        """
+    def tend(self) -> str | None:
+        """Start the server again if it has ended, and return a sentence; raise `ServerError` if it ends too often."""
         try:
             self.check()
         except ServerError as error:
             now = time.monotonic()
-            if len(self._ended) == _RESTARTS and now - self._ended[0] < _RESTARTS_WITHIN_S:
+            self._restarts_s = [at for at in self._restarts_s if now - at < _RESTARTS_WITHIN_S]
+            if len(self._restarts_s) == _RESTARTS:
+                minutes = _RESTARTS_WITHIN_S / 60
                 raise ServerError(
-                    f"{error}; it has ended {_RESTARTS + 1} times within {_RESTARTS_WITHIN_S / 60:g} minutes."
+                    f"{error} It has ended {_RESTARTS + 1} times within {minutes:g} minutes."
                 ) from error
-            self.restarts += 1
-            self._ended.append(now)
+            self._restarts_s.append(now)
             self.stop()
+            with suppress(ProcessLookupError):  # what a guard that was killed has left
+                os.killpg(self.pid, signal.SIGKILL)
             self._start()
             return f"Started again: {error}"
         return None
 
     def wait_ready(self, limit_s: float = START_LIMIT_S) -> None:
-        """Return once the server answers.
-
-        Raises
-        ------
-        ServerError
-            If it ends or takes too long, with the last thing it printed.
-        """
+        """Return once the server answers; raise `ServerError` if it ends or takes too long."""
         deadline = time.monotonic() + limit_s
         while not answers(self.health):
             self.check()
@@ -179,58 +133,22 @@ class Server:
             time.sleep(_POLL_S)
 
     def check(self) -> None:
-        """Raise if the server has ended.
-
-        Raises
-        ------
-        ServerError
-            With the last thing it printed.
-        """
+        """Raise `ServerError`, with the last line of the log, if the server has ended."""
         code = self._process.poll()
         if code is not None:
-            raise ServerError(
-                f"{self.name} ended with code {code}; its last line in {self.log} is: {self._said()}"
-            )
-
-    @property
-    def pid(self) -> int:
-        """Process id, also the id of the process group."""
-        return self._process.pid
+            lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
+            last = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
+            raise ServerError(f"{self.name} ended with code {code}; the last line in {self.log} is: {last}.")
 
     def stop(self) -> None:
-        """End the server and all its descendants, by force if they do not go."""
-        family = self._family()
-        self._signal_group(signal.SIGTERM)
-        for process in family[1:]:  # some have a process group of their own
-            with suppress(psutil.NoSuchProcess):
-                process.terminate()
-        _, stubborn = psutil.wait_procs(family, timeout=_STOP_LIMIT_S)
-        self._signal_group(getattr(signal, "SIGKILL", signal.SIGTERM))
-        for process in stubborn:
-            if process.is_running():
-                process.kill()
-        psutil.wait_procs(stubborn, timeout=_STOP_LIMIT_S)
-        self._process.wait()
-
-    def _said(self) -> str:
-        """Return the last line this process printed."""
-        with self.log.open("rb") as printed:
-            printed.seek(max(self._begin, self.log.stat().st_size - _TAIL))
-            lines = printed.read().decode("utf-8", "replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
-
-    def _family(self) -> list[psutil.Process]:
+        """End the server and all that it started."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
         try:
-            parent = psutil.Process(self._process.pid)
-            return [parent, *parent.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            return []
-
-    def _signal_group(self, number: int) -> None:
-        try:
-            os.killpg(self._process.pid, number)
-        except (ProcessLookupError, PermissionError):  # all gone (macOS: only zombies are left)
-            return
+            self._process.wait(_STOP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 def answers(health: str, limit_s: float = 2.0) -> bool:

@@ -1,4 +1,4 @@
-"""The worker of `bife up`: registers the deployments, runs what is due, and finds runs whose process is gone."""
+"""The worker of `bife up`: registers the deployments, runs what is due, and closes runs whose process is gone."""
 
 from __future__ import annotations
 
@@ -8,62 +8,47 @@ import socket
 import threading
 import time
 from typing import Final
-from uuid import UUID
 
-from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.orchestration import get_client
 from prefect.workers.process import ProcessWorker
 
 from bife_core.errors import BifeError
-from flows.operate.abandoned import cancelling_here, close_abandoned
+from flows.operate.abandoned import close_abandoned
 from flows.operate.deployments import WORK_POOL, register
 from tasks.tracking import GONE, synchronise
 
-_LOOK_EVERY_S: Final = 3.0
-_DELIVER_EVERY_S: Final = 20.0
+_LOOK_EVERY_S: Final = 10.0
 _API_LIMIT_S: Final = 120.0
 
 _logger = logging.getLogger("prefect.bife")
 
 
-def _keep_looking() -> None:
-    """Mark runs whose process is gone, and deliver what waits, as long as this process lives, whatever the trouble.
-
-    That includes what runs in terminals left.
-    """
-    suspects: set[UUID] = set()
-    deliver_at_s = 0.0
+def look_after() -> None:
+    """Close runs whose process is gone, those in terminals too, and write to MLflow what it lacks, for good."""
     while True:
+        time.sleep(_LOOK_EVERY_S)
         try:
             with get_client(sync_client=True) as client:
-                while True:
-                    suspects = close_abandoned(client, suspects)
-                    if time.monotonic() >= deliver_at_s and not cancelling_here(client):
-                        deliver_at_s = time.monotonic() + _DELIVER_EVERY_S
-                        left = synchronise(GONE)
-                        if left:
-                            _logger.warning(left)
-                    time.sleep(_LOOK_EVERY_S)
-        except Exception as error:  # noqa: BLE001 - a server that restarts, a full disk: nobody else looks
-            _logger.warning("What runs left could not be looked for; it is tried again: %r", error)
-        time.sleep(_LOOK_EVERY_S)
-
-
-def _wait_for(client: SyncPrefectClient) -> None:
-    """Wait until the API answers: it may be starting again for the same reason as we are."""
-    deadline = time.monotonic() + _API_LIMIT_S
-    while (trouble := client.api_healthcheck()) is not None:
-        if time.monotonic() > deadline:
-            raise BifeError(f"Prefect's API at {client.api_url} cannot be used: {trouble}.") from trouble
-        time.sleep(1.0)
+                close_abandoned(client)
+            left = synchronise(GONE)
+            if left:
+                _logger.warning(left)
+        except Exception as error:  # noqa: BLE001 - a server that restarts, a full disk: the next look may do better
+            _logger.warning("Runs that ended could not be looked after; this is tried again: %r", error)
 
 
 def main() -> None:
     """Run what is due on this machine until a signal ends this process; its runs report their own end."""
+    deadline = time.monotonic() + _API_LIMIT_S
     with get_client(sync_client=True) as client:
-        _wait_for(client)
+        while (trouble := client.api_healthcheck()) is not None:
+            if time.monotonic() > deadline:
+                raise BifeError(f"Prefect's API at {client.api_url} cannot be used: {trouble}.") from trouble
+            time.sleep(1.0)
         for note in register(client):
             _logger.warning(note)
-    threading.Thread(target=_keep_looking, daemon=True).start()
+        close_abandoned(client, worker_starts=True)
+    threading.Thread(target=look_after, daemon=True).start()
     worker = ProcessWorker(work_pool_name=WORK_POOL, name=socket.gethostname())
     asyncio.run(worker.start(with_healthcheck=True))
 

@@ -1,7 +1,4 @@
-"""What Prefect's pages show of a run while it goes: a bar, the population, the curve, and at the end the verdict.
-
-Pages are for looking at. A Prefect API that does not take them costs the run nothing but a note.
-"""
+"""What Prefect's pages show of a run: a bar, the population, the anytime curve, and at the end the conclusion."""
 
 from __future__ import annotations
 
@@ -31,19 +28,13 @@ _TABLE_ROWS = 50
 
 
 def artifact_key(*parts: str) -> str:
-    """Return a key as Prefect wants them: lower case, digits and dashes.
-
-    Examples
-    --------
-    >>> artifact_key("population", "combinatorial_auction")
-    'population-combinatorial-auction'
-    """
+    """Return a key as Prefect wants them: lower case, digits and dashes."""
     return re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-") or "run"
 
 
 @contextmanager
 def showing() -> Iterator[None]:
-    """Go on if Prefect's API does not take an artifact, and tell whoever watches."""
+    """Go on with a note if Prefect's API does not take an artifact."""
     try:
         yield
     except (httpx.HTTPError, PrefectException) as error:
@@ -53,29 +44,29 @@ def showing() -> Iterator[None]:
 class EvolutionPage:
     """The artifacts of one evolution; those of a benchmark share their keys, so that Prefect keeps their history.
 
-    Parameters
-    ----------
-    label : str
-        The benchmark.
-    links : str
-        Markdown with the addresses of the same rules in MLflow.
+    `links` are the addresses, in Markdown, of the same rules in MLflow.
     """
 
     def __init__(self, label: str, links: str) -> None:
-        self._label = label
-        self._links = links
+        self._label, self._links = label, links
         self._bar: UUID | None = None
         self._drawn: tuple[CostPoint, ...] = ()
 
     def generation(self, state: EvolutionState) -> None:
         """Bring bar, table and, if a better rule was found, the anytime curve to where a generation ended."""
+        best = "" if state.best_f_hf is None else f", best F_HF {state.best_f_hf:.4g}"
+        text = f"Generation {state.generation}: {state.samples_total} of {state.budget} rules sampled{best}"
+        percent = min(100.0, 100.0 * state.samples_total / state.budget)
+        rows = sample_rows(state.rules)[:_TABLE_ROWS]
         with showing():
-            self._progress(state)
-            rows = [
-                {name: row[name] for name in _TABLE_COLUMNS} for row in sample_rows(state.rules)[:_TABLE_ROWS]
-            ]
+            if self._bar is None:
+                key = artifact_key("progress", self._label)
+                # Prefect's stubs allow for an asynchronous caller; here it returns the id.
+                self._bar = cast(UUID, create_progress_artifact(percent, key=key, description=text))
+            else:
+                update_progress_artifact(self._bar, progress=percent, description=text)
             create_table_artifact(
-                rows,
+                [{name: row[name] for name in _TABLE_COLUMNS} for row in rows],
                 key=artifact_key("population", self._label),
                 description=f"Rules after generation {state.generation}, best first. {self._links}",
             )
@@ -90,21 +81,9 @@ class EvolutionPage:
                     description=f"Best F_HF so far over CPU seconds in the solver. {self._links}",
                 )
 
-    def _progress(self, state: EvolutionState) -> None:
-        percent = min(100.0, 100.0 * state.samples_total / state.budget)
-        best = "" if state.best_f_hf is None else f", best F_HF {state.best_f_hf:.4g}"
-        text = f"Generation {state.generation}: {state.samples_total} of {state.budget} rules sampled{best}"
-        if self._bar is None:
-            key = artifact_key("progress", self._label)
-            # Prefect's stubs allow for an asynchronous caller; here it returns the id.
-            self._bar = cast(UUID, create_progress_artifact(percent, key=key, description=text))
-        else:
-            update_progress_artifact(self._bar, progress=percent, description=text)
 
-
-def show_verdict(label: str, stage: str, markdown: str) -> None:
-    """Write the outcome of a stage where Prefect's reader looks first."""
+def show_conclusion(label: str, stage: str, markdown: str) -> None:
+    """Write the conclusion of a stage where Prefect's reader looks first."""
+    about = f"Conclusion of the {stage} on {label}"
     with showing():
-        create_markdown_artifact(
-            markdown, key=artifact_key(stage, label), description=f"Outcome of the {stage} on {label}"
-        )
+        create_markdown_artifact(markdown, key=artifact_key(stage, label), description=about)

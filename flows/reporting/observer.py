@@ -1,4 +1,4 @@
-"""How a run is watched from the process that started it, whatever the watcher draws with."""
+"""How a run is watched from the process that started it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tasks.stores import listening
 
 
 class Observer(Watcher):
-    """Told what happens, and says nothing; others show it. None of it may raise, and it should return at once."""
+    """Called when something happens, and does nothing; others show it. No method may raise or take long."""
 
     def stage(self, name: str, about: str) -> None:
-        """Take note that a stage begins: collection, evolution, evaluation or registration."""
+        """Note that a stage begins: collection, evolution, evaluation or registration."""
 
     def note(self, text: str) -> None:
-        """Take note of something the user should know."""
+        """Note something the user should know."""
 
 
 _NOBODY = Observer()
@@ -25,33 +25,26 @@ _watching: ContextVar[Observer] = ContextVar("bife_observer", default=_NOBODY)
 
 
 def observer() -> Observer:
-    """Return who watches the present run."""
+    """Return the observer of the present run."""
     return _watching.get()
 
 
 def noted(texts: Iterable[str]) -> tuple[str, ...]:
-    """Have whoever watches take note of texts, of each once, and return them for the result."""
-    told = tuple(dict.fromkeys(texts))
-    for text in told:
+    """Pass texts to the observer, each once, and return them."""
+    notes = tuple(dict.fromkeys(texts))
+    for text in notes:
         observer().note(text)
-    return told
+    return notes
 
 
 def watched() -> bool:
-    """Whether anybody watches the present run."""
+    """Whether the present run has an observer."""
     return _watching.get() is not _NOBODY
 
 
 @contextmanager
 def observing(watcher: Observer) -> Iterator[None]:
-    """Have `watcher` told of all runs started inside.
-
-    Examples
-    --------
-    >>> from flows.pipeline import pipeline  # doctest: +SKIP
-    >>> with observing(Observer()):  # doctest: +SKIP
-    ...     result = pipeline(config)
-    """
+    """Have `watcher` called by all runs started inside."""
     token = _watching.set(watcher)
     try:
         with listening(watcher.progress, watcher.note):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,11 +82,3 @@ def demonstrate() -> SmokeRun:
 @pytest.fixture(scope="session")
 def smoke(prepared: Path) -> SmokeRun:
     return demonstrate()
-
-
-@pytest.fixture(scope="module")
-def in_haste() -> Iterator[None]:
-    """For tests that ask Prefect nothing: runs end without waiting until it has written all task runs down."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "settle", lambda *_: True)
-        yield

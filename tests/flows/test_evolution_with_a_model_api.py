@@ -11,8 +11,6 @@ from tasks.tracking.store import EVOLUTION, experiment_id
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 
-pytestmark = pytest.mark.usefixtures("in_haste")
-
 KEY = "sk-secret-of-the-tests"
 SMALL = {"generator.kind": "openai", "high.instances": 1}
 

@@ -1,7 +1,5 @@
 import json
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from mlflow import MlflowClient
@@ -20,9 +18,6 @@ from tasks.stores import home_store
 from tasks.tracking import store
 from tests.flows.conftest import demonstrate
 from tests.support.stored import counts
-
-# All but the one run they share, of which Prefect is asked.
-pytestmark = pytest.mark.usefixtures("in_haste")
 
 
 def tracked(run_id):
@@ -153,8 +148,7 @@ def test_running_again_redoes_and_doubles_nothing(smoke, home):
     done = demonstrate()
     assert smoke.result.evolution.run.run_id in done.printed.stdout
     again = done.result
-    same = {"collection", "final", "choice", "evaluation", "registered", "notes"}
-    assert again.model_dump(include=same) == smoke.result.model_dump(include=same)
+    assert again.model_dump(exclude={"evolution"}) == smoke.result.model_dump(exclude={"evolution"})
     assert (smoke.result.evolution.new, again.evolution.new) == (True, False)
     assert again.evolution.sentence.startswith(f"Nothing to do: this is evolution {again.evolution.key}")
     timeless = {"seconds", "new"}
@@ -162,24 +156,6 @@ def test_running_again_redoes_and_doubles_nothing(smoke, home):
     assert everything_in_mlflow() == before
     assert counts(home)["solves"] == solves
     assert files(home / "results") == results
-
-
-def test_the_same_again_from_the_page_starts_no_evaluation(smoke, monkeypatch):
-    before = everything_in_mlflow()
-    monkeypatch.setattr("flows.pipeline.present_run", lambda: SimpleNamespace(deployment_id="a deployment"))
-    state = run(None, partial(pipeline, return_state=True), smoke.config)
-    assert state.name == "Nothing to do"
-    assert smoke.result.evolution.key in state.message
-    assert state.message.endswith(f"registered as {smoke.result.registered.reference}.")
-    assert state.result().evaluation is None
-    assert everything_in_mlflow() == before
-
-
-@pytest.mark.long
-def test_other_settings_from_the_page_are_another_pipeline(smoke, monkeypatch):
-    monkeypatch.setattr("flows.pipeline.present_run", lambda: SimpleNamespace(deployment_id="a deployment"))
-    other = smoke.config.model_copy(update={"approval": "person"})
-    assert run(None, pipeline, other).evaluation is not None
 
 
 def test_prefect_knows_every_task_of_the_run(smoke):
@@ -216,8 +192,6 @@ def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_metho
     name = store.client().get_run(result.run.run_id).info.run_name
     assert name == f"combinatorial_auction {best} vs relpscost"
     assert {c.method for c in result.summary.comparisons} == set(result.summary.methods) - {"relpscost"}
-    page = (result.directory / "report.html").read_text()
-    assert f"--rule {reference} --rule paper_ca --rule pscost" in page or reference in page
     told, _ = load_report([result.run.run_id])
     assert told.evaluations == (result.summary,)
     assert told.searches[0].best == smoke.result.evolution.best.id
@@ -236,7 +210,7 @@ def test_a_run_without_a_rule_is_one_sentence(smoke, reference, sentence):
 
 
 def test_a_collection_holds_no_rule(smoke):
-    with pytest.raises(RuleError, match=r"holds no rule"):
+    with pytest.raises(RuleError, match="holds no rule"):
         load_rule(f"runs:/{smoke.result.collection.run.run_id}")
 
 

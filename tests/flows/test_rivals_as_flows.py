@@ -48,7 +48,7 @@ SAMPLES = {"eoh": 6, "llm4branch": 4, "reevo": 6}
 
 
 @pytest.fixture(scope="module")
-def decisions(prepared, in_haste):
+def decisions(prepared):
     return run(None, collection, with_overrides(preset("smoke"), SMALL)).summary
 
 

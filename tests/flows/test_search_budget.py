@@ -13,8 +13,6 @@ from flows.operate.running import run
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 
-pytestmark = pytest.mark.usefixtures("in_haste")
-
 
 @pytest.fixture
 def search(smoke, monkeypatch):

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 
 from bife_core.presets import preset
 from flows.operate.servers import Server, free_port
-from flows.operate.stack import Part, end_marked, read_state, state_file
+from flows.operate.stack import current, state_file
 from tasks.home import Home
 from tests.flows.cli.conftest import PROGRAM, environment
 
@@ -135,10 +136,16 @@ class Operated:
     def healthy(self) -> bool:
         return self.bife("status").returncode == 0
 
-    def part(self, name: str) -> Part:
-        state = read_state(self.home)
+    def process(self, word: str) -> psutil.Process:
+        """The process of this `bife up` whose command has a word, such as `serving` of its worker."""
+        family = psutil.Process(self.pid).children(recursive=True)
+        return next(one for one in reversed(family) if any(word in part for part in one.cmdline()))
+
+    @property
+    def pid(self) -> int:
+        state = current(self.home)
         assert state is not None
-        return next(part for part in state.parts if part.name == name)
+        return state.pid
 
     def tracked(self, method: str, path: str, **asked: Any) -> Any:
         """Ask MLflow's REST API."""
@@ -151,6 +158,14 @@ class Operated:
 def _bife(home: Path, variables: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     how = {"capture_output": True, "text": True, "timeout": 700}
     return subprocess.run([*PROGRAM, *arguments], env=environment(home, **variables), **how)
+
+
+def processes_of(home: Home) -> list[list[str]]:
+    """Return the commands of all processes that work in a home."""
+    found = psutil.process_iter(["environ", "cmdline"])
+    return [
+        one.info["cmdline"] for one in found if (one.info["environ"] or {}).get("BIFE_HOME") == str(home.root)
+    ]
 
 
 @contextmanager
@@ -185,11 +200,10 @@ def bife_up(home: Home, *arguments: str, auth: Auth | None = None, **variables: 
         page = PrefectPage(prefect, auth)
         yield Operated(home, prefect, mlflow, auth, page, variables)
         page.client.close()
-        state = read_state(home)
-        assert state is not None
+        assert processes_of(home)
         stopped = _bife(home.root, variables, "down")
         assert stopped.stdout.startswith("Stopped."), stopped.stdout + stopped.stderr
-        assert end_marked(state.mark) == 0
+        assert processes_of(home) == []
         assert not state_file(home).exists()
     finally:
         _bife(home.root, variables, "down")  # does nothing where the above was reached

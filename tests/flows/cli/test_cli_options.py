@@ -1,5 +1,4 @@
 import json
-import shlex
 
 import pytest
 
@@ -7,7 +6,6 @@ from bife_core.config import PipelineConfig
 from bife_core.presets import preset, with_overrides
 from flows.cli.look import settings_of
 from flows.cli.options import assignment
-from flows.evaluation import repeat_command
 from tests.flows.cli.conftest import sentence
 
 
@@ -39,16 +37,6 @@ def test_a_family_has_its_own_budget_whatever_names_it(bife, tmp_path):
     config = resolved(bife, *named[0], "--set", "high.cost=nodes", "--preset", "paper")
     assert (config.high.cost, config.evaluation.metric) == ("nodes", "primal_dual_integral")
     assert config.evaluation.time_limit_s == 1000
-
-
-@pytest.mark.parametrize("metric", ["time", "primal_dual_integral"])
-@pytest.mark.parametrize("start", [("--preset", "quick"), ("--preset", "paper")])
-def test_the_command_that_repeats_an_evaluation_names_what_the_family_would_not(bife, start, metric):
-    config = resolved(bife, "--benchmark", "item_placement", *start, "--set", f"evaluation.metric={metric}")
-    words = shlex.split(repeat_command(config, ["paper_ca"]))
-    place = words.index("--rule")
-    again = resolved(bife, *words[2:place], *words[place + 2 :])
-    assert (again.instances, again.evaluation) == (config.instances, config.evaluation)
 
 
 def test_options_change_what_they_say(bife, tmp_path):

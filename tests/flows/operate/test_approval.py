@@ -85,7 +85,7 @@ def test_an_answer_is_about_the_version_the_person_saw(operated, name):
     malformed = operated.page.resume(run["id"], decision="perhaps", reason="?", who="Ada")
     assert malformed["status"] == "REJECT"
 
-    # While the person thinks, another rule becomes challenger: approving the one they saw does not crown it.
+    # While the person thinks, another rule becomes challenger: approving the one they saw does not promote it.
     challenge(operated, name, 2, **beside(0))
     given = operated.page.resume(run["id"], decision="approve", reason="faster", who="Ada")
     assert given["status"] == "ACCEPT"

@@ -1,79 +1,115 @@
-"""`prefect.yaml` fits the flows, and a server keeps what a person changed."""
+"""`prefect.yaml` fits the flows, a server keeps what a person changed, and events start what they should."""
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
 import pytest
-from prefect.client.schemas.actions import DeploymentUpdate
+from prefect import flow
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.actions import DeploymentUpdate, WorkPoolUpdate
+from prefect.server.events.schemas.automations import EventTrigger
 
 from bife_core.presets import preset
 from flows.operate.abandoned import GONE
-from flows.operate.deployments import DEPLOYMENTS, LOST_RUNS, Deployment, code_version, register
+from flows.operate.deployments import DEPLOYMENTS, LOST_RUNS, WORK_POOL, filled_form, register
+from flows.reporting.conduct import EVOLUTION_ENDED, announce
+from tasks.states import NOTHING_TO_DO, WAITING
+from tests.support.operating import until
+
+AGAIN = [deployment | {"name": f"{deployment['name']}-again", "triggers": []} for deployment in DEPLOYMENTS]
+"""Under names of their own, so that other tests find the deployments as `bife up` made them."""
 
 
-def test_the_form_is_filled_with_the_quick_preset_and_another_seed_for_each_run():
+def test_forms_fit_the_flows_and_are_filled_with_the_quick_preset_and_another_seed_for_each_run():
     quick = preset("quick")
     anew = quick.model_copy(update={"search": quick.search.model_copy(update={"seed": None})})
-    filled = [deployment.parameters for deployment in DEPLOYMENTS if deployment.parameters]
-    assert filled == [{"config": anew.model_dump(mode="json")}] * 4
-
-
-def test_every_declared_flow_can_be_imported_and_its_form_has_what_is_filled_in():
+    assert [form for deployment in DEPLOYMENTS if (form := filled_form(deployment))] == [
+        {"config": anew.model_dump(mode="json")}
+    ] * 4
     for deployment in DEPLOYMENTS:
-        expected = {name for trigger in deployment.triggers for name in trigger["parameters"]}
-        assert deployment.form["properties"].keys() >= deployment.parameters.keys() | expected
+        module, _, function = deployment["entrypoint"].rpartition(".")
+        form = getattr(import_module(module), function).parameters.model_dump()
+        triggers = deployment.get("triggers", [])
+        expected = {name for trigger in triggers for name in trigger["parameters"]}
+        assert form["properties"].keys() >= filled_form(deployment).keys() | expected
 
 
-def test_lost_runs_are_marked_with_what_a_worker_marks_them_with():
+@pytest.mark.parametrize(
+    ("state", "ended"),
+    [
+        *((name, True) for name in ("Completed", "Completed, not all of it in MLflow", NOTHING_TO_DO)),
+        (f"{NOTHING_TO_DO}, not all of it in MLflow", True),
+        *((name, True) for name in ("Failed", "Crashed", "Cancelled", "Suspended", "AwaitingRetry")),
+        *((name, False) for name in ("Running", WAITING, "Cancelling")),
+    ],
+)
+def test_no_run_that_has_ended_is_taken_for_lost(state, ended):
     assert LOST_RUNS.actions[0].message == GONE
+    on_the_server = EventTrigger.model_validate(LOST_RUNS.trigger.model_dump(mode="json"))
+    assert on_the_server.expects(f"prefect.flow-run.{state}") == ended
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(served):
-    # Under names of their own, so that other tests find the deployments as `bife up` made them.
-    deployments = tuple(
-        Deployment({**deployment.declared, "name": f"{deployment.name}-again"}) for deployment in DEPLOYMENTS
-    )
-    assert register(served, deployments) == []
-    made = served.read_deployment_by_name("pipeline-again/pipeline-again")
-    assert made.parameters == DEPLOYMENTS[3].parameters
-    assert made.version == code_version()
+    assert register(served, AGAIN) == []
+    made = served.read_deployment_by_name("pipeline/pipeline-again")
+    assert made.parameters == filled_form(AGAIN[3])
     smaller = preset("smoke").model_dump(mode="json")
-    served.update_deployment(
-        made.id,
-        DeploymentUpdate(
-            parameters={"config": smaller},
-            tags=["mine"],
-            concurrency_limit=3,
-            description="gone",
-            version="0",
-        ),
-    )
+    mine = {"parameters": {"config": smaller}, "tags": ["mine"], "concurrency_limit": 3}
+    served.update_deployment(made.id, DeploymentUpdate(**mine, description="gone", version="0"))
     served.update_deployment_schedule(made.id, made.schedules[0].id, active=True)
-    outdated = served.read_deployment_by_name("evolution-again/evolution-again")
-    served.update_deployment(
-        outdated.id,
-        DeploymentUpdate(parameters={"config": {"search": {"wings": 2}}}, enforce_parameter_schema=False),
-    )
+    for name, parameters in (
+        ("evolution/evolution-again", {"config": {"search": {"wings": 2}}}),
+        ("collection/collection-again", {}),
+    ):
+        outdated = DeploymentUpdate(parameters=parameters, enforce_parameter_schema=False)
+        served.update_deployment(served.read_deployment_by_name(name).id, outdated)
 
-    deployed = served.read_deployment_by_name("collection-again/collection-again")
-    served.update_deployment(deployed.id, DeploymentUpdate(parameters={}, enforce_parameter_schema=False))
-
-    notes = register(served, deployments)
-    filled = served.read_deployment_by_name("collection-again/collection-again")
-    assert filled.parameters == DEPLOYMENTS[0].parameters
-    kept = served.read_deployment_by_name("pipeline-again/pipeline-again")
-    assert kept.id == made.id
-    assert kept.parameters == {"config": smaller}
-    assert kept.tags == ["mine"]
+    (note,) = register(served, AGAIN)
+    assert note.startswith("The parameters of evolution-again no longer fit and were replaced: search.wings")
+    kept = served.read_deployment_by_name("pipeline/pipeline-again")
+    assert (kept.id, kept.parameters, kept.tags) == (made.id, {"config": smaller}, ["mine"])
     assert kept.global_concurrency_limit.limit == 3
     assert [schedule.active for schedule in kept.schedules] == [True]
-    assert kept.description == made.description
-    assert kept.version == made.version
-    assert len(notes) == 1
-    assert notes[0].startswith(
-        "The parameters of evolution-again no longer fit and were set anew: search.wings"
-    )
-    renewed = served.read_deployment_by_name("evolution-again/evolution-again")
-    assert renewed.parameters == DEPLOYMENTS[1].parameters
-    assert renewed.enforce_parameter_schema
+    assert (kept.description, kept.version) == (made.description, made.version)
+    for number, name in ((0, "collection/collection-again"), (1, "evolution/evolution-again")):
+        renewed = served.read_deployment_by_name(name)
+        assert renewed.parameters == filled_form(AGAIN[number])
+        assert renewed.enforce_parameter_schema
+
+
+@pytest.fixture
+def idle(served: SyncPrefectClient) -> Iterator[SyncPrefectClient]:
+    """A server on which runs are made and none is begun."""
+    served.update_work_pool(WORK_POOL, WorkPoolUpdate(is_paused=True))
+    yield served
+    served.update_work_pool(WORK_POOL, WorkPoolUpdate(is_paused=False))
+
+
+@flow(name="announcing")
+def announcing(payload: dict[str, Any]) -> None:
+    """Announce the end of an evolution."""
+    announce(EVOLUTION_ENDED, "evolution.test", payload)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_end_of_an_evolution_starts_an_evaluation_of_its_rule(idle):
+    config = preset("smoke").model_dump(mode="json")
+    rule = f"runs:/{uuid.uuid4().hex}"
+    announcing({"rule": rule, "config": config})
+    deployment = idle.read_deployment_by_name("evaluation/evaluation")
+    wanted = {"flow_runs": {"deployment_id": {"any_": [str(deployment.id)]}}}
+
+    def started() -> list[dict[str, Any]]:
+        runs = idle.request("POST", "/flow_runs/filter", json=wanted).json()
+        return [run for run in runs if run["parameters"].get("rule") == rule]
+
+    (run,) = until(started, "an evaluation to be started", 90)
+    idle.delete_flow_run(run["id"])
+    assert run["parameters"] == {"config": config, "rule": rule, "as_challenger": True}

@@ -1,86 +1,124 @@
-"""A server program: what it gets, what it leaves, and what is said when it ends by itself."""
+"""A server program: what it gets, that nothing outlives its owner, what ends by itself, and who may reach it."""
 
+import os
+import signal
 import socket
+import subprocess
 import sys
 import time
 
 import psutil
 import pytest
 
+from bife_core.errors import ConfigError
+from flows.operate import guard
+from flows.operate.programs import AUTH_VARIABLE, Access, mlflow_server, prefect_server, worker
 from flows.operate.servers import Server, ServerError, free_port
+from flows.operate.stack import Up, current, require_down, state_file
+from tasks.home import Home
+from tests.support.operating import until
 
-# Serves, and starts a child that ignores the polite signal, as does the server itself on request.
+# Serves, and starts a child in a session of its own that ignores the polite signal, as the server itself may do.
 TOY = """
 import http.server, signal, subprocess, sys, os
 if "--deaf" in sys.argv:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
-child = subprocess.Popen([sys.executable, "-c", deaf])
-print("child", child.pid, os.environ.get("TOY"), os.environ.get("TAKEN"), flush=True)
+child = subprocess.Popen([sys.executable, "-c", deaf], start_new_session=True)
+print("child", os.getpid(), child.pid, os.environ.get("TOY"), os.environ.get("TAKEN"), flush=True)
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.SimpleHTTPRequestHandler).serve_forever()
+"""
+OWNER = """
+import os, pathlib, signal, sys, time
+from flows.operate.servers import Server
+port, folder = sys.argv[1:]
+log = pathlib.Path(folder) / "toy.log"
+server = Server("Toy", [sys.executable, "-c", os.environ["CODE"], port], {}, f"http://127.0.0.1:{port}/", log)
+server.wait_ready(60)
+print(server.pid, flush=True)
+time.sleep(600)
 """
 
 
-def toy(tmp_path, *arguments, **variables):
+def toy(folder, *arguments, **variables):
     port = free_port(0)
-    return Server(
-        "Toy",
-        [sys.executable, "-c", TOY, str(port), *arguments],
-        variables,
-        f"http://127.0.0.1:{port}/",
-        tmp_path / "logs" / "toy.log",
-    )
+    command = [sys.executable, "-c", TOY, str(port), *arguments]
+    return Server("Toy", command, variables, f"http://127.0.0.1:{port}/", folder / "logs" / "toy.log")
+
+
+def failing(folder, code):
+    return Server("Toy", [sys.executable, "-c", code], {}, "http://127.0.0.1:9/", folder / "toy.log")
 
 
 def gone(pid):
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
+    return not psutil.pid_exists(pid) or not guard.alive(psutil.Process(pid))
 
 
-def test_a_server_gets_its_environment_and_leaves_nothing_behind(tmp_path, monkeypatch):
+@pytest.mark.parametrize("deaf", [(), ("--deaf",)])
+def test_a_server_gets_its_environment_and_leaves_nothing_behind(tmp_path, monkeypatch, deaf):
     monkeypatch.setenv("TAKEN", "value")
-    monkeypatch.setattr("flows.operate.servers._STOP_LIMIT_S", 1.0)
-    server = toy(tmp_path, TOY="given", TAKEN="")
+    server = toy(tmp_path, *deaf, TOY="given", TAKEN="")
     try:
-        server.wait_ready(30)
+        server.wait_ready(60)
         server.check()
     finally:
         server.stop()
-    _, child, given, taken = server.log.read_text().splitlines()[0].split()
+    _, own, child, given, taken = server.log.read_text().splitlines()[0].split()
     assert (given, taken) == ("given", "None")
+    assert gone(int(own))
     assert gone(int(child))
     with pytest.raises(ServerError, match="ended with code"):
         server.check()
-
-
-def test_a_server_that_does_not_listen_to_reason_is_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr("flows.operate.servers._STOP_LIMIT_S", 1.0)
-    server = toy(tmp_path, "--deaf")
-    server.wait_ready(30)
-    child = int(server.log.read_text().split()[1])
-    server.stop()
-    assert gone(child)
     server.stop()  # once more does no harm
 
 
-def test_a_server_that_ends_early_says_why(tmp_path):
-    command = [sys.executable, "-c", "print('preparing'); raise SystemExit('the port is taken')"]
-    server = Server("Toy", command, {}, "http://127.0.0.1:9/", tmp_path / "toy.log")
-    with pytest.raises(ServerError, match=r"Toy ended with code 1; .* is: the port is taken"):
-        server.wait_ready(30)
-    server.stop()
+@pytest.mark.parametrize("signals", [[signal.SIGKILL], [signal.SIGTERM]])
+def test_nothing_outlives_an_owner_that_is_killed(tmp_path, signals):
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(free_port(0)), str(tmp_path)],
+        env=os.environ | {"CODE": TOY, "PYTHONPATH": os.getcwd()},  # noqa: PTH109
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    guardian = int(owner.stdout.readline())
+    family = psutil.Process(owner.pid).children(recursive=True)
+    assert guardian in {process.pid for process in family}
+    assert len(family) == 3  # the guard, the toy, its child
+    for number in signals:
+        owner.send_signal(number)
+    owner.communicate(timeout=60)
+    until(lambda: all(gone(process.pid) for process in family), "the family to end", 60)
+
+
+def test_what_a_killed_guard_leaves_makes_room_for_the_next(tmp_path):
+    server = toy(tmp_path)
+    try:
+        server.wait_ready(60)
+        own, child = map(int, server.log.read_text().split()[1:3])
+        os.kill(server.pid, signal.SIGKILL)
+        said = until(server.tend, "the end to be noticed", 60)
+        assert said.startswith("Started again: Toy ended with code -9")
+        until(lambda: gone(own), "the former program to end", 60)
+        server.wait_ready(60)
+    finally:
+        server.stop()
+        os.kill(child, signal.SIGKILL)  # it has a session of its own, and `bife up` alone adopts orphans
+
+
+def test_what_ends_early_says_why_is_started_again_and_at_last_given_up(tmp_path):
+    server = failing(tmp_path, "print('preparing'); raise SystemExit('out of memory')")
+    with pytest.raises(ServerError, match=r"Toy ended with code 1; .* is: out of memory"):
+        server.wait_ready(60)
+    for _ in range(5):
+        assert until(server.tend, "the end to be noticed", 60).startswith(
+            "Started again: Toy ended with code 1"
+        )
+    with pytest.raises(ServerError, match=r"It has ended 6 times within 10 minutes"):
+        until(server.tend, "the last end", 60)
 
 
 def test_a_server_that_never_answers_is_given_up(tmp_path):
-    server = Server(
-        "Toy",
-        [sys.executable, "-c", "import time; time.sleep(600)"],
-        {},
-        "http://127.0.0.1:9/",
-        tmp_path / "toy.log",
-    )
+    server = failing(tmp_path, "import time; time.sleep(600)")
     try:
         with pytest.raises(ServerError, match=r"did not answer within 0\.5 s"):
             server.wait_ready(0.5)
@@ -88,20 +126,75 @@ def test_a_server_that_never_answers_is_given_up(tmp_path):
         server.stop()
 
 
-def test_all_restarts_are_counted_however_long_ago(tmp_path, monkeypatch):
-    monkeypatch.setattr("flows.operate.servers._RESTARTS_WITHIN_S", 0.0)
-    server = Server("Toy", ["true"], {}, "http://127.0.0.1:9/", tmp_path / "toy.log")
-    deadline = time.monotonic() + 30
-    while server.restarts < 7 and time.monotonic() < deadline:
-        server.tend()
-    server.stop()
-    assert server.restarts == 7
-
-
-def test_a_taken_port_is_passed_over():
+def test_a_taken_port_is_passed_over_unless_it_was_asked_for(tmp_path, monkeypatch):
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
         assert free_port(port) != port
+        with pytest.raises(ServerError, match=f"Port {port} of 127.0.0.1 cannot be used"):
+            prefect_server(Home(tmp_path), Access(), port)
     assert free_port(port) == port
+
+
+def test_other_machines_need_a_password(monkeypatch):
+    monkeypatch.delenv(AUTH_VARIABLE, raising=False)
+    assert Access.at("127.0.0.1").auth is None
+    for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"):
+        with pytest.raises(
+            ConfigError, match=rf"At {host} other machines .* set {AUTH_VARIABLE} to name:password"
+        ):
+            Access.at(host)
+    monkeypatch.setenv(AUTH_VARIABLE, "operator:twelve-or-so")
+    assert Access.at("0.0.0.0").reach == "127.0.0.1"
+    assert Access.at("::1").reach == "[::1]"
+    assert {"localhost", "127.0.0.1"} < set(Access.at("0.0.0.0").names)
+    assert Access.at("192.168.1.5").names[0] == "192.168.1.5"
+
+
+@pytest.mark.parametrize("malformed", ["operator", "operator:", ":secret-of-many", "operator:eleven-char"])
+def test_a_password_that_is_none_or_too_short_is_refused_and_not_shown(monkeypatch, malformed):
+    monkeypatch.setenv(AUTH_VARIABLE, malformed)
+    with pytest.raises(
+        ConfigError, match=r"must have the form name:password|at least 12 characters"
+    ) as caught:
+        Access.at("127.0.0.1")
+    assert "secret" not in str(caught.value)
+    assert "eleven" not in str(caught.value)
+
+
+def test_links_name_an_address_that_others_reach(tmp_path, monkeypatch):
+    monkeypatch.setattr("flows.operate.programs.Server", lambda *args, **_: args)
+    for name in ("PREFECT_API_URL", "PREFECT_UI_URL", "BIFE_MLFLOW_UI"):
+        monkeypatch.delenv(name, raising=False)
+    access = Access("0.0.0.0", "operator:twelve-or-so")
+    address, prefect = prefect_server(Home(tmp_path), access, None)
+    port = address.rpartition(":")[2]
+    assert prefect[3] == f"http://127.0.0.1:{port}/api/health"
+    variables = worker(Home(tmp_path), access, {"Prefect": address, "MLflow": "http://192.168.1.5:5000"})[2]
+    assert variables["PREFECT_API_URL"] == f"http://127.0.0.1:{port}/api"
+    assert variables["PREFECT_UI_URL"] == f"{address}/v2"
+    assert variables["BIFE_MLFLOW_UI"] == "http://192.168.1.5:5000"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://mlflow.example.org")
+    assert mlflow_server(Home(tmp_path), access, None) == ("https://mlflow.example.org", None)
+
+
+def test_a_home_has_one_start_and_a_state_of_the_dead_is_none(tmp_path):
+    home, own = Home(tmp_path), psutil.Process()
+    assert current(home) is None
+    state_file(home).write_text("{half a file")
+    assert current(home) is None
+    state = Up(pid=own.pid, created=own.create_time(), addresses={"Prefect": "http://127.0.0.1:4200"})
+    state_file(home).write_text(state.model_dump_json())
+    assert current(home) == state
+    with pytest.raises(
+        ServerError, match=r"already up in .*; `bife down` stops it\. Prefect is at http://127\.0"
+    ):
+        require_down(home)
+    # The same number, given to another process since.
+    state_file(home).write_text(state.model_copy(update={"created": state.created - 100}).model_dump_json())
+    assert current(home) is None
+    began = time.monotonic()
+    require_down(home)
+    assert time.monotonic() - began < 5.0

@@ -10,8 +10,8 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 
 from bife_core.errors import BifeError, RuleError
+from flows.conclusions import links
 from flows.reporting.artifacts import artifact_key
-from flows.verdicts import links
 from tasks.states import in_plain_words, with_message
 
 
@@ -63,9 +63,9 @@ def test_the_bar_is_full_and_the_curve_is_a_table_that_only_rises(smoke):
     assert curve == sorted(curve, key=lambda point: (point["CPU seconds"], point["best F_HF"]))
 
 
-def test_the_verdict_holds_rule_ratio_and_links(smoke):
-    verdicts = [artifact.data for artifact in artifacts("pipeline-combinatorial-auction")]
-    text = next((text for text in verdicts if smoke.result.evolution.ranking_url in text), "")
+def test_the_conclusion_holds_rule_ratio_and_links(smoke):
+    texts = [artifact.data for artifact in artifacts("pipeline-combinatorial-auction")]
+    text = next((text for text in texts if smoke.result.evolution.ranking_url in text), "")
     assert smoke.result.evolution.ranking_url in text
     assert smoke.result.rule.source.rstrip() in text
     assert f"{smoke.result.evaluation.summary.lead.ratio:.3f}" in text

@@ -9,8 +9,8 @@ from prefect.client.orchestration import get_client
 from prefect.states import Scheduled
 
 from bife_core.config import InstancesConfig, PipelineConfig, SearchConfig
-from flows.anew import seed_at, settled
 from flows.reporting.observer import observing
+from flows.resolving import resolved, seed_at
 from tasks.registry import registered_name
 from tests.flows.conftest import Diary
 from tests.support.challenging import beside, made_champion, source
@@ -27,9 +27,9 @@ def wish(**known) -> PipelineConfig:
 _seeds: list[int | None] = []
 
 
-@flow(name="settling", retries=1, retry_delay_seconds=1)
-def settling(config: PipelineConfig) -> None:
-    _seeds.append(settled(config).search.seed)
+@flow(name="resolving", retries=1, retry_delay_seconds=1)
+def resolving(config: PipelineConfig) -> None:
+    _seeds.append(resolved(config).search.seed)
     if len(_seeds) == 1:
         raise RuntimeError("once more")
 
@@ -40,22 +40,22 @@ def test_a_seed_is_that_of_the_scheduled_time_on_every_try():
 
     due, given = datetime.now(UTC) - timedelta(hours=3), {"config": wish(seed=None)}
     with get_client(sync_client=True) as client:
-        made = client.create_flow_run(settling, parameters=given, state=Scheduled(scheduled_time=due))
-    run_flow(settling, flow_run=made, parameters=given)
+        made = client.create_flow_run(resolving, parameters=given, state=Scheduled(scheduled_time=due))
+    run_flow(resolving, flow_run=made, parameters=given)
     assert _seeds == [seed_at(due)] * 2
 
 
 def test_what_names_one_search_already_is_left_as_it_is():
     config = wish(seed=7)
-    assert settled(config) is config
+    assert resolved(config) is config
 
 
 def test_the_present_champion_is_among_the_first_rules():
     diary = Diary()
     with observing(diary):
-        assert settled(wish(first_rules=("champion",))).search.first_rules == ()
+        assert resolved(wish(first_rules=("champion",))).search.first_rules == ()
         made_champion(registered_name(TOYS), 1)
-        found = settled(wish(first_rules=("champion",))).search
+        found = resolved(wish(first_rules=("champion",))).search
     assert found == SearchConfig(first_rules=(source(1),))
     assert diary.notes == []
 
@@ -64,13 +64,13 @@ def test_every_try_of_a_run_begins_with_the_champion_of_its_first(monkeypatch):
     rules = InstancesConfig(benchmark="facility_location", size="tiny")
     config = wish(first_rules=("champion",)).model_copy(update={"instances": rules})
     made_champion(registered_name(rules), 1)
-    monkeypatch.setattr("flows.anew.present_run", lambda: SimpleNamespace(id="a-run"))
-    first = settled(config)
+    monkeypatch.setattr("flows.resolving.present_run", lambda: SimpleNamespace(id="a-run"))
+    first = resolved(config)
     made_champion(registered_name(rules), 2, **beside(1))
-    assert settled(config) == first
+    assert resolved(config) == first
     assert first.search.first_rules == (source(1),)
-    monkeypatch.setattr("flows.anew.present_run", lambda: SimpleNamespace(id="the-next"))
-    assert settled(config).search.first_rules == (source(2),)
+    monkeypatch.setattr("flows.resolving.present_run", lambda: SimpleNamespace(id="the-next"))
+    assert resolved(config).search.first_rules == (source(2),)
 
 
 def test_a_registry_that_is_away_is_a_note(monkeypatch):
@@ -79,8 +79,8 @@ def test_a_registry_that_is_away_is_a_note(monkeypatch):
     def away(*_):
         raise TrackingError("MLflow is away.")
 
-    monkeypatch.setattr("flows.anew.by_alias", away)
+    monkeypatch.setattr("flows.resolving.by_alias", away)
     diary = Diary()
     with observing(diary):
-        assert settled(wish(first_rules=("champion",))).search.first_rules == ()
+        assert resolved(wish(first_rules=("champion",))).search.first_rules == ()
     assert diary.notes == ["The search does not begin with the champion. MLflow is away."]

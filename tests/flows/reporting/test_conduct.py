@@ -10,9 +10,8 @@ import pytest
 from prefect import flow
 
 from bife_core.errors import BifeError
+from flows.reporting.conduct import HOOKS, conducted
 from flows.reporting.observer import Observer, noted, observer, observing
-from flows.safeguards.conduct import conducted
-from flows.safeguards.endings import HOOKS
 from tasks.states import with_message
 from tasks.stores import note
 from tasks.tracking import outage, store
@@ -88,7 +87,7 @@ def test_the_state_of_a_run_says_that_records_wait(search, monkeypatch, caplog):
 
 
 @pytest.mark.parametrize(("fault", "error"), [("ours", BifeError), ("defect", RuntimeError)])
-def test_what_a_failing_run_leaves_is_delivered(search, tmp_path, fault, error):
+def test_what_a_failing_run_leaves_gets_to_mlflow(search, tmp_path, fault, error):
     state = failing(fault, tmp_path / "runs" / search.study, return_state=True)
     assert state.is_failed()
     assert "No good." in state.message
@@ -106,7 +105,7 @@ def test_notes_are_in_the_log_of_the_run(caplog):
     assert heard["a word"].levelname == "WARNING"
 
 
-def test_who_watches_a_terminal_is_told_instead(caplog):
+def test_a_watcher_gets_the_notes_instead_of_the_log(caplog):
     class Ear(Observer):
         heard: list[str] = []  # noqa: RUF012
 
@@ -123,6 +122,6 @@ def test_nothing_begins_where_mlflow_cannot_be_reached(monkeypatch):
     def unreachable():
         raise store.TrackingError("MLflow is away.")
 
-    monkeypatch.setattr("flows.safeguards.conduct.require_store", unreachable)
+    monkeypatch.setattr("flows.reporting.conduct.require_store", unreachable)
     state = plain("a word", return_state=True)
     assert (state.is_failed(), state.message) == (True, "MLflow is away.")

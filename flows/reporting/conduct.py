@@ -1,0 +1,175 @@
+"""What every run does besides its stage: checks before, records for MLflow after, and who learns how it ended."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import os
+import socket
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, Final, ParamSpec, TypeVar, cast
+
+from prefect import Flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.context import FlowRunContext
+from prefect.events import emit_event
+from prefect.exceptions import MissingContextError
+from prefect.logging import get_run_logger
+from prefect.logging.loggers import flow_run_logger
+from prefect.states import Completed
+
+from bife_core.study import EvolutionState
+from flows.reporting.observer import Observer, observer, observing, watched
+from tasks.home import project_home
+from tasks.states import in_plain_words
+from tasks.tracking import GONE, synchronise
+from tasks.tracking.store import require_store
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+EVOLUTION_ENDED: Final = "bife.evolution.ended"
+"""Event; its payload: `rule`, a reference to the best rule, and `config`, the settings of the evolution."""
+
+CHALLENGER_REGISTERED: Final = "bife.challenger.registered"
+"""Event; its payload: `name` of the registered model and `approval`, who is to decide."""
+
+_MACHINE: Final = "bife.machine"
+_PROCESS: Final = "bife.pid"
+
+
+def present_run() -> FlowRun | None:
+    """Return the flow run that goes on here, or None."""
+    context = FlowRunContext.get()
+    return context.flow_run if context is not None else None
+
+
+def stands_alone() -> bool:
+    """Whether the present flow run was started by itself and not by another flow, which goes on with its result."""
+    run = present_run()
+    return run is not None and run.parent_task_run_id is None
+
+
+def tried_again() -> bool:
+    """Whether the present flow run began before and did not come to its end: it may have emitted no event then."""
+    run = present_run()
+    return run is not None and run.run_count > 1
+
+
+def announce(event: str, subject: str, payload: dict[str, Any]) -> None:
+    """Emit an event about a subject, for the automations of a Prefect server, if there is one."""
+    if os.environ.get("PREFECT_API_URL"):
+        emit_event(event, resource={"prefect.resource.id": f"bife.{subject}"}, payload=payload)
+
+
+class RunLog(Observer):
+    """Writes to the log of the flow run in which it is made, for runs that nobody watches in a terminal."""
+
+    def __init__(self) -> None:
+        self._of_the_flow: Any = get_run_logger()
+
+    def stage(self, name: str, about: str) -> None:
+        """Log that a stage begins."""
+        self._log(logging.INFO, f"{name}: {about}")
+
+    def activity(self, text: str) -> None:
+        """Log what is done now."""
+        self._log(logging.INFO, text)
+
+    def generation(self, state: EvolutionState) -> None:
+        """Log how far the search is."""
+        best = "" if state.best_f_hf is None else f", best F_HF {state.best_f_hf:.4g}"
+        rules = f"{state.samples_total} of {state.budget} rules, {state.failures_total} of them failed"
+        self._log(logging.INFO, f"Generation {state.generation}: {rules}{best}")
+
+    def note(self, text: str) -> None:
+        """Log what a person should know."""
+        self._log(logging.WARNING, text)
+
+    def _log(self, level: int, text: str) -> None:
+        try:
+            logger = get_run_logger()
+        except MissingContextError:  # in a thread that belongs to no run
+            logger = self._of_the_flow
+        logger.log(level, "%s", text)
+
+
+def conducted(stage: Callable[P, R]) -> Callable[P, R]:
+    """Have a flow check first that its results can be kept, synchronise MLflow last, and end errors with a sentence.
+
+    A flow that another one calls leaves that to it; so does a function that is called outside of any run.
+    """
+
+    @functools.wraps(stage)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not stands_alone():
+            return stage(*args, **kwargs)
+        with nullcontext() if watched() else observing(RunLog()):
+            require_room()
+            return _synchronised(stage(*args, **kwargs))
+
+    run.__signature__ = inspect.signature(stage, eval_str=True)  # type: ignore[attr-defined]
+    return in_plain_words(run)
+
+
+def require_room() -> None:
+    """Raise `BifeError`, before anything is spent, if the home or MLflow's store cannot be written to."""
+    project_home().require_room()
+    require_store()
+
+
+def _synchronised(result: R) -> R:
+    """Write to MLflow what it lacks; where it cannot be reached, the run's state says so."""
+    left = synchronise(GONE)
+    if not left:
+        return result
+    observer().note(left)
+    state: State[Any] = result if isinstance(result, State) else Completed(data=result)
+    if not state.is_completed():
+        return result
+    message = f"{state.message.rstrip('.')}. " if state.message else ""
+    name = f"{state.name}, not all of it in MLflow"
+    return cast(R, Completed(name=name, message=f"{message}{left}", data=state.data))
+
+
+def name_owner(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
+    """Label a flow run that begins with its machine and process; a hook for `on_running`.
+
+    Prefect's own note of a process is its worker's, has no machine, and does not exist for a run in a terminal.
+    """
+    with get_client(sync_client=True) as client:
+        client.update_flow_run_labels(flow_run.id, {_MACHINE: socket.gethostname(), _PROCESS: os.getpid()})
+
+
+def own_process(flow_run: FlowRun) -> int | None:
+    """Return the process id of a run of this machine; None for any other run."""
+    pid = flow_run.labels.get(_PROCESS)
+    return pid if flow_run.labels.get(_MACHINE) == socket.gethostname() and isinstance(pid, int) else None
+
+
+def report_end(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]) -> None:
+    """Record in MLflow why a run, and so its searches, ended; a hook for all bad ends.
+
+    Prefect calls it in the run's own process if that is still there, else in one that the worker starts; for a run
+    whose process is gone the worker calls it, which does not know the flow.
+    """
+    if flow_run.parent_task_run_id is not None:
+        return  # the run it is part of ends too
+    by_person = state.is_cancelling() or state.is_cancelled()
+    reason = state.message or GONE
+    sentence = f"Cancelled: {reason}" if by_person else reason
+    left = synchronise(sentence, by_person=by_person, of=str(flow_run.id))
+    if left:
+        flow_run_logger(flow_run, flow).warning(left)
+
+
+HOOKS: Final[dict[str, Any]] = {
+    "on_running": [name_owner],
+    "on_failure": [report_end],
+    "on_crashed": [report_end],
+    "on_cancellation": [report_end],
+}
+"""Options of every flow."""

@@ -1,0 +1,59 @@
+"""What a search leaves open is resolved when its run begins: a seed from the scheduled time, the present champion."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from bife_core.config import PipelineConfig
+from bife_core.errors import BifeError
+from bife_core.files import write_whole
+from bife_core.methods.loading import method_of, stored_text
+from bife_core.methods.rule import RuleMethod
+from flows.reporting.conduct import present_run
+from flows.reporting.observer import observer
+from tasks.home import project_home
+from tasks.registry import CHAMPION, by_alias, registered_name
+
+
+def resolved(config: PipelineConfig) -> PipelineConfig:
+    """Return a configuration that names one search: the same for every try of a run, another for the next run.
+
+    Without a seed, the time that the run was scheduled for is the seed. "champion" among `search.first_rules`
+    stands for the registered one, as the first try found it.
+    """
+    search, run = config.search, present_run()
+    changed: dict[str, object] = {}
+    if search.seed is None:
+        scheduled = run.expected_start_time if run is not None else None
+        changed["seed"] = seed_at(scheduled or datetime.now(UTC))
+    if CHAMPION in search.first_rules:
+        kept = project_home().champions / f"{run.id}.py" if run is not None else None
+        if kept is not None and kept.is_file():
+            champion = kept.read_text(encoding="utf-8")
+        else:
+            champion = _champion(config)
+            if kept is not None:
+                write_whole(kept, champion)
+        rules = (champion if rule == CHAMPION else rule for rule in search.first_rules)
+        changed["first_rules"] = tuple(dict.fromkeys(filter(None, rules)))
+    if not changed:
+        return config
+    return config.model_copy(update={"search": type(search).model_validate(search.model_dump() | changed)})
+
+
+def seed_at(when: datetime) -> int:
+    """Return the seed of a search that is scheduled for a time: its digits in UTC, to the second."""
+    return int(f"{when.astimezone(UTC):%Y%m%d%H%M%S}")
+
+
+def _champion(config: PipelineConfig) -> str:
+    """Return the text of the champion of a benchmark, empty where none can be used."""
+    try:
+        champion = by_alias(registered_name(config.instances), CHAMPION)
+        text = "" if champion is None else stored_text(champion.reference)
+        if not text or isinstance(method_of(text), RuleMethod):
+            return text
+        observer().note("The search does not begin with the champion, which is no rule.")
+    except BifeError as error:
+        observer().note(f"The search does not begin with the champion. {error}")
+    return ""

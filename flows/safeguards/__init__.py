@@ -1,1 +1,0 @@
-"""What every run does besides its stage, whoever started it: checks before, delivery after, a word on how it ended."""
