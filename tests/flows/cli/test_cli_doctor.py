@@ -60,7 +60,7 @@ def test_a_folder_of_instances_is_checked_where_it_is_given(bife, monkeypatch, t
     assert result.exit_code == 0, result.output
     found = " ".join(result.stdout.split())
     assert "1 can be used. Left out: cut.mps is cut off" in found
-    assert "of its CPU time in branching (1 instance" in found
+    assert "of its CPU time in branching (1 of 1 instance" in found
     assert bife("doctor", "--instances", tmp_path / "nowhere").exit_code == 1
 
 
