@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -111,7 +110,7 @@ class EvaluationSummary(Value):
         """Each method against the baseline in a sentence."""
         return " ".join(map(statement, self.comparisons))
 
-    @cached_property
+    @property
     def frame(self) -> pd.DataFrame:
         """All solves, one row each: instance, seed, method, status, cpu_s, nodes, gap, ...; see `solve_frame`."""
         return solve_frame(self.rows, self.protocol.time_limit_s)

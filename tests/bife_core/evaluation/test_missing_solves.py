@@ -33,6 +33,8 @@ def test_a_missing_solve_costs_the_limit_and_no_less_than_any_other_method() -> 
     found = summary([None, None], [10.0, 170.0]).frame
     assert found[found["method"] == RULE.name]["cpu_s"].tolist() == [LIMIT_S, 170.0]
     of_both = summary([2.0, None], [4.0, None])
+    assert of_both.frame.shape == found.shape
+    assert of_both == summary([2.0, None], [4.0, None]), "records compare, whatever was asked of them before"
     assert of_both.lead.ratio == pytest.approx((2.0 / 4.0) ** 0.5), "what both miss, neither is worse at"
     assert of_both.lead.instances == 2
 
