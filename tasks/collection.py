@@ -60,13 +60,7 @@ def benchmark(config: InstancesConfig) -> Benchmark:
 
 @task(name="instances", task_run_name="instances {split}")
 def prepare_instances(config: InstancesConfig, split: Split, count: int) -> InstanceSet:
-    """Generate or find the instances of a split.
-
-    Raises
-    ------
-    ConfigError, InstanceError
-        If there is no such benchmark, or it has no usable instance.
-    """
+    """Generate or find the instances of a split; a benchmark without usable instances is a `BifeError`."""
     opened = benchmark(config)
     chosen = tuple(opened.instances(split, count))
     return InstanceSet(label=opened.name, split=split, instances=chosen, notes=opened.notes)
@@ -74,13 +68,7 @@ def prepare_instances(config: InstancesConfig, split: Split, count: int) -> Inst
 
 @task(name="collect", task_run_name="collect {config.decisions} decisions", **TRIED_AGAIN)
 def collect(instances: InstancesConfig, config: CollectionConfig, runner: RunnerConfig) -> CollectionSummary:
-    """Record strong-branching decisions; what an instance gave is on disk before it is used.
-
-    Raises
-    ------
-    DecisionsError
-        If no instance gave a decision.
-    """
+    """Record expert samples, on disk before they are used; raise `DecisionsError` if no instance gave one."""
     name = f"{instances.label}-{instances.fingerprint()}"
     with alone_at(f"collection {name}", f"the collection for {instances.label}"):
         folder, pool = project_home().decisions / name, worker_pool(runner)
@@ -128,13 +116,7 @@ def decisions_dataset(instances: InstancesConfig, summary: CollectionSummary) ->
 
 @task(name="pre-check", task_run_name="measure RPB's share in branching", **TRIED_AGAIN)
 def precheck(config: PipelineConfig) -> Precheck:
-    """Return what a rule can save on the first design instances, by the solves that the search measures rules by.
-
-    Raises
-    ------
-    BifeError
-        If the instances cannot be used, or the machine cannot solve at all.
-    """
+    """Return what a rule can save on the first design instances, by the solves that the search measures rules by."""
     instances = benchmark(config.instances).instances("design", min(PRECHECKED, config.high.instances))
     pool = worker_pool(config.runner)
     reference = measure_reference(instances, config.high, pool, home_store(), note=note_listener())

@@ -63,13 +63,7 @@ class Home:
         return shutil.disk_usage(self.root).free / 1e6
 
     def require_room(self) -> None:
-        """Make sure before anything is spent that results can be kept.
-
-        Raises
-        ------
-        ConfigError
-            If the home cannot be written to, or its disk is all but full.
-        """
+        """Raise `ConfigError` if the home cannot be written to or its disk is all but full."""
         _ = self.runs
         if self.free_mb < LEAST_FREE_MB:
             raise ConfigError(
@@ -98,16 +92,15 @@ def prepare_environment() -> Home:
     """Read the settings files and give Prefect and MLflow their defaults; calling it again changes nothing.
 
     Files are read in the order ``$BIFE_ENV_FILE``, ``./mlflow.env``, ``<home>/mlflow.env``. The environment wins over
-    every file, and an earlier file over a later one; empty values count as absent. With ``PREFECT_API_URL`` or
-    ``PREFECT_PROFILE`` set, Prefect is the user's own and keeps its settings; otherwise its API is started for each
-    run, with its database in the home. So it is with ``MLFLOW_TRACKING_URI``.
+    every file, and an earlier file over a later one; empty values count as absent. A Prefect or MLflow that is the
+    user's own (``PREFECT_API_URL``, ``PREFECT_PROFILE``, ``MLFLOW_TRACKING_URI``) keeps its settings.
     """
     named = os.environ.get("BIFE_ENV_FILE")
     _adopt(dotenv_values(Path(named).expanduser(), interpolate=False) if named else {})
     _adopt(dotenv_values(Path.cwd() / SETTINGS_FILE, interpolate=False))
     own = project_home()
     _adopt(dotenv_values(own.root / SETTINGS_FILE, interpolate=False))
-    _adopt(_mlflow_defaults(own) | _prefect_defaults(own))
+    _adopt(_defaults(own))
     for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"):
         address = os.environ.get(name, "")
         file = address.removeprefix("sqlite:///")
@@ -130,11 +123,11 @@ def _adopt(values: Mapping[str, str | None]) -> None:
             os.environ[name] = value
 
 
-def _mlflow_defaults(own: Home) -> dict[str, str]:
-    return {
+def _defaults(own: Home) -> dict[str, str]:
+    defaults = {
         "MLFLOW_TRACKING_URI": f"sqlite:///{own.mlflow / 'mlflow.db'}",
         "MLFLOW_DISABLE_TELEMETRY": "true",
-        # Nobody needs a pickle to load a rule, and reading one runs whatever it holds.
+        # No rule needs a pickle, and reading one runs whatever it holds.
         "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
         # A trace counts as stored when the call that stores it returns, not some time later.
         "MLFLOW_ENABLE_ASYNC_TRACE_LOGGING": "false",
@@ -146,11 +139,6 @@ def _mlflow_defaults(own: Home) -> dict[str, str]:
         "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
         "MLFLOW_LOGGING_LEVEL": "ERROR",
         "GIT_PYTHON_REFRESH": "quiet",
-    }
-
-
-def _prefect_defaults(own: Home) -> dict[str, str]:
-    common = {
         "DO_NOT_TRACK": "true",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_LOCAL_STORAGE_PATH": str(own.root / "results"),
@@ -161,11 +149,8 @@ def _prefect_defaults(own: Home) -> dict[str, str]:
         "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "200",
         "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
     }
-    if os.environ.get("PREFECT_API_URL") or os.environ.get("PREFECT_PROFILE"):
-        return common
-    return common | {
-        "PREFECT_HOME": str(own.prefect),
+    if not (os.environ.get("PREFECT_API_URL") or os.environ.get("PREFECT_PROFILE")):
+        defaults["PREFECT_HOME"] = str(own.prefect)
         # The command line reports errors itself, as one sentence; Prefect would add its stack.
-        "PREFECT_LOGGING_LEVEL": "CRITICAL",
-        "PREFECT_LOGGING_SERVER_LEVEL": "CRITICAL",
-    }
+        defaults |= {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_LOGGING_SERVER_LEVEL": "CRITICAL"}
+    return defaults

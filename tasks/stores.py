@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Called with (done, of how many)."""
 
-_note_listener: ContextVar[Note | None] = ContextVar("bife_note", default=None)
-_listener: ContextVar[Progress | None] = ContextVar("bife_progress", default=None)
+_listeners: ContextVar[tuple[Progress | None, Note | None]] = ContextVar(
+    "bife_listeners", default=(None, None)
+)
 
 
 def progress_listener() -> Progress | None:
     """Return the listener that tasks pass on to the function that does the work, or None."""
-    return _listener.get()
+    return _listeners.get()[0]
 
 
 def note_listener() -> Note | None:
     """Return the function that shows notes to the person who watches this run, or None."""
-    return _note_listener.get()
+    return _listeners.get()[1]
 
 
 def note(sentence: str) -> None:
@@ -42,12 +43,11 @@ def note(sentence: str) -> None:
 @contextmanager
 def listening(listener: Progress, note: Note | None = None) -> Iterator[None]:
     """Have `listener` and `note` called by all tasks started inside."""
-    token, note_token = _listener.set(listener), _note_listener.set(note)
+    token = _listeners.set((listener, note))
     try:
         yield
     finally:
-        _listener.reset(token)
-        _note_listener.reset(note_token)
+        _listeners.reset(token)
 
 
 def home_store() -> Store:
@@ -62,18 +62,14 @@ def _opened(where: str) -> Store:
 
 @contextmanager
 def alone_at(name: str, work: str) -> Iterator[None]:
-    """Hold the claim on a piece of work, described for a reader by `work`; wait while another process does the same.
+    """Hold the claim on a piece of work, described by `work`; wait while another process does the same.
 
-    The caller then finds the other's results. The state of the run says meanwhile that it waits.
+    The caller then finds the other's results.
     """
     with ExitStack() as held:
         try:
             held.enter_context(home_store().claim(name, timeout_s=0.0))
         except ClaimTimeoutError:
-            sentence = f"Another process is at {work}; this one waits for it and then uses its results."
-            from tasks.states import waiting  # imports Prefect
-
-            note(sentence)
-            with waiting(sentence):
-                held.enter_context(home_store().claim(name))
+            note(f"Another process is at {work}; this one waits for it and then uses its results.")
+            held.enter_context(home_store().claim(name))
         yield
