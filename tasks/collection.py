@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from prefect import task
 
@@ -39,17 +39,6 @@ class InstanceSet(Value):
     def content(self) -> str:
         """Hash of the instances in their order, wherever they lie."""
         return content_of(self.instances)
-
-    @property
-    def dataset(self) -> dict[str, Any]:
-        """The set as an MLflow dataset."""
-        return {
-            "name": f"{self.label}-{self.split}",
-            "digest": self.content,
-            "source": str(self.instances[0].path.parent),
-            "profile": {"instances": len(self.instances)},
-            "context": self.split,
-        }
 
 
 @lru_cache(maxsize=8)
@@ -97,21 +86,9 @@ def track_collection(instances: InstancesConfig, config: CollectionConfig, summa
             "failures": float(len(summary.failures)),
         },
         tags={"kind": "collection", "benchmark": instances.label},
-        datasets=(decisions_dataset(instances, summary),),
         tables={"instances.json": tuple({"instance": name} for name in summary.instances)},
     )
     return track_record(project_home().runs / f"collection-{key}", record)
-
-
-def decisions_dataset(instances: InstancesConfig, summary: CollectionSummary) -> dict[str, Any]:
-    """Describe recorded decisions as an MLflow dataset."""
-    return {
-        "name": f"{instances.label}-decisions",
-        "digest": summary.digest,
-        "source": str(summary.path),
-        "profile": {"decisions": summary.decisions, "candidates": summary.candidates},
-        "context": "collection",
-    }
 
 
 @task(name="pre-check", task_run_name="measure RPB's share in branching", **TRIED_AGAIN)

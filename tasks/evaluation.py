@@ -124,7 +124,8 @@ def track_evaluation(
         key=folder.name.removeprefix("evaluation-"),
         name=f"{instances_config.label} {summary.rule} vs {summary.baseline}",
         params=flat(settings)
-        | {"rule": summary.rule, "rule_sha": lead.identity, "methods": " ".join(summary.methods)},
+        | {"rule": summary.rule, "rule_sha": lead.identity, "methods": " ".join(summary.methods)}
+        | {"test_instances": instances.content},
         metrics={
             "ratio": compared.ratio,
             "ratio_low": compared.ci_low,
@@ -147,7 +148,6 @@ def track_evaluation(
             "mlflow.note.content": f"{summary.conclusion}\n\n{report_markdown(Report(evaluations=(summary,)))}\n"
             f"The whole report: {evaluation_files.PAGE}",
         },
-        datasets=(instances.dataset,),
         tables=tables if choice is None else tables | {"validation_table.json": choice.solves},
         files=tuple(sorted(path.name for path in folder.iterdir())),
     )

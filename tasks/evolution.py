@@ -23,7 +23,7 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.search import Sample
 from bife_core.study import Evolution, Opened, evolution_facts, evolution_key, generator_identity
 from bife_core.study.files import ranked
-from tasks.collection import InstanceSet, decisions_dataset
+from tasks.collection import InstanceSet
 from tasks.states import TRIED_AGAIN, with_message
 from tasks.stores import home_store, note_listener, progress_listener
 from tasks.tracking.store import flat
@@ -50,8 +50,6 @@ def describe_evolution(
     digest = decisions.digest if decisions is not None else None
     who = generator_identity(config.generator)
     facts = evolution_facts(config, label, who, digest, design.instances, trained)
-    read = [decisions_dataset(config.instances, decisions)] if decisions is not None else []
-    read += [chosen.dataset for chosen in (design, training) if chosen is not None]
     return Opened(
         key=evolution_key(facts),
         name=f"{label} {search.method} {config.origin_of_rules} seed {search.seed}",
@@ -59,8 +57,6 @@ def describe_evolution(
         | {"search.samples": search.samples}
         | flat({"instances": config.instances.model_dump(mode="json")}),
         tags={"benchmark": label, "search": search.method},
-        datasets=tuple(read),
-        prompts=config.generator.kind == "openai",
         origin=config.origin_of_rules,
     )
 

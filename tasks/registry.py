@@ -187,20 +187,10 @@ class ChampionChange(Value):
 def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> GateDecision:
     """Return whether a challenger earns the alias ``champion`` by the numbers alone.
 
-    Notes
-    -----
     By its metric it must be better than RPB on held-out instances, and than the present champion on the same ones in
     the same evaluation, in the sense of `bife_core.evaluation.comparing.finding` both times: two ratios to RPB from
     two evaluations do not show which rule is better. Rules that were judged by different metrics do not compete, and
     no count of work, such as nodes, makes a champion.
-
-    Examples
-    --------
-    >>> evidence = Evidence(sha="a", benchmark="toys", size="test", ratio=0.8, ci_low=0.7, ci_high=1.1, p_value=0.2,
-    ...     confidence=0.95, baseline="relpscost", instances=20, seeds=1, solves=20, proofs=20, baseline_proofs=20,
-    ...     evaluation_run="", test_digest="")
-    >>> gate(evidence, None).reason
-    "It is not known to be faster than RPB: 0.800 of RPB's CPU time, interval 0.700 to 1.100, p = 0.2."
     """
     one, words = challenger, METRICS[challenger.metric].words
     better, worse = ("faster", "slower") if one.metric == "time" else ("better", "worse")
@@ -260,15 +250,7 @@ def refusal(tags: Mapping[str, str], test_digest: str | None = None) -> str:
 
 
 def registered_name(instances: InstancesConfig) -> str:
-    """Return the name rules of a benchmark are registered under.
-
-    Sizes other than a family's test size get a name of their own: a champion on toys is no champion.
-
-    Examples
-    --------
-    >>> registered_name(InstancesConfig()), registered_name(InstancesConfig(size="tiny"))
-    ('bife-combinatorial_auction', 'bife-combinatorial_auction-tiny')
-    """
+    """Return the name rules of a benchmark are registered under; sizes other than the test size have their own."""
     label = instances.label
     if instances.folder is None and instances.size != "test":
         label = f"{label}-{instances.size}"
@@ -468,13 +450,7 @@ def register(name: str, source: str, evidence: Evidence, by_gate: bool = False) 
 
 @task(name="assess the challenger", task_run_name="assess the challenger of {name}", **TRIED_AGAIN)
 def open_case(name: str) -> Case:
-    """Return the case of a registered model's challenger.
-
-    Raises
-    ------
-    PromotionError
-        If the model has no challenger, or its challenger is champion already.
-    """
+    """Return the case of a registered model's challenger; without one that could be promoted a `PromotionError`."""
     challenger, champion = by_alias(name, CHALLENGER), by_alias(name, CHAMPION)
     evidence = challenger.evidence if challenger is not None else None
     if challenger is None or evidence is None:
@@ -515,13 +491,7 @@ def refuse(name: str, version: int, by: str, reason: str) -> ChampionChange:
 
 @task(name="roll back the champion", task_run_name="roll {name} back")
 def roll_back(name: str, by: str, reason: str) -> ChampionChange:
-    """Give the alias ``champion`` back to the version that held it before; the one that loses it is no challenger.
-
-    Raises
-    ------
-    PromotionError
-        If there is no champion, or none before it.
-    """
+    """Give the alias ``champion`` back to the version that held it before, or raise `PromotionError` without one."""
     with registry(held=name) as client:
         champion = by_alias(name, CHAMPION)
         before = champion.tags.get(_REPLACED) if champion is not None else None

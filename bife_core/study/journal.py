@@ -57,8 +57,7 @@ class Entry(Value):
 class Opened(Entry):
     """The first event: which search it is.
 
-    `params` define it and `tags` find it; `datasets` are what it reads, each with name, digest, source, profile and
-    context; `prompts` says whether prompt templates are in use, and `origin` where its rules come from, see
+    `params` define it, `tags` find it, and `origin` says where its rules come from, see
     `PipelineConfig.origin_of_rules`.
     """
 
@@ -68,8 +67,6 @@ class Opened(Entry):
     name: str = ""
     params: dict[str, Any] = Field(default_factory=dict)
     tags: dict[str, str] = Field(default_factory=dict)
-    datasets: tuple[dict[str, Any], ...] = ()
-    prompts: bool = False
     origin: str = ""
 
 

@@ -79,13 +79,7 @@ class EvolutionRun:
         _open.add(self)
 
     def sync(self, *, now: bool = False) -> str:
-        """Write the events that MLflow lacks, and return why that was not possible; `now` asks it in any case.
-
-        Raises
-        ------
-        JournalError
-            If an event cannot be read.
-        """
+        """Write the events that MLflow lacks, and return why that was not possible; `now` asks it in any case."""
         with self._lock:
             events = list(read_journal(home_store(), self.study, self._read))
             if not events:
@@ -135,16 +129,8 @@ def track(*, rebuild: bool = False) -> Iterator[tuple[StudyRow, str]]:
 def synchronise(reason: str, *, by_person: bool = False, of: str | None = None) -> str:
     """Close the evolutions whose claim no process holds, write to MLflow what waits, and say what it still lacks.
 
-    Only studies that this MLflow has been given events of before are written; ``bife track`` writes all.
-
-    Parameters
-    ----------
-    reason : str
-        Why they stopped, as a sentence; it becomes a tag of their runs.
-    by_person : bool
-        Whether a person stopped them.
-    of : str, optional
-        Only evolutions of this flow run of Prefect are closed.
+    Only studies that this MLflow has been given events of before are written; ``bife track`` writes all. The runs of
+    evolutions say by `reason`, a sentence, why they stopped. Of a flow run `of` of Prefect only its own are closed.
     """
     for row in home_store().studies("evolution"):
         if _close(row, reason, by_person, of) and _cursor(row.key) is None:

@@ -34,10 +34,19 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 def provenance() -> dict[str, str]:
     """Return the tags of a run that begins now; MLflow's own names where it has one."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv and sys.argv[0] else ["python"]
-    source = {MLFLOW_SOURCE_TYPE: "LOCAL", MLFLOW_SOURCE_NAME: shlex.join(words)[:1000]}
+    tags = _program() | {MLFLOW_SOURCE_TYPE: "LOCAL", MLFLOW_SOURCE_NAME: shlex.join(words)[:1000]}
     with suppress(httpx.HTTPError, PrefectException):  # an API that does not answer leaves its tags out
-        source |= _flow_run()
-    return {name: value for name, value in (_program() | source).items() if value}
+        number, deployment = runtime.flow_run.id, runtime.deployment.name
+        if deployment is not None:
+            tags |= {MLFLOW_SOURCE_TYPE: "JOB", MLFLOW_SOURCE_NAME: f"deployment {deployment}"}
+        if number is not None:
+            tags |= {
+                "prefect.flow_run_id": number,
+                WHOLE_RUN: runtime.flow_run.root_flow_run_id,
+                # An API that ends with its run has no pages.
+                "prefect.flow_run_url": url_for("flow-run", obj_id=number) or "",
+            }
+    return {name: value for name, value in tags.items() if value}
 
 
 @cache
@@ -71,18 +80,3 @@ def git(*words: str) -> str | None:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
-
-
-def _flow_run() -> dict[str, str]:
-    number = runtime.flow_run.id
-    if number is None:
-        return {}
-    deployment = runtime.deployment.name
-    job = {MLFLOW_SOURCE_TYPE: "JOB", MLFLOW_SOURCE_NAME: f"deployment {deployment}"} if deployment else {}
-    return job | {
-        "prefect.flow_run_id": number,
-        WHOLE_RUN: runtime.flow_run.root_flow_run_id,
-        "prefect.flow_run_name": runtime.flow_run.name,
-        # An API that ends with its run has no pages.
-        "prefect.flow_run_url": url_for("flow-run", obj_id=number) or "",
-    }

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import mlflow
 import pandas as pd
 from mlflow import MlflowClient
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
+from mlflow.entities import Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_PARENT_RUN_ID
 from sqlalchemy.engine import make_url
@@ -183,25 +183,6 @@ def log_files(run_id: str, paths: Iterable[Path]) -> None:
             client().log_artifact(run_id, str(path))
 
 
-def log_datasets(run_id: str, datasets: Iterable[Mapping[str, Any]]) -> None:
-    """Record which data a run read: name, digest, source, profile and context of each; again changes nothing."""
-    inputs = [
-        DatasetInput(
-            Dataset(
-                name=read["name"],
-                digest=read["digest"],
-                source_type="local",
-                source=json.dumps({"uri": read["source"]}),
-                profile=json.dumps(read["profile"]),
-            ),
-            [InputTag("mlflow.data.context", read["context"])],
-        )
-        for read in datasets
-    ]
-    if inputs:
-        client().log_inputs(run_id, inputs)
-
-
 def run_url(run_id: str, experiment: str) -> str:
     """Return the page of a run, see `page`; none for a run that MLflow has not taken yet."""
     return page(f"experiments/{experiment_id(experiment)}/runs/{run_id}") if run_id else ""
@@ -213,10 +194,7 @@ def experiment_url(experiment: str, **asked: str) -> str:
 
 
 def page(path: str, address: str | None = None, **asked: str) -> str:
-    """Return the address of one of MLflow's pages, in the mode that shows runs and the registry.
-
-    It begins with the address of a server, or is what follows the address of its pages where MLflow is a database.
-    """
+    """Return the address of one of MLflow's pages, or what follows that of its pages where MLflow is a database."""
     # Runs of `bife up` write to the database directly, which is faster, while a server shows it.
     uri = address or os.environ.get("BIFE_MLFLOW_UI") or tracking_uri()
     base = f"{uri.rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
@@ -229,13 +207,7 @@ def first_line(error: BaseException) -> str:
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Flatten nested settings to dotted names, as MLflow's params are.
-
-    Examples
-    --------
-    >>> flat({"search": {"samples": 8}, "evaluation": {"seeds": [0, 1]}})
-    {'search.samples': 8, 'evaluation.seeds': '0 1'}
-    """
+    """Flatten nested settings to dotted names, as MLflow's params are."""
     params: dict[str, Any] = {}
     for name, value in settings.items():
         if isinstance(value, Mapping):

@@ -94,7 +94,6 @@ class EvolutionWriter:
         self.run_id = str(run.info.run_id)
         self._runs = {child.data.tags.get("sample_id", ""): child for child in store.children(self.run_id)}
         store.log(self.run_id, params=opened.params)
-        store.log_datasets(self.run_id, opened.datasets)
         views.save_view(self.run_id, opened.name, _ms(opened))
         self._provenance: dict[str, str] = {}
         self._children: dict[str, _Child] = {}
@@ -276,14 +275,8 @@ class EvolutionWriter:
 class Record(Value):
     """All that MLflow gets of a collection or an evaluation; equal inputs have an equal key, and one run.
 
-    Attributes
-    ----------
-    datasets : tuple of dict
-        Name, digest, source, profile and context of all data it read or wrote.
-    tables, files : dict, tuple of str
-        Rows by the artifact's file name, and names of artifacts in its folder.
-    at_unix_s, provenance : float, dict
-        When it was finished, and tags of the process that did.
+    `tables` are rows by the artifact's file name, `files` names of artifacts in its folder; `at_unix_s` is when it was
+    finished, and `provenance` tags of the process that did.
     """
 
     experiment: str
@@ -292,7 +285,6 @@ class Record(Value):
     params: dict[str, Any]
     metrics: dict[str, float | None]
     tags: dict[str, str]
-    datasets: tuple[dict[str, Any], ...] = ()
     tables: dict[str, tuple[dict[str, Any], ...]] = Field(default_factory=dict)
     files: tuple[str, ...] = ()
     at_unix_s: float = 0.0
@@ -306,7 +298,6 @@ def write_record(folder: Path, record: Record) -> str:
     run_id = str(run.info.run_id)
     if run.info.status != "FINISHED":
         store.log(run_id, metrics=store.points(record.metrics, time_ms), params=record.params, tags=tags)
-        store.log_datasets(run_id, record.datasets)
         for artifact, rows in record.tables.items():
             store.log_table(run_id, rows, artifact)
         store.log_files(run_id, [folder / name for name in record.files])

@@ -226,7 +226,7 @@ def test_a_hostile_text_is_refused_even_where_every_hash_was_changed_with_it(nam
     described.write_text(described.read_text().replace(registered.tags["sha"], sha))
     store.client().set_model_version_tag(name, version.version, "sha", sha)
     for load in (stored_text, bife_core.load_rule, mlflow.pyfunc.load_model):
-        with pytest.raises(RuleError, match="numpy and math only, not os"):
+        with pytest.raises(RuleError, match="not os"):
             load(registered.reference)
 
 

@@ -225,7 +225,6 @@ def _run(client, run):
         "params": run.data.params,
         "metrics": history,
         "tags": tags,
-        "inputs": [(found.dataset.name, found.dataset.digest) for found in run.inputs.dataset_inputs],
         "artifacts": {path.name: path.read_bytes() for path in place.glob("*") if path.is_file()},
     }
 
@@ -238,16 +237,12 @@ def _trace(trace):
         "tokens": info.token_usage,
         "name": span.name,
         "tags": {name: info.tags[name] for name in ("bife.call", "recorded", "operator", "generation")},
-        "inputs": span.inputs,
         "outputs": span.outputs,
     }
 
 
 def open_search(home, key, **known):
-    dataset = {"name": "toys", "digest": "abc", "source": "/x", "profile": {"n": 3}, "context": "design"}
-    return journals.opened(
-        key, home / "runs" / key, store=Store(home), name=key, datasets=(dataset,), **known
-    )
+    return journals.opened(key, home / "runs" / key, store=Store(home), name=key, **known)
 
 
 @pytest.fixture

@@ -92,11 +92,9 @@ def test_a_database_whose_making_was_killed_is_made_anew(tmp_path):
 def test_what_is_logged_again_is_there_once(key, home, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     params = {f"p{n}": n for n in range(230)}  # more than one request takes
-    dataset = {"name": "d", "digest": "abc", "source": "/x", "profile": {"n": 3}, "context": "test"}
     for _ in range(2):
         run_id = store.open_run(store.EVALUATION, key, "a run", {}).info.run_id
         store.log(run_id, params=params, metrics=store.points({"f_lf": 0.5, "absent": None}, 1000, step=2))
-        store.log_datasets(run_id, [dataset])
         store.log_texts(run_id, {"note.txt": "x", "empty.txt": None})
         store.client().set_terminated(run_id, "FAILED")
     (run,) = store.find_runs(store.EVALUATION, f"tags.`bife.key` = '{key}'")
@@ -105,7 +103,6 @@ def test_what_is_logged_again_is_there_once(key, home, tmp_path, monkeypatch):
     assert run.data.metrics.keys() == {"f_lf"}
     history = store.client().get_metric_history(run_id, "f_lf")
     assert [(point.step, point.value, point.timestamp) for point in history] == [(2, 0.5, 1000)]
-    assert [entry.dataset.digest for entry in run.inputs.dataset_inputs] == ["abc"]
     (note,) = (home / "mlflow" / "artifacts").rglob(f"{run_id}/**/*.txt")
     assert note.read_text() == "x"
     assert list(tmp_path.iterdir()) == []
@@ -192,7 +189,7 @@ def test_a_run_of_prefect_names_itself_and_its_deployment(monkeypatch):
         return runtime.flow_run.id, asked()
 
     tags = asked()
-    assert (tags["prefect.flow_run_name"], tags["mlflow.source.type"]) == ("a flow", "LOCAL")
+    assert tags["mlflow.source.type"] == "LOCAL"
     assert len(tags["prefect.flow_run_id"]) == 36
     assert tags[provenance.WHOLE_RUN] == tags["prefect.flow_run_id"]
     number, part = whole()

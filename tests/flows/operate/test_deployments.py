@@ -17,7 +17,7 @@ from bife_core.presets import preset
 from flows.operate.abandoned import GONE
 from flows.operate.deployments import DEPLOYMENTS, LOST_RUNS, WORK_POOL, filled_form, register
 from flows.reporting.conduct import EVOLUTION_ENDED, announce
-from tasks.states import NOTHING_TO_DO, WAITING
+from tasks.states import NOTHING_TO_DO
 from tests.support.operating import until
 
 AGAIN = [deployment | {"name": f"{deployment['name']}-again", "triggers": []} for deployment in DEPLOYMENTS]
@@ -44,7 +44,7 @@ def test_forms_fit_the_flows_and_are_filled_with_the_quick_preset_and_another_se
         *((name, True) for name in ("Completed", "Completed, not all of it in MLflow", NOTHING_TO_DO)),
         (f"{NOTHING_TO_DO}, not all of it in MLflow", True),
         *((name, True) for name in ("Failed", "Crashed", "Cancelled", "Suspended", "AwaitingRetry")),
-        *((name, False) for name in ("Running", WAITING, "Cancelling")),
+        *((name, False) for name in ("Running", "Cancelling")),
     ],
 )
 def test_no_run_that_has_ended_is_taken_for_lost(state, ended):
