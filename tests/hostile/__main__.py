@@ -11,8 +11,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import asdict
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +25,16 @@ def main() -> None:
         "directory", nargs="?", type=Path, default=RULES, help="corpus; BiFE's own by default"
     )
     parser.add_argument("--limit-s", type=float, default=3.0, help="wall seconds a rule gets (default: 3)")
-    parser.add_argument("--workers", type=int, default=2, help="hostile rules at the same time (default: 2)")
-    parser.add_argument("--verbose", action="store_true", help="print every conclusion to standard error")
     options = parser.parse_args()
     cases = read_corpus(options.directory)
     if not cases:
         parser.error(f"{options.directory} holds no rule (*.py or *.txt)")
-    summary = fight(cases, options.limit_s, options.workers, options.verbose)
+    summary = fight(cases, options.limit_s)
     print(json.dumps(summary))
     sys.exit(1 if summary["failed"] or summary["honest_disturbed"] else 0)
 
 
-def fight(cases: list[Case], limit_s: float, workers: int, verbose: bool = False) -> dict[str, Any]:
+def fight(cases: list[Case], limit_s: float, workers: int = 2) -> dict[str, Any]:
     """Face all cases, with honest rules beside them, and return the summary."""
     os.environ["BIFE_LLM_API_KEY"] = arena.SECRET
     began = time.monotonic()
@@ -45,20 +42,18 @@ def fight(cases: list[Case], limit_s: float, workers: int, verbose: bool = False
     broken: list[str] = []
     own = threading.local()
     with tempfile.TemporaryDirectory() as directory, ExitStack() as arenas:
-        honest = arena.HonestStream(arenas.enter_context(arena.Arena(Path(directory), 60.0)))
+        honest = arena.HonestStream(arenas.enter_context(closing(arena.Arena(Path(directory), 60.0))))
         honest.start()
 
         def work(case: Case) -> None:
             try:
                 if not hasattr(own, "arena"):
-                    own.arena = arenas.enter_context(arena.Arena(Path(directory), limit_s))
+                    own.arena = arenas.enter_context(closing(arena.Arena(Path(directory), limit_s)))
                 conclusion = own.arena.face(case)
             except Exception as error:  # noqa: BLE001 - whatever a rule makes the parent raise is a failure
                 broken.append(f"{case.name}: the parent raised {type(error).__name__}: {error}")
                 return
             conclusions.append((case, conclusion))
-            if verbose:
-                print(json.dumps(asdict(conclusion)), file=sys.stderr)
 
         with ThreadPoolExecutor(workers) as threads:
             list(threads.map(work, cases))

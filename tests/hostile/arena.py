@@ -80,10 +80,8 @@ class Arena:
         self.pool.submit("bife_core.sandbox.selftest:echo", {"value": 0}, limit_s=120, reads=reads).result()
         self._traps = Traps()
 
-    def __enter__(self) -> Arena:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Stop the worker, and listening."""
         self.pool.close()
         self._traps.close()
 

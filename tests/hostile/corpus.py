@@ -15,20 +15,7 @@ _KINDS: Final = frozenset({"no_code", "syntax", "signature", "forbidden", "type"
 
 @dataclass(frozen=True)
 class Case:
-    """One file of a corpus.
-
-    Attributes
-    ----------
-    name : str
-        File name without suffix.
-    source : bytes
-        The rule: the file without its header, enlarged as the header says.
-    expect : tuple of str
-        Outcomes of scoring that are right: ``scored``, ``runtime``, ``timeout``, ``rejected``,
-        ``rejected/<kind>``; empty if any is.
-    solve : tuple of str
-        Outcomes of a solve with the rule that are right: ``solved``, ``runtime``, ``timeout``; empty if any is.
-    """
+    """One file of a corpus, without its header, and the outcomes of scoring and solving that are right; empty: any."""
 
     name: str
     source: bytes
@@ -58,11 +45,7 @@ def read_case(path: Path) -> Case:
 
 def read_corpus(directory: Path) -> list[Case]:
     """Read all files of a directory and its sub-directories, in the order of their names."""
-    return [
-        read_case(path)
-        for path in sorted(directory.rglob("*"))
-        if path.is_file() and path.suffix in (".py", ".txt")
-    ]
+    return [read_case(path) for path in sorted(directory.rglob("*")) if path.suffix in (".py", ".txt")]
 
 
 def outcome_of(kind: str | None) -> str:

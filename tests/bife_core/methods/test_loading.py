@@ -20,16 +20,10 @@ from bife_core.fidelity.low import low_fidelity
 from bife_core.methods.base import METHODS
 from bife_core.methods.loading import load_method, load_rule
 from bife_core.methods.using import attach, solve
-from bife_core.rules import REFERENCE_RULES, CompiledRule
+from bife_core.rules import REFERENCE_RULES
 from tests.support.weighted import KIND, Weighted
 
 SOURCE = "def candidate_variable_score(f):\n    return f[20] * 2.0\n"
-
-
-def test_by_reference_name():
-    rule = load_rule("pseudocost_product")
-    assert isinstance(rule, CompiledRule)
-    assert rule.name == "pseudocost_product"
 
 
 @pytest.mark.parametrize("as_type", [str, Path])
@@ -50,12 +44,6 @@ def test_a_file_in_the_working_directory(tmp_path, monkeypatch):
     assert load_rule("odd").name == "odd"
     assert load_rule("pseudocost_product").source == REFERENCE_RULES["pseudocost_product"].source
     assert load_rule("./pseudocost_product").source == SOURCE
-
-
-def test_a_windows_or_utf8_file_loads(tmp_path):
-    file = tmp_path / "rule.py"
-    file.write_bytes(b"\xef\xbb\xbf# \xc3\xa4\r\n" + SOURCE.replace("\n", "\r\n").encode())
-    assert load_rule(file).features == frozenset({20})
 
 
 @pytest.mark.parametrize(
@@ -128,12 +116,6 @@ def test_attach_and_solve_take_what_load_method_takes(reference, tiny_auctions):
     method = load_method(reference)
     assert attach(model, reference).calls == 0
     assert solve(tiny_auctions[0].path, reference, node_limit=2).method == method.name
-
-
-def test_a_function_becomes_a_rule():
-    rule = load_rule(most_fractional)
-    assert rule.name == "most_fractional"
-    assert rule.features == frozenset({24})
 
 
 @pytest.mark.parametrize(

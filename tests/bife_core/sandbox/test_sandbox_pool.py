@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import threading
 import time
 from concurrent.futures import CancelledError
 from pathlib import Path
@@ -55,33 +54,6 @@ def test_values_come_back_as_they_went(pool, value):
     assert pool.submit(CALL + "echo", {"value": value}, limit_s=20).result() == value
 
 
-def test_calls_from_several_threads_do_not_mix():
-    wrong = []
-    with WorkerPool(2) as pool:
-
-        def ask(base):
-            asked = list(range(base, base + 50))
-            if [pool.submit(CALL + "echo", {"value": i}, limit_s=20).result() for i in asked] != asked:
-                wrong.append(base)
-
-        threads = [threading.Thread(target=ask, args=(1000 * k,)) for k in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert not wrong
-
-
-def test_two_workers_work_at_the_same_time():
-    with WorkerPool(2) as pool:
-        for future in [pool.submit(CALL + "pause", {"seconds": 0.1}, limit_s=20) for _ in range(2)]:
-            future.result()  # both have started now
-        start = time.monotonic()
-        for future in [pool.submit(CALL + "pause", {"seconds": 2.0}, limit_s=20) for _ in range(2)]:
-            future.result()
-        assert time.monotonic() - start < 3.8
-
-
 def test_a_call_that_hangs_is_killed_at_its_limit_and_the_worker_replaced(pool):
     before = pool.submit(CALL + "describe", {}, limit_s=20).result()["pid"]
     start = time.monotonic()
@@ -121,11 +93,6 @@ def test_a_call_that_never_ends_has_its_limit_of_processor_time_and_no_more(pool
     with pytest.raises(WorkerFailure, match="stopped at its limit"):
         call.result()
     assert 0.3 < spent < 1.0
-
-
-def test_waiting_in_the_queue_does_not_count(pool):
-    futures = [pool.submit(CALL + "pause", {"seconds": 0.6}, limit_s=2.0) for _ in range(4)]
-    assert [future.result() for future in futures] == [0.6] * 4
 
 
 def test_an_early_exit_is_reported_with_the_last_output(pool):
@@ -192,11 +159,6 @@ def test_a_result_json_cannot_hold_is_an_error(pool):
 def test_other_calls_are_refused_before_they_are_sent(pool, call):
     with pytest.raises(WorkerFailure, match="worker runs only"):
         pool.submit(call, {}, limit_s=1)
-
-
-@pytest.mark.parametrize("name", ["os", "nothing", "Any"])
-def test_what_the_module_does_not_define_is_refused(pool, name):
-    assert "defines no function" in str(failure_of(pool, name))
 
 
 def test_arguments_must_be_json_and_pools_need_a_worker(pool):

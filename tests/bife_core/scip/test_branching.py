@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pyscipopt
 import pytest
 
@@ -16,7 +14,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
 from bife_core.methods.loading import load_rule
 from bife_core.methods.using import attach
-from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
+from bife_core.rules import CompiledRule, Rejection, compile_rule
 from bife_core.scip.compiled.callback import best_candidate
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import SolveSettings, apply
@@ -132,12 +130,6 @@ def test_what_is_no_rule_is_refused_with_a_sentence(rule: Any, said: str) -> Non
     attach(model, "pseudocost_product")  # nothing was done to the model
 
 
-def test_a_rule_may_be_a_path(tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
-    file.write_text(REFERENCE_RULES["paper_ca"].source)
-    assert attach(pyscipopt.Model(), file).calls == 0
-
-
 def test_a_model_that_was_solved_takes_a_rule_once_it_is_freed(tiny_auctions: list[Instance]) -> None:
     model = paper_model(tiny_auctions[0].path, node_limit=2)
     model.optimize()
@@ -159,21 +151,3 @@ def test_a_model_may_be_solved_again_with_its_rule(tiny_auctions: list[Instance]
         model.freeTransform()
     assert solves[0][:2] == solves[1][:2]
     assert 0 < solves[0][2] < solves[1][2]
-
-
-@pytest.mark.long  # that extractors give theirs back: test_extractor.py
-def test_the_counters_outlive_the_model_and_its_memory_is_given_back(tiny_auctions: list[Instance]) -> None:
-    def solve_once() -> int:
-        model = paper_model(tiny_auctions[0].path, node_limit=2)
-        stats = attach(model, load_rule("khalil_weighted"))
-        model.optimize()
-        del model
-        gc.collect()
-        return stats.calls
-
-    calls = {solve_once() for _ in range(4)}
-    before = psutil.Process().memory_info().rss
-    calls |= {solve_once() for _ in range(12)}
-    assert len(calls) == 1
-    assert calls.pop() > 0
-    assert psutil.Process().memory_info().rss - before < 12e6

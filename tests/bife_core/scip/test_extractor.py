@@ -13,7 +13,6 @@ import psutil
 import pyscipopt
 import pytest
 
-import bife_core
 from bife_core import FeatureExtractor
 from bife_core.errors import SolverError
 from bife_core.features import FEATURES, N_FEATURES
@@ -123,18 +122,6 @@ def test_wanted_columns_are_the_same_as_in_the_full_matrix_and_others_are_zero(g
     assert visit_branchings(golden_dir / "cauctions_0.mps.gz", compare, 2) == 2
 
 
-def test_extracting_twice_at_a_node_gives_the_same_matrix_in_memory_of_its_own(golden_dir: Path) -> None:
-    def compare(model: pyscipopt.Model) -> None:
-        extractor = FeatureExtractor(model)
-        _, first = extractor.extract()
-        kept = first.copy()
-        first[:] = np.nan
-        _, second = extractor.extract()
-        np.testing.assert_array_equal(second, kept)
-
-    visit_branchings(golden_dir / "cauctions_0.mps.gz", compare, 2)
-
-
 def test_static_features_are_those_of_the_first_call(golden_dir: Path) -> None:
     kept: dict[int, np.ndarray[Any, Any]] = {}
     extractor: list[FeatureExtractor] = []
@@ -208,7 +195,3 @@ def test_extractors_give_their_memory_back(golden_dir: Path) -> None:
         assert process.memory_info().rss - before < 50e6
 
     visit_branchings(golden_dir / "cauctions_0.mps.gz", hundred_extractors, 1)
-
-
-def test_public_name() -> None:
-    assert bife_core.FeatureExtractor is FeatureExtractor

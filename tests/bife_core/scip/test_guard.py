@@ -83,13 +83,6 @@ def test_a_slow_rule_is_asked_only_within_its_share(tiny_auctions: list[Instance
     assert model.getObjVal() == pytest.approx(optimum)
 
 
-def test_a_slow_rule_is_left_alone_within_its_grace(tiny_auctions: list[Instance]) -> None:
-    model = paper_model(tiny_auctions[0].path, node_limit=10)
-    stats = attach(model, rule_of(SLOW), guard=Guard(max_share=0.02, grace_s=1000))
-    model.optimize()
-    assert (stats.overtime, stats.calls > 0) == (0, True)
-
-
 def test_with_scips_clocks_off_no_share_is_known(tiny_auctions: list[Instance]) -> None:
     model = paper_model(tiny_auctions[0].path, node_limit=10)
     model.setParam("timing/enabled", False)
