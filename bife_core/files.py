@@ -11,19 +11,8 @@ def write_whole(path: Path, content: bytes | str) -> None:
     """Write a file beside its place, force it to the disk, and move it there in one step.
 
     A process that is killed, a disk that is full or a power failure leaves the former file or the new one. Several
-    writers of one file do not mix; the last of them wins.
-
-    Parameters
-    ----------
-    path : Path
-        Directories above it are made where they are missing.
-    content : bytes or str
-        Text is written as UTF-8.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; nothing is left of the attempt.
+    writers of one file do not mix; the last of them wins. Directories above it are made where they are missing, and
+    text is written as UTF-8. Nothing is left of an attempt that raises an OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")

@@ -108,4 +108,5 @@ def jit_for(*signatures: Any) -> Callable[[Callable[..., Any]], Any]:
 
 def c_callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile the decorated function at once into a C function with the given numba signature."""
-    return lambda function: _our_cache()(numba.cfunc(signature, cache=True))(function)
+    compiler: Callable[[Callable[..., Any]], Any] = numba.cfunc(signature, cache=True)
+    return _our_cache()(compiler)

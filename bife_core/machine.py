@@ -11,7 +11,7 @@ from typing import Final
 import psutil
 
 from bife_core.sandbox import usable_cores
-from bife_core.scip.effort import lp_solver
+from bife_core.scip.libscip import lp_solver
 from bife_core.scip.solving import versions
 from bife_core.values import Value, digest_of
 

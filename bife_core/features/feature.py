@@ -37,16 +37,8 @@ class Group:
 class Feature:
     """One column of the feature matrix.
 
-    Attributes
-    ----------
-    index : int
-        Position in the feature vector. Rules of others read by it: it is never given to another feature.
-    name : str
-        Identifier, unique and stable.
-    meaning : str
-        What it says about branching on the candidate, in one clause for people and for the prompt.
-    low : float
-        Least value it can take.
+    Rules of others read by its `index`, which is never given to another feature. The `meaning` says in one clause, for
+    people and for the prompt, what it tells about branching on the candidate; `low` is the least value it can take.
     """
 
     index: int

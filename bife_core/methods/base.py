@@ -21,8 +21,6 @@ BUILTIN_METHODS: Final = ("relpscost", "pscost", "mostinf", "fullstrong", "vanil
 RPB: Final = "relpscost"
 """SCIP's default, reliability pseudocost branching: the baseline."""
 
-_MAX_PRIORITY: Final = 10_000_000
-
 
 class Method(Value):
     """What chooses the branching variable, as a value: its fields are JSON and describe it completely.
@@ -84,7 +82,7 @@ class ScipMethod(Method):
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> None:
         """Give it the highest priority."""
-        model.setParam(f"branching/{self.name}/priority", _MAX_PRIORITY)
+        model.setParam(f"branching/{self.name}/priority", 10_000_000)
 
 
 METHODS: Final[Plugins[type[Method]]] = Plugins(

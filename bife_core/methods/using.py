@@ -14,9 +14,9 @@ from bife_core.methods.loading import AnyReference, load_method
 from bife_core.rules import CompiledRule
 from bife_core.scip.branching import BranchingStats, Guard, attach_scorer
 from bife_core.scip.cost import relative_gap
-from bife_core.scip.effort import RootClock, branching_seconds, saved_nodes
+from bife_core.scip.libscip import branching_seconds, saved_nodes
 from bife_core.scip.reading import read_model
-from bife_core.scip.solving import PROVEN, SolveResult, SolveSettings, apply, optimize, versions
+from bife_core.scip.solving import PROVEN, RootClock, SolveResult, SolveSettings, apply, optimize, versions
 from bife_core.values import describe
 
 

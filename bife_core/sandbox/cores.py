@@ -58,7 +58,9 @@ class CoreSlots:
         paths = [self._directory / f"{name}@{self._machine}.lock" for name in names]
         descriptors = [os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) for path in paths]
         try:
-            while (position := _locked(descriptors)) is None:
+            while (
+                position := next(filter(lambda k: _lock(descriptors[k]), range(len(paths))), None)
+            ) is None:
                 if given_up():
                     raise WorkerFailure("closed", "A call waited for a core when its worker pool was closed.")
                 time.sleep(_POLL_S)
@@ -68,10 +70,8 @@ class CoreSlots:
                 os.close(descriptor)  # which releases the lock
 
 
-def _locked(descriptors: list[int]) -> int | None:
-    """Lock the first file nobody else holds and return its position, or None."""
-    for position, descriptor in enumerate(descriptors):
-        with suppress(BlockingIOError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return position
-    return None
+def _lock(descriptor: int) -> bool:
+    with suppress(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False

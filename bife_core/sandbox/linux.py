@@ -104,6 +104,7 @@ _EQUAL: Final = 0x15
 _AT_LEAST: Final = 0x35
 _ANY_BIT: Final = 0x45
 _RETURN: Final = 0x06
+_ARGUMENTS: Final = 16  # of the first one's lower half, on a little-endian machine
 _ALLOW: Final = 0x7FFF_0000
 _REFUSE: Final = 0x0005_0000
 _KILL_PROCESS: Final = 0x8000_0000
@@ -122,8 +123,7 @@ def gain_no_privileges() -> None:
 def leave_network() -> None:
     """Move to a user and a network namespace of its own: no interface, not even a loopback that is up.
 
-    Works only while the process has one thread. The user keeps the rights to its files, and loses all others,
-    root's included.
+    Works only while the process has one thread. The user keeps the rights to its files, and loses all others.
     """
     user, group = os.geteuid(), os.getegid()
     if _libc.unshare(_NEW_USER | _NEW_NET) != 0:
@@ -191,7 +191,7 @@ def _filter(audit: int, column: int, pid: int) -> list[bytes]:
             program += [_step(_EQUAL, number, 0, 1), _step(_RETURN, denied)]
     # The C library falls back to clone, whose flags a filter can see.
     program += [_step(_EQUAL, _CLONE3[column], 0, 1), _step(_RETURN, not_there)]
-    program += _if_call(_CLONE[column], [_step(_LOAD, _argument(0)), _step(_ANY_BIT, _THREAD, 1, 0)], denied)
+    program += _if_call(_CLONE[column], [_step(_LOAD, _ARGUMENTS), _step(_ANY_BIT, _THREAD, 1, 0)], denied)
     group = (1 << 32) - pid
     for numbers, own in (
         (_KILL, (pid, group, 0)),
@@ -200,11 +200,13 @@ def _filter(audit: int, column: int, pid: int) -> list[bytes]:
         (_SCHED_SETAFFINITY, (0, pid)),
     ):
         tests = [_step(_EQUAL, value, len(own) - i, 0) for i, value in enumerate(own)]
-        program += _if_call(numbers[column], [_step(_LOAD, _argument(0)), *tests], denied)
+        program += _if_call(numbers[column], [_step(_LOAD, _ARGUMENTS), *tests], denied)
     for numbers, argument, refused in ((_FCNTL, 1, _SIGNAL_OWNER), (_PRCTL, 0, (_SET_PARENT_DEATH_SIGNAL,))):
         tests = [_step(_EQUAL, value, len(refused) - i, 0) for i, value in enumerate(refused)]
         allow = [_step(_RETURN, _ALLOW)]
-        program += _if_call(numbers[column], [_step(_LOAD, _argument(argument)), *tests, *allow], denied)
+        program += _if_call(
+            numbers[column], [_step(_LOAD, _ARGUMENTS + 8 * argument), *tests, *allow], denied
+        )
     return [*program, _step(_RETURN, _ALLOW)]
 
 
@@ -217,10 +219,6 @@ def _if_call(number: int, body: list[bytes], refusal: int) -> list[bytes]:
 
 def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
     return struct.pack("=HBBI", code, if_true, if_false, value)
-
-
-def _argument(position: int) -> int:
-    return 16 + 8 * position  # the lower half, on a little-endian machine
 
 
 def _allow(ruleset: int, path: Path, rights: int) -> None:

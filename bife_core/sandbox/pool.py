@@ -18,7 +18,7 @@ from bife_core.errors import ConfigError
 from bife_core.sandbox.confinement import MEASURES, Confinement, directories_of, memory_share_mb
 from bife_core.sandbox.cores import CoreSlots, usable_cores
 from bife_core.sandbox.process import WorkerProcess
-from bife_core.sandbox.workers import Allowed, WorkerFailure, Workers, well_formed
+from bife_core.sandbox.workers import CALL, Allowed, WorkerFailure, Workers
 
 START_LIMIT_S: Final = 120.0
 """Wall seconds a worker may take to start; a slow disk under load needs many."""
@@ -82,7 +82,7 @@ class WorkerPool(Workers):
         self, call: str, arguments: Sequence[dict[str, Any]], **allowed: Unpack[Allowed]
     ) -> list[Future[Any]]:
         """Queue calls; see `Workers`. A worker that may write more than they need is replaced before them."""
-        if not well_formed(call):
+        if not CALL.fullmatch(call):
             raise WorkerFailure("error", f"A worker runs only 'bife_core.module:function', not {call!r}.")
         try:
             json.dumps(arguments)

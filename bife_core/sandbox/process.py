@@ -142,22 +142,18 @@ class WorkerProcess:
         finally:
             for descriptor in child_ends.values():
                 os.close(descriptor)
+        self.pid = self._process.pid  # also the id of the process group
         self._output = b""
         self._drain = threading.Thread(target=self._keep_tail, name="bife-worker-output", daemon=True)
         self._drain.start()
         os.set_blocking(self._requests, False)
         os.set_blocking(self._responses, False)
 
-    @property
-    def pid(self) -> int:
-        """Process id, also the id of the process group."""
-        return self._process.pid
-
     def move(self, core: int) -> None:
         """Pin the process to another core; a system without affinity, or a process that is gone, is left alone."""
         if core != self._core and hasattr(os, "sched_setaffinity"):
             with suppress(ProcessLookupError):
-                os.sched_setaffinity(self._process.pid, {core})
+                os.sched_setaffinity(self.pid, {core})
                 self._core = core
 
     def wait_ready(self, limit_s: float) -> None:
@@ -205,7 +201,7 @@ class WorkerProcess:
                 return
             self._killed = True
             try:
-                os.killpg(self._process.pid, signal.SIGKILL)
+                os.killpg(self.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass  # the whole group ended by itself
             except PermissionError:  # macOS answers so for a group of zombies
@@ -230,9 +226,8 @@ class WorkerProcess:
         while view:
             self._wait(self._requests, selectors.EVENT_WRITE, errand)
             try:
-                view = view[os.write(self._requests, view[:65536]) :]
-            except BlockingIOError:
-                continue
+                with suppress(BlockingIOError):
+                    view = view[os.write(self._requests, view[:65536]) :]
             except BrokenPipeError:
                 raise self._lost(errand) from None
 
@@ -276,8 +271,9 @@ class WorkerProcess:
         was_killed = self._killed
         self.kill()
         code = self._process.returncode
-        if code == -signal.SIGXCPU and not was_killed:
-            # The worker's own limit on CPU time is beyond the errand's: the errand was overdue before anyone looked.
+        if (
+            code == -signal.SIGXCPU and not was_killed
+        ):  # its own limit on CPU time, which is beyond the errand's
             return WorkerFailure("timeout", errand.overdue, self._tail())
         how = f"ended with exit code {code}"
         if was_killed:

@@ -27,11 +27,7 @@ def pause(seconds: float) -> float:
 
 
 def run_unchecked(source: str) -> Any:
-    """Run any Python text and return what it leaves in `result`.
-
-    The tests' way past the first two walls: only here does text run that nothing has checked, and only the third
-    wall, the worker itself, stands in its way.
-    """
+    """Run any Python text and return what it leaves in `result`: the tests' way past the first two walls."""
     scope: dict[str, Any] = {"result": None}
     exec(compile(source, "<unchecked>", "exec"), scope)
     return scope["result"]

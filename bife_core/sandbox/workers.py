@@ -24,7 +24,7 @@ about the call."""
 Note = Callable[[str], None]
 """Receives, in a sentence, what a person should know; called from any thread."""
 
-_CALL: Final = re.compile(r"bife_core(\.[A-Za-z]\w*)+:[A-Za-z]\w*")
+CALL: Final = re.compile(r"bife_core(\.[A-Za-z]\w*)+:[A-Za-z]\w*")
 _DETAIL_LINES: Final = 12
 _REPEATS: Final = 1
 """How often a call is repeated whose process was lost: once is an accident, twice is the call's own doing."""
@@ -61,14 +61,9 @@ class WorkerFailure(BifeError):  # noqa: N818 - the noun its callers branch on
 class Allowed(TypedDict, total=False):
     """What calls may take and touch.
 
-    Attributes
-    ----------
-    limit_s : float
-        Wall seconds of each call, from the moment a worker takes it up; waiting in the queue does not count.
-    memory_mb : float or None
-        Address space each call may take; None allows a worker's share of the machine's memory.
-    reads, writes : iterable of Path
-        Files or directories the calls name. Reading a file or writing to it takes in its directory.
+    `limit_s` are wall seconds of each call, from the moment a worker takes it up; waiting in the queue does not count.
+    `memory_mb` is the address space each call may take, by default a worker's share of the machine's memory. `reads`
+    and `writes` are the files or directories the calls name; reading a file or writing to it takes in its directory.
     """
 
     limit_s: Required[float]
@@ -188,14 +183,9 @@ class InProcess(Workers):
         return promised
 
 
-def well_formed(call: str) -> bool:
-    """Tell whether `call` names a public function of this package."""
-    return _CALL.fullmatch(call) is not None
-
-
 def resolve(call: str) -> Callable[..., Any]:
     """Return the function a call names; a `BifeError` says if it is none written in a module of `bife_core`."""
-    if not well_formed(call):
+    if not CALL.fullmatch(call):
         raise BifeError(f"A worker runs only 'bife_core.module:function', not {call!r}.")
     module, _, name = call.partition(":")
     function: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None)

@@ -29,12 +29,8 @@ class Guard(Value):
 
     A guarded rule is asked only while its time stays within bounds, and its answer counts only if at least one
     score is finite; a scorer that raises falls back too. Each fallback is counted (`BranchingStats`).
-
-    Notes
-    -----
     The share is taken anew at every branching, so a rule that was set aside is asked again once the solve has gone
-    on long enough without it. The clock is looked at between calls: a single call that never returns cannot be
-    ended from here.
+    on long enough without it.
     """
 
     max_share: float = Field(

@@ -33,14 +33,18 @@ def library() -> Library:
     """Return the loaded libscip."""
     handle = ctypes.CDLL(pyscipopt.scip.__file__)
     parts = ("major", "minor", "tech")
-    return Library(handle, ".".join(str(function(handle, f"SCIP{part}Version")()) for part in parts))
+    return Library(handle, ".".join(str(_function(f"SCIP{part}Version", handle=handle)()) for part in parts))
 
 
-def function(handle: ctypes.CDLL, name: str) -> ctypes._NamedFuncPointer:
+def _function(
+    name: str, result: type[object] = ctypes.c_int, handle: ctypes.CDLL | None = None
+) -> ctypes._NamedFuncPointer:
     """Return a function of libscip; a `SolverError` says if it is not exported."""
     try:
         # Indexing, unlike attribute access, gives an object of our own, whose result type others do not see.
-        return handle[name]
+        found = (handle or library().handle)[name]
+        found.restype = result
+        return found
     except AttributeError as error:
         raise SolverError(
             f"PySCIPOpt {pyscipopt.__version__} runs on a SCIP library that does not export {name}; install a "
@@ -51,7 +55,7 @@ def function(handle: ctypes.CDLL, name: str) -> ctypes._NamedFuncPointer:
 def call_from_compiled_code(names: Iterable[str]) -> None:
     """Make the compiler know functions of libscip under their names."""
     for name in names:
-        address = ctypes.cast(function(library().handle, name), ctypes.c_void_p).value
+        address = ctypes.cast(_function(name), ctypes.c_void_p).value
         llvmlite.binding.add_symbol(name, address)
 
 
@@ -67,3 +71,31 @@ def check(code: int, doing: str) -> None:
     """Raise a `SolverError` if a SCIP return code is not SCIP_OKAY."""
     if code != _OKAY:
         raise SolverError(f"SCIP refused to {doing} (return code {code}).")
+
+
+def saved_nodes(model: pyscipopt.Model) -> int:
+    """Return the nodes that side effects of branching saved, as Gamrath and Schubert's fair node number adds them.
+
+    They are two for each node cut off and each domain tightened by a branching rule while it chose a variable.
+    """
+    cutoffs = total(model, "SCIPbranchruleGetNCutoffs", ctypes.c_longlong)
+    return int(2 * (cutoffs + total(model, "SCIPbranchruleGetNDomredsFound", ctypes.c_longlong)))
+
+
+def branching_seconds(model: pyscipopt.Model) -> float:
+    """Return the seconds spent in branching rules, on SCIP's clock."""
+    return total(model, "SCIPbranchruleGetTime", ctypes.c_double)
+
+
+def total(model: pyscipopt.Model, name: str, kind: type[object]) -> float:
+    """Return the sum of a counter of SCIP's over all branching rules."""
+    scip = ctypes.c_void_p(scip_address(model))
+    rules = _function("SCIPgetBranchrules", ctypes.POINTER(ctypes.c_void_p))(scip)
+    count, counter = int(_function("SCIPgetNBranchrules")(scip)), _function(name, kind)
+    return float(sum(counter(ctypes.c_void_p(rules[k])) for k in range(count)))
+
+
+def lp_solver() -> str:
+    """Return name and version of the LP solver SCIP was built with, such as ``SoPlex 8.0.2``."""
+    name: bytes = _function("SCIPlpiGetSolverName", ctypes.c_char_p)()
+    return name.decode()

@@ -9,10 +9,10 @@ import sys
 import tempfile
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from pyscipopt import Model
 
@@ -63,7 +63,19 @@ def read_model(path: Path) -> Model:
     if file not in _CHECKED:
         _check_lines(path, format_)
         _CHECKED.add(file)
-    return _read(path, format_)
+    model = Model()
+    model.hideOutput()
+    messages: list[str] = []
+    try:
+        with scip_errors(messages):
+            model.readProblem(str(path), format_)
+    except Exception as error:
+        # PySCIPOpt raises plain exceptions that name SCIP's return code; the cause is what SCIP printed.
+        reason = messages[0] if messages else str(error).removeprefix("SCIP: ")
+        raise InstanceError(
+            f"{path.name} cannot be read as {format_.upper()}: {reason.strip(' .!')}."
+        ) from error
+    return model
 
 
 def _check_lines(path: Path, format_: ModelFormat) -> None:
@@ -71,7 +83,10 @@ def _check_lines(path: Path, format_: ModelFormat) -> None:
     section, empty = b"", True
     mark = _END_MARK.get(format_)
     try:
-        with _uncompressed(path) as lines:
+        # SCIP goes by the content too, so a gzipped file need not be called .gz.
+        with path.open("rb") as file:
+            lines: Iterable[bytes] = gzip.GzipFile(fileobj=file) if file.read(2) == _GZIP_MAGIC else file
+            file.seek(0)
             for number, line in enumerate(lines, start=1):
                 tokens = line.split()
                 empty = empty and not tokens
@@ -95,29 +110,6 @@ def _check_lines(path: Path, format_: ModelFormat) -> None:
         raise InstanceError(
             f"{path.name} is cut off or no {format_.upper()} file: it has no line {mark.decode()!r}."
         )
-
-
-def _uncompressed(path: Path) -> BinaryIO | gzip.GzipFile:
-    # SCIP goes by the content too, so a gzipped file need not be called .gz.
-    with path.open("rb") as file:
-        compressed = file.read(2) == _GZIP_MAGIC
-    return gzip.open(path, "rb") if compressed else path.open("rb")
-
-
-def _read(path: Path, format_: ModelFormat) -> Model:
-    model = Model()
-    model.hideOutput()
-    messages: list[str] = []
-    try:
-        with scip_errors(messages):
-            model.readProblem(str(path), format_)
-    except Exception as error:
-        # PySCIPOpt raises plain exceptions that name SCIP's return code; the cause is what SCIP printed.
-        reason = messages[0] if messages else str(error).removeprefix("SCIP: ")
-        raise InstanceError(
-            f"{path.name} cannot be read as {format_.upper()}: {reason.strip(' .!')}."
-        ) from error
-    return model
 
 
 @contextmanager

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import pyscipopt
 from pydantic import Field, field_validator
@@ -12,7 +16,7 @@ from pydantic import Field, field_validator
 from bife_core.errors import SolverError
 from bife_core.scip.branching import Guard, as_guard
 from bife_core.scip.cost import Cost
-from bife_core.scip.libscip import library
+from bife_core.scip.libscip import library, total
 from bife_core.scip.reading import scip_errors
 from bife_core.scip.solver import Parameter, Seed, SolverConfig
 from bife_core.values import Value
@@ -22,6 +26,8 @@ PROVEN: Final = frozenset({"optimal", "infeasible", "unbounded", "inforunbd"})
 
 DONE: Final = PROVEN | {"gaplimit"}
 """Statuses of a solve that reached what was asked of it: a proof, or the gap that was enough."""
+
+_LP_SOLVED: Final = pyscipopt.SCIP_EVENTTYPE.FIRSTLPSOLVED | pyscipopt.SCIP_EVENTTYPE.LPSOLVED
 
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
 """SCIP's words for a solve that a signal ended; such a solve says nothing about the method."""
@@ -58,8 +64,6 @@ class SolveResult(Value):
 
     Attributes
     ----------
-    rule_sha : str or None
-        Hash of the rule or scorer; None for a built-in of SCIP.
     status : str
         SCIP's word: optimal, infeasible, unbounded, timelimit, nodelimit, userinterrupt, ...
     cpu_s, wall_s : float
@@ -70,7 +74,7 @@ class SolveResult(Value):
     gap : float
         Between the bounds at the end, see `relative_gap`; 0 after a proof.
     primal_bound, dual_bound : float or None
-        In the sense of the instance's objective; None while infinite.
+        None while infinite.
     primal_dual_integral : float
         SCIP's integral of the gap in percent over the seconds of its clock.
     fair_nodes : int or None
@@ -204,3 +208,57 @@ def optimize(model: pyscipopt.Model, doing: str) -> None:
     except Exception as error:  # PySCIPOpt raises bare Exception for SCIP's return codes
         reason = str(error).removeprefix("SCIP: ").rstrip("!. ")
         raise SolverError(f"SCIP failed while {doing}: {reason}.") from error
+
+
+class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
+    """Reads this thread's clock whenever an LP is solved before the first branching: the same work under every rule.
+
+    RPB may tighten bounds instead of branching, and have the LP of the root solved again: what it did by then is not
+    the root's.
+
+    `root_s` are CPU seconds from `start` to the last of them; None while there was none.
+    """
+
+    model: pyscipopt.Model
+    root_s: float | None = None
+    _listens = False
+
+    @classmethod
+    @contextmanager
+    def over(cls, model: pyscipopt.Model) -> Iterator[Self]:
+        """Give a clock for the solve of `model` made inside, and free the solved problem afterwards.
+
+        Model and handler hold each other: without this a solved problem keeps its memory until the garbage
+        collector comes by, and the next solve pays for pages of its own.
+        """
+        clock = cls()
+        clock.start()
+        model.includeEventhdlr(clock, "bife_root", "reads the clock at LPs of the root")
+        try:
+            yield clock
+        finally:
+            with suppress(Exception):  # SCIP frees no solve that failed while it was set up
+                model.freeProb()
+            clock.model = None
+
+    def start(self) -> None:
+        """Begin to count."""
+        self._began_s = time.thread_time()
+
+    def eventinit(self) -> None:
+        """Ask SCIP for events of solved LPs."""
+        self.model.catchEvent(_LP_SOLVED, self)
+        self._listens = True
+
+    def eventexit(self) -> None:
+        """Ask no longer."""
+        if self._listens:
+            self.model.dropEvent(_LP_SOLVED, self)
+            self._listens = False
+
+    def eventexec(self, event: object) -> None:
+        """Read the clock, or stop listening once a branching rule was called, even if it only tightened a bound."""
+        if total(self.model, "SCIPbranchruleGetNLPCalls", ctypes.c_longlong):
+            self.eventexit()
+        else:
+            self.root_s = time.thread_time() - self._began_s

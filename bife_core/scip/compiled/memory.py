@@ -40,14 +40,10 @@ def _loader(value_type: Any, ir_type: ir.Type) -> Any:
     return load
 
 
+# load(address, index): an element of an array of 64-bit integers or pointers, of 32-bit integers, or of doubles.
 load_int64 = _loader(int64, _I64)
-"""``load_int64(address, index)``: word `index` of an array of 64-bit integers or pointers."""
-
 load_int32 = _loader(int64, ir.IntType(32))
-"""``load_int32(address, index)``: element `index` of an array of 32-bit integers."""
-
 load_float64 = _loader(float64, ir.DoubleType())
-"""``load_float64(address, index)``: element `index` of an array of doubles."""
 
 
 def _storer(value_type: Any, ir_type: ir.Type) -> Any:
@@ -64,11 +60,9 @@ def _storer(value_type: Any, ir_type: ir.Type) -> Any:
     return store
 
 
+# store(address, index, value)
 store_int32 = _storer(int64, ir.IntType(32))
-"""``store_int32(address, index, value)``: set element `index` of an array of 32-bit integers."""
-
 store_float64 = _storer(float64, ir.DoubleType())
-"""``store_float64(address, index, value)``: set element `index` of an array of doubles."""
 
 
 @intrinsic

@@ -11,6 +11,8 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from bife_core.features import FEATURES, GROUPS, Group, columns, groups_of, members_of, rows
+from bife_core.jit import jit
+from bife_core.scip.compiled.memory import load_float64, store_float64
 
 
 def _bits(groups: Iterable[Group]) -> int:
@@ -77,15 +79,8 @@ def writer(group: Group) -> Any:
     return write
 
 
-@intrinsic
-def copy_static(typing_context: Any, record: Any, row: Any) -> Any:
+@jit
+def copy_static(record, row):  # type: ignore[no-untyped-def]
     """Copy a column's record of static features to their columns in a candidate's row."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        source, target = (builder.inttoptr(arg, ir.DoubleType().as_pointer()) for arg in args)
-        for position, place in enumerate(STATIC_COLUMNS):
-            value = builder.load(builder.gep(source, [ir.Constant(ir.IntType(64), position)]))
-            builder.store(value, builder.gep(target, [ir.Constant(ir.IntType(64), place)]))
-        return context.get_dummy_value()
-
-    return types.void(int64, int64), codegen
+    for k in range(N_STATIC):
+        store_float64(row, STATIC_COLUMNS[k], load_float64(record, k))
