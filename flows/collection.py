@@ -22,11 +22,6 @@ def collection(config: PipelineConfig) -> CollectionResult:
     ----------
     config : PipelineConfig
         Its `instances`, `collection` and `runner` are read.
-
-    Raises
-    ------
-    BifeError
-        If the instances cannot be used or yielded no samples.
     """
     wanted = config.collection.decisions
     observer().stage("collection", f"{wanted} decisions on {config.instances.label}")

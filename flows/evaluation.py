@@ -70,11 +70,6 @@ def evaluation(
         How the rule was chosen, for the report.
     promoting : bool
         Whether the caller may promote the rule by it, as a pipeline does; so it is with `as_challenger`.
-
-    Raises
-    ------
-    BifeError
-        If a method or instances cannot be used, or no pair of solves could be finished.
     """
     settings = config.evaluation
     references = (rule, *others, *(present_champion(config) if as_challenger else ()))

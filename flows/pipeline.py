@@ -33,11 +33,6 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     ----------
     config : PipelineConfig
         All stages' settings; `bife_core.presets.preset` makes some.
-
-    Raises
-    ------
-    BifeError
-        If instances cannot be used, no samples could be recorded, or the model API refuses all requests.
     """
     config = resolved(config)
     require_generator(config)

@@ -61,15 +61,6 @@ def promotion(
         'person' waits for an answer on Prefect's page, 'gate' promotes by the numbers alone.
     wait_hours : float
         After this time without an answer the challenger stays what it is.
-
-    Raises
-    ------
-    PromotionError
-        If there is no challenger, or it is champion already.
-    ConfigError
-        If a person is to be asked and there is no page to ask on.
-    TrackingError
-        If the registry cannot be reached.
     """
     if approval == "person" and not os.environ.get("PREFECT_API_URL"):
         raise ConfigError(
@@ -110,13 +101,6 @@ def rollback(name: RuleName, reason: Text, who: Text) -> ChampionChange:
         The registered model.
     reason, who : str
         Kept in the registry beside the version that loses the alias.
-
-    Raises
-    ------
-    PromotionError
-        If there is no champion, or it replaced none.
-    TrackingError
-        If the registry cannot be reached.
     """
     change = roll_back(name, who, reason)
     return with_message(change, f"Version {change.version} of {name} is champion again, by {who}: {reason}")

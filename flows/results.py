@@ -38,19 +38,7 @@ class CollectionResult(Value):
 
 
 class EvolutionResult(Evolution):
-    """The outcome of a search, and where it is shown.
-
-    Attributes
-    ----------
-    key : str
-        Identity of the evolution; the same configuration and data give the same.
-    decisions : CollectionSummary or None
-        What F_LF was measured on; None for a search that does without.
-    new : bool
-        Whether this run of it had anything left to do.
-    ranking_url : str
-        All samples in MLflow, best first.
-    """
+    """The outcome of a search; `new` says whether this run had anything left to do, `ranking_url` shows all samples."""
 
     key: str
     decisions: CollectionSummary | None
@@ -75,17 +63,7 @@ class EvolutionResult(Evolution):
 
 
 class EvaluationResult(Value):
-    """How a rule compares with the baseline, solve by solve.
-
-    Attributes
-    ----------
-    source, sha : str
-        The rule that was compared.
-    test_digest : str
-        Hash of the held-out instances.
-    likeness : Likeness or None
-        What the held-out instances have in common, of an evaluation that may promote.
-    """
+    """How a rule compares with the baseline; `likeness` is that of the held-out instances if it may be promoted."""
 
     summary: EvaluationSummary
     source: str
@@ -118,14 +96,7 @@ class EvaluationResult(Value):
 class PipelineResult(Value):
     """One run from instances to a registered rule; None stands for what was not reached, or not needed.
 
-    Attributes
-    ----------
-    final : Sample or None
-        The rule that was evaluated and registered.
-    choice : Choice or None
-        How it was chosen on validation instances; None where there was nothing to choose.
-    no_champion : str
-        Why the rule is not champion; empty where it is, or a person is still to decide.
+    `final` is the rule that was registered, `no_champion` says why it is not champion, unless a person is to decide.
     """
 
     collection: CollectionResult | None

@@ -31,10 +31,7 @@ _OPEN: Final = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
 def close_abandoned(client: SyncPrefectClient, worker_starts: bool = False) -> None:
     """Mark the open runs of this machine whose process is gone, and their open tasks.
 
-    Parameters
-    ----------
-    worker_starts : bool
-        Whether this machine's worker begins, so that what its predecessor submitted and never began is gone too.
+    Where this machine's worker starts, what its predecessor submitted and never began is gone too.
     """
     for run in _open_runs(client):
         never_begun = worker_starts and run.labels.get("prefect.worker.name") == socket.gethostname()

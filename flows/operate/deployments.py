@@ -24,19 +24,10 @@ from pydantic import ValidationError
 from bife_core.config import PipelineConfig
 from bife_core.scip.solving import versions
 from bife_core.values import describe
-from tasks.tracking.provenance import git
-from tasks.tracking.store import COLLECTION, EVALUATION, EVOLUTION, experiment_url
 
 WORK_POOL: Final = "bife"
 
 _ROOT: Final = Path(__file__).parents[2]
-_EXPERIMENTS: Final = {
-    "collection": COLLECTION,
-    "evolution": EVOLUTION,
-    "evaluation": EVALUATION,
-    "pipeline": EVOLUTION,
-}
-"""The MLflow experiment that the runs of a deployment are in."""
 
 
 def _declared(name: str) -> Any:
@@ -73,12 +64,9 @@ def register(client: SyncPrefectClient, deployments: list[dict[str, Any]] = DEPL
 
 
 def _register(client: SyncPrefectClient, declared: dict[str, Any]) -> str | None:
-    name, about = declared["name"], declared["description"]
+    name = declared["name"]
     module, _, function = declared["entrypoint"].rpartition(".")
     flow = getattr(import_module(module), function)
-    experiment = _EXPERIMENTS.get(flow.name)
-    if experiment is not None:
-        about += f"\n\nRuns in MLflow: [{experiment}]({experiment_url(experiment)})"
     try:
         present = client.read_deployment_by_name(f"{flow.name}/{name}")
     except ObjectNotFound:
@@ -95,8 +83,8 @@ def _register(client: SyncPrefectClient, declared: dict[str, Any]) -> str | None
         new.apply(work_pool_name=WORK_POOL)
         present = client.read_deployment_by_name(f"{flow.name}/{name}")
     update: dict[str, Any] = {
-        "version": git("describe", "--always", "--dirty") or versions()["bife"],
-        "description": about,
+        "version": versions()["bife"],
+        "description": declared["description"],
         "entrypoint": declared["entrypoint"],
         "path": None,  # flows are imported; there is nothing to copy
         "pull_steps": [],

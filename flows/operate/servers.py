@@ -56,20 +56,9 @@ def with_own_code() -> dict[str, str]:
 
 
 class Server:
-    """A server program and its guard, which ends it when this process ends.
+    """A server program, which answers at `health`, and its guard, which ends it when this process ends.
 
-    Parameters
-    ----------
-    name : str
-        For messages.
-    command : sequence of str
-        Program and arguments.
-    environment : mapping
-        Added to the environment of this process; an empty value removes a variable.
-    health : str
-        Address that answers once it serves.
-    log : Path
-        What it prints is added there.
+    `environment` is added to that of this process; an empty value removes a variable.
     """
 
     def __init__(

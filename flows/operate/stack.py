@@ -28,14 +28,8 @@ _POLL_S: Final = 0.5
 class Up(Value):
     """One `bife up`, as its file in the home describes it.
 
-    Attributes
-    ----------
-    pid, created : int, float
-        The process and when it was made (Unix seconds): together they name it for good.
-    addresses : dict of str to str
-        Pages by name, those of the user's own servers included.
-    health : dict of str to str
-        By name, what answers while a program works; empty until all have answered once.
+    `created` (Unix seconds) and `pid` together name its process for good; `addresses` are pages by name, and `health`
+    what answers while a program works, empty until all have answered once.
     """
 
     pid: int
@@ -95,21 +89,9 @@ def keep_up(
     say: Callable[[str], None],
     ready: Callable[[Mapping[str, str]], None],
 ) -> None:
-    """Start everything in a home and keep it running until a signal asks for its end.
+    """Start everything in a home and keep it running until a signal asks for its end, or a program fails for good.
 
-    Parameters
-    ----------
-    ports : mapping
-        Ports that were asked for, by name of the page.
-    say : callable
-        Called with sentences on what happens.
-    ready : callable
-        Called with the addresses once all answers.
-
-    Raises
-    ------
-    ServerError
-        If BiFE is up in the home already, or a program does not start or ends too often.
+    `ports` are those that were asked for, by name of the page; `ready` gets the addresses once all answers.
     """
     require_down(home)
     own, servers, addresses = psutil.Process(), list[Server](), dict[str, str]()

@@ -75,10 +75,6 @@ class RunLog(Observer):
         """Log that a stage begins."""
         self._log(logging.INFO, f"{name}: {about}")
 
-    def activity(self, text: str) -> None:
-        """Log what is done now."""
-        self._log(logging.INFO, text)
-
     def generation(self, state: EvolutionState) -> None:
         """Log how far the search is."""
         best = "" if state.best_f_hf is None else f", best F_HF {state.best_f_hf:.4g}"

@@ -84,18 +84,6 @@ def test_a_refused_key_stops_at_once_and_its_calls_are_traced(smoke, configured)
     assert len(traces(parents[0].info.run_id)) == asked
 
 
-@pytest.mark.long  # test_search_budget.py goes on after an outage
-def test_a_stopped_search_goes_on_when_the_key_is_right(smoke, configured):
-    with ModelApi(["good", "bad_key", "good", "good"], then="good") as api:
-        config = configured(api, 3)
-        with pytest.raises(DraftingStoppedError):
-            run(None, evolution, config, smoke.result.collection.summary)
-        result = run(None, evolution, config, smoke.result.collection.summary)
-        assert len(api.requests) == config.search.samples + 1
-        assert len(result.samples) == config.search.samples
-        assert len(traces(result.run.run_id)) == config.search.samples + 1
-
-
 def test_the_key_is_written_nowhere(smoke, configured, home):
     with ModelApi(["bad_key"], key=KEY) as api:
         config = configured(api, 4)

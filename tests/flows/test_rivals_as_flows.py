@@ -9,16 +9,11 @@ import pytest
 from mlflow import MlflowClient
 
 from bife_core.presets import preset, with_overrides
-from bife_core.rules import REFERENCE_RULES
 from bife_core.search import PARTS, SearchCost
-from bife_core.study.journal import Tried, read_journal
 from flows.collection import collection
 from flows.evolution import evolution
 from flows.operate.running import run
-from tasks.stores import home_store
 from tasks.tracking.store import EVOLUTION, experiment_id
-from tests.support.model_answers import MODEL
-from tests.support.model_api import ModelApi
 
 RIVALS = ("eoh", "llm4branch", "reevo")
 SPENDS = {
@@ -136,84 +131,3 @@ def test_reevos_reflections_calls_and_samples_are_counted_apart(evolved):
     assert MlflowClient().get_run(result.run.run_id).data.metrics["reflections"] == 4
     made = [row["operator"] for row in samples_of(result)]
     assert sorted(made) == ["elitist_mutation"] + ["improve_seed"] * 3 + ["reflective_crossover"] * 3
-
-
-@pytest.mark.long
-def test_every_trial_of_llm4branch_is_on_record(evolved):
-    result = evolved("llm4branch")
-    events = [entry for entry, _ in read_journal(home_store(), result.key)]
-    rows = [entry.request for entry in events if isinstance(entry, Tried)]
-    assert len(rows) == result.cost.trials
-    screened = [row.sample for row in rows if row.id.endswith(".screening")]
-    known = {row["id"]: row for row in samples_of(result)}
-    assert set(screened) == {name for name, row in known.items() if row["sha"] and not _unread(row)}
-    for name, row in known.items():
-        tuned = [trial.parameters for trial in rows if trial.id.startswith(f"{name}.t0")]
-        if row["f_hf"] is None:
-            assert row["failure"], "whatever is not solved with says why"
-        elif tuned:
-            assert len(tuned) == 2
-            kept = [values for values in tuned if all(repr(v) in row["source"] for v in values.values())]
-            assert kept, "the rule is one of the settings that were tried"
-
-
-def _unread(row):
-    return (row["failure"] or "").startswith("duplicate")
-
-
-def test_running_a_rival_again_pays_for_nothing_and_tells_the_same(evolved):
-    result = evolved("reevo")
-    again = evolved.__wrapped__("reevo")
-    assert (again.cost, again.best) == (result.cost, result.best)
-    assert len(children(again.run.run_id, "sample")) == len(samples_of(result))
-
-
-@pytest.fixture
-def asked(evolved, monkeypatch):
-    """Return a function that runs a search with a model API and gives its result and the requests it got."""
-
-    def ask(method, script, **search):
-        with ModelApi(script, then="apt") as api:
-            monkeypatch.setenv("BIFE_LLM_BASE_URL", api.base_url)
-            monkeypatch.setenv("BIFE_LLM_MODEL", MODEL)
-            monkeypatch.setenv("BIFE_LLM_API_KEY", "sk-none")
-            settings = [(f"search.{name}", value) for name, value in search.items()]
-            result = evolved(method, ("generator.kind", "openai"), ("generator.prompts", "paper"), *settings)
-            return result, [request.body["messages"][0]["content"] for request in api.requests]
-
-    return ask
-
-
-def test_reevo_asks_a_model_for_rules_and_reflections_in_its_own_words(asked):
-    result, prompts = asked("reevo", ["apt"] * 4 + ["empty"], samples=8, initial=4)
-    seeds = [prompt for prompt in prompts if "Take it as your start" in prompt]
-    hints = [prompt for prompt in prompts if "Write the hint alone" in prompt]
-    crossed = [prompt for prompt in prompts if "follows the hint" in prompt]
-    lessons = [prompt for prompt in prompts if "Write the lesson alone" in prompt]
-    mutants = [prompt for prompt in prompts if "makes use of the lesson" in prompt]
-    assert [len(found) for found in (seeds, hints, crossed, lessons, mutants)] == [4, 3, 3, 1, 1]
-    assert len(prompts) == result.cost.calls == result.spending.calls == 12
-    assert all(REFERENCE_RULES["pseudocost_product"].source.strip() in prompt for prompt in seeds)
-    assert all("Rule 1." in prompt and "Rule 2." in prompt for prompt in hints + crossed)
-
-    # One hint was an empty answer: its crossover goes without, and the lesson joins the other two.
-    assert sum("Favour slack and pscost_up. Hint number" in prompt for prompt in crossed) == 2
-    assert sum("(none yet)" in prompt for prompt in crossed) == 1
-    assert lessons[0].count("Hint number") == 2
-    assert "favour slack." in mutants[0]
-    assert "think" not in mutants[0].partition("# How to answer")[0].split("Comparing many rules")[1]
-    told = children(result.run.run_id, "reflection")
-    assert sorted(run.info.status for run in told) == ["FAILED"] + ["FINISHED"] * 3
-
-
-@pytest.mark.long
-def test_llm4branch_tunes_what_a_model_wrote(asked):
-    # A tiny model is solved in no time, so that speed-up means little.
-    result, prompts = asked("llm4branch", ["good", "no_code"])
-    assert len(prompts) == result.cost.calls == 4
-    assert all("its numbers will be set" in prompt for prompt in prompts)
-    reasons = [row["failure"] for row in samples_of(result) if row["failure"]]
-    assert len(reasons) == 1
-    assert "no function `candidate_variable_score`" in reasons[0]
-    # Once a program has an F_HF it is shown with its numbers as they were tuned.
-    assert any("numbers were tuned since" in prompt for prompt in prompts[2:])

@@ -86,19 +86,6 @@ def test_money_without_prices_is_refused_before_anything_is_done(smoke, monkeypa
         assert api.requests == []
 
 
-@pytest.mark.long  # the next one goes on after an outage too
-@pytest.mark.parametrize("scene", ["overloaded", "hang", "bad_request"])
-def test_an_api_that_never_answers_stops_the_run_and_spoils_nothing(search, scene):
-    seed = {"overloaded": 27, "hang": 28, "bad_request": 29}[scene]
-    with ModelApi(then=scene) as api:
-        with pytest.raises(DraftingStoppedError, match="answered none of the last 4 requests"):
-            search(seed, api)
-        assert len(api.requests) == 4
-    with ModelApi() as api:
-        result = search(seed, api)
-    assert (len(result.samples), result.failures) == (8, 0)
-
-
 @pytest.mark.parametrize("scene", ["overloaded", "bad_request"])
 def test_silence_in_the_midst_stops_the_run_where_it_can_go_on(search, scene):
     seed = {"overloaded": 30, "bad_request": 33}[scene]
@@ -119,22 +106,3 @@ def test_the_one_prompt_that_is_left_and_refused_ends_no_search(search):
         result = search(34, api)
     assert (len(result.samples), result.spending.answered) == (8, 7)
     assert sum("HTTP 400" in (sample.failure or "") for sample in result.samples) == 1
-
-
-def test_what_was_answered_earlier_does_not_make_failures_of_an_outage_now(search):
-    with ModelApi() as api:
-        search(32, api, calls=1)
-    with ModelApi(then="overloaded") as api, pytest.raises(DraftingStoppedError, match="none of the last 3"):
-        search(32, api)
-    with ModelApi() as api:
-        result = search(32, api)
-    assert len(result.samples) == result.spending.answered == 8
-
-
-@pytest.mark.long
-def test_a_request_nobody_accepts_among_others_is_a_failed_sample_for_good(search):
-    with ModelApi(["good", "context_overflow"]) as api:
-        first = search(31, api)
-        assert (len(first.samples), first.failures, len(api.requests)) == (8, 1, 8)
-        assert search(31, api).best == first.best
-        assert len(api.requests) == 8

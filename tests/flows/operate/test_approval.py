@@ -99,20 +99,3 @@ def test_an_answer_is_about_the_version_the_person_saw(operated, name):
     assert (refused["rejected_by"], refused["rejected_reason"]) == ("Ada", "reads too many features")
     assert refused["aliases"] == []
     assert version(operated, name, 1)["aliases"] == ["champion"]
-
-
-def test_an_approved_rule_is_champion_until_it_is_rolled_back(operated, name):
-    challenge(operated, name, 1, **beside(0))
-    run = start(operated, name)
-    operated.page.resume(run["id"], decision="approve", reason="faster on our models", who="Ada")
-    assert end(operated, run) == "Version 2 is champion, approved by Ada: faster on our models"
-    approved = version(operated, name, 2)
-    assert (approved["approved_by"], approved["approved_reason"]) == ("Ada", "faster on our models")
-    assert approved["replaced_version"] == "1"
-    assert sorted(approved["aliases"]) == ["challenger", "champion"]
-
-    operated.page.end_well("rollback", name=name, reason="slow on the new models", who="Grace")
-    assert version(operated, name, 1)["aliases"] == ["champion"]
-    gone = version(operated, name, 2)
-    assert (gone["rolled_back_by"], gone["rolled_back_reason"]) == ("Grace", "slow on the new models")
-    assert gone["aliases"] == []

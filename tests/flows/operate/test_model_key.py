@@ -58,11 +58,3 @@ def test_a_search_uses_the_key_in_the_block_and_nothing_shows_it(operated, block
     files = [path for path in operated.home.root.rglob("*") if path.is_file() and not path.is_symlink()]
     assert any(path.name == "best_rule.py" for path in files)
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
-
-
-def test_without_a_key_the_run_says_what_is_missing(operated, api):
-    config = smoke(generator__kind="openai", search__samples=3, search__initial=3, search__seed=1)
-    started = operated.page.start("evolution", config=config).raise_for_status().json()
-    ended = operated.page.end_of(started["id"])
-    assert ended["state_type"] == "FAILED"
-    assert "BIFE_LLM_API_KEY" in ended["state"]["message"]

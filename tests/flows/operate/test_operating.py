@@ -79,7 +79,6 @@ def test_each_deployment_has_a_form_of_the_settings(operated):
             == "Time limit (s)"
         )
     assert "CollectionSummary" not in json.dumps(operated.page.deployment("evolution"))
-    assert f"{operated.mlflow}/#/experiments/" in operated.page.deployment("evolution")["description"]
     nightly = operated.page.deployment("pipeline")["schedules"]
     assert [(entry["schedule"]["cron"], entry["active"]) for entry in nightly] == [("0 2 * * *", False)]
 
