@@ -29,7 +29,7 @@ from bife_core.config import PipelineConfig
 from bife_core.files import write_whole
 from bife_core.presets import preset, with_overrides
 from bife_core.search import SEARCHES
-from bife_core.study.identity import FITTING, VERSION
+from bife_core.study.study import VERSION
 
 if TYPE_CHECKING:
     from bife_core.study import EvolutionState
@@ -115,7 +115,7 @@ def searched_once(
     home: Path, config: PipelineConfig, search: Callable[[PipelineConfig], dict[str, Any]]
 ) -> dict[str, Any]:
     """Return what an earlier run wrote down of a search, or run it and write that down."""
-    known = home / search.__name__ / f"{config.fingerprint()}-{VERSION}.{FITTING}.json"
+    known = home / search.__name__ / f"{config.fingerprint()}-{VERSION}.json"
     if not known.exists():
         write_whole(known, json.dumps(search(config)))
     row: dict[str, Any] = json.loads(known.read_text(encoding="utf-8"))

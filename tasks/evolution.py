@@ -30,7 +30,6 @@ from tasks.tracking.store import flat
 from tasks.workers import worker_pool
 
 KEY_BLOCK: Final = "bife-llm-api-key"
-"""Name of the Secret block the key is looked for in where the environment has none for BiFE."""
 
 
 def require_generator(config: PipelineConfig) -> None:

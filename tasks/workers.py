@@ -58,10 +58,6 @@ class DaskPool(Workers):
         named |= {k: [str(path) for path in named.get(k, ())] for k in ("reads", "writes")}
         promised: list[Future[Any]] = [Future() for _ in arguments]
         sent = self._client.submit(perform, call, list(arguments), named, pure=False)
-        for future in promised:
-            future.add_done_callback(
-                lambda _: sent.cancel() if all(each.cancelled() for each in promised) else None
-            )
         sent.add_done_callback(partial(self._arrived, call, promised))
         return promised
 

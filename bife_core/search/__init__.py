@@ -1,7 +1,5 @@
 """Searches over branching rules: values that ask for samples and solves, and are told the answers."""
 
-from __future__ import annotations
-
 from bife_core.search.base import Answered, BaseSearch, solved_sample
 from bife_core.search.bife import BifeSearch
 from bife_core.search.config import SEARCHES, open_search

@@ -31,15 +31,9 @@ from bife_core.search.types import GenerationSummary, Operator, Request, Sample,
 
 
 class BifeSearch(BaseSearch):
-    """Algorithm 1 behind `ask` and `tell`.
+    """Algorithm 1 behind `ask` and `tell`; `elites` are those after the last completed generation, best F_HF first.
 
-    Two steps make a generation: samples are asked for all together, then solves for those whose F_LF earns
-    them. `ask` gives the same requests again until they are answered.
-
-    Attributes
-    ----------
-    elites : tuple of Sample
-        The elite set after the last completed generation, best F_HF first.
+    Two steps make a generation: samples are asked for all together, then solves for those whose F_LF earns them.
 
     Examples
     --------

@@ -15,34 +15,37 @@ from bife_core.search.config import SearchConfig
 from bife_core.search.types import Sample
 
 
-def _order(sample: Sample, value: float) -> tuple[float, int, int, str]:
-    # Length before text, so that c100 comes after c99.
-    return -value, sample.generation, len(sample.id), sample.id
-
-
 def by_low_fidelity(samples: Iterable[Sample]) -> tuple[Sample, ...]:
     """Return the valid samples that have an F_LF, highest first; the one sampled earlier wins a tie."""
-    scored = [(_order(rule, rule.f_lf), rule) for rule in samples if rule.valid and rule.f_lf is not None]
-    return tuple(rule for _, rule in sorted(scored, key=itemgetter(0)))
+    return _ranked((rule.f_lf, rule) for rule in samples)
 
 
 def by_high_fidelity(samples: Iterable[Sample]) -> tuple[Sample, ...]:
     """Return the valid samples that have an F_HF, highest first; ties as in `by_low_fidelity`."""
-    scored = [(_order(rule, rule.f_hf), rule) for rule in samples if rule.valid and rule.f_hf is not None]
-    return tuple(rule for _, rule in sorted(scored, key=itemgetter(0)))
+    return _ranked((rule.f_hf, rule) for rule in samples)
 
 
-def niche_by_niche(ranked: Iterable[Sample]) -> tuple[Sample, ...]:
+def _ranked(scored: Iterable[tuple[float | None, Sample]]) -> tuple[Sample, ...]:
+    # Length before text, so that c100 comes after c99.
+    known = [
+        ((-value, rule.generation, len(rule.id), rule.id), rule)
+        for value, rule in scored
+        if value is not None and rule.valid
+    ]
+    return tuple(rule for _, rule in sorted(known, key=itemgetter(0)))
+
+
+def niche_by_niche(ranked: Sequence[Sample]) -> tuple[Sample, ...]:
     """Return the rules with the first of each niche before all others, then the second of each, and so on.
 
     Rules without a niche are a niche of their own.
     """
     had: Counter[int | None] = Counter()
-    placed = []
+    places = []
     for rule in ranked:
-        placed.append((had[rule.niche], rule))
+        places.append(had[rule.niche])
         had[rule.niche] += 1
-    return tuple(rule for _, rule in sorted(placed, key=itemgetter(0)))
+    return tuple(rule for _, rule in sorted(zip(places, ranked, strict=True), key=itemgetter(0)))
 
 
 def founders(config: SearchConfig) -> int:

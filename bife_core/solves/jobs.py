@@ -1,20 +1,31 @@
-"""One solve: what is solved by which method, and what becomes of it in a worker."""
+"""Solves: each once, stored before it is used, and with the cause of a failure.
+
+A solve without a result is the fault of the rule, of the instance or of the machine. Where something other than the
+rule may have ended the worker, RPB solves the same instance: if the machine fails RPB too, nothing is known of the rule
+and the caller must try again later; if not, the rule is tried once more, and that outcome counts.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
+from weakref import WeakKeyDictionary
 
 from bife_core.benchmarks.base import Instance
-from bife_core.errors import SolverError
+from bife_core.errors import BifeError, RuleError, SolverError
 from bife_core.jit import code_digest
 from bife_core.machine import here
-from bife_core.methods.base import AnyMethod, Method, ScipMethod
+from bife_core.methods.base import RPB, AnyMethod, Method, ScipMethod
 from bife_core.methods.using import solve
+from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, versions
+from bife_core.store import Store
 from bife_core.values import Value
 
 Cause = Literal["rule", "machine"]
@@ -121,3 +132,200 @@ def work(*, warm_up_s: float = 0.0, **job: Any) -> dict[str, Any]:
     if result.status in INTERRUPTED:
         raise SolverError(f"The solve of {todo.instance} under {todo.method.name} was interrupted.")
     return result.model_copy(update={"machine": here()}).model_dump(mode="json")
+
+
+_CONTROL: Final = ScipMethod(name=RPB)
+_ANSWER_S: Final = 300.0
+_POLL_S: Final = 0.5
+
+_known_machines: WeakKeyDictionary[Workers, str] = WeakKeyDictionary()
+
+
+class OutOfTimeError(BifeError):
+    """The time for solves was up before all were done; those that were are stored."""
+
+
+def run_solves(
+    groups: Sequence[Sequence[SolveJob]],
+    store: Store,
+    pool: Workers,
+    *,
+    warm_up_s: float = 0.0,
+    progress: Callable[[int, int], None] | None = None,
+    note: Note | None = None,
+    until_unix_s: float | None = None,
+    machine_may_fail: bool = False,
+) -> list[Solved]:
+    """Do the solves that are not in the store, and return what became of all, in order.
+
+    Those of a group are done one right after the other on the same core, after `warm_up_s` CPU seconds of an unmeasured
+    solve in a new worker. Every result is stored the moment its worker answers, and found again by the same machine;
+    another machine's seconds are not this one's. A failure is an outcome, but is not stored: the next run tries again.
+    A solve whose worker is lost is repeated once, and `note` is called. `progress` is called with (done, of how many).
+
+    Raises
+    ------
+    WorkerFailure
+        If the pool is closed meanwhile, or the machine fails RPB as well, unless `machine_may_fail`.
+    OutOfTimeError
+        If solves are left at `until_unix_s`, in seconds since 1970; those under way then are dropped.
+    StoreError
+        If a result cannot be stored.
+    """
+    machine = _machine_of(pool)
+
+    def done(some: Sequence[Sequence[SolveJob]], shown: Callable[[int, int], None] | None) -> list[Solved]:
+        return _Batch(some, store, pool, machine, warm_up_s, note, until_unix_s).run(shown)
+
+    solved = done(groups, progress)
+    controls = {one.job.key: one for one in solved if one.job.method.identity == RPB}
+    unclear = {
+        place: one.job.under(_CONTROL)
+        for place, one in enumerate(solved)
+        if one.failure is not None and one.cause != "rule"
+    }
+    asked = {job.key: job for job in unclear.values() if job.key not in controls}
+    controls |= {one.job.key: one for one in done([[job] for job in asked.values()], None)}
+    again = []
+    for place, job in unclear.items():
+        control = controls[job.key]
+        if control.cause == "machine" and not machine_may_fail:
+            reason = f"{job.instance} could not be solved: {control.failure}"
+            raise WorkerFailure("died", reason, by_machine=True)
+        solved[place] = replace(solved[place], rpb_failure=control.failure)
+        if solved[place].cause == "machine" and control.failure is None:
+            again.append(place)
+    repeated = done([[solved[place].job] for place in again], None)
+    for place, one in zip(again, repeated, strict=True):
+        solved[place] = one
+    return solved
+
+
+def _machine_of(pool: Workers) -> str:
+    """Return the machine whose seconds count; of several that serve one pool, the first that answers."""
+    if not pool.remote:
+        return here()
+    if pool not in _known_machines:
+        _known_machines[pool] = str(pool.submit("bife_core.machine:here", {}, limit_s=_ANSWER_S).result())
+    return _known_machines[pool]
+
+
+@dataclass
+class _Batch:
+    """Solves that are done together, without asking what caused a failure."""
+
+    groups: Sequence[Sequence[SolveJob]]
+    store: Store
+    pool: Workers
+    machine: str
+    warm_up_s: float
+    note: Note | None
+    until_unix_s: float | None
+    solved: dict[int, Solved] = field(default_factory=dict)
+    sent: dict[Future[Any], int] = field(default_factory=dict)
+    repeated: set[int] = field(default_factory=set)
+    claimed: set[str] = field(default_factory=set)
+
+    def run(self, progress: Callable[[int, int], None] | None) -> list[Solved]:
+        self.jobs = [job for group in self.groups for job in group]
+        places = iter(range(len(self.jobs)))
+        # Of each group, those that are neither found nor submitted: another thread or process may be at them.
+        waiting = [[next(places) for _ in group] for group in self.groups]
+        self._find(range(len(self.jobs)))
+        shown = -1
+        try:
+            while True:
+                waiting = [rest for group in waiting if (rest := self._begin(group))]
+                if progress is not None and len(self.solved) != shown:
+                    shown = len(self.solved)
+                    progress(shown, len(self.jobs))
+                if len(self.solved) == len(self.jobs):
+                    return [self.solved[place] for place in range(len(self.jobs))]
+                if self._over:
+                    for future in self.sent:
+                        future.cancel()
+                    left = len(self.jobs) - len(self.solved)
+                    raise OutOfTimeError(f"The time was up before {left} of {len(self.jobs)} solves.")
+                self._wait(polling=bool(waiting))
+        finally:
+            self.store.claims.release(self.claimed)
+
+    @property
+    def _over(self) -> bool:
+        return self.until_unix_s is not None and time.time() >= self.until_unix_s
+
+    def _begin(self, group: Sequence[int]) -> list[int]:
+        """Submit those of a group that are not stored and no other claims, and return those that others do."""
+        missing = [place for place in group if place not in self.solved]
+        if not missing or self._over:
+            return missing
+        names = {place: f"solve {self._key(place)}" for place in missing}
+        taken = self.store.claims.take(list(names.values()))
+        self.claimed |= taken
+        self._find(missing)  # another process may have stored a result meanwhile
+        new = [place for place in missing if names[place] in taken and place not in self.solved]
+        if new:
+            self._submit(new)
+        return [place for place in missing if names[place] not in taken and place not in self.solved]
+
+    def _find(self, places: Sequence[int]) -> None:
+        """Look up solves; a stored one may go by other names of its instance and method."""
+        keys = {place: self._key(place) for place in places}
+        stored = self.store.get_solve(set(keys.values()))
+        for place, key in keys.items():
+            if key in stored:
+                result = SolveResult.model_validate(stored[key])
+                self.solved[place] = Solved(self.jobs[place], self._named(result, place), reused=True)
+
+    def _submit(self, places: Sequence[int]) -> None:
+        jobs = [self.jobs[place] for place in places]
+        warm = {"warm_up_s": self.warm_up_s} if self.warm_up_s else {}
+        futures = self.pool.submit_batch(
+            "bife_core.solves.jobs:work",
+            [{**warm, **job.model_dump(mode="json")} for job in jobs],
+            limit_s=max(job.limit_s for job in jobs) + 10.0 * self.warm_up_s,
+            reads=[job.path for job in jobs],
+        )
+        self.sent.update(zip(futures, places, strict=True))
+
+    def _wait(self, *, polling: bool) -> None:
+        """Wait for a result, or a moment for those of others, and enter what has come."""
+        limits_s = [_POLL_S] if polling else []
+        if self.until_unix_s is not None:
+            limits_s.append(max(self.until_unix_s - time.time(), 0.0))
+        patience_s = min(limits_s, default=None)
+        if not self.sent:
+            time.sleep(patience_s or 0.0)
+            return
+        for future in wait(self.sent, timeout=patience_s, return_when=FIRST_COMPLETED).done:
+            self._enter(future, self.sent.pop(future))
+
+    def _enter(self, future: Future[Any], place: int) -> None:
+        if future.cancelled():
+            raise WorkerFailure("closed", "The worker pool was closed before all solves were done.")
+        job, error = self.jobs[place], future.exception()
+        if error is None:
+            result = SolveResult.model_validate(future.result())
+            self.store.put_solve(self._key(place, result.machine), result.model_dump(mode="json"))
+            self.solved[place] = Solved(job, self._named(result, place))
+        elif not isinstance(error, WorkerFailure) or error.kind == "closed":
+            raise error
+        elif error.kind == "died" and place not in self.repeated:
+            if self.note is not None:
+                self.note(f"{error} It is repeated.")
+            self.repeated.add(place)
+            self._submit([place])
+            return
+        else:
+            by_rule = error.error_type == RuleError.__name__
+            cause: Cause | None = "rule" if by_rule else "machine" if error.by_machine else None
+            self.solved[place] = Solved(job, failure=str(error), cause=cause)
+        self.store.claims.release([f"solve {self._key(place)}"])
+
+    def _named(self, result: SolveResult, place: int) -> SolveResult:
+        job = self.jobs[place]
+        return result.model_copy(update={"instance": job.instance, "method": job.method.name})
+
+    def _key(self, place: int, machine: str = "") -> str:
+        """Return the key of a solve on a machine, by default on ours."""
+        return hashlib.sha256(f"{self.jobs[place].key} {machine or self.machine}".encode()).hexdigest()

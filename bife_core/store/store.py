@@ -39,25 +39,20 @@ class StoredEvent(Value):
 
 
 class Store:
-    """The database that all runs of one user, or of one team, share.
+    """The database that all runs of one user, or of one team, share; threads and processes may share one.
 
-    Threads and processes may share one. What a method wrote is on the disk when it returns.
+    What a method wrote is on the disk when it returns.
 
     Parameters
     ----------
     where : Path or str
-        A folder (then its ``bife.db``), a file ending in ``.db``, or a database URL.
-
-    Raises
-    ------
-    StoreError
-        If the database cannot be opened, or another version of BiFE wrote it.
+        A folder (then its ``bife.db``), a file ending in ``.db``, or a database URL. It raises `StoreError` if the
+        database cannot be opened, or another version of BiFE wrote it.
 
     Examples
     --------
     >>> import tempfile
     >>> store = Store(tempfile.mkdtemp())
-    >>> store.open_study("a", "evolution", "a search")
     >>> store.append("a", "started", {"by": "me"})
     1
     >>> [event.kind for event in store.events("a")]
@@ -67,9 +62,6 @@ class Store:
     def __init__(self, where: Path | str) -> None:
         self._database = Database(where)
         self.claims = Claims(self._database)
-
-    def __repr__(self) -> str:
-        return f"Store({self.name!r})"
 
     @property
     def name(self) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from statistics import geometric_mean
 from threading import Lock
 from typing import Final, TypeVar, cast
 
@@ -79,24 +78,18 @@ class Evolution(Value):
         Where its files lie: best_rule.py, samples.json, search_cost.json, figures.
     best : Sample or None
         The rule the search ended with, by the fidelity it goes by; None if there is none.
-    samples : tuple of Sample
-        All rules sampled, in order.
-    generations : tuple of GenerationSummary
-        One per completed generation.
+    samples, generations : tuple
+        All rules sampled, and the summaries of completed generations, in order.
     best_solves : tuple of SolveResult
         The best rule's solves of the design instances.
-    spending : Spending
-        What calls to a model API cost, those of interrupted earlier runs included.
-    cost : SearchCost
-        Rule-design time by what it went on, and the best F_HF against what had been spent.
+    spending, cost : Spending, SearchCost
+        What calls to a model API cost, and rule-design time by what it went on, earlier runs included.
     ended_by : str or None
         Which limit of the budget ended the search before its last sample, as a sentence.
     seconds : float
         Wall seconds of this run of it.
-    mismatches : tuple of str
-        A sentence per design instance of which two rules proved different things.
-    notes : tuple of str
-        Sentences on what scores leave out, such as instances on which SCIP fails.
+    mismatches, notes : tuple of str
+        Sentences on instances of which two rules proved different things, and on what scores leave out.
     """
 
     folder: Path
@@ -120,14 +113,12 @@ class Evolution(Value):
 class EvolutionState(GenerationSummary):
     """Where an evolution stands after a generation.
 
-    Of `budget` rules to be sampled some were `eliminated` by racing. `load_factor` is how many times slower the machine
-    was during this generation's solves than during RPB's, in the geometric mean, None if unknown; `last_failure` is why
-    the latest failed sample is none; `remaining_s` is a guess. `curve` is the best F_HF against what had been spent.
+    Of `budget` rules to be sampled some were `eliminated` by racing. `last_failure` is why the latest failed sample is
+    none; `remaining_s` is a guess. `curve` is the best F_HF against what had been spent.
     """
 
     budget: int
     eliminated: int = 0
-    load_factor: float | None = None
     last_failure: str | None = None
     spending: Spending
     elapsed_s: float
@@ -224,7 +215,11 @@ class Engine:
         for kind, activity in _ACTIVITIES.items():
             if count := sum(isinstance(request, kind) for request in requests):
                 self._watcher.activity(activity.format(count, instances=len(self._evaluator.design)))
-        self._past, self._heard = self._what_is_known(), False
+        scored = [entry for entry in self._known.values() if isinstance(entry, Scored)]
+        fitted = frozenset(entry.id for entry in scored if entry.score.source is not None)
+        reference = self._known.get((Referred, ""))
+        rpb = reference.reference if isinstance(reference, Referred) else None
+        self._past, self._heard = Past(self._search.samples, fitted, rpb), False
         pending = [self._begin(request) for request in requests]
         results: list[Answer | NoDraftError] = []
         try:
@@ -252,14 +247,14 @@ class Engine:
         try:
             answer = future.result()
         except OutOfTimeError:
-            self._end(out_of_time(self._evaluator.account.budget))
+            self._ended_by = self._ended_by or out_of_time(self._evaluator.account.budget)
             return Answer(id=request.id, failure=self._ended_by)
         except (DraftingStoppedError, BudgetReachedError, UnansweredError) as error:
             if error.draft is not None and error.draft.attempts:
                 asked = cast(WrittenRequest, request)
                 self._journal.add(Unanswered(request=asked, draft=error.draft, reason=str(error)))
             if isinstance(error, BudgetReachedError):
-                self._end(str(error))
+                self._ended_by = self._ended_by or str(error)
                 return self._not_written(request)
             return error
         self._count(request)
@@ -278,22 +273,15 @@ class Engine:
         self._count(request)
         return answer
 
-    def _what_is_known(self) -> Past:
-        scored = [entry for entry in self._known.values() if isinstance(entry, Scored)]
-        reference = self._known.get((Referred, ""))
-        return Past(
-            samples=self._search.samples,
-            fitted=frozenset(entry.id for entry in scored if entry.score.source is not None),
-            reference=reference.reference if isinstance(reference, Referred) else None,
-        )
-
     def _begin(self, request: Request) -> Future[Answer] | None:
         """Have a request answered in a thread; None where a limit of the budget does not allow another draft."""
         sampled = isinstance(request, SampleRequest) and request.source is None
         self._asked += sampled
         if (sampled or isinstance(request, ReflectionRequest)) and (Drafted, request.id) not in self._known:
             if sampled and self._limit is not None and self._asked > self._limit:
-                self._end(f"The run was asked for no more than {self._limit:,} samples in all.")
+                self._ended_by = (
+                    self._ended_by or f"The run was asked for no more than {self._limit:,} samples in all."
+                )
             if self._ended_by is not None:
                 return None
         return self._threads.submit(self._answer, request)
@@ -380,16 +368,11 @@ class Engine:
     def _store(self, entry: Entry) -> None:
         self._known[type(entry), entry.subject] = self._journal.add(entry)
 
-    def _end(self, reason: str) -> None:
-        """Take note which limit of the budget is reached first."""
-        self._ended_by = self._ended_by or reason
-
     def _outage(self, errors: Sequence[UnansweredError]) -> DraftingStoppedError | None:
         """Return why the search must stop if the model API does not answer any more, or never did in this process.
 
-        A request that goes unanswered among others that are answered is a failed sample. When none is answered, going
-        on would turn an hour without network, or prompts that are refused, into a search without rules. A single prompt
-        that is refused will be refused again, so that stopping for it helps nobody.
+        A request that goes unanswered among others that are answered is a failed sample; so is one that is refused, for
+        it will be refused again. An hour without network is not to become a search without rules.
         """
         self._answered |= self._heard
         if self._heard or not errors or self._ended_by is not None:
@@ -460,15 +443,11 @@ class Engine:
 
     def _state(self, summary: GenerationSummary) -> EvolutionState:
         samples, elapsed_s = self._search.samples, self._journal.elapsed_s
-        own = {sample.id for sample in samples if sample.generation == summary.generation}
-        factors = [score.load_factor for name, score in self._solves.items() if name in own]
-        known = [factor for factor in factors if factor is not None]
         left = max(self._budget - summary.samples_total, 0)
         return EvolutionState(
             **dict(summary),
             budget=self._budget,
             eliminated=sum(sample.eliminated is not None for sample in samples),
-            load_factor=geometric_mean(known) if known else None,
             last_failure=next((sample.failure for sample in reversed(samples) if sample.failure), None),
             spending=self._evaluator.account.spending(),
             elapsed_s=elapsed_s,

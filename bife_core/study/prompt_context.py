@@ -153,11 +153,7 @@ def work(models: list[str], decisions: str | None, measure: LowMeasure) -> dict[
 
 
 def choices(sources: list[str], decisions: str) -> dict[str, Any]:
-    """Compare what rules that have an F_LF chose; what `ContextBuilder` calls in a worker.
-
-    Returns `failings`, sentences for each rule, and `likeness`, the share of decisions in which two rules chose alike,
-    or None if there are not two.
-    """
+    """Return where rules that have an F_LF choose wrongly, and how often two choose alike; called in a worker."""
     recorded = Decisions.load(Path(decisions))
     rules = [RuleMethod(name="rule", source=source) for source in sources]
     chosen = [chosen_rows(scores_of(rule, recorded), recorded.offsets) for rule in rules]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -10,33 +11,35 @@ from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
 from bife_core import plots
 from bife_core.benchmarks.base import Instance
-from bife_core.config import PipelineConfig
+from bife_core.config import GeneratorConfig, PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import ConfigError, DecisionsError
 from bife_core.evaluation.interface import given_instances
-from bife_core.generators import Account, Generator, open_generator
+from bife_core.generators import GENERATORS, Account, Generator, open_generator
 from bife_core.plugins import code_revision
 from bife_core.presets import PresetName, preset, with_overrides
 from bife_core.sandbox import Note, WorkerPool, Workers
-from bife_core.search import Sample, SampleRequest, Search, open_search
+from bife_core.search import SEARCHES, Sample, SampleRequest, Search, open_search
 from bife_core.search.config import SearchConfig
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
 from bife_core.store import Store
 from bife_core.study.engine import Engine, Evolution, EvolutionState, Watcher
 from bife_core.study.evaluator import Evaluator
 from bife_core.study.files import sample_rows
-from bife_core.study.identity import evolution_facts, evolution_key, generator_identity
 from bife_core.study.journal import Completed, Drafted, HighScored, Journal, Opened, Settled
 from bife_core.study.prompt_context import ContextBuilder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+VERSION: Final = 6
+"""Raise this when the same configuration would no longer give the same search."""
 
 _BAR: Final = 20
 _HOUR_S: Final = 3600.0
@@ -92,32 +95,24 @@ class Study:
         *,
         progress: bool | None = None,
     ) -> Evolution:
-        """Run the search from where it stands; run a search that is over with `samples` to extend it.
+        """Run the search from where it stands; run one that is over with `samples` to extend it.
 
         A run that is interrupted anywhere, by kill -9 too, is continued by the next call, in this process or another.
 
         Parameters
         ----------
-        samples : int, optional
-            How many further rules to sample; None samples what is left of ``config.search.samples``.
-        generations : int, optional
-            Pause after so many new generations.
+        samples, generations : int, optional
+            Sample so many further rules, or pause after so many new generations; None samples what is left of
+            ``config.search.samples``.
         callbacks : sequence of callable
             Each is called with the study and an `EvolutionState` after each generation.
         progress : bool, optional
             Whether a progress bar is written to standard error; by default if that is a terminal.
 
-        Returns
-        -------
-        Evolution
-            The best rule, all samples, and what they cost.
-
         Raises
         ------
-        ConfigError
-            If `samples` or `generations` is not positive, or the search cannot be extended.
-        GeneratorError
-            If no further rule can be written until a person changes something.
+        ConfigError, GeneratorError
+            If the search cannot be extended, or no further rule can be written until a person changes something.
         """
         for name, number in (("samples", samples), ("generations", generations)):
             if number is not None and number < 1:
@@ -183,10 +178,7 @@ class Study:
         return plots.lineage(self._samples, self.best.id)
 
     def __repr__(self) -> str:
-        best, known = self.best, "no rule yet"
-        if best is not None:
-            value = best.f_lf if best.f_hf is None else best.f_hf
-            known = f"best {best.id}" if value is None else f"best {best.id} {value:.4g}"
+        known = "no rule yet" if self.best is None else f"best {self.best.id}"
         count = f"{self._sampled} of {self.config.search.samples} samples"
         return f"Study({self.config.search.method}, {count}, {known}, {'done' if self.done else 'not done'})"
 
@@ -273,10 +265,9 @@ def create_study(
     decisions : CollectionSummary or path, optional
         Recorded strong-branching decisions that F_LF is measured on, as `collect_decisions` returns them. A search
         that goes by F_LF needs them.
-    store : Store, path or URL, optional
-        Where events, model calls and solves are kept; by default a store in `folder`.
-    folder : Path, optional
-        Where the files of the study are written; by default a folder below that of the store. One of both is needed.
+    store, folder : Store, path or URL, optional
+        Where events, model calls and solves are kept, by default in `folder`, and where the files of the study are
+        written, by default below the folder of the store. One of both is needed.
     benchmark : str
         What is solved, in words for the prompt; a family's name is explained there.
     training : paths, folders or instances
@@ -295,15 +286,9 @@ def create_study(
         If a setting or path cannot be used, or the search goes by F_LF and there are no decisions.
     JournalError
         If `folder` has a store of its own that holds another search.
-
-    A study that was run is extended by ``study.run(samples=20)``.
     """
-    if isinstance(config, str):
-        config = preset(config)
     if not isinstance(config, PipelineConfig):
-        raise ConfigError(
-            f"config was expected to be a PipelineConfig or the name of a preset and is {config!r}."
-        )
+        config = preset(config)
     if isinstance(search, str):
         config, search = with_overrides(config, {"search.method": search}), None
     design, tried = _instances(instances), _instances(training)
@@ -435,3 +420,59 @@ def _read(decisions: CollectionSummary | Path | str | None) -> tuple[Path | None
             f"{path} was expected to be a file of recorded decisions and cannot be read ({error.strerror or error}); "
             "record decisions with `collect_decisions`."
         ) from error
+
+
+def content_of(instances: Sequence[Instance]) -> str:
+    """Return a hash of models in their order, wherever they lie, and of the bounds given with them."""
+    return hashlib.sha256("\n".join(instance.digest for instance in instances).encode()).hexdigest()[:16]
+
+
+def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
+    """Return what a generator's answers depend on, the environment's part included and secrets left out."""
+    identity = config.model_dump(mode="json")
+    if config.kind == "openai":
+        from bife_core.generators.model_settings import ModelApiSettings
+        from bife_core.generators.prompting import prompt_version
+
+        settings = ModelApiSettings.from_environment()
+        identity["model"] = config.model or settings.model
+        identity["prompt_version"] = prompt_version()
+    return identity
+
+
+def evolution_facts(
+    config: PipelineConfig,
+    benchmark: str,
+    generator: dict[str, Any],
+    decisions: str | None,
+    design: Sequence[Instance],
+    training: Sequence[Instance] = (),
+) -> dict[str, Any]:
+    """Return all that an evolution depends on, as JSON.
+
+    Data the search does not read is no part of it, nor where and by how many workers it runs. Of a model API the model,
+    its temperature and the prompts count, its address and key do not. `generator` is its `generator_identity` and
+    `decisions` the digest of what F_LF is measured on.
+    """
+    unused = {name for name in ("first_rules", "options") if not getattr(config.search, name)}
+    facts: dict[str, Any] = {
+        "benchmark": benchmark,
+        # A search may be extended: the number of its samples is no part of what it is.
+        "search": config.search.model_dump(mode="json", exclude={"samples", *unused}),
+        "high": config.high.model_dump(mode="json"),
+        "generator": generator,
+        "design": content_of(design),
+    }
+    # What other packages bring is part of a search only by its code.
+    code = [SEARCHES.revision(config.search.method), GENERATORS.revision(config.generator.kind)]
+    if any(code):
+        facts |= {"code": code}
+    if decisions is not None:
+        facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
+    return facts | ({"training": content_of(training)} if training else {})
+
+
+def evolution_key(facts: dict[str, Any]) -> str:
+    """Return the key of an evolution, from its facts."""
+    text = json.dumps({"version": VERSION, **facts}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -91,7 +91,6 @@ def generation_text(state: EvolutionState) -> str:
         "elites": str(state.n_elites),
         "tau": None if state.tau is None else number(state.tau, 3),
         "eliminated": str(state.eliminated) if state.eliminated else None,
-        "load": None if state.load_factor is None else f"{state.load_factor:.2f}",
         "failures": str(state.failures_total),
         "tokens": f"{tokens:,}" if tokens else None,
         "cost": None if spent.cost_usd is None else f"${spent.cost_usd:.2f}",

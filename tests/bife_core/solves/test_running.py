@@ -19,7 +19,7 @@ from bife_core.methods.loading import load_method
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool
 from bife_core.scip.solving import SolveResult, SolveSettings
-from bife_core.solves import SolveJob, run_solves, running
+from bife_core.solves import SolveJob, run_solves
 from bife_core.store import Store
 from bife_core.store.database import solves
 
@@ -53,7 +53,7 @@ def test_a_stored_solve_is_found_under_new_names_and_on_the_same_machine_only(
     assert first.result is not None
     assert (first.reused, first.result.machine) == (False, here())
     assert (again.reused, again.result) == (True, first.result.model_copy(update={"instance": "today"}))
-    monkeypatch.setattr(running, "here", lambda: "another machine")
+    monkeypatch.setattr("bife_core.solves.jobs.here", lambda: "another machine")
     assert not run_solves(renamed, store, pool)[0].reused
 
 

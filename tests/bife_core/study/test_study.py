@@ -81,7 +81,7 @@ def test_paths_and_a_search_as_an_object(data: dict[str, Any], tmp_path: Path, c
         ({"decisions": "missing.npz"}, "missing.npz was expected to be a file of recorded decisions"),
         ({"decisions": 3}, "decisions was expected to be"),
         ({"config": "quickly"}, "no preset 'quickly'"),
-        ({"config": 3}, "config was expected to be"),
+        ({"config": 3}, "no preset 3"),
         ({"search": "annealing"}, "annealing"),
         ({"decisions": None}, "'bife' goes by F_LF and needs recorded decisions"),
         ({"instances": ()}, "at least one instance"),

@@ -26,7 +26,6 @@ def state(generation=0, **changes):
         "tau": 0.2871,
         "failures_total": 2,
         "eliminated": 5,
-        "load_factor": 1.037,
         "last_failure": "Line 3: a rule may\nimport numpy and math only, not [os].",
         "spending": Spending(
             calls=16, prompt_tokens=12000, completion_tokens=3456, cost_usd=Decimal("0.0123")
@@ -50,14 +49,14 @@ def test_plain_output_is_one_line_a_generation_without_control_codes():
     assert console.file.getvalue().splitlines() == [
         "evolution: 100 samples by [openai]",
         "generation 3: samples 28/100, best F_LF 0.353, best F_HF -1.357, elites 4, tau 0.287, eliminated 5, "
-        "load 1.04, failures 2, tokens 15,456, cost $0.01, time 0:01:15, left 1:06:40",
+        "failures 2, tokens 15,456, cost $0.01, time 0:01:15, left 1:06:40",
         "last failure: Line 3: a rule may import numpy and math only, not [os].",
         "note: Printed once.",
     ]
 
 
 def test_what_is_unknown_is_left_out():
-    unknown = dict.fromkeys(("best_f_lf", "best_f_hf", "tau", "load_factor"))
+    unknown = dict.fromkeys(("best_f_lf", "best_f_hf", "tau"))
     text = generation_text(state(eliminated=0, spending=Spending(), remaining_s=0.0, **unknown))
     assert text == "samples 16/100, elites 4, failures 2, time 0:01:15"
 
