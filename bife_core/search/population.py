@@ -49,13 +49,7 @@ def niche_by_niche(ranked: Sequence[Sample]) -> tuple[Sample, ...]:
 
 
 def founders(config: SearchConfig) -> int:
-    """Return ceil(alpha N), the number of rules that found the elite set.
-
-    Examples
-    --------
-    >>> founders(SearchConfig(population=25, elite_fraction=0.28))
-    7
-    """
+    """Return ceil(alpha N), the number of rules that found the elite set."""
     return _count(config.elite_fraction, config.population)
 
 

@@ -423,7 +423,7 @@ def _read(decisions: CollectionSummary | Path | str | None) -> tuple[Path | None
 
 
 def content_of(instances: Sequence[Instance]) -> str:
-    """Return a hash of models in their order, wherever they lie, and of the bounds given with them."""
+    """Return a hash of instances in their order, wherever they lie."""
     return hashlib.sha256("\n".join(instance.digest for instance in instances).encode()).hexdigest()[:16]
 
 

@@ -39,7 +39,7 @@ def test_the_example_keeps_to_the_contract(
     namespace: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(SEARCHES, "best_of", namespace["BestOfSearch"])
-    check_search("best_of", samples=12, initial=12, population=3)
+    check_search("best_of")
 
 
 def test_the_page_names_what_exists() -> None:

@@ -15,6 +15,7 @@ from bife_core.search.population import (
     by_high_fidelity,
     by_low_fidelity,
     draw_parents,
+    founders,
     niche_by_niche,
     reaches,
     selection_probabilities,
@@ -52,6 +53,13 @@ def test_the_best_of_each_niche_comes_before_the_second_of_any() -> None:
 
 
 PAPER = SearchConfig(threshold_share=None)
+
+
+def test_founders_are_the_ceiling_of_alpha_n() -> None:
+    counts = [
+        founders(SearchConfig(elite_fraction=alpha, population=n)) for alpha, n in ((0.28, 25), (0.01, 8))
+    ]
+    assert counts == [7, 1], "0.28 * 25 is 7.000000000000001 in floating point"
 
 
 def test_the_papers_tau_is_the_low_fidelity_of_the_elite_of_worst_high_fidelity() -> None:
@@ -115,12 +123,6 @@ def test_survivors(
 ) -> None:
     found = survivors((rule("g00-c00", 0.6, -2.5),), newcomers, config)
     assert tuple(map(ids, found)) == (elites, others)
-
-
-@pytest.mark.parametrize(("of", "tau"), [(None, 0.5), (10, 0.5), (11, 0.4), (20, 0.4), (99, 0.2)])
-def test_the_share_may_be_of_more_samples_than_a_niche_has(of: int | None, tau: float) -> None:
-    niche = [rule(f"g00-c0{place}", f_lf) for place, f_lf in enumerate((0.5, 0.4, 0.3, 0.2))]
-    assert threshold(niche[:1], niche, SearchConfig(threshold_share=0.1), of) == tau
 
 
 RANKED = tuple(Sample(id=f"g00-c0{k}", generation=0, operator="i1", f_lf=1 - k / 10) for k in range(5))
