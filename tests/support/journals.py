@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -55,13 +55,7 @@ TRIED_TWICE = (
 )
 
 
-def opened(
-    key: str,
-    folder: Path,
-    provenance: Mapping[str, str] | None = None,
-    store: Store | None = None,
-    **known,
-) -> Journal:
+def opened(key: str, folder: Path, provenance=None, store: Store | None = None, **known) -> Journal:
     """Open the events of a search, or take it up again; in the home's store unless another is given."""
     from tasks.stores import home_store
 
@@ -77,15 +71,7 @@ def draft(name: str, *, attempts: Sequence[Attempt] = (), source: str | None = S
 
 
 def add_draft(
-    journal: Journal,
-    name="g01-c00",
-    *,
-    attempts: Sequence[Attempt] = (),
-    source: str | None = SOURCE,
-    f_lf: float | None = None,
-    f_hf: float | None = None,
-    failure: str | None = None,
-    **_,
+    journal: Journal, name="g01-c00", *, attempts=(), source: str | None = SOURCE, f_lf=None, f_hf=None, **_
 ) -> None:
     """Write down what became of a sample up to its settling."""
     request = SampleRequest(id=name, generation=int(name[1:3]), operator="m1", seed=1)
@@ -142,23 +128,19 @@ def write_files(folder: Path, samples: Sequence[Sample]) -> None:
     (folder / reports.COST).write_text(json.dumps({"search": "bife"}), encoding="utf-8")
 
 
-def add_search(journal: Journal, generations: int, *, width: int = 3) -> list[Sample]:
+FATES = (
+    {"f_lf": 0.5, "f_hf": -2.0},
+    {"failure": "Line 2: names must be defined."},
+    {"source": None, "failure": "The answer holds no code."},
+)
+
+
+def add_search(journal: Journal, generations: int) -> list[Sample]:
     """Write down a search of some generations with failures, calls, a reflection each, and files for its reader."""
     samples: list[Sample] = []
     for step in range(generations):
-        names = [f"g{step:02d}-c{position:02d}" for position in range(width)]
-        began = 1_700_000_000.0 + 60 * step
-        for position, name in enumerate(names):
-            calls = (
-                attempt("error", error="HTTP 500", http_status=500, started_unix_s=began),
-                attempt(answer=name, prompt_tokens=10, completion_tokens=5, started_unix_s=began + 5),
-            )
-            fate = (
-                {"f_lf": 0.5, "f_hf": -2.0},
-                {"failure": "Line 2: names must be defined."},
-                {"source": None, "failure": "The answer holds no code."},
-            )[position % 3]
-            samples.append(add_sample(journal, name, attempts=calls, **fate))
+        for position, fate in enumerate(FATES):
+            samples.append(add_sample(journal, f"g{step:02d}-c{position:02d}", attempts=TRIED_TWICE, **fate))
         add_reflection(journal, f"g{step:02d}-r00")
         write_files(journal.folder, samples)
         add_generation(journal, step, samples=len(samples))

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bife_core.search import (
-    Answer,
-    BifeSearch,
-    Request,
-    Sample,
-    SampleRequest,
-    Search,
-    SolveRequest,
-)
+from bife_core.search import Answer, BifeSearch, Request, Sample, SampleRequest, Search, SolveRequest
 
 
 def told(search: Search, *answers: Answer) -> None:
