@@ -15,16 +15,13 @@ def compiled_code() -> Path:
 
 def core_slots() -> Path:
     """Return where processes of one machine agree on its cores: ``BIFE_CORE_SLOTS``, or beside native code."""
-    configured = os.environ.get("BIFE_CORE_SLOTS")
-    return Path(configured) if configured else _cache() / "cores"
+    return Path(os.environ.get("BIFE_CORE_SLOTS") or _cache() / "cores")
 
 
 def _cache() -> Path:
-    configured = os.environ.get("BIFE_CACHE_DIR")
-    return Path(configured) if configured else platformdirs.user_cache_path("bife")
+    return Path(os.environ.get("BIFE_CACHE_DIR") or platformdirs.user_cache_path("bife"))
 
 
 def home() -> Path:
     """Return the folder that all runs of a user share: ``BIFE_HOME``, or the platform's place for user data."""
-    configured = os.environ.get("BIFE_HOME")
-    return (Path(configured).expanduser() if configured else platformdirs.user_data_path("bife")).resolve()
+    return Path(os.environ.get("BIFE_HOME") or platformdirs.user_data_path("bife")).expanduser().resolve()

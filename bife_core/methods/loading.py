@@ -67,13 +67,10 @@ def load_method(reference: AnyReference) -> Method:
     """
     if isinstance(reference, Method):
         return reference
+    if inspect.isfunction(reference):
+        return load_method(cast(AnyReference, compile_rule(reference)))
     if isinstance(reference, Rejection):
         raise RuleError(f"This is no usable rule: {reference.reason}")
-    if inspect.isfunction(reference):
-        rule = compile_rule(reference)
-        if isinstance(rule, Rejection):
-            raise RuleError(f"{reference.__name__} is not a usable rule: {rule.reason}")
-        reference = rule
     if isinstance(reference, CompiledRule):
         return RuleMethod(name=reference.name, source=reference.source)
     if not isinstance(reference, str | Path):
@@ -85,11 +82,11 @@ def load_method(reference: AnyReference) -> Method:
     if reference in METHODS.foreign:
         return _valid({"kind": reference, "name": reference}, f"{reference} needs more than its name")
     method = method_of(*_text_and_name(reference))
-    if isinstance(method, RuleMethod):
-        try:
+    try:
+        if isinstance(method, RuleMethod):
             method.compiled  # noqa: B018 - compiled once to know that it can be
-        except RuleError as error:
-            raise RuleError(f"{reference} is not a usable rule: {error}") from error
+    except RuleError as error:
+        raise RuleError(f"{reference} is not a usable rule: {error}") from error
     return method
 
 
@@ -105,11 +102,6 @@ def load_rule(reference: AnyReference) -> CompiledRule:
     ------
     RuleError
         If there is no such rule, or it is not allowed, or the reference names a method without source.
-
-    Examples
-    --------
-    >>> load_rule("pseudocost_product").name
-    'pseudocost_product'
     """
     if isinstance(reference, CompiledRule):
         return reference

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from abc import abstractmethod
 
 import numpy as np
@@ -13,6 +11,7 @@ import pyscipopt
 from bife_core.methods.base import Method
 from bife_core.plugins import code_revision
 from bife_core.scip.branching import BranchingStats, Guard, attach_scorer
+from bife_core.values import digest_of
 
 
 class Scorer(Method):
@@ -25,9 +24,7 @@ class Scorer(Method):
     @property
     def identity(self) -> str:
         """Hash of all fields but the name, and of a plugin's code."""
-        facts = json.dumps(self.model_dump(mode="json", exclude={"name"}), sort_keys=True)
-        facts += code_revision(type(self))
-        return hashlib.sha256(facts.encode()).hexdigest()
+        return digest_of([self.model_dump(mode="json", exclude={"name"}), code_revision(type(self))])
 
     @property
     def features(self) -> frozenset[int] | None:

@@ -25,8 +25,7 @@ def attach(model: pyscipopt.Model, rule: AnyReference, guard: bool | Guard = Fal
 
     Where SCIP branches on something else (nodes without an LP, nonlinear and special ordered set constraints) the
     rule is not asked, and where it gives no usable score SCIP's next branching rule takes over. Of candidates with
-    branching priorities set by the user, only those of the highest are scored. `docs/troubleshooting.md` goes
-    through every case.
+    branching priorities set by the user, only those of the highest are scored (`docs/troubleshooting.md`).
 
     Parameters
     ----------
@@ -52,9 +51,7 @@ def attach(model: pyscipopt.Model, rule: AnyReference, guard: bool | Guard = Fal
 
     Examples
     --------
-    >>> import pyscipopt, bife_core
-    >>> model = pyscipopt.Model()
-    >>> stats = bife_core.attach(model, "pseudocost_product")
+    >>> stats = attach(pyscipopt.Model(), "pseudocost_product")
     """
     if not isinstance(model, pyscipopt.Model):
         raise SolverError(f"attach takes a pyscipopt.Model, not {type(model).__name__}; solve takes a file.")

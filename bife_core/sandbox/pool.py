@@ -37,9 +37,8 @@ class _Task(NamedTuple):
 class WorkerPool(Workers):
     """Runs functions of `bife_core` in child processes with a hard limit on time.
 
-    They stand behind the walls of `bife_core.sandbox.confinement`. Processes start when first needed and serve
-    many calls. One that overruns a limit, or dies, is killed with its whole process group and replaced; the other
-    workers do not notice. Results come back by future, so calls may be submitted from several threads.
+    They stand behind the walls of `bife_core.sandbox.confinement`, start when first needed and serve many calls. One
+    that overruns a limit, or dies, is killed with its whole process group and replaced; the others do not notice.
 
     Parameters
     ----------

@@ -200,12 +200,18 @@ class WorkerProcess:
             if self._killed:
                 return
             self._killed = True
+            strays: list[psutil.Process] = []
+            with suppress(psutil.Error):
+                strays = psutil.Process(self.pid).children(recursive=True)
             try:
                 os.killpg(self.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass  # the whole group ended by itself
             except PermissionError:  # macOS answers so for a group of zombies
                 self._process.kill()
+            for stray in strays:  # one that left the group, where no filter of system calls kept it from that
+                with suppress(psutil.Error):
+                    stray.kill()
             self._process.wait()
             self._drain.join(timeout=1.0)
             if not self._drain.is_alive() and self._process.stdout is not None:

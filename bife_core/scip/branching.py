@@ -56,12 +56,9 @@ class _Counter:
         return 0 if stats is None else int(stats._state[self.slot])
 
 
-@dataclass(frozen=True)
-class _Seconds:
-    slot: int
-
-    def __get__(self, stats: BranchingStats | None, owner: object = None) -> float:
-        return 0.0 if stats is None else int(stats._state[self.slot]) * 1e-9
+class _Seconds(_Counter):
+    def __get__(self, stats: BranchingStats | None, owner: object = None) -> float:  # type: ignore[override]
+        return super().__get__(stats) * 1e-9
 
 
 class BranchingStats:

@@ -93,10 +93,10 @@ def die(by: str = "SIGKILL") -> None:
     os.kill(os.getpid(), signal.Signals[by])
 
 
-def spawn_and_hang(pid_file: str) -> None:
-    """Start a process that sleeps, note its id, then never return."""
+def spawn_and_hang(pid_file: str, own_session: bool = False) -> None:
+    """Start a process that sleeps, perhaps outside this one's group, note its id, then never return."""
     sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
-    child = subprocess.Popen(sleep)
+    child = subprocess.Popen(sleep, start_new_session=own_session)
     with open(pid_file, "w", encoding="utf-8") as file:  # noqa: PTH123 - runs without this module's imports
         file.write(str(child.pid))
     while True:

@@ -117,11 +117,12 @@ def test_output_of_any_size_disturbs_nothing(pool):
     assert failure.detail.endswith("leaving early")
 
 
-def test_processes_a_call_started_die_with_it(tmp_path):
+@pytest.mark.parametrize("own_session", [False, True])
+def test_processes_a_call_started_die_with_it(tmp_path, own_session):
     note = tmp_path / "pid"
     # Where the kernel filters system calls there is nothing to kill: no process can be started at all.
     with WorkerPool(1, measures=("limits", "network")) as pool:
-        arguments = {"pid_file": str(note)}
+        arguments = {"pid_file": str(note), "own_session": own_session}
         assert failure_of(pool, spawn_and_hang, limit_s=2.5, **arguments).kind == "timeout"
         assert gone(int(note.read_text()))
 
