@@ -3,11 +3,9 @@
 import getpass
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,48 +23,6 @@ REPOSITORY = Path(__file__).parents[2]
 @pytest.fixture
 def run_id(key):
     return store.open_run(store.EVALUATION, key, "a run", {}).info.run_id
-
-
-EIGHT_WRITERS = """
-import os, sys
-from tasks.tracking import store
-
-writers = []
-for writer in range(8):
-    child = os.fork()
-    if child == 0:
-        run = store.open_run(store.EVOLUTION, "same", "shared", {"kind": "evolution"}).info.run_id
-        for n in range(2):
-            made = store.create_child(run, f"w{writer}-{n}", {"sample_id": f"w{writer}-{n}"})
-            store.log(made.info.run_id, params={"n": n}, metrics=store.points({"f_lf": n}, 0))
-            store.client().log_text(made.info.run_id, "text", "rule.py")
-            store.client().set_terminated(made.info.run_id)
-        os._exit(0)
-    writers.append(child)
-sys.exit(sum(os.waitpid(child, 0)[1] != 0 for child in writers))
-"""
-
-
-@pytest.mark.long
-def test_eight_writers_that_meet_a_fresh_database_share_one_run_and_lose_no_row(tmp_path):
-    database = tmp_path / "mlflow" / "mlflow.db"
-    environment = os.environ | {
-        "BIFE_HOME": str(tmp_path),
-        "MLFLOW_TRACKING_URI": f"sqlite:///{database}",
-        "PYTHONPATH": str(REPOSITORY),
-    }
-    done = subprocess.run([sys.executable, "-c", EIGHT_WRITERS], env=environment, check=False, timeout=280)
-    assert done.returncode == 0
-    with closing(sqlite3.connect(database)) as connection:
-        counts = {
-            table: connection.execute(f"select count(*) from {table}").fetchone()[0]
-            for table in ("runs", "params", "metrics", "experiments")
-        }
-        ended = connection.execute("select count(*) from runs where status = 'FINISHED'").fetchone()[0]
-        intact = connection.execute("pragma integrity_check").fetchone()[0]
-    assert counts == {"runs": 1 + 16, "params": 16, "metrics": 16, "experiments": 4}
-    assert (ended, intact) == (16, "ok")
-    assert len(list((tmp_path / "mlflow" / "artifacts").rglob("rule.py"))) == 16
 
 
 @pytest.mark.long
