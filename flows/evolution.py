@@ -26,8 +26,7 @@ from tasks.states import NOTHING_TO_DO, with_message
 from tasks.stores import alone_at, home_store, note_listener
 from tasks.tracking import EvolutionRun
 from tasks.tracking.provenance import provenance
-from tasks.tracking.store import EVOLUTION, run_url
-from tasks.tracking.views import ranking_url
+from tasks.tracking.store import EVOLUTION, ranking_url, run_url
 from tasks.workers import worker_pool
 
 

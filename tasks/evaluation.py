@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from prefect import task
 
@@ -24,6 +25,8 @@ from tasks.stores import alone_at, home_store, note_listener, progress_listener
 from tasks.tracking import Record, store, track_record
 from tasks.tracking.store import flat
 from tasks.workers import worker_pool
+
+_MEASURED: Final = {"ratio", "node_ratio", "wins", "losses", "missing", "proofs", "baseline_proofs"}
 
 
 def evaluation_folder(
@@ -127,17 +130,11 @@ def track_evaluation(
         | {"rule": summary.rule, "rule_sha": lead.identity, "methods": " ".join(summary.methods)}
         | {"test_instances": instances.content},
         metrics={
-            "ratio": compared.ratio,
+            **compared.model_dump(include=_MEASURED),
             "ratio_low": compared.ci_low,
             "ratio_high": compared.ci_high,
-            "node_ratio": compared.node_ratio,
             "p_value": compared.p_adjusted,
-            "wins": float(compared.wins),
-            "losses": float(compared.losses),
-            "missing": float(compared.missing),
-            "proofs": float(compared.proofs),
-            "baseline_proofs": float(compared.baseline_proofs),
-            "mismatches": float(len(summary.mismatches)),
+            "mismatches": len(summary.mismatches),
         },
         tags={
             "kind": "evaluation",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -30,6 +29,10 @@ EVALUATION: Final = "bife-evaluation"
 TRACKING_TROUBLE: Final = (MlflowException, SQLAlchemyError, OSError)
 """What a tracking server or its disk may raise."""
 
+_RANKING_COLUMNS: Final = (
+    "metrics.`f_hf` metrics.`f_lf` params.`operator` params.`generation` tags.`parents` tags.`outcome` "
+    "metrics.`ast_nodes` metrics.`solve_cpu_s` params.`llm_model`"
+)
 _LONGEST_PARAM: Final = 6000
 _BATCH: Final = 100
 """Params or metric points that one request takes."""
@@ -166,14 +169,11 @@ def log_table(run_id: str, rows: Iterable[Mapping[str, Any]], artifact: str) -> 
 
 
 def log_texts(run_id: str, texts: Mapping[str, str | None]) -> None:
-    """Store those of the texts that are not empty as files at the top of a run's artifacts, in one request."""
-    with tempfile.TemporaryDirectory() as directory:
-        for name, text in texts.items():
-            if text:
-                # A model may have answered with half a surrogate pair, which UTF-8 cannot hold.
-                (Path(directory) / name).write_text(text, encoding="utf-8", errors="replace")
-        if any(texts.values()):
-            client().log_artifacts(run_id, directory)
+    """Store those of the texts that are not empty as files at the top of a run's artifacts."""
+    for name, text in texts.items():
+        if text:
+            # A model may have answered with half a surrogate pair, which UTF-8 cannot hold.
+            client().log_text(run_id, text.encode(errors="replace").decode(), name)
 
 
 def log_files(run_id: str, paths: Iterable[Path]) -> None:
@@ -191,6 +191,30 @@ def run_url(run_id: str, experiment: str) -> str:
 def experiment_url(experiment: str, **asked: str) -> str:
     """Return the list of an experiment's runs."""
     return page(f"experiments/{experiment_id(experiment)}/runs", **asked)
+
+
+def save_view(parent: str, name: str, time_ms: int) -> None:
+    """Save the view that `ranking_url` opens: the samples of the run `parent`, named `name`, that began then."""
+    state = {
+        "searchFilter": f"tags.kind = 'sample' and tags.`{MLFLOW_PARENT_RUN_ID}` = '{parent}'",
+        "orderByKey": "metrics.`f_hf`",
+        "orderByAsc": False,
+        "selectedColumns": _RANKING_COLUMNS.split(),
+        "startTime": "ALL",
+        "lifecycleFilter": "Active",
+        "datasetsFilter": [],
+        "modelVersionFilter": "All Runs",
+    }
+    # Evolutions may have equal names: the beginning of the run's id distinguishes them.
+    title = f"{name} ({parent[:8]}): rules, best first"
+    # The envelope in which MLflow keeps views since 3.17; one without it opens by its link and is not listed.
+    text = json.dumps({"name": title, "createdAt": time_ms, "state": json.dumps(state)})
+    client().set_experiment_tag(experiment_id(EVOLUTION), f"mlflow.sharedViewState.{parent}", text)
+
+
+def ranking_url(parent: str) -> str:
+    """Return the address of an evolution's samples, best first; none while MLflow has no such run."""
+    return experiment_url(EVOLUTION, viewStateShareKey=parent) if parent else ""
 
 
 def page(path: str, address: str | None = None, **asked: str) -> str:

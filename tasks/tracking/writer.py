@@ -39,7 +39,7 @@ from bife_core.values import Value
 from bife_core.wording import counted
 from tasks.home import project_home
 from tasks.stores import home_store
-from tasks.tracking import store, views
+from tasks.tracking import store
 from tasks.tracking.traces import store_traces
 
 UNSETTLED: Final = "unsettled"
@@ -94,7 +94,7 @@ class EvolutionWriter:
         self.run_id = str(run.info.run_id)
         self._runs = {child.data.tags.get("sample_id", ""): child for child in store.children(self.run_id)}
         store.log(self.run_id, params=opened.params)
-        views.save_view(self.run_id, opened.name, _ms(opened))
+        store.save_view(self.run_id, opened.name, _ms(opened))
         self._provenance: dict[str, str] = {}
         self._children: dict[str, _Child] = {}
         self._samples: list[Sample] = []

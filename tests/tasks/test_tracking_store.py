@@ -12,7 +12,7 @@ import pytest
 from prefect import flow, runtime
 
 from tasks.stores import home_store
-from tasks.tracking import Record, provenance, read_record, store, track_record, views
+from tasks.tracking import Record, provenance, read_record, store, track_record
 
 ML = "?workflowType=machine_learning"
 """How MLflow is asked for the mode that shows runs and the registry."""
@@ -74,7 +74,7 @@ def test_a_table_is_replaced_and_keeps_its_order(run_id):
 
 
 def test_the_view_ranks_the_samples_of_one_evolution(run_id, monkeypatch):
-    views.save_view(run_id, "an evolution", 1000)
+    store.save_view(run_id, "an evolution", 1000)
     number = store.experiment_id(store.EVOLUTION)
     kept = json.loads(store.client().get_experiment(number).tags[f"mlflow.sharedViewState.{run_id}"])
     # What MLflow's menu of saved views asks of an entry before it lists it.
@@ -85,10 +85,10 @@ def test_the_view_ranks_the_samples_of_one_evolution(run_id, monkeypatch):
     (found,) = store.find_runs(store.EVOLUTION, state["searchFilter"])
     assert found.info.run_id == child.info.run_id
     assert (state["orderByKey"], state["orderByAsc"]) == ("metrics.`f_hf`", False)
-    assert views.ranking_url(run_id) == f"#/experiments/{number}/runs{ML}&viewStateShareKey={run_id}"
+    assert store.ranking_url(run_id) == f"#/experiments/{number}/runs{ML}&viewStateShareKey={run_id}"
     assert store.run_url(run_id, store.EVOLUTION) == f"#/experiments/{number}/runs/{run_id}{ML}"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://mlflow.example:5000")
-    assert views.ranking_url(run_id).startswith("http://mlflow.example:5000/#/experiments/")
+    assert store.ranking_url(run_id).startswith("http://mlflow.example:5000/#/experiments/")
 
 
 def test_an_unreachable_store_gives_one_sentence(tmp_path):
