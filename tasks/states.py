@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import logging
-from collections.abc import Callable
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.context import FlowRunContext, TaskRunContext
-from prefect.states import Completed, Failed
+from prefect.states import Completed
 from prefect.tasks import Task
 
 from bife_core.errors import BifeError
 from bife_core.sandbox import WorkerFailure
 from bife_core.store import StoreError
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 NOTHING_TO_DO: Final = "Nothing to do"
@@ -34,27 +30,6 @@ def with_message(result: R, message: str, name: str | None = None) -> R:
     if TaskRunContext.get() is None and FlowRunContext.get() is None:
         return result
     return cast(R, Completed(name=name, message=message, data=result))
-
-
-def in_plain_words(flow_function: Callable[P, R]) -> Callable[P, R]:
-    """Have a flow that ends with a `BifeError` show its sentence; the caller of the flow still gets the error."""
-
-    @functools.wraps(flow_function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return flow_function(*args, **kwargs)
-        except BifeError as error:
-            if FlowRunContext.get() is None:
-                raise
-            return cast(R, Failed(message=str(error), data=error))
-
-    # Prefect reads annotations as text and would look their names up here, where they mean nothing.
-    signature = inspect.signature(flow_function, eval_str=True)
-    run.__signature__ = signature  # type: ignore[attr-defined]
-    run.__annotations__ = {name: known.annotation for name, known in signature.parameters.items()} | {
-        "return": signature.return_annotation
-    }
-    return run
 
 
 def _without_stack(record: logging.LogRecord) -> bool:

@@ -19,12 +19,12 @@ from prefect.events import emit_event
 from prefect.exceptions import MissingContextError
 from prefect.logging import get_run_logger
 from prefect.logging.loggers import flow_run_logger
-from prefect.states import Completed
+from prefect.states import Completed, Failed
 
+from bife_core.errors import BifeError
 from bife_core.study import EvolutionState
 from flows.reporting.observer import Observer, observer, observing, watched
 from tasks.home import project_home
-from tasks.states import in_plain_words
 from tasks.tracking import GONE, synchronise
 from tasks.tracking.store import require_store
 
@@ -101,14 +101,24 @@ def conducted(stage: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(stage)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        if not stands_alone():
-            return stage(*args, **kwargs)
-        with nullcontext() if watched() else observing(RunLog()):
-            require_room()
-            return _synchronised(stage(*args, **kwargs))
+        try:
+            if not stands_alone():
+                return stage(*args, **kwargs)
+            with nullcontext() if watched() else observing(RunLog()):
+                require_room()
+                return _synchronised(stage(*args, **kwargs))
+        except BifeError as error:
+            if FlowRunContext.get() is None:
+                raise
+            return cast(
+                R, Failed(message=str(error), data=error)
+            )  # the caller of the flow still gets the error
 
-    run.__signature__ = inspect.signature(stage, eval_str=True)  # type: ignore[attr-defined]
-    return in_plain_words(run)
+    # Prefect reads annotations as text and would look their names up here, where they mean nothing.
+    run.__signature__ = signature = inspect.signature(stage, eval_str=True)  # type: ignore[attr-defined]
+    run.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    run.__annotations__["return"] = signature.return_annotation
+    return run
 
 
 def require_room() -> None:

@@ -12,7 +12,8 @@ from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from bife_core.errors import BifeError, RuleError
 from flows.conclusions import links
 from flows.reporting.artifacts import artifact_key
-from tasks.states import in_plain_words, with_message
+from flows.reporting.conduct import conducted
+from tasks.states import with_message
 
 
 def artifacts(key: str) -> list[Any]:
@@ -91,7 +92,7 @@ def refuse() -> None:
 
 
 @flow(name="judging")
-@in_plain_words
+@conducted
 def judging() -> int:
     """Judge twice."""
     state = judge.submit("Line 2: no.", return_state=True)
@@ -100,7 +101,7 @@ def judging() -> int:
 
 
 @flow(name="failing")
-@in_plain_words
+@conducted
 def failing() -> None:
     """Fail on purpose."""
     refuse()
