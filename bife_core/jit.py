@@ -1,4 +1,4 @@
-"""Compile functions to machine code and keep it on disk, safely.
+"""Compile functions to machine code and keep it on disk.
 
 numba keeps compiled code by the time stamp of the one file a function stands in. Our functions call each other
 across files, so a change in one file would leave stale code of another in use. Code made by the decorators here
@@ -52,9 +52,8 @@ def essence(text: str | bytes) -> str:
 def cache_directory() -> Path:
     """Return the folder compiled code is kept in: below ``BIFE_CACHE_DIR``, or the user's cache directory.
 
-    Where neither can be written to, a folder below the system's temporary directory is used, with links to what
-    they hold; numba replaces a file it writes, and so only the link. So it is in a worker: what a worker compiles is
-    executed by no other process.
+    Where neither can be written to, as in a worker, a folder below the system's temporary directory is used, with links
+    to what they hold; numba replaces a file it writes, and so only the link. No other process executes it.
     """
     folder = compiled_code() / code_digest()
     try:
@@ -99,10 +98,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def jit_for(*signatures: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile like `jit`, but at once, for the given numba signatures: for functions that workers call.
-
-    A worker cannot add to the cache, so the process that starts it has to, by importing the same module.
-    """
+    """Compile like `jit`, but at once, for functions that workers call: a worker cannot add to the cache."""
     return lambda function: _compiled(function, list(signatures))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -58,10 +59,9 @@ class Machine(Value):
 def this_machine() -> Machine:
     """Return the machine this process runs on."""
     logical = os.cpu_count() or 1
-    cpuinfo = _text("/proc/cpuinfo").splitlines()
-    named = (line.partition(":")[2].strip() for line in cpuinfo if line.startswith("model name"))
+    named = re.search(r"^model name\s*:\s*(.+)$", _text("/proc/cpuinfo"), re.MULTILINE)
     return Machine(
-        cpu=next(named, "") or platform.processor() or platform.machine(),
+        cpu=named[1] if named else platform.processor() or platform.machine(),
         architecture=platform.machine(),
         system=platform.system(),
         kernel=platform.release(),

@@ -45,12 +45,7 @@ class Method(Value):
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
         """Put the method in charge of a model, and return its live counters if it keeps any.
 
-        Raises
-        ------
-        RuleError
-            If the method cannot be used, through a fault of its own.
-        SolverError
-            If SCIP refuses it.
+        A `RuleError` is raised if it cannot be used, through a fault of its own, a `SolverError` if SCIP refuses it.
         """
 
     @property

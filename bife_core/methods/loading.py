@@ -28,7 +28,6 @@ from bife_core.scip.python_branching import Scoring
 from bife_core.values import describe
 
 AnyReference: TypeAlias = str | Path | Method | CompiledRule | Callable[..., Any]
-"""What stands for a branching method; see `load_method`."""
 
 MODEL_REFERENCE: Final = re.compile(r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@]+)|/(?P<version>\d+))")
 RUN_REFERENCE: Final = re.compile(r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.(?:py|json)))?")

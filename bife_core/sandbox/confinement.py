@@ -165,10 +165,9 @@ def is_clean() -> bool:
 
 
 def _die_with_parent(lifeline: int, parent: int) -> None:
-    # A call stuck in native code may never let a Python thread notice that the parent is gone, so the
-    # kernel is asked to kill the group when the last write end of the lifeline closes. Unlike
-    # PR_SET_PDEATHSIG this does not depend on the thread that started the worker; that one is for calls that
-    # close descriptors they do not know.
+    # A call stuck in native code may never let a Python thread notice that the parent is gone, so the kernel is asked
+    # to kill the group when the last write end of the lifeline closes. Unlike PR_SET_PDEATHSIG, which is for calls that
+    # close descriptors they do not know, this does not depend on the thread that started the worker.
     if sys.platform == "linux":
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgid(0))
         fcntl.fcntl(lifeline, fcntl.F_SETSIG, int(signal.SIGKILL))

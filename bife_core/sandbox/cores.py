@@ -19,9 +19,8 @@ _POLL_S: Final = 0.02
 
 def usable_cores() -> tuple[int, ...]:
     """Return the cores this process may run on, in ascending order; all where the system knows no affinity (macOS)."""
-    if hasattr(os, "sched_getaffinity"):
-        return tuple(sorted(os.sched_getaffinity(0)))
-    return tuple(range(os.cpu_count() or 1))
+    known = hasattr(os, "sched_getaffinity")
+    return tuple(sorted(os.sched_getaffinity(0) if known else range(os.cpu_count() or 1)))
 
 
 class CoreSlots:

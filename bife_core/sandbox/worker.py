@@ -20,9 +20,8 @@ from bife_core.sandbox.workers import describe_exception, resolve
 def answer(line: bytes) -> bytes:
     """Run one request and return its answer as one line of JSON, whatever happens in the call.
 
-    A request is an object with `call`, `arguments`, `ticket`, `limit_s` and `memory_mb`. The answer has the `ticket`,
-    whether the worker is still `clean`, and ``"ok": true`` with the `result` or ``"ok": false`` with `reason`,
-    `detail` and `error_type`.
+    The answer has the request's `ticket`, whether the worker is still `clean`, and ``"ok": true`` with the `result` or
+    ``"ok": false`` with `reason`, `detail` and `error_type`.
     """
     message: dict[str, Any] = {"ticket": None}
     try:

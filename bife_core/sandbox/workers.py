@@ -176,7 +176,7 @@ class InProcess(Workers):
                 result = json.loads(json.dumps(resolve(call)(**json.loads(json.dumps(arguments)))))
         except Exception as error:  # noqa: BLE001 - a worker process would report any too
             reason, detail = describe_exception(error)
-            by_machine = isinstance(error, OSError | MemoryError) and not isinstance(error, BifeError)
+            by_machine = isinstance(error, OSError | MemoryError)
             promised.set_exception(WorkerFailure("error", reason, detail, type(error).__name__, by_machine))
         else:
             promised.set_result(result)

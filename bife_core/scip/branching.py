@@ -108,13 +108,7 @@ class BranchingStats:
 
 
 def attach_scorer(model: pyscipopt.Model, rule: Scoring, guard: bool | Guard | None = None) -> BranchingStats:
-    """Let a scorer choose the branching variable; `bife_core.attach` describes it, and takes references too.
-
-    Raises
-    ------
-    SolverError
-        If the model already has a rule or is being solved, or SCIP refuses the plugin.
-    """
+    """Let a scorer choose the branching variable; `bife_core.attach` describes it, and takes references too."""
     address = rule.address
     if model.getStage() > pyscipopt.SCIP_STAGE.PROBLEM:
         raise SolverError(

@@ -52,12 +52,10 @@ class LpBranchrule(pyscipopt.Branchrule):  # type: ignore[misc]
         self.model = None
 
     def branchexecps(self, allowaddcons: bool) -> dict[str, int]:
-        """Leave a node without an LP solution to SCIP's next rule."""
+        """Leave a node without an LP solution, and candidates of nonlinear constraints, to SCIP's next rule."""
         return _DID_NOT_RUN
 
-    def branchexecext(self, allowaddcons: bool) -> dict[str, int]:
-        """Leave candidates of nonlinear constraints to SCIP's next rule."""
-        return _DID_NOT_RUN
+    branchexecext = branchexecps
 
 
 class PythonBranchrule(LpBranchrule):

@@ -175,13 +175,7 @@ def parameters(settings: SolveSettings) -> dict[str, Parameter]:
 
 
 def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
-    """Set SCIP's parameters as `settings` say.
-
-    Raises
-    ------
-    SolverError
-        If SCIP does not know a parameter or refuses its value.
-    """
+    """Set SCIP's parameters; a `SolverError` says if it does not know one or refuses its value."""
     messages: list[str] = []
     try:
         with scip_errors(messages):

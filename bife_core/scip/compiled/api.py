@@ -1,7 +1,4 @@
-"""SCIP's functions as compiled code calls them, by name, from the libscip of this process.
-
-Pointers travel as 64-bit integers. A SCIP_Bool comes back as a C int of which only the low byte is defined.
-"""
+"""SCIP's functions as compiled code calls them; pointers are 64-bit integers, a SCIP_Bool is its low byte alone."""
 
 from __future__ import annotations
 
