@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
@@ -314,19 +315,15 @@ def list_rules() -> list[RegisteredRule]:
     ours = f"name LIKE '{_PREFIX}%'"
     with registry():
         # A search for versions leaves their aliases out; the models have them.
-        holders = {
-            (model.name, int(number), alias)
-            for model in mlflow.search_registered_models(filter_string=ours)
-            for alias, number in model.aliases.items()
-        }
+        holders: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+        for model in mlflow.search_registered_models(filter_string=ours):
+            for alias, number in model.aliases.items():
+                holders[model.name, int(number)].append(alias)
         rules = [_rule(version) for version in mlflow.search_model_versions(filter_string=ours)]
-    found = []
-    for rule in rules:
-        aliases = sorted(
-            alias for name, number, alias in holders if (name, number) == (rule.name, rule.version)
-        )
-        found.append(rule.model_copy(update={"aliases": tuple(aliases)}))
-    return sorted(found, key=lambda rule: (rule.name, -rule.version))
+    rules = [
+        rule.model_copy(update={"aliases": tuple(sorted(holders[rule.name, rule.version]))}) for rule in rules
+    ]
+    return sorted(rules, key=lambda rule: (rule.name, -rule.version))
 
 
 def _rule(version: ModelVersion) -> RegisteredRule:
@@ -358,11 +355,8 @@ def origin_of(reference: str) -> Origin:
         return Origin()
     own = {name: data.tags.get(name, "") for name in ("evolution_key", "lineage")}
     scores = {name: data.metrics.get(f"final_{name}") for name in ("f_lf", "f_hf")}
-    settings = {
-        "cost": data.params.get("high.cost", ""),
-        "decisions_digest": data.params.get("decisions", ""),
-    }
-    return Origin.model_validate({"evolution_run": match["run"], **own, **scores, **settings})
+    own |= {"cost": data.params.get("high.cost", ""), "decisions_digest": data.params.get("decisions", "")}
+    return Origin.model_validate({"evolution_run": match["run"], **own, **scores})
 
 
 def run_data(run_id: str) -> RunData:
@@ -418,11 +412,8 @@ def register(name: str, source: str, evidence: Evidence, by_gate: bool = False) 
     tags = {key: str(value) for key, value in evidence.model_dump().items() if value is not None}
     tags["file"] = method.file_name
     with registry(held=name) as client:
-        held, champion, challenger = (
-            by_hash(name, evidence.sha),
-            by_alias(name, CHAMPION),
-            by_alias(name, CHALLENGER),
-        )
+        held, champion = by_hash(name, evidence.sha), by_alias(name, CHAMPION)
+        challenger = by_alias(name, CHALLENGER)
         refused = [each.tags for each in held if refusal(each.tags, evidence.test_digest)]
         tags |= {key: value for key, value in refused[0].items() if _refuses(key)} if refused else {}
         # By another metric it is another entry: what a champion was judged by never changes under it.

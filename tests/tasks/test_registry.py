@@ -86,17 +86,13 @@ def test_a_rule_of_a_run_is_known_by_its_sample():
         run = store.client().create_run(store.experiment_id(store.EVOLUTION), tags=known)
         return run.info.run_id
 
-    evolution = made(kind="evolution", best_sample="g02-c03")
+    evolution = made(kind="evolution", best_sample="g02-c03", lineage="g02-c03 by e2")
     assert sample_name(f"runs:/{evolution}") == sample_name(f"runs:/{evolution}/best_rule.py") == "g02-c03"
     assert sample_name(f"runs:/{evolution}/g01-c00.py") == "g01-c00"
     assert sample_name(f"runs:/{made(kind='sample', sample_id='g01-c01')}") == "g01-c01"
     assert sample_name("paper_ca") is None
-
-
-def test_a_rule_of_an_evolution_has_the_lineage_of_its_sample():
-    tags = {"kind": "evolution", "best_sample": "g01-c01", "lineage": "g01-c01 by e2 from g00-c01"}
-    evolution = store.client().create_run(store.experiment_id(store.EVOLUTION), tags=tags).info.run_id
-    assert origin_of(f"runs:/{evolution}").lineage == "g01-c01 by e2 from g00-c01"
+    assert origin_of(f"runs:/{evolution}").lineage == "g02-c03 by e2"
+    assert origin_of("paper_ca").lineage == ""
 
 
 def test_a_scorer_is_registered_and_loaded_like_a_rule(name, monkeypatch):

@@ -103,9 +103,8 @@ def test_what_happens_during_an_outage_is_delivered_in_order_and_once(databases,
         assert say("generation").startswith(left)
         assert say("stage") == "stage kept"
         assert search.stdout.readline().startswith("MLflow lacks records of 2 runs")
-        server = mlflow_server(
-            tmp_path, port
-        )  # it takes longer to start than the search waits between attempts
+        # It takes longer to start than the search waits between attempts.
+        server = mlflow_server(tmp_path, port)
         assert say("generation") == "all delivered"
         assert say("end") == "all delivered"
     finally:
@@ -246,7 +245,7 @@ def test_an_empty_mlflow_is_given_all_that_another_one_had(full_home, tmp_path):
     assert told.returncode == 0, told.stderr
     assert "ended  ended: written" in told.stdout
     assert "4 runs written, 0 left." in told.stdout
-    # Somebody loses the database, and the markers know nothing of it.
+    # The database is lost, and the cursors do not know it.
     held = in_mlflow(database.rename(tmp_path / "lost.db"))
     assert held["ended"]["status"] == "FINISHED"
     assert [held[name]["status"] for name in ("again", "killed")] == ["FAILED", "FAILED"]
