@@ -1,4 +1,4 @@
-"""Searches over branching rules: values that ask for samples and solves, and are told the answers."""
+"""Searches over branching rules: values that ask for samples and solves, and take the answers."""
 
 from bife_core.search.base import Answered, BaseSearch, solved_sample
 from bife_core.search.bife import BifeSearch

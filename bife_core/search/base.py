@@ -1,4 +1,4 @@
-"""The base class of searches: a budget of samples, duplicates told apart by hash, and `ask` and `tell`."""
+"""The base class of searches: a budget of samples, duplicates distinguished by hash, and `ask` and `tell`."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class Watcher:
 
 
 class Engine:
-    """Runs a new search from wherever its events end, and pauses and goes on as it is told.
+    """Runs a new search from where its events end; it can pause and go on.
 
     `collection_s` are CPU seconds that recording the decisions took; 0 for a search that reads none.
     """

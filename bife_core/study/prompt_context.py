@@ -67,7 +67,7 @@ class Past:
 class ContextBuilder:
     """Builds the context of prompts; threads may share it.
 
-    A context depends on settings, decisions, instances and the answers a search was told, on nothing else: a search
+    A context depends on settings, decisions, instances and the answers a search was given, on nothing else: a search
     that is taken up again asks in the same words. Of the design instances the first few are read.
     """
 
@@ -107,7 +107,7 @@ class ContextBuilder:
 
     def _benchmark_facts(self, pool: Workers) -> PromptContext:
         arguments = {
-            "models": [str(path) for path in self._instances],
+            "instances": [str(path) for path in self._instances],
             "decisions": None if self._decisions is None else str(self._decisions),
             "measure": self._low.measure,
         }
@@ -138,9 +138,9 @@ class ContextBuilder:
         return -mean_cost([cost_of(result, self._high) for result in results]) if results else None
 
 
-def work(models: list[str], decisions: str | None, measure: LowMeasure) -> dict[str, Any]:
-    """Read models and decisions and return what they say; what `ContextBuilder` calls in a worker."""
-    sentences = formulation([Path(path) for path in models])
+def work(instances: list[str], decisions: str | None, measure: LowMeasure) -> dict[str, Any]:
+    """Read instances and decisions and return what they say; what `ContextBuilder` calls in a worker."""
+    sentences = formulation([Path(path) for path in instances])
     if decisions is None:
         return {"instances": sentences}
     recorded = Decisions.load(Path(decisions))
