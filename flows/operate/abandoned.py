@@ -6,7 +6,6 @@ import os
 import socket
 from typing import Any, Final
 
-import psutil
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import (
     FlowRunFilter,
@@ -21,6 +20,7 @@ from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.states import Cancelled, Crashed
 
+from flows.operate import guard
 from flows.reporting.conduct import own_process, report_end
 
 GONE: Final = "The process of this run is gone. Retry goes on where it stopped: what was paid for is kept."
@@ -36,7 +36,7 @@ def close_abandoned(client: SyncPrefectClient, worker_starts: bool = False) -> N
     for run in _open_runs(client):
         never_begun = worker_starts and run.labels.get("prefect.worker.name") == socket.gethostname()
         pid = None if run.state_type == StateType.PENDING else own_process(run)
-        if never_begun if pid is None else not psutil.pid_exists(pid):
+        if never_begun if pid is None else not guard.runs(pid):
             _close(client, run)
 
 

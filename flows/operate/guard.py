@@ -52,6 +52,11 @@ def alive(process: psutil.Process) -> bool:
         return False
 
 
+def runs(pid: int) -> bool:
+    """Whether a process id is that of a process which is alive."""
+    return psutil.pid_exists(pid) and alive(psutil.Process(pid))
+
+
 def main() -> int:
     """Guard the program that the arguments name and return its exit code."""
     for number in (signal.SIGINT, signal.SIGTERM):

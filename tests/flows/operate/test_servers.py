@@ -51,7 +51,7 @@ def failing(folder, code):
 
 
 def gone(pid):
-    return not psutil.pid_exists(pid) or not guard.alive(psutil.Process(pid))
+    return not guard.runs(pid)
 
 
 @pytest.mark.parametrize("deaf", [(), ("--deaf",)])
