@@ -58,16 +58,15 @@ def fight(cases: list[Case], limit_s: float, workers: int = 2) -> dict[str, Any]
         with ThreadPoolExecutor(workers) as threads:
             list(threads.map(work, cases))
         honest.end()
-    failed = broken + [text for case, conclusion in conclusions if (text := complaint(case, conclusion))]
+    found = [one for _, one in conclusions]
+    failed = broken + [text for case, one in conclusions if (text := complaint(case, one))]
     return {
         "rules": len(cases),
-        "outcomes": dict(sorted(Counter(conclusion.outcome for _, conclusion in conclusions).items())),
-        "solves": dict(
-            sorted(Counter(conclusion.solve for _, conclusion in conclusions if conclusion.solve).items())
-        ),
-        "escapes": sum(bool(conclusion.escapes) for _, conclusion in conclusions),
-        "hangs": sum(conclusion.overdue_s > arena.GRACE_S for _, conclusion in conclusions),
-        "latest_s": round(max((conclusion.overdue_s for _, conclusion in conclusions), default=0.0), 2),
+        "outcomes": dict(sorted(Counter(one.outcome for one in found).items())),
+        "solves": dict(sorted(Counter(one.solve for one in found if one.solve).items())),
+        "escapes": sum(bool(one.escapes) for one in found),
+        "hangs": sum(one.overdue_s > arena.GRACE_S for one in found),
+        "latest_s": round(max((one.overdue_s for one in found), default=0.0), 2),
         "unexpected": len(failed),
         "honest": honest.scored,
         "honest_disturbed": len(honest.disturbed),
@@ -77,21 +76,20 @@ def fight(cases: list[Case], limit_s: float, workers: int = 2) -> dict[str, Any]
     }
 
 
-def complaint(case: Case, conclusion: arena.Conclusion) -> str:
+def complaint(case: Case, one: arena.Conclusion) -> str:
     """Say what is wrong with a conclusion; nothing if the rule was contained as expected."""
-    if conclusion.escapes:
-        return f"{case.name}: {'; '.join(conclusion.escapes)}"
-    if conclusion.overdue_s > arena.GRACE_S:
-        return f"{case.name}: {conclusion.overdue_s:.1f} s beyond its limit"
-    if not case.accepts(conclusion.outcome):
-        return (
-            f"{case.name}: {conclusion.outcome} instead of {' or '.join(case.expect)} ({conclusion.reason})"
-        )
-    if conclusion.outcome != "scored" and not conclusion.reason:
-        return f"{case.name}: {conclusion.outcome} without a reason"
-    if case.solve and conclusion.solve and conclusion.solve not in case.solve:
-        return f"{case.name}: solve {conclusion.solve} instead of {' or '.join(case.solve)} ({conclusion.reason})"
-    return ""
+    wrong = ""
+    if one.escapes:
+        wrong = "; ".join(one.escapes)
+    elif one.overdue_s > arena.GRACE_S:
+        wrong = f"{one.overdue_s:.1f} s beyond its limit"
+    elif not case.accepts(one.outcome):
+        wrong = f"{one.outcome} instead of {' or '.join(case.expect)} ({one.reason})"
+    elif one.outcome != "scored" and not one.reason:
+        wrong = f"{one.outcome} without a reason"
+    elif case.solve and one.solve and one.solve not in case.solve:
+        wrong = f"solve {one.solve} instead of {' or '.join(case.solve)} ({one.reason})"
+    return wrong and f"{case.name}: {wrong}"
 
 
 if __name__ == "__main__":

@@ -29,11 +29,10 @@ from tests.hostile.corpus import Case, outcome_of
 from tests.support.recorded import decisions_of
 
 SECRET: Final = "canary-7f3a9c-not-a-real-key"
-PORT: Final = 47011
-"""On the loopback interface; a connection to it is an escape."""
-MARK: Final = "bife-escaped"
-"""A file whose name starts so, in the working, the temporary or the home directory, is an escape."""
-
+PORT: Final = 47011  # on the loopback interface; a connection to it is an escape
+MARK: Final = (
+    "bife-escaped"  # a file of this name in the working, the temporary or the home directory is one too
+)
 GRACE_S: Final = 2.0
 HONEST_LIMIT_S: Final = 60.0
 _EASY: Final = "def candidate_variable_score(variable_features):\n    return variable_features[18]\n"
@@ -129,7 +128,6 @@ class Traps:
 
     def __init__(self) -> None:
         self._before = _marked_files()
-        self._own = _functions()
         self._listener: socket.socket | None = None
         with suppress(OSError):  # another arena of this process listens
             self._listener = socket.create_server(("127.0.0.1", PORT))
@@ -146,7 +144,7 @@ class Traps:
             with suppress(BlockingIOError):
                 self._listener.accept()[0].close()
                 found.append(f"a connection to port {PORT} was made")
-        if self._own != _functions():
+        if _functions() != _FUNCTIONS:
             found.append("a function of the parent was replaced")
         if environment != dict(os.environ):
             found.append("the parent's environment was changed")
@@ -163,6 +161,9 @@ class Traps:
 
 def _functions() -> tuple[object, ...]:
     return np.sqrt, np.exp, np.load, math.sqrt, builtins.open, builtins.print, os.system
+
+
+_FUNCTIONS: Final = _functions()
 
 
 def _marked_files() -> set[Path]:

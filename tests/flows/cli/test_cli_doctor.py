@@ -31,7 +31,7 @@ def test_everything_a_run_needs_works_here(bife):
     result = bife("doctor")
     assert result.exit_code == 0, result.output
     assert all(name in result.stdout for name in CHECKS)
-    assert "libscip" in result.stdout
+    assert "PySCIPOpt" in result.stdout
     assert "fail" not in result.stdout
 
 
