@@ -48,6 +48,7 @@ def collecting(home):
 def test_a_killed_run_and_an_interrupted_one_leave_no_process_and_prefect_knows_of_both(tmp_path):
     killed, family = collecting(tmp_path)
     killed.kill()
+    killed.communicate()
     _, alive = psutil.wait_procs(family, timeout=10.0)
     assert alive == []
 
@@ -60,7 +61,6 @@ def test_a_killed_run_and_an_interrupted_one_leave_no_process_and_prefect_knows_
     assert sentence(errors) == GO_ON
     _, alive = psutil.wait_procs(family, timeout=5.0)
     assert alive == []
-    killed.communicate()
     done = subprocess.run(
         [sys.executable, "-c", PREFECTS_RUNS],
         env=environment(tmp_path, PREFECT_HOME=str(tmp_path / "prefect")),
