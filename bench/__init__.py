@@ -29,7 +29,7 @@ def parser_of(about: str | None) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
-def tell(row: Mapping[str, Any]) -> None:
+def emit(row: Mapping[str, Any]) -> None:
     """Print one line of the result, a JSON object."""
     print(json.dumps(row), flush=True)
 

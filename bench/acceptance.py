@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bench import parser_of, tell
+from bench import emit, parser_of
 from bife_core.features import N_FEATURES
 from bife_core.generators.account import recorded_calls
 from bife_core.generators.offline import OfflineGenerator
@@ -110,7 +110,7 @@ def main() -> None:
     if options.recorded is not None:
         result["recorded"] = acceptance(recorded(options.recorded), X)
     result["offline"] = acceptance(offline(options.offline, options.seed), X)
-    tell(result)
+    emit(result)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import benchmark_of, cut, decisions_of, home_of, parse, tell
+from bench import benchmark_of, cut, decisions_of, emit, home_of, parse
 from bench.fidelity import different_rules
 from bife_core.config import CollectionConfig
 from bife_core.fidelity.low import low_fidelity
@@ -31,7 +31,7 @@ def main() -> None:
     )
     with home_of(options.store) as home, WorkerPool(options.workers) as pool:
         for family in options.families:
-            tell({"family": family} | measured(family, options, home, pool))
+            emit({"family": family} | measured(family, options, home, pool))
 
 
 def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> dict[str, Any]:

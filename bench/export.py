@@ -30,7 +30,7 @@ from typing import Any
 
 import pyscipopt
 
-from bench import instances_of, parse, tell
+from bench import emit, instances_of, parse
 from bife_core.export import INCLUDE_FUNCTION, export_c
 from bife_core.features import N_FEATURES
 from bife_core.methods.loading import load_rule
@@ -150,7 +150,7 @@ def main() -> None:
                 native, cpu_s = solved(path, settings, partial(attach, rule=rule))
                 other, exported_cpu_s = solved(path, settings, put_in_charge)
                 line = {"family": family, "model": path.name, "rule": rule.name, "same": native == other}
-                tell(
+                emit(
                     {
                         **line,
                         "nodes": native[0],

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyscipopt
 
-from bench import instances_of, parse, tell
+from bench import emit, instances_of, parse
 from bife_core.methods.loading import load_rule
 from bife_core.scip.compiled import kernel, layout
 from bife_core.scip.compiled.needs import mask_of
@@ -94,7 +94,7 @@ def main() -> None:
                     run = measure(path, mask, seed, options.nodes)
                     collected += run.microseconds
                     candidates += run.candidates
-        tell(
+        emit(
             {
                 "family": family,
                 "candidates": int(np.median(repeated[everything].candidates)),

@@ -1,4 +1,4 @@
-"""How well each measure of F_LF foretells F_HF, over many rules of different origin.
+"""How well each measure of F_LF predicts F_HF, over many rules of different origin.
 
 The rules are the reference rules, those in the recorded answers of `--rules` (a directory of calls), and rules of the
 offline grammar; of rules that choose alike in all recorded decisions one is kept, and `--rules-count` are drawn evenly
@@ -6,7 +6,7 @@ from the rest. Each is solved with on the design instances once for each of `--s
 One JSON object a line, first what the family's decisions are, then one for each measure with Kendall's tau between F_LF
 and F_HF, its 95 % bootstrap interval over rules, and `top5`, the share of the five best rules by F_HF that are among
 the five best by F_LF; all are means over the measurements. The variant `ceiling` is the same between two measurements:
-how well F_HF foretells itself.
+how well F_HF predicts itself.
 
 Decisions and solves are kept in the directory of `--store`, and all costs in its folder `costs`, a row for each rule
 and a column for each instance, for `bench.racing`; the same command goes on where it was stopped. F_HF by
@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import kendalltau
 
-from bench import benchmark_of, decisions_of, home_of, parse, tell
+from bench import benchmark_of, decisions_of, emit, home_of, parse
 from bench.acceptance import offline, recorded
 from bife_core.config import CollectionConfig, HighFidelityConfig
 from bife_core.decisions.recorded import Decisions
@@ -62,7 +62,7 @@ def main() -> None:
     with home_of(options.store) as home, WorkerPool(options.workers) as pool:
         for family in options.families:
             for line in measured(family, options, home, pool):
-                tell({"family": family} | line)
+                emit({"family": family} | line)
 
 
 def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[dict[str, Any]]:
@@ -143,7 +143,7 @@ def different_rules(decisions: Decisions, count: int, answers: str | None) -> di
 
 
 def foretold(pairs: Sequence[tuple[Values, Values]]) -> dict[str, Any]:
-    """Return how well the first values of each pair foretell the order of the second, as means over pairs."""
+    """Return how well the first values of each pair predict the order of the second, as means over pairs."""
     count = len(pairs[0][0])
     rng = np.random.default_rng(0)
     resampled = [tau(pairs, rng.integers(0, count, count)) for _ in range(RESAMPLES)]

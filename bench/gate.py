@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import parser_of, tell
+from bench import emit, parser_of
 from bife_core.evaluation.comparing import Comparison, compare
 from bife_core.evaluation.metrics import solve_frame
 from bife_core.stats import CONFIDENCE, confidence_of
@@ -73,7 +73,7 @@ def main() -> None:
                 "promoted": sum(map(promoted, found)) / options.experiments,
                 "by_interval_alone": alone / options.experiments,
             }
-            tell(line)
+            emit(line)
 
 
 if __name__ == "__main__":

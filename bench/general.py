@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench import benchmark_of, cut, decisions_of, home_of, parse, tell
+from bench import benchmark_of, cut, decisions_of, emit, home_of, parse
 from bife_core.config import CollectionConfig
 from bife_core.decisions.recorded import Decisions, concatenate
 from bife_core.fidelity.low import low_fidelity
@@ -63,14 +63,14 @@ def main() -> None:
     limit = {family: low_fidelity(rule, fitted[family]) for family, rule in rules.items()}
     known = {family: low_fidelity(rule, held_out[family]) for family, rule in rules.items()}
     for family, root in own.items():
-        tell({"family": family, "own": round(known[family], 3), "own_formula": describe(root)})
+        emit({"family": family, "own": round(known[family], 3), "own_formula": describe(root)})
     for family in options.families if len(options.families) > 2 else ():
         others = {other: part for other, part in fitted.items() if other != family}
         root = general(others, limit, rng)
         share = shares(root, held_out, known)[family]
-        tell({"without": family, "formula": describe(root), "source": write(root), "held_out": share})
+        emit({"without": family, "formula": describe(root), "source": write(root), "held_out": share})
     root = general(fitted, limit, rng)
-    tell({"formula": describe(root), "source": write(root), "shares": shares(root, held_out, known)})
+    emit({"formula": describe(root), "source": write(root), "shares": shares(root, held_out, known)})
 
 
 def best_formula(decisions: Decisions, fit: Fit, rng: np.random.Generator) -> Node:

@@ -9,7 +9,7 @@ of RPB's it is the most that a rule can save which decides as well.
 
 from __future__ import annotations
 
-from bench import benchmark_of, parse, tell
+from bench import benchmark_of, emit, parse
 from bife_core.methods.using import solve
 from bife_core.scip.reading import read_model
 
@@ -27,7 +27,7 @@ def main() -> None:
             for method in options.methods:
                 result = solve(instance.path, method, time_limit_s=options.time_limit, seed=options.seeds[0])
                 integral, spent = result.primal_dual_integral, result.branching_s
-                tell(
+                emit(
                     {"instance": instance.name}
                     | counts
                     | {

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench import benchmark_of, parse, tell
+from bench import benchmark_of, emit, parse
 from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import HighScore, score_high
@@ -88,7 +88,7 @@ def main() -> None:
                     "raw": round((loaded.raw_f_hf or 0.0) / (quiet.raw_f_hf or 1.0), 4),
                     "controlled": round((loaded.f_hf or 0.0) / (quiet.f_hf or 1.0), 4),
                 }
-                tell(line)
+                emit(line)
 
 
 if __name__ == "__main__":

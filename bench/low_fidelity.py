@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import parse, tell
+from bench import emit, parse
 from bife_core.decisions.recorded import Decisions
 from bife_core.features import N_FEATURES
 from bife_core.fidelity.measures import MEASURES, Yardstick, chosen_rows, scores_of
@@ -61,7 +61,7 @@ def main() -> None:
                 yardstick.f_lf(chosen_rows(scores, data.offsets))
                 times.append(1e3 * (time.process_time() - started))
             score_ms.append(float(np.median(times[1:])))
-        tell(
+        emit(
             {
                 "measure": measure,
                 "decisions": len(data),

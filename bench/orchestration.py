@@ -25,7 +25,7 @@ from typing import Any
 
 import psutil
 
-from bench import parser_of, tell
+from bench import emit, parser_of
 from bife_core.config import PipelineConfig
 
 CALLS = 100
@@ -102,7 +102,7 @@ def pipeline_cost(preset_name: str) -> None:
         "ms_a_solve": round(1e3 * flow_s / solves, 1),
         "flow_s_by_stage": {name: round(spent, 2) for name, spent in by_stage.items()},
     }
-    tell(measured)
+    emit(measured)
 
 
 def draw_models(config: PipelineConfig) -> None:
@@ -189,7 +189,7 @@ def call_cost(address: str | None) -> None:
         wall_s, flow_s = time.perf_counter() - began, time.process_time() - began_cpu
     workers = pool.workers
     close_workers()
-    tell(
+    emit(
         {
             "runner": address or "local",
             "ms_a_call": round(1e3 * wall_s / CALLS, 2),

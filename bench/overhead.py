@@ -6,7 +6,7 @@ solves, nodes their sum. `us_features` and `us_rule` are CPU microseconds per br
 
 from __future__ import annotations
 
-from bench import instances_of, parse, tell
+from bench import emit, instances_of, parse
 from bife_core.methods.loading import load_rule
 from bife_core.methods.using import solve
 from bife_core.rules import BENCHMARK_RULES
@@ -22,7 +22,7 @@ def main() -> None:
             for seed in options.seeds
         ]
         calls = max(1, sum(result.calls for result in results))
-        tell(
+        emit(
             {
                 "family": family,
                 "share": sum(r.callback_s for r in results) / sum(r.cpu_s for r in results),

@@ -26,7 +26,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench import parser_of, tell
+from bench import emit, parser_of
 from bench.postgres_cluster import Cluster
 from flows.operate.servers import LOOPBACK, Server, free_port
 
@@ -34,7 +34,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
 _FLOWS = ("pipeline", "collection", "evolution", "evaluation")
 _COMPLAINT = re.compile(r"\b(ERROR|FATAL|PANIC|CRITICAL)\b|^Traceback")
 _TAKEN = "duplicate key value violates unique constraint"
-"""How a server learns that another writer was first, or that it was told twice; what must be there is looked for."""
+"""How a server learns that another writer was first, or that a record came twice; what must be there is looked for."""
 _SETTLE_LIMIT_S = 60.0
 
 
@@ -47,7 +47,7 @@ def main() -> None:
         report = all_recorded(place, count)
         logs = sorted((place / "logs").glob("*.log"))
         report["complaints"] = [line for log in logs for line in complaints(log)]
-    tell(report)
+    emit(report)
     if report["missing"] or report["complaints"]:
         sys.exit(1)
 
@@ -148,7 +148,7 @@ def in_mlflow(homes: Sequence[Path]) -> tuple[dict[str, int], list[str]]:
     ids = {experiment.name: experiment.experiment_id for experiment in client.search_experiments()}
     counted: Counter[str] = Counter()
     missing = [
-        f"{home.name}: MLflow was not told of {row.key}."
+        f"{home.name}: MLflow has no run of {row.key}."
         for home in homes
         for store in [Store(home)]
         for row in store.studies()
@@ -203,7 +203,7 @@ def in_prefect(count: int) -> tuple[dict[str, int], list[str]]:
 
     with get_client(sync_client=True) as client:
         deadline = time.monotonic() + _SETTLE_LIMIT_S
-        while True:  # the server writes task runs down some time after it was told of them
+        while True:  # the server writes task runs down some time after it heard of them
             states = Counter(_pages(client, "task_runs"))
             if not states.keys() - {"COMPLETED", "FAILED", "CRASHED"} or time.monotonic() > deadline:
                 break

@@ -2,7 +2,7 @@
 
 Takes the folder `costs` that `bench.fidelity --store` writes. Each of the best eight rules in turn is the one to beat,
 all others run against it in `--orders` orders of the instances, under several settings of `bife_core.fidelity.racing`.
-One JSON object a line: `solves`, the share of the instances that rules solve which are dearer over all instances;
+One JSON object a line: `solves`, the share of the instances that rules solve which are costlier over all instances;
 `wrongly`, the share of the rules that are cheaper over all instances and are given up; `by_much`, the same of those
 that are cheaper by 5 % or more.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from bench import parser_of, tell
+from bench import emit, parser_of
 from bife_core.fidelity.racing import blocks, lost
 
 TO_BEAT = 8
@@ -33,7 +33,7 @@ def main() -> None:
         for heat, alpha in itertools.product((1, 2, 4), (0.05, 0.1)):
             found = replayed(costs, heat, alpha, options.orders)
             shape = {"family": family, "rules": len(costs), "instances": costs.shape[1]}
-            tell(shape | {"heat": heat, "alpha": alpha} | found)
+            emit(shape | {"heat": heat, "alpha": alpha} | found)
 
 
 def costs_of(folder: Path, family: str) -> npt.NDArray[np.float64]:

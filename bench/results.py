@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from bench import home_of, parse, tell
+from bench import emit, home_of, parse
 from bench.search_cost import Progress, row_of, searched_once
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import PipelineConfig
@@ -68,7 +68,7 @@ def main() -> None:
             found: list[Method] = []
             for search in options.searches:
                 row = searched_once(home, searched_by(search, config), found_and_chosen)
-                tell({"family": family, "search": search} | row)
+                emit({"family": family, "search": search} | row)
                 if row["rule"] is not None:
                     found.append(RuleMethod(name=f"by {search}", source=row["rule"]))
             names = [*options.rules, *filter(None, [BENCHMARK_RULES.get(family)]), "pscost"]
@@ -76,7 +76,7 @@ def main() -> None:
             known = {method.identity: method for method in [*found, *map(load_method, names)]}
             for solver in options.solvers:
                 for row in compared(list(known.values()), held_out(config, solver, options.size), home):
-                    tell(
+                    emit(
                         {"family": family, "size": options.size or config.instances.size, "solver": solver}
                         | row
                     )
@@ -198,7 +198,7 @@ def oracle_shares(summary: EvaluationSummary) -> dict[str, float]:
     }
     limit = gains[ORACLE]
     line = {"method": "free oracle", "ratio": round(math.exp(limit), 3), "solves": len(costs)}
-    tell({"family": summary.setting} | line)
+    emit({"family": summary.setting} | line)
     return {method: round(gain / limit, 2) for method, gain in gains.items()} if limit < 0.0 else {}
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from bench import benchmark_of, parse, tell
+from bench import benchmark_of, emit, parse
 from bife_core.config import EvaluationConfig
 from bife_core.evaluation.summary import evaluate
 from bife_core.methods.loading import load_method
@@ -42,7 +42,7 @@ def main() -> None:
             }
             counts = {name: getattr(lead, name) for name in ("instances", "wins", "losses")}
             wrong = {"mismatches": list(summary.mismatches), "failures": list(summary.failures)}
-            tell({"family": family, "rule": rule.name} | ratios | counts | {"seeds": options.seeds} | wrong)
+            emit({"family": family, "rule": rule.name} | ratios | counts | {"seeds": options.seeds} | wrong)
 
 
 if __name__ == "__main__":

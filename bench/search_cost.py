@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from bench import home_of, parse, tell
+from bench import emit, home_of, parse
 from bife_core.config import PipelineConfig
 from bife_core.files import write_whole
 from bife_core.presets import preset, with_overrides
@@ -69,13 +69,13 @@ def main() -> None:
             spent: dict[str, dict[str, Any]] = {}
             for method, config in configs.items():
                 spent[method] = searched_once(home, config, searched)
-                tell({"family": family, "search": method} | spent[method])
+                emit({"family": family, "search": method} | spent[method])
                 for base in (PAPER, DEFAULT):
                     if base in spent and method != base:
-                        tell({"family": family, f"{method}_over_{base}": over(spent[method], spent[base])})
+                        emit({"family": family, f"{method}_over_{base}": over(spent[method], spent[base])})
             rules = {method: row["rule"] for method, row in spent.items() if row["rule"] is not None}
             for row in compared(configured(family, PAPER, options), rules) if rules else ():
-                tell({"family": family} | row)
+                emit({"family": family} | row)
 
 
 def configured(family: str, method: str, options: Any) -> PipelineConfig:

@@ -70,7 +70,7 @@ class PipelineConfig(Value):
     def _rules_are_asked_for(self) -> PipelineConfig:
         if self.search.method == "symbolic" and self.generator.kind != "offline":
             raise ValueError(
-                "search.method='symbolic' fits rules and asks nobody to write any: with "
+                "search.method='symbolic' fits rules and asks no generator to write any: with "
                 f"generator.kind={self.generator.kind!r} choose search.method='bife' or another"
             )
         return self

@@ -72,7 +72,7 @@ class Plugins(MutableMapping[str, Plugin]):
         return [(name, _package(entries[name]) if name in entries else "this process") for name in self]
 
     def revision(self, name: str) -> str:
-        """Return what tells versions of a plugin's code apart, see `code_revision`; BiFE's own are not loaded."""
+        """Return what distinguishes versions of a plugin's code, see `code_revision`; BiFE's own are not loaded."""
         return code_revision(self[name]) if name in self.foreign else ""
 
     def offer(self, schema: dict[str, Any]) -> None:

@@ -56,7 +56,7 @@ def digest_of(facts: Any) -> str:
 
 
 def describe(error: Exception) -> str:
-    """Turn a pydantic error into sentences: which setting, what was expected, what was found. Others tell it."""
+    """Turn a pydantic error into sentences: which setting, what was expected, what was found."""
     if not isinstance(error, ValidationError):
         return str(error)
     lines = []

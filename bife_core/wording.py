@@ -29,7 +29,7 @@ def level_text(confidence: float) -> str:
 def interval_text(
     low: float | None, high: float | None, *, confidence: float | None = None, digits: int = 3
 ) -> str:
-    """Return an interval in words, with its confidence where that is not told elsewhere.
+    """Return an interval in words, with its confidence where that is not given elsewhere.
 
     Examples
     --------

@@ -18,7 +18,7 @@ def _offer_methods(schema: dict[str, Any]) -> None:
 
 def _all_different(seeds: tuple[int, ...]) -> tuple[int, ...]:
     if len(set(seeds)) < len(seeds):
-        raise ValueError("name each seed once; the same solve twice tells nothing more")
+        raise ValueError("name each seed once; the same solve twice adds no information")
     return seeds
 
 

@@ -38,7 +38,7 @@ class Feature:
     """One column of the feature matrix.
 
     Rules of others read by its `index`, which is never given to another feature. The `meaning` says in one clause, for
-    people and for the prompt, what it tells about branching on the candidate; `low` is the least value it can take.
+    people and for the prompt, what it says about branching on the candidate; `low` is the least value it can take.
     """
 
     index: int

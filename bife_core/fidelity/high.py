@@ -72,7 +72,7 @@ def mean_cost(costs: Sequence[float]) -> float:
 class ToBeat:
     """Costs, on the design instances, of the worst rule that would still be kept and of the best; none without them.
 
-    The first have to be beaten, the others tell when a solve takes too long to be worth its while.
+    The first have to be beaten, the others say when a solve takes too long to be worthwhile.
     """
 
     costs: Sequence[float | None] = ()
@@ -117,7 +117,7 @@ class _Measurement:
         return next((one.rules_fault for one in found if one.rules_fault is not None), None)
 
     def limit_s(self, place: int) -> float:
-        """Return how long a solve is worth its while in a race, in CPU seconds."""
+        """Return how long a solve is worthwhile in a race, in CPU seconds."""
         best = self.rival.best[place] if self.rival is not None and self.rival.best else None
         cap_s = math.inf if best is None or self.config.cost != "time" else CAP * max(best, LEAST_CAP_S)
         return min(self.config.time_limit_s, cap_s)

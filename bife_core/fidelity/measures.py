@@ -1,4 +1,4 @@
-"""What F_LF may measure: a weighted mean over decisions of what the rule's choice is worth, from 0 to 1.
+"""What F_LF may measure: a weighted mean over decisions of the score of the rule's choice, from 0 to 1.
 
 Higher is better. A rule's choice is its first largest score; a score that is not a number never wins. What does not
 depend on the rule is computed once, in a `Yardstick`.
@@ -109,7 +109,7 @@ MEASURES: Final[Mapping[LowMeasure, Callable[[Decisions], tuple[Floats, Floats]]
     "accuracy": _accuracy,
     "depth_regret": _depth_regret,
 }
-"""By measure, what choosing each candidate is worth, and how much each decision counts."""
+"""By measure, the score of choosing each candidate, and how much each decision counts."""
 
 
 class Yardstick:

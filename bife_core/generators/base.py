@@ -59,7 +59,7 @@ class Draft(Value):
     seconds : float
         Wall seconds of writing, CPU seconds of a fit.
     unanswered : str or None
-        "refused" when the service did not accept the request, "outage" when it gave no answer: then the failure tells
+        "refused" when the service did not accept the request, "outage" when it gave no answer: then the failure speaks
         of the service and not of a rule.
     """
 

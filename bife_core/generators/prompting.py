@@ -176,7 +176,7 @@ def heading(group: Group) -> str:
 
 
 def measured_features(context: PromptContext) -> str:
-    """Return the features that tell candidates apart, with their quantiles, and the others by name."""
+    """Return the features that distinguish candidates, with their quantiles, and the others by name."""
     lines = [
         "Behind each feature stand its smallest value, 10 % quantile, median, 90 % quantile and largest value over all",
         "candidates of the recorded decisions, and F_LF (see below) of choosing by it alone, in the better direction.",

@@ -38,7 +38,7 @@ class SearchRecord(Value):
 
 
 class Story(Value):
-    """What solves do not tell: commands that repeat an evaluation, searches behind its rules, notes on its reach."""
+    """What solves do not show: commands that repeat an evaluation, searches behind its rules, notes on its reach."""
 
     commands: tuple[str, ...] = ()
     searches: tuple[SearchRecord, ...] = ()

@@ -386,7 +386,7 @@ class _Function:
         return f"({self.number(node)} != 0.0)"
 
     def _is_truth(self, node: ast.expr) -> bool:
-        """Tell whether an expression is a comparison or a like truth by its form."""
+        """Return whether an expression is a comparison or a like truth by its form."""
         match node:
             case ast.Compare() | ast.Constant(value=bool()) | ast.UnaryOp(op=ast.Not()):
                 return True

@@ -151,7 +151,7 @@ def limited(limit_s: float, memory_mb: float) -> Iterator[None]:
 
 
 def is_clean() -> bool:
-    """Tell whether the worker can be asked again after its last call.
+    """Return whether the worker can be asked again after its last call.
 
     The call must have left nothing behind that runs, no thread of Python's but the worker's two, and the worker must
     not have grown fat: every compiled rule stays in its process, and large models leave the heap in pieces.

@@ -52,7 +52,7 @@ _SINGLE_THREADED: Final = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA")
 def worker_environment(parent: Mapping[str, str], temporary: Path) -> dict[str, str]:
     """Return the environment of a worker with a directory of its own for temporary files.
 
-    Of its parent's, normally ``os.environ``, only what Python, SCIP and numba need is handed down, and nothing that
+    Of its parent's, normally ``os.environ``, only what Python, SCIP and numba need is passed on, and nothing that
     looks like a secret: a generated rule must not find an API key, whatever it manages to read.
     """
     kept = {
@@ -170,7 +170,7 @@ class WorkerProcess:
     def ask(
         self, call: str, arguments: dict[str, Any], limit_s: float, memory_mb: float | None = None
     ) -> Any:
-        """Run one call and return its result; afterwards `clean` tells whether the worker can be asked again.
+        """Run one call and return its result; afterwards `clean` says whether the worker can be asked again.
 
         A `WorkerFailure` is raised if the limit passed or the process was lost (it must be killed and replaced in both
         cases), or the call raised (`kind` is ``"error"``, and the process can go on if it is clean).

@@ -39,7 +39,7 @@ def answer(line: bytes) -> bytes:
 def _watch(requests: BinaryIO, inbox: queue.SimpleQueue[bytes]) -> None:
     for line in requests:
         inbox.put(line)
-    # The parent closed the pipe or died. The main thread may be deep in a call: nobody waits for its result.
+    # The parent closed the pipe or died. The main thread may be deep in a call: no one waits for its result.
     end_process_group()
 
 

@@ -1,10 +1,10 @@
 """BiFE with rules that are fitted to the recorded decisions; the best become parents of the next.
 
 Of the initial rules every second has its factors added one after the other, once for each niche and size; the others,
-and all rules of later generations, are bred. A rule may have 2, 3, ... factors in turn, so that the population holds
+and all rules of later generations, are bred. Rules have 2, 3, ... factors, alternating, so that the population holds
 small rules and large ones, and F_HF says which earn their features.
 
-F_LF is compared within a niche alone: which agreement with strong branching is worth most only solves can say. So each
+F_LF is compared within a niche alone: which accuracy matters most only solves can show. So each
 niche founds the elite set, the elites are the parents, and a rule is solved with where it reaches the tau of its niche.
 """
 
@@ -68,8 +68,8 @@ class SymbolicSearch(BifeSearch):
         if parents:
             terms = LEAST_TERMS + (self.generation + position) % sizes
             return Fit(terms=terms, children=options.children, rank=position, niche=parents[0].niche or 0)
-        # Niches and sizes in turn. At first every second rule has its factors added one by one, once for each niche and
-        # size, since nothing is drawn for that.
+        # Niches and sizes alternate. At first every second rule has its factors added one by one, once for each
+        # niche and size, since nothing is drawn for that.
         once = 0 if self.generation > 0 else niches * sizes
         selected = min((position + 1) // 2, once)
         is_selected = position % 2 == 0 and position // 2 < once

@@ -1,4 +1,4 @@
-"""The engine of a study: it asks the search, finds or works out the answers, stores and tells them (Algorithm 1)."""
+"""The engine of a study: it asks the search, finds or computes the answers, and stores them (Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from bife_core.study.journal import (
     Drafted,
     Ended,
     Entry,
+    Finalised,
     HighScored,
     Journal,
     JournalError,
     Referred,
     Scored,
-    Settled,
     Stopped,
     Tried,
     Unanswered,
@@ -428,8 +428,8 @@ class Engine:
     def _finalise(self, samples: Iterable[Sample]) -> None:
         """Store samples of which nothing more will become known."""
         for sample in samples:
-            if (Settled, sample.id) not in self._known:
-                self._store(Settled(sample=sample))
+            if (Finalised, sample.id) not in self._known:
+                self._store(Finalised(sample=sample))
 
     def _completion(self, summary: GenerationSummary) -> Completed:
         solved = [sample.f_hf for sample in self._search.samples if sample.f_hf is not None]

@@ -1,7 +1,7 @@
 """The events of an evolution: everything it found out, in the order it was found.
 
 A search draws nothing but from its seed and its answers, so the events are enough to go on where a process ended, and
-to tell a subscriber, MLflow for one, what happened. They are rows of the store, only ever added.
+for a subscriber, such as MLflow, to learn what happened. They are rows of the store, only ever added.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Started(Entry):
 
 
 class Drafted(Entry):
-    """What a generator gave for a request; from then on it is the answer, whatever it is worth."""
+    """What a generator gave for a request; from then on it is the answer, valid or not."""
 
     kind: Literal["drafted"] = "drafted"
     request: WrittenRequest = Field(discriminator="kind")
@@ -125,10 +125,10 @@ class HighScored(Entry):
     score: HighScore
 
 
-class Settled(Entry):
+class Finalised(Entry):
     """A sample of which nothing more will become known."""
 
-    kind: Literal["settled"] = "settled"
+    kind: Literal["finalised"] = "finalised"
     sample: Sample
 
 
@@ -173,7 +173,7 @@ AnyEntry = (
     | Tried
     | Referred
     | HighScored
-    | Settled
+    | Finalised
     | Completed
     | Ended
     | Stopped
@@ -285,7 +285,7 @@ class Journal:
         The next start finds the same answers in the store.
         """
         reported: dict[str, int] = {}
-        samples = {entry.sample.id: entry.sample for entry in self._entries if isinstance(entry, Settled)}
+        samples = {entry.sample.id: entry.sample for entry in self._entries if isinstance(entry, Finalised)}
         for entry in self._entries:
             if isinstance(entry, Drafted | Unanswered) and entry.draft is not None:
                 count = len(entry.draft.attempts)

@@ -164,7 +164,7 @@ def choices(sources: list[str], decisions: str) -> dict[str, Any]:
 
 
 def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureRange, ...]:
-    """Return the quantiles of each feature over all recorded candidates, and what it tells alone."""
+    """Return the quantiles of each feature over all recorded candidates, and its accuracy alone."""
     found: list[FeatureRange] = []
     for index, column in enumerate(decisions.columns):
         chosen = (chosen_rows(scores, decisions.offsets) for scores in (column, -column))
@@ -186,7 +186,7 @@ def feature_ranges(decisions: Decisions, yardstick: Yardstick) -> tuple[FeatureR
 def _same(one: Floats, other: Floats) -> bool:
     """Whether two features have the same values, or the same with the opposite sign, but for rounding."""
     least = _ROUNDING * float(np.abs(one).max())
-    # The first candidate tells most of them apart.
+    # The first candidate distinguishes most of them.
     if abs(abs(one[0]) - abs(other[0])) > least:
         return False
     return any(float(np.abs(one - sign * other).max()) <= least for sign in (1.0, -1.0))

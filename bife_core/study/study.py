@@ -32,7 +32,7 @@ from bife_core.store import Store
 from bife_core.study.engine import Engine, Evolution, EvolutionState, Watcher
 from bife_core.study.evaluator import Evaluator
 from bife_core.study.files import sample_rows
-from bife_core.study.journal import Completed, Drafted, HighScored, Journal, Opened, Settled
+from bife_core.study.journal import Completed, Drafted, Finalised, HighScored, Journal, Opened
 from bife_core.study.prompt_context import ContextBuilder
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Study:
 
             engine, self._engine = self._engine or self._new_engine(), None
             self._last = engine.run(self._evaluator(opened), watcher, generation_ended, generations, limit)
-            # One that paused goes on where it is; after anything else the events tell where that is.
+            # One that paused goes on where it is; after anything else the events say where that is.
             self._engine = engine if engine.paused else None
             return self._last
 
@@ -185,7 +185,7 @@ class Study:
     @property
     def _samples(self) -> list[Sample]:
         final = {
-            entry.sample.id: entry.sample for entry in self.journal.entries if isinstance(entry, Settled)
+            entry.sample.id: entry.sample for entry in self.journal.entries if isinstance(entry, Finalised)
         }
         run = self._last.samples if self._last is not None else ()
         return list((final | {sample.id: sample for sample in run}).values())

@@ -89,7 +89,7 @@ class Fitter:
         return niches[niche % len(niches)] if niches else offered
 
     def select(self, terms: int, niche: int = 0) -> list[Fitted]:
-        """Return products of one, two, ... factors: each time the factor is added that is worth most."""
+        """Return products of one, two, ... factors: each time the factor is added that gains most."""
         return self._path(self.offered(niche, terms), terms)
 
     def _path(self, offered: tuple[int, ...], terms: int) -> list[Fitted]:
@@ -160,7 +160,7 @@ class Fitter:
                 values = np.zeros_like(values)  # beyond what a number holds: no part of any rule
             values -= columns.over_decisions(np.add.reduceat(values, columns.starts) / columns.sizes)
             spread = float(values.std())
-            # What is the same for all candidates of a decision but for rounding tells nothing.
+            # What is the same for all candidates of a decision but for rounding carries no information.
             spread = spread if spread > 1e-9 else 0.0
             if len(self._logarithms) >= self._kept:
                 self._logarithms.clear()

@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 GO_ON: Final = "Interrupted; the same command goes on where it stopped."
 _REPORT_S: Final = 2.5
-"""Wall seconds in which MLflow and Prefect can be told of the end."""
+"""Wall seconds in which MLflow and Prefect can be notified of the end."""
 
 
 def run_flow(

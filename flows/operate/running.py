@@ -46,7 +46,7 @@ def start_embedded_api() -> None:
 
 
 def report_interruption(reason: str) -> None:
-    """Tell MLflow and Prefect why this process is being stopped; what cannot be reached is left as it is."""
+    """Report to MLflow and Prefect why this process is being stopped; what cannot be reached is left as it is."""
     with suppress(OSError, StoreError):
         stop_journals(reason)
     with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:

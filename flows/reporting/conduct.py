@@ -66,7 +66,7 @@ def announce(event: str, subject: str, payload: dict[str, Any]) -> None:
 
 
 class RunLog(Observer):
-    """Writes to the log of the flow run in which it is made, for runs that nobody watches in a terminal."""
+    """Writes to the log of the flow run in which it is made, for runs without a terminal."""
 
     def __init__(self) -> None:
         self._of_the_flow: Any = get_run_logger()

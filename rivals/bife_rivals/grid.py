@@ -55,6 +55,6 @@ def cell_of(source: str, reference: frozenset[int], bins: int) -> Cell:
 
 
 def features_of(source: str) -> frozenset[int]:
-    """Return the features a program reads; none where its text does not settle them."""
+    """Return the features a program reads; none where its text does not determine them."""
     checked = check_source(source)
     return frozenset() if isinstance(checked, Rejection) else checked.features or frozenset()

@@ -76,7 +76,7 @@ class Tuner:
         return self._left == 0
 
     def propose(self) -> dict[str, float]:
-        """Return the setting to try next; the same until `learn` is told its cost."""
+        """Return the setting to try next; the same until `learn` is given its cost."""
         if self._trial is None:
             self._trial = self._study.ask(self._distributions)
         # Six digits are enough, and keep the rule's text readable.

@@ -26,11 +26,11 @@ from bife_core.study.journal import (
     Completed,
     Drafted,
     Ended,
+    Finalised,
     HighScored,
     Opened,
     Referred,
     Scored,
-    Settled,
     Started,
     Stopped,
     Unanswered,
@@ -42,7 +42,7 @@ from tasks.stores import home_store
 from tasks.tracking import store
 from tasks.tracking.traces import store_traces
 
-UNSETTLED: Final = "unsettled"
+UNFINISHED: Final = "unfinished"
 """Outcome of a sample whose search stopped before all was known of it."""
 
 DESIGN_SOLVES: Final = "design_solves.json"
@@ -120,7 +120,7 @@ class EvolutionWriter:
             for name, child in self._children.items():
                 if child.status not in _ENDED:
                     child.status, child.end_ms = "KILLED", _ms(events[-1][0])
-                    child.tags["outcome"] = UNSETTLED
+                    child.tags["outcome"] = UNFINISHED
                     news.children.add(name)
         for name in sorted(news.children):
             self._write_child(name, self._children[name])
@@ -155,7 +155,7 @@ class EvolutionWriter:
                 self._solves[RPB] = [_row(RPB, result, None) for result in entry.reference.results if result]
             case HighScored():
                 self._high_scored(entry.id, entry.score, entry)
-            case Settled():
+            case Finalised():
                 self._settled(entry.sample, entry)
             case Completed():
                 news.metrics += store.points(_curves(entry), _ms(entry), entry.summary.generation)

@@ -18,11 +18,11 @@ from bife_core.study.journal import (
     Completed,
     Drafted,
     Ended,
+    Finalised,
     HighScored,
     Journal,
     Opened,
     Scored,
-    Settled,
     Unanswered,
 )
 
@@ -91,7 +91,7 @@ def add_sample(journal: Journal, name="g01-c00", **known) -> Sample:
     """Write down a sample, all of it."""
     add_draft(journal, name, **known)
     sample = settled(name, **known)
-    journal.add(Settled(sample=sample))
+    journal.add(Finalised(sample=sample))
     return sample
 
 

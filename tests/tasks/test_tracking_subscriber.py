@@ -12,7 +12,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from bife_core.generators.account import Account
-from bife_core.study.journal import Settled
+from bife_core.study.journal import Finalised
 from tasks.stores import home_store, listening
 from tasks.tracking import GONE, EvolutionRun, store, synchronise, track
 from tasks.tracking import traces as tracing
@@ -322,7 +322,7 @@ def test_all_that_a_killed_search_made_is_there_and_its_run_says_why_it_stopped(
         "g00-c00": "KILLED",
         "g00-c01": "KILLED",
     }
-    assert found["g00-c00"].data.tags["outcome"] == "unsettled"
+    assert found["g00-c00"].data.tags["outcome"] == "unfinished"
     assert found["g00-c00"].data.metrics["f_lf"] == 0.25
 
 
@@ -330,7 +330,7 @@ def test_a_search_that_is_resumed_settles_what_was_left_open(killed, folder, key
     synchronise("Gone.")
     assert parent(killed).info.status == "FAILED"
     journal = opened(key, folder)
-    journal.add(Settled(sample=journals.settled("g00-c00", f_lf=0.25)))
+    journal.add(Finalised(sample=journals.settled("g00-c00", f_lf=0.25)))
     add_end(journal)
     again = synced(folder)
     assert parent(again).info.status == "FINISHED"

@@ -9,7 +9,7 @@ from bife_core.fidelity.low import LowScore
 from bife_core.fidelity.solving import Reference
 from bife_core.search import Sample, SampleRequest
 from bife_core.study import files as reports
-from bife_core.study.journal import Drafted, HighScored, Referred, Scored, Settled, Stopped
+from bife_core.study.journal import Drafted, Finalised, HighScored, Referred, Scored, Stopped
 from tasks.tracking import EvolutionRun, store
 from tasks.tracking.writer import outcome
 from tests.support import journals
@@ -72,7 +72,7 @@ def test_a_sample_took_from_the_beginning_of_its_draft_to_its_last_score(journal
     drafted = journal.add(Drafted(request=request, draft=journals.draft("g01-c00", seconds=2.5)))
     scored = journal.add(Scored(id="g01-c00", score=LowScore(f_lf=0.5, sha="abc", seconds=0.5)))
     time.sleep(0.05)
-    journal.add(Settled(sample=journals.settled(f_lf=0.5)))
+    journal.add(Finalised(sample=journals.settled(f_lf=0.5)))
     info = children(synced(folder))["g01-c00"].info
     assert info.start_time == int(drafted.at_unix_s * 1000) - 2500
     assert info.end_time == int(scored.at_unix_s * 1000)
@@ -138,7 +138,7 @@ def test_a_sample_under_way_is_a_child_that_runs_until_it_is_settled(journal, fo
     evolution = synced(folder)
     run = children(evolution)["g01-c00"]
     assert (run.info.status, run.data.metrics["f_lf"]) == ("RUNNING", 0.5)
-    journal.add(Settled(sample=journals.settled(f_lf=0.5, f_hf=-2.0)))
+    journal.add(Finalised(sample=journals.settled(f_lf=0.5, f_hf=-2.0)))
     again = synced(folder)  # by another process, which has to look up what is there
     ended = children(again)["g01-c00"]
     assert (ended.info.run_id, ended.info.status) == (run.info.run_id, "FINISHED")

@@ -47,7 +47,7 @@ import numpy.typing as npt
     COL_STAMP,  # whether static features of a column were taken (1), at its index
     COL_PSEUDO,  # last call in which the column's variable was an unfixed integer variable, at its index
     ROW_TAG,  # twice the last call that took the row's record, plus 1 if the row was active, at its LP position
-    ROW_KEPT,  # N_ROW_KEPT integers that tell at an LP position which row was kept, and where its entries lie
+    ROW_KEPT,  # N_ROW_KEPT integers that say at an LP position which row was kept, and where its entries lie
     ROW_SUMS,  # N_ROW_SUMS doubles of the kept row at an LP position
     ROW_LENGTH,  # present length of the LP row at a position; the five below likewise: sides and weights 2 to 4
     ROW_LHS,
@@ -64,7 +64,7 @@ import numpy.typing as npt
     TIGHT_VALS,  # |coefficients| of the candidate beside TIGHT_ROWS; for static features, coefficients
     PLACES,  # LP positions of the rows of the variables met so far, 32 bits each, as they were when last looked up
     COEFS,  # coefficients beside PLACES
-    ENTRIES,  # N_ENTRIES words that tell at a variable's problem index where its PLACES are, and since when they hold
+    ENTRIES,  # N_ENTRIES words that say at a variable's problem index where its PLACES are, and since when they hold
 ) = BUFFERS = range(SCRATCH + 7, SCRATCH + 7 + 2 * 22, 2)
 
 STATE_WORDS: Final = ENTRIES + 2

@@ -45,7 +45,7 @@ N_STATIC: Final = len(STATIC_COLUMNS)
 
 
 def mask_of(features: frozenset[int] | None) -> int:
-    """Return the bits that tell `extract` what to compute for the given features (all for None)."""
+    """Return the bits that say what `extract` has to compute for the given features (all for None)."""
     spread = features is None or any(feature.index in features for feature in rows.COSTLY)
     return _bits(groups_of(features)) | (SPREAD if spread else 0)
 

@@ -70,7 +70,7 @@ def test_a_search_ends_with_a_rule_and_its_files(whole: bife_core.Evolution) -> 
     names = {path.name for path in whole.folder.iterdir()}
     assert {DATABASE, "best_rule.py", "samples.json", "search_cost.json"} <= names
     assert bife_core.load_rule(str(whole.folder / "best_rule.py")).sha == whole.best.sha
-    assert kinds(whole.folder).count("settled") == 5
+    assert kinds(whole.folder).count("finalised") == 5
     assert (kinds(whole.folder)[:2], kinds(whole.folder)[-1]) == (["opened", "started"], "ended")
     assert entries_of(whole.folder)[0].origin == small().origin_of_rules
 
@@ -94,7 +94,7 @@ def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
     solved = counts(tmp_path)["solves"]
     resumed = bife_core.evolve(small(), **data, folder=tmp_path)
     assert (told(resumed), resumed.generations) == (told(whole), whole.generations)
-    assert kinds(tmp_path).count("settled") == 5
+    assert kinds(tmp_path).count("finalised") == 5
     assert kinds(tmp_path).count("drafted") == 5
     assert counts(tmp_path)["solves"] == solved, "no solve is done twice"
 
