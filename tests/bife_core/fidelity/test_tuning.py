@@ -74,7 +74,7 @@ def test_a_rule_whose_tuning_takes_too_long_keeps_its_numbers_and_its_score(tmp_
     pool = Stopped()
     score = score_low(ONE, path, LowFidelityConfig(tune=10**6), pool)
     assert score.model_copy(update={"seconds": plain.seconds}) == plain
-    assert pool.limit_s > 1000.0, "as long as so many settings may need, not as long as one score"
+    assert pool.limit_s > 100.0, "as long as so many settings may need, not as long as one score"
 
 
 def test_the_score_is_that_of_the_tuned_rule(tmp_path: Path) -> None:
