@@ -38,9 +38,8 @@ class SearchRecord(Value):
 
 
 class Story(Value):
-    """What solves do not show: commands that repeat an evaluation, searches behind its rules, notes on its reach."""
+    """What solves do not show: the searches behind an evaluation's rules, and notes on its reach."""
 
-    commands: tuple[str, ...] = ()
     searches: tuple[SearchRecord, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -66,11 +65,6 @@ class Report(Value):
     def conclusion(self) -> str:
         """The sentences the page begins with, one on the leading method of each evaluation."""
         return " ".join(statement(compared[0]) for compared in self.comparisons)
-
-    @property
-    def commands(self) -> tuple[str, ...]:
-        """Commands of all stories."""
-        return tuple(dict.fromkeys(command for story in self.stories for command in story.commands))
 
     @property
     def searches(self) -> tuple[SearchRecord, ...]:

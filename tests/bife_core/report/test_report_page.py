@@ -77,7 +77,7 @@ def story() -> Story:
     search = SearchRecord(
         name="bife", best="g01-c00", samples=(*samples, child), cost=cost, chosen="By lot.", origin="fitted"
     )
-    return Story(commands=("bife evaluate --rule <script>alert(1)</script>",), searches=(search,))
+    return Story(searches=(search,), notes=("From <script>alert(1)</script>.",))
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_the_page_is_well_formed_and_stands_alone(page: str) -> None:
     assert outline.tags >= {"h1", "table", "figure", "svg", "pre"}
 
 
-def test_it_leads_with_the_verdict_and_tells_how_to_repeat_it(page: str, summary: EvaluationSummary) -> None:
+def test_it_leads_with_the_conclusion_and_says_how_it_was_measured(page: str, summary: EvaluationSummary) -> None:
     heading = re.search(r"<h1>(.*?)</h1>", page, re.DOTALL)
     assert heading is not None
     assert heading[1] == summary.conclusion.replace("&", "&amp;").replace("'", "&#39;")
@@ -105,7 +105,7 @@ def test_it_leads_with_the_verdict_and_tells_how_to_repeat_it(page: str, summary
         summary.machine.cpu,
         summary.machine.lp_solver,
         summary.machine.versions["scip"],
-        "bife evaluate --rule &lt;script&gt;",
+        "From &lt;script&gt;",
         "SCIP seeds 0",
         "pseudocost_product",
         "By lot.",
