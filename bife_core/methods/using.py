@@ -73,7 +73,7 @@ def solve(
     Parameters
     ----------
     path : str or Path
-        A .mps, .lp or .cip file, gzipped or not.
+        A .mps, .lp, .cip or .opb file, gzipped or not.
     method : str, Path, CompiledRule, Method or function
         What `load_method` takes, such as ``"relpscost"``, a reference rule or a file.
     settings : SolveSettings, optional
@@ -102,8 +102,8 @@ def solve(
     """
     if not isinstance(path, str | Path):
         raise InstanceError(
-            f"solve takes the path of an instance file (.mps, .lp, .cip), not {type(path).__name__}; attach puts a "
-            "rule into a model."
+            f"solve takes the path of an instance file (.mps, .lp, .cip, .opb), not {type(path).__name__}; "
+            "attach puts a rule into a model."
         )
     try:
         settings = SolveSettings(**{**dict(settings or SolveSettings()), **overrides})

@@ -10,6 +10,7 @@ import secrets
 import selectors
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,8 @@ MOST_ANSWER_BYTES: Final = 64 * 2**20
 
 _FROM_OUTSIDE: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)
 """Signals that a process does not get by a fault of its own: the system or a person ended it."""
+
+_SCRATCH: Final = f"bife-worker-{socket.gethostname()}-"
 
 _PATIENCE: Final = 10.0
 """How many times its limit a call may last on the wall, if others were on its core meanwhile."""
@@ -103,6 +106,14 @@ def cpu_seconds(pid: int) -> float:
     return 0.0
 
 
+def _remove_abandoned() -> None:
+    """Remove temporary directories of workers whose parent on this machine was killed."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*-*"):
+        parent = path.name.removeprefix(_SCRATCH).partition("-")[0]
+        if parent.isdigit() and not psutil.pid_exists(int(parent)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
 class WorkerProcess:
     """A started child process, used by one thread at a time; `kill` may come from any thread.
 
@@ -116,7 +127,8 @@ class WorkerProcess:
         self._buffer = b""
         self.confinement = confinement
         self.clean = False
-        self._scratch = Path(tempfile.mkdtemp(prefix="bife-worker-"))
+        _remove_abandoned()
+        self._scratch = Path(tempfile.mkdtemp(prefix=f"{_SCRATCH}{os.getpid()}-"))
         child_requests, self._requests = os.pipe()
         self._responses, child_responses = os.pipe()
         child_lifeline, self._lifeline = os.pipe()

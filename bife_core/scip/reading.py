@@ -18,9 +18,9 @@ from pyscipopt import Model
 
 from bife_core.errors import InstanceError
 
-ModelFormat = Literal["mps", "lp", "cip"]
+ModelFormat = Literal["mps", "lp", "cip", "opb"]
 
-EXPECTED_FILES: Final = "a .mps, .lp or .cip file, plain or gzipped (.gz)"
+EXPECTED_FILES: Final = "a .mps, .lp, .cip or .opb file, plain or gzipped (.gz)"
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _END_MARK: Final[dict[ModelFormat, bytes]] = {"mps": b"ENDATA", "cip": b"END"}

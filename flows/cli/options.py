@@ -29,7 +29,9 @@ def resolve(
     ] = None,
     instances: Annotated[
         Path | None,
-        Option(metavar="DIR", help="Folder of your own .mps, .lp or .cip instances, instead of a family."),
+        Option(
+            metavar="DIR", help="Folder of your own .mps, .lp, .cip or .opb instances, instead of a family."
+        ),
     ] = None,
     search: Annotated[
         Text,

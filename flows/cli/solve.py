@@ -22,7 +22,7 @@ AUTO: Final = "auto"
 
 
 def solve(
-    instance: Annotated[Path, typer.Argument(help="A .mps, .lp or .cip file, plain or gzipped.")],
+    instance: Annotated[Path, typer.Argument(help="A .mps, .lp, .cip or .opb file, plain or gzipped.")],
     rule: Annotated[
         str,
         typer.Option(

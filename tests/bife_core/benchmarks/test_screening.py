@@ -120,9 +120,15 @@ def test_missing_files_directories_and_other_names_are_refused(tmp_path):
     assert refusal(tmp_path / "gone.mps").startswith("There is no file")
     (tmp_path / "folder.mps").mkdir()
     assert "is no instance file" in refusal(tmp_path / "folder.mps")
-    assert ".mps, .lp or .cip" in refusal(written(tmp_path / "notes.txt", "hello"))
+    assert ".mps, .lp, .cip or .opb" in refusal(written(tmp_path / "notes.txt", "hello"))
     os.mkfifo(tmp_path / "pipe.mps")
     assert "is no instance file" in refusal(tmp_path / "pipe.mps")
+
+
+def test_a_pseudo_boolean_file_is_read(tmp_path):
+    model = read_model(written(tmp_path / "cover.opb", "min: +1 x1 +2 x2 ;\n+1 x1 +1 x2 >= 1 ;\n"))
+    model.optimize()
+    assert model.getObjVal() == 1
 
 
 def test_what_others_write_to_standard_error_meanwhile_is_passed_on(foreign, capfd, monkeypatch):

@@ -96,7 +96,9 @@ def test_the_page_is_well_formed_and_stands_alone(page: str) -> None:
     assert outline.tags >= {"h1", "table", "figure", "svg", "pre"}
 
 
-def test_it_leads_with_the_conclusion_and_says_how_it_was_measured(page: str, summary: EvaluationSummary) -> None:
+def test_it_leads_with_the_conclusion_and_says_how_it_was_measured(
+    page: str, summary: EvaluationSummary
+) -> None:
     heading = re.search(r"<h1>(.*?)</h1>", page, re.DOTALL)
     assert heading is not None
     assert heading[1] == summary.conclusion.replace("&", "&amp;").replace("'", "&#39;")

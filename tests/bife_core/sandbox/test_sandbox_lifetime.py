@@ -56,6 +56,9 @@ def test_workers_die_when_the_parent_is_killed(tmp_path, busy):
     parent.wait()
     assert pids
     assert all(gone(pid, 10) for pid in pids)
+    assert list(tmp_path.iterdir())  # until the next parent removes what this one left
+    start(tmp_path, PAUSE, {"seconds": 600}, "sys.exit(0)")[0].wait(timeout=20)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_workers_die_when_the_parent_ends_without_closing_the_pool(tmp_path):
