@@ -17,7 +17,7 @@ from bife_core.scip.libscip import library
 from bife_core.scip.reading import read_model
 
 _MANY: Final = 24
-"""Instances from which on reading them in worker processes is worth the start of these."""
+"""Instances from which on reading them in worker processes justifies their start."""
 _LIMIT_S: Final = 600.0
 """Wall seconds one instance may take to be read."""
 

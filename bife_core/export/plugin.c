@@ -107,7 +107,7 @@ SCIP_RETCODE SCIPprocessShellArguments(SCIP*, int, char**, const char*);
 #endif
 #endif
 
-/* Names of the plugin and of what includes it: whoever links two rules into one program gives one of them others. */
+/* Names of the plugin and of what includes it: a program that links two rules renames those of one. */
 #ifndef BIFE_NAME
 #define BIFE_NAME "bife"
 #endif

@@ -217,7 +217,7 @@ class EvolutionWriter:
         child.measure(entry, {"f_lf": sample.f_lf, "f_hf": sample.f_hf, **size})
         child.texts |= {"rule.py": sample.source, "error.txt": sample.failure}
         child.status = _ENDED[sample.failure is not None]
-        # It is settled when its generation is, and was done before.
+        # It is finalised with its generation, and ended before.
         child.end_ms = child.end_ms or _ms(entry)
 
     def _ended(self, entry: Ended, seq: int) -> None:

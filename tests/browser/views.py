@@ -157,7 +157,7 @@ VIEWS: Final = (
         ("Best F_HF so far over CPU seconds in the solver.", "CPU seconds", "best F_HF"),
     ),
     View(
-        "prefect-verdict",
+        "prefect-conclusion",
         _artifact("pipeline"),
         (
             "RPB: ",

@@ -19,7 +19,7 @@ from flows.results import PipelineResult
 
 @dataclass
 class Diary(Observer):
-    """An observer that writes down what it is told, and tells another."""
+    """An observer that writes down what it is called with, and passes it on."""
 
     other: Observer = field(default_factory=Observer)
     stages: list[str] = field(default_factory=list)

@@ -183,9 +183,9 @@ def test_the_best_rule_of_an_evolution_is_evaluated_by_its_run_among_other_metho
     name = store.client().get_run(result.run.run_id).info.run_name
     assert name == f"combinatorial_auction {best} vs relpscost"
     assert {c.method for c in result.summary.comparisons} == set(result.summary.methods) - {"relpscost"}
-    told, _ = load_report([result.run.run_id])
-    assert told.evaluations == (result.summary,)
-    assert told.searches[0].best == smoke.result.evolution.best.id
+    joined, _ = load_report([result.run.run_id])
+    assert joined.evaluations == (result.summary,)
+    assert joined.searches[0].best == smoke.result.evolution.best.id
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A package of somebody else's, written from the pages in docs/, adds a family, a search, a generator and a method."""
+"""A package of another author, written from the pages in docs/, adds a family, a search, a generator and a method."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def test_the_package_is_what_the_pages_show(section: str) -> None:
     shown = (EXAMPLE / "bife_example" / SECTIONS[section]).read_text(encoding="utf-8")
     assert shown in blocks("extending.md", "python", section)
     entries = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]["entry-points"]
-    (told,) = (
+    (logged,) = (
         tomllib.loads(block)["project"]["entry-points"] for block in blocks("extending.md", "toml", section)
     )
-    assert told.items() <= entries.items()
+    assert logged.items() <= entries.items()
 
 
 @pytest.fixture

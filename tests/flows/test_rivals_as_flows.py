@@ -87,14 +87,14 @@ def test_a_rival_leaves_the_layout_of_every_evolution(result):
     files = {item.path for item in MlflowClient().list_artifacts(result.run.run_id)}
     assert {"samples.json", "search_cost.json", "best_rule.py"} <= files
     assert (result.folder / "best_rule.py").read_text().strip() == result.best.source.strip()
-    told = {run.data.tags["sample_id"]: run for run in children(result.run.run_id, "sample")}
+    tracked_runs = {run.data.tags["sample_id"]: run for run in children(result.run.run_id, "sample")}
     known = samples_of(result)
     assert len(known) >= SAMPLES[method]
-    assert set(told) == {row["id"] for row in known}
+    assert set(tracked_runs) == {row["id"] for row in known}
     for row in known:
-        assert told[row["id"]].data.params["operator"] == row["operator"]
+        assert tracked_runs[row["id"]].data.params["operator"] == row["operator"]
         failed = row["failure"] is not None
-        assert told[row["id"]].info.status == ("FAILED" if failed else "FINISHED")
+        assert tracked_runs[row["id"]].info.status == ("FAILED" if failed else "FINISHED")
 
 
 def test_its_design_time_is_split_by_what_it_went_on(result):

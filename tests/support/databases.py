@@ -13,7 +13,7 @@ NAMES = ("prefect/prefect.db", "mlflow/mlflow.db")
 
 
 def copy_databases(template: Path, home: Path) -> Path:
-    """Give a home what `template` has, which is made by whoever comes first, and return the home.
+    """Give a home what `template` has, which is made by the first process, and return the home.
 
     A home that has a database keeps it.
     """

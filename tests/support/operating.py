@@ -65,7 +65,7 @@ class PrefectPage:
         name = uuid.uuid4().hex  # a client has one token, the last one it asked for
         answer = self.client.get("/csrf-token", params={"client": name})
         if answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY:
-            return  # a server that was not told to ask for tokens
+            return  # a server that is not configured to ask for tokens
         token = answer.raise_for_status().json()["token"]
         self.client.headers.update({"Prefect-Csrf-Token": token, "Prefect-Csrf-Client": name})
 

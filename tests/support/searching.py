@@ -8,7 +8,7 @@ from typing import Any
 from bife_core.search import Answer, BifeSearch, Request, Sample, SampleRequest, Search, SolveRequest
 
 
-def told(search: Search, *answers: Answer) -> None:
+def answered(search: Search, *answers: Answer) -> None:
     """Have a search ask, and tell it these answers."""
     search.ask()
     search.tell(answers)

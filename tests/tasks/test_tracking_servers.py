@@ -33,12 +33,12 @@ tracking.RETRY_S = 0.5
 folder = project_home().runs / "outage"
 journal = journals.opened("outage", folder)
 projection = EvolutionRun(folder.name)
-told = 0
+written = 0
 for line in sys.stdin:
     if line == "generation\\n":
-        journals.add_sample(journal, f"g{told:02d}-c00", f_lf=0.5, attempts=(journals.attempt(answer="a rule"),))
-        told += 1
-        journals.add_generation(journal, told)
+        journals.add_sample(journal, f"g{written:02d}-c00", f_lf=0.5, attempts=(journals.attempt(answer="a rule"),))
+        written += 1
+        journals.add_generation(journal, written)
         projection.sync()
     elif line == "stage\\n":
         stage = Record(experiment="bife-evaluation", key="stage", name="a stage", params={"a": 1},
@@ -241,10 +241,10 @@ def full_home(tmp_path):
 @pytest.mark.timeout(600)  # three programs start one after the other
 def test_an_empty_mlflow_is_given_all_that_another_one_had(full_home, tmp_path):
     database = tmp_path / "mlflow.db"
-    told = program("track", home=full_home, database=database)
-    assert told.returncode == 0, told.stderr
-    assert "ended  ended: written" in told.stdout
-    assert "4 runs written, 0 left." in told.stdout
+    written = program("track", home=full_home, database=database)
+    assert written.returncode == 0, written.stderr
+    assert "ended  ended: written" in written.stdout
+    assert "4 runs written, 0 left." in written.stdout
     # The database is lost, and the cursors do not know it.
     held = in_mlflow(database.rename(tmp_path / "lost.db"))
     assert held["ended"]["status"] == "FINISHED"

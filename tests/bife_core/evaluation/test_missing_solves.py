@@ -1,4 +1,4 @@
-"""Every solve counts: one that is missing or wrong is charged, counted, told of, and stands in the way of "better"."""
+"""Every solve counts: one that is missing or wrong is charged, counted, reported, and stands in the way of "better"."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def test_a_rule_that_hangs_on_three_of_eight_models_is_not_faster_and_says_so() 
     report = Report(evaluations=(found,))
     assert "5 of 8, 3 missing" in report_markdown(report)
     assert "3 of its 8 solves are missing" in render_page(report)
-    told = " ".join(report.cautions)
-    assert "3 of 16 solves are missing or wrong" in told
+    cautions = " ".join(report.cautions)
+    assert "3 of 16 solves are missing or wrong" in cautions
 
 
 def test_a_missing_solve_costs_the_limit_and_no_less_than_any_other_method() -> None:

@@ -15,8 +15,8 @@ def test_a_rule_is_told_at_which_depth_and_in_what_it_differs_from_strong_branch
     # In every decision the second candidate is best, and has the larger first feature.
     decisions = decisions_of([2] * 4, [0.0, 1.0] * 4, feature=[1.0, 5.0] * 4, depth=[0, 1, 2, 3])
     right, wrong = decisions.offsets[:-1] + 1, decisions.offsets[:-1]
-    told = failings(decisions, np.where([True, False, False, False], right, wrong))
-    assert told == (
+    text = failings(decisions, np.where([True, False, False, False], right, wrong))
+    assert text == (
         "It chose as strong branching did in 1 of 1 decisions at the root, 0 of 2 decisions at depths 1 to 2, "
         "0 of 1 decisions below depth 2.",
         f"{AMONG}at 1.00 and 0.25 by obj_coef.",
@@ -41,7 +41,7 @@ def test_features_that_tell_the_same_are_told_once_and_what_chance_explains_is_n
 
 def test_a_rule_without_fault_or_choice_has_nothing_to_differ_in() -> None:
     decisions = decisions_of([2, 2], [0.0, 1.0, 0.0, 1.0], feature=[1.0, 5.0, 1.0, 5.0])
-    (told,) = failings(decisions, decisions.offsets[:-1] + 1)
-    assert "2 of 2 decisions at the root" in told
-    (told,) = failings(decisions, np.array([-1, -1]))
-    assert "0 of 2 decisions at the root" in told
+    (text,) = failings(decisions, decisions.offsets[:-1] + 1)
+    assert "2 of 2 decisions at the root" in text
+    (text,) = failings(decisions, np.array([-1, -1]))
+    assert "0 of 2 decisions at the root" in text

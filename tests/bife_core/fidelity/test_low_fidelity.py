@@ -84,10 +84,10 @@ def test_in_a_worker_a_rule_gives_its_score_or_a_reason(
     good = score_low(HEADER + "return variable_features[0]", path, config, pool)
     assert (good.f_lf, good.failure) == (1.0, None)
     assert good.sha is not None
-    twin = score_low(HEADER + "return 2 * variable_features[0] + 1", path, config, pool)
+    duplicate = score_low(HEADER + "return 2 * variable_features[0] + 1", path, config, pool)
     other = score_low(HEADER + "return -variable_features[0]", path, config, pool)
-    assert good.behaviour == twin.behaviour != other.behaviour
-    assert twin.sha != good.sha
+    assert good.behaviour == duplicate.behaviour != other.behaviour
+    assert duplicate.sha != good.sha
 
     broken = score_low("def candidate_variable_score(f) return 1", path, config, pool)
     assert broken.f_lf is None

@@ -11,12 +11,12 @@ ABOUT = PromptContext(benchmark="toys")
 
 
 def sample(number: int, **known: object) -> Sample:
-    told = {"id": f"g00-c{number:02d}", "generation": 0, "operator": "i1", "thought": f"Thought {number}."}
-    return Sample.model_validate(told | known)
+    text = {"id": f"g00-c{number:02d}", "generation": 0, "operator": "i1", "thought": f"Thought {number}."}
+    return Sample.model_validate(text | known)
 
 
 def test_a_constant_feature_is_named_and_left_out_of_the_list() -> None:
-    told = measured_features(
+    text = measured_features(
         ABOUT.model_copy(
             update={
                 "features": (
@@ -26,22 +26,22 @@ def test_a_constant_feature_is_named_and_left_out_of_the_list() -> None:
             }
         )
     )
-    assert "variable_features[0] obj_coef" in told
-    assert "[-2 | -1 | 0 | 0.123 | 7]" in told
-    assert "variable_features[18]" not in told
-    assert "fractionality" not in told
-    assert told.endswith("the same value: [18] slack = 0.5.")
+    assert "variable_features[0] obj_coef" in text
+    assert "[-2 | -1 | 0 | 0.123 | 7]" in text
+    assert "variable_features[18]" not in text
+    assert "fractionality" not in text
+    assert text.endswith("the same value: [18] slack = 0.5.")
 
 
 def test_a_feature_has_what_it_tells_alone_and_one_that_repeats_another_is_named() -> None:
     obj = FeatureRange(index=0, quantiles=(-4.0, -3.0, -2.0, -1.0, 0.0), alone=0.211, smallest=True)
     rows = FeatureRange(index=3, quantiles=(1.0, 2.0, 3.0, 4.0, 5.0), alone=0.1, smallest=True)
     repeats = FeatureRange(index=67, quantiles=(0.0, 1.0, 2.0, 3.0, 4.0), alone=0.211, repeats=0)
-    told = measured_features(ABOUT.model_copy(update={"features": (obj, rows, repeats)}))
-    assert "[-4 | -3 | -2 | -1 | 0], alone 0.21, farthest from 0 first\n" in told
-    assert "[1 | 2 | 3 | 4 | 5], alone 0.10, smallest first\n" in told
-    assert "variable_features[67]" not in told
-    assert told.endswith("up to the sign: [67] active_coef_weight4_sum = [0] obj_coef.")
+    text = measured_features(ABOUT.model_copy(update={"features": (obj, rows, repeats)}))
+    assert "[-4 | -3 | -2 | -1 | 0], alone 0.21, farthest from 0 first\n" in text
+    assert "[1 | 2 | 3 | 4 | 5], alone 0.10, smallest first\n" in text
+    assert "variable_features[67]" not in text
+    assert text.endswith("up to the sign: [67] active_coef_weight4_sum = [0] obj_coef.")
 
 
 def test_a_parent_has_its_scores_and_where_it_fails() -> None:
@@ -57,14 +57,14 @@ def test_a_parent_has_its_scores_and_where_it_fails() -> None:
 def test_an_earlier_attempt_is_a_line_that_says_what_and_how(rest: dict[str, object]) -> None:
     what = "x[18] + 1" if rest else "Thought 1"
     tried = (sample(1, f_lf=0.25, **rest), sample(2, failure="duplicate of g00-c01"), sample(3))
-    told = earlier_attempts(ABOUT.model_copy(update={"earlier": tried}), shown=tried[2:])
-    assert told.split("\n") == [f"- {what}: F_LF 0.250", "- Thought 2: failed: duplicate of g00-c01"]
+    text = earlier_attempts(ABOUT.model_copy(update={"earlier": tried}), shown=tried[2:])
+    assert text.split("\n") == [f"- {what}: F_LF 0.250", "- Thought 2: failed: duplicate of g00-c01"]
 
 
 def test_a_rule_that_lost_its_race_says_so_and_to_whom() -> None:
     why = lost([1.03] * 6, [1.0] * 6, 6.0, "arithmetic")
-    told = earlier_attempts(ABOUT.model_copy(update={"earlier": (sample(1, f_lf=0.25, eliminated=why),)}), ())
-    assert told == (
+    text = earlier_attempts(ABOUT.model_copy(update={"earlier": (sample(1, f_lf=0.25, eliminated=why),)}), ())
+    assert text == (
         "- Thought 1: F_LF 0.250, eliminated by racing: it took 3.0% more than the worst rule kept on 6 "
         "instances"
     )
@@ -72,7 +72,7 @@ def test_a_rule_that_lost_its_race_says_so_and_to_whom() -> None:
 
 def test_of_many_attempts_the_best_and_the_latest_are_told() -> None:
     tried = tuple(sample(number, f_lf=1.0 if number < 6 else 0.1) for number in range(40))
-    told = earlier_attempts(ABOUT.model_copy(update={"earlier": tried}), shown=()).split("\n")
-    assert [line.split(".")[0].split(":")[0] for line in told] == [
+    text = earlier_attempts(ABOUT.model_copy(update={"earlier": tried}), shown=()).split("\n")
+    assert [line.split(".")[0].split(":")[0] for line in text] == [
         f"- Thought {number}" for number in (*range(6), *range(34, 40))
     ]

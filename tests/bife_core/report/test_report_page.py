@@ -160,7 +160,7 @@ def test_what_limits_a_result_is_said(summary: EvaluationSummary) -> None:
             "mismatches": ("i1: 3 or 4.",),
         }
     )
-    told = " ".join(Report(evaluations=(crowded,)).cautions)
+    cautions = " ".join(Report(evaluations=(crowded,)).cautions)
     for text in (
         "physical cores",
         "times its CPU time",
@@ -170,4 +170,4 @@ def test_what_limits_a_result_is_said(summary: EvaluationSummary) -> None:
         "1 of 4 solves are missing or wrong",
         "which is a defect: i1: 3 or 4.",
     ):
-        assert text in told
+        assert text in cautions

@@ -20,7 +20,7 @@ from bife_core.search import (
 )
 from bife_core.search.base import CROSSOVER_PARENTS
 from bife_core.testing import World, drive
-from tests.support.searching import ids, sample, solve, table, told, wishes
+from tests.support.searching import answered, ids, sample, solve, table, wishes
 
 SMALL = SearchConfig(samples=12, initial=5, population=4, threshold_share=None)
 
@@ -50,7 +50,7 @@ def test_a_run_worked_by_hand() -> None:
     """
     search = BifeSearch(SMALL)
     assert wishes(search) == [("sample", f"g00-c0{k}", "i1", ()) for k in range(5)]
-    told(
+    answered(
         search,
         sample("g00-c00", 0.50, sha="a"),
         sample("g00-c01", failure="syntax error in line 1"),
@@ -61,7 +61,7 @@ def test_a_run_worked_by_hand() -> None:
     assert search.tau is None
     assert search.best is None
     assert wishes(search) == [("solve", "g00-c02", "", ()), ("solve", "g00-c04", "", ())]
-    told(search, solve("g00-c02", -3.0), solve("g00-c04", -2.0))
+    answered(search, solve("g00-c02", -3.0), solve("g00-c04", -2.0))
 
     assert ids(search.elites) == ["g00-c04", "g00-c02"]
     assert ids(search.population) == ["g00-c04", "g00-c02", "g00-c00", "g00-c03"]
@@ -72,7 +72,7 @@ def test_a_run_worked_by_hand() -> None:
         ("sample", "g01-c02", "m1", ("g00-c03",)),
         ("sample", "g01-c03", "m2", ("g00-c03",)),
     ]
-    told(
+    answered(
         search,
         sample("g01-c00", 0.70, sha="e"),
         sample("g01-c01", 0.60, sha="f"),  # reaches tau exactly
@@ -81,7 +81,7 @@ def test_a_run_worked_by_hand() -> None:
     )
     assert search.samples[-1].failure == "duplicate of g00-c02"
     assert wishes(search) == [("solve", "g01-c00", "", ()), ("solve", "g01-c01", "", ())]
-    told(search, solve("g01-c00", -3.5), solve("g01-c01", failure="the solver was killed"))
+    answered(search, solve("g01-c00", -3.5), solve("g01-c01", failure="the solver was killed"))
 
     assert ids(search.elites) == ["g00-c04", "g00-c02", "g01-c00"]
     assert ids(search.population) == ["g00-c04", "g00-c02", "g01-c00", "g01-c02"]
@@ -92,14 +92,14 @@ def test_a_run_worked_by_hand() -> None:
         ("sample", "g02-c01", "e2", ("g00-c02", "g01-c02")),
         ("sample", "g02-c02", "m1", ("g01-c02",)),
     ]
-    told(
+    answered(
         search,
         sample("g02-c00", 0.69, sha="h"),
         sample("g02-c01", 0.71, sha="i"),
         sample("g02-c02", math.nan, sha="j"),
     )
     assert wishes(search) == [("solve", "g02-c01", "", ())]
-    told(search, solve("g02-c01", -0.5))
+    answered(search, solve("g02-c01", -0.5))
 
     assert search.ask() == ()
     assert ids(search.population) == ["g02-c01", "g00-c04", "g00-c02", "g01-c00"]
@@ -157,7 +157,7 @@ def test_answers_that_do_not_fit_are_refused_and_change_nothing(
 )
 def test_a_failed_sample_keeps_its_reason_and_earns_no_solve(answer: dict[str, Any], reason: str) -> None:
     search = BifeSearch(SearchConfig(samples=2, initial=2, population=2, elite_fraction=1))
-    told(search, sample("g00-c00", 0.1, sha="same"), Answer(id="g00-c01", **answer))
+    answered(search, sample("g00-c00", 0.1, sha="same"), Answer(id="g00-c01", **answer))
     assert search.samples[1].failure == reason
     assert [request.id for request in search.ask()] == ["g00-c00"]
 
@@ -173,8 +173,8 @@ def test_a_failed_sample_keeps_its_reason_and_earns_no_solve(answer: dict[str, A
 )
 def test_a_failed_solve_keeps_its_reason_and_founds_no_elite(answer: dict[str, Any], reason: str) -> None:
     search = BifeSearch(SearchConfig(samples=1, initial=1, population=1))
-    told(search, sample("g00-c00", 0.9))
-    told(search, Answer(id="g00-c00", **answer))
+    answered(search, sample("g00-c00", 0.9))
+    answered(search, Answer(id="g00-c00", **answer))
     (solved,) = search.samples
     assert (solved.failure, solved.f_hf, search.best) == (reason, None, None)
     assert search.population == ()

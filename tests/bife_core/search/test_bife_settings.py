@@ -17,7 +17,7 @@ from bife_core.search import (
 )
 from bife_core.search.symbolic import SymbolicSearch
 from bife_core.testing import drive
-from tests.support.searching import ids, sample, solve, table, told
+from tests.support.searching import answered, ids, sample, solve, table
 
 
 def only(operator: str, **fields: Any) -> BifeSearch:
@@ -82,9 +82,9 @@ def test_one_rule_that_agrees_often_and_solves_badly_locks_the_papers_admission_
 
 def test_a_behavioural_duplicate_of_a_solved_rule_is_not_solved_with() -> None:
     search = BifeSearch(SearchConfig(samples=6, initial=2, population=2))
-    told(search, sample("g00-c00", 0.5, behaviour="a"), sample("g00-c01", 0.4, behaviour="b"))
-    told(search, solve("g00-c00", -1.0))
-    told(search, *(sample(f"g01-c0{k}", 0.6, behaviour=who) for k, who in enumerate("acbc")))
+    answered(search, sample("g00-c00", 0.5, behaviour="a"), sample("g00-c01", 0.4, behaviour="b"))
+    answered(search, solve("g00-c00", -1.0))
+    answered(search, *(sample(f"g01-c0{k}", 0.6, behaviour=who) for k, who in enumerate("acbc")))
     assert [request.id for request in search.ask()] == ["g01-c01", "g01-c02"], (
         "of two new duplicates one is solved with"
     )
@@ -93,20 +93,20 @@ def test_a_behavioural_duplicate_of_a_solved_rule_is_not_solved_with() -> None:
 
 def test_a_rule_is_raced_against_the_worst_elite_and_capped_by_the_best() -> None:
     search = BifeSearch(SearchConfig(samples=8, initial=4, population=4))
-    told(search, *(sample(f"g00-c0{k}", 0.5 - 0.1 * k) for k in range(4)))
+    answered(search, *(sample(f"g00-c0{k}", 0.5 - 0.1 * k) for k in range(4)))
     assert [(r.to_beat, r.best) for r in search.ask()] == [((), ())] * 2, "founders have nobody to beat"
-    told(search, solve("g00-c00", -2.0, costs=(1.0, 3.0)), solve("g00-c01", -5.0, costs=(4.0, 6.0)))
-    told(search, *(sample(f"g01-c0{k}", 0.9) for k in range(4)))
+    answered(search, solve("g00-c00", -2.0, costs=(1.0, 3.0)), solve("g00-c01", -5.0, costs=(4.0, 6.0)))
+    answered(search, *(sample(f"g01-c0{k}", 0.9) for k in range(4)))
     for request in search.ask():
         assert (request.to_beat, request.best) == ((4.0, 6.0), (1.0, 3.0))
 
 
 def test_a_rule_that_was_outraced_is_no_failure_and_no_elite() -> None:
     search = only("e1", samples=5, initial=4, population=4)
-    told(search, *(sample(f"g00-c0{k}", 0.5 - 0.1 * k) for k in range(4)))
-    told(search, solve("g00-c00", -2.0, costs=(2.0,)), solve("g00-c01", -5.0, costs=(5.0,)))
-    told(search, sample("g01-c00", 0.9))
-    told(search, solve("g01-c00", None, eliminated="it took 2 times as much"))
+    answered(search, *(sample(f"g00-c0{k}", 0.5 - 0.1 * k) for k in range(4)))
+    answered(search, solve("g00-c00", -2.0, costs=(2.0,)), solve("g00-c01", -5.0, costs=(5.0,)))
+    answered(search, sample("g01-c00", 0.9))
+    answered(search, solve("g01-c00", None, eliminated="it took 2 times as much"))
     (eliminated,) = (rule for rule in search.samples if rule.id == "g01-c00")
     assert (eliminated.valid, eliminated.f_hf, eliminated.eliminated) == (
         True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bife_core.config import SearchConfig
 from bife_core.search import SampleRequest, SolveRequest
 from bife_core.search.symbolic import SymbolicSearch
-from tests.support.searching import sample, solve, told
+from tests.support.searching import answered, sample, solve
 
 BROUGHT = "def candidate_variable_score(f):\n    return f[18]\n"
 
@@ -25,7 +25,7 @@ def founded() -> SymbolicSearch:
     agrees = {0: 0.5, 1: 0.3}
     niches = [request.fit.niche for request in asked if request.fit is not None]
     assert sorted(niches) == [0] * 4 + [1] * 4
-    told(
+    answered(
         search,
         *(
             sample(request.id, agrees[niche] + place / 1000)
@@ -36,7 +36,7 @@ def founded() -> SymbolicSearch:
     assert [request.sample.niche for request in solves] == [0, 1], (
         "the best of each, not the two that agree most"
     )
-    told(search, solve(solves[0].id, -2.0), solve(solves[1].id, -1.0))
+    answered(search, solve(solves[0].id, -2.0), solve(solves[1].id, -1.0))
     return search
 
 
@@ -46,7 +46,7 @@ def test_a_rule_is_solved_with_where_it_reaches_the_tau_of_its_niche() -> None:
     assert (best.niche, worst.niche) == (1, 0)
     assert search.tau == best.f_lf
     asked = [request for request in search.ask() if isinstance(request, SampleRequest)]
-    told(search, *(sample(request.id, 0.4) for request in asked))
+    answered(search, *(sample(request.id, 0.4) for request in asked))
     earned = {request.id for request in search.ask() if isinstance(request, SolveRequest)}
     assert earned == {request.id for request in asked if request.fit is not None and request.fit.niche == 1}
     assert worst.f_lf is not None
@@ -71,6 +71,6 @@ def test_one_of_each_niche_founds_the_elite_and_so_does_the_first_rules() -> Non
     search = SymbolicSearch(
         SearchConfig(method="symbolic", samples=8, initial=8, population=2, first_rules=(BROUGHT,))
     )
-    told(search, *(sample(request.id, 0.1 + place / 100) for place, request in enumerate(search.ask())))
+    answered(search, *(sample(request.id, 0.1 + place / 100) for place, request in enumerate(search.ask())))
     called = [request.sample.niche for request in search.ask() if isinstance(request, SolveRequest)]
     assert sorted(called, key=str) == [0, 1, 2, 3, None]

@@ -56,7 +56,7 @@ def kinds(folder: Path) -> list[str]:
     return [entry.kind for entry in entries_of(folder)]
 
 
-def told(evolution: bife_core.Evolution) -> list[Any]:
+def outcome(evolution: bife_core.Evolution) -> list[Any]:
     fields = ("id", "sha", "f_lf", "f_hf", "eliminated", "failure")
     return [tuple(getattr(sample, field) for field in fields) for sample in evolution.samples]
 
@@ -80,7 +80,7 @@ def test_a_second_call_does_nothing_again(whole: bife_core.Evolution, data: dict
     seen = []
     again = bife_core.evolve(small(), **data, folder=whole.folder, on_generation=seen.append)
     assert counts(whole.folder) == before
-    assert (told(again), again.best, again.cost) == (told(whole), whole.best, whole.cost)
+    assert (outcome(again), again.best, again.cost) == (outcome(whole), whole.best, whole.cost)
     assert [state.samples_total for state in seen] == [summary.samples_total for summary in whole.generations]
 
 
@@ -93,7 +93,7 @@ def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(
     forget_events(tmp_path, share)
     solved = counts(tmp_path)["solves"]
     resumed = bife_core.evolve(small(), **data, folder=tmp_path)
-    assert (told(resumed), resumed.generations) == (told(whole), whole.generations)
+    assert (outcome(resumed), resumed.generations) == (outcome(whole), whole.generations)
     assert kinds(tmp_path).count("finalised") == 5
     assert kinds(tmp_path).count("drafted") == 5
     assert counts(tmp_path)["solves"] == solved, "no solve is done twice"
@@ -105,13 +105,15 @@ def test_a_search_that_ended_is_extended_and_repeats_nothing(
     shutil.copytree(whole.folder, tmp_path, dirs_exist_ok=True)
     more = bife_core.evolve(small(search__samples=7), **data, folder=tmp_path)
     assert (len(whole.samples), len(more.samples)) == (5, 7)
-    assert told(more)[:5] == told(whole)
+    assert outcome(more)[:5] == outcome(whole)
     assert kinds(tmp_path).count("drafted") == 7
     assert [kind for kind in kinds(tmp_path) if kind in ("started", "ended")] == ["started", "ended"] * 2
     at_once = bife_core.evolve(small(search__samples=7), **data, folder=tmp_path / "at once")
     assert [sample.sha for sample in at_once.samples] == [sample.sha for sample in more.samples]
     before = counts(tmp_path)
-    assert told(bife_core.evolve(small(), **data, folder=tmp_path)) == told(whole), "as it was with fewer"
+    assert outcome(bife_core.evolve(small(), **data, folder=tmp_path)) == outcome(whole), (
+        "as it was with fewer"
+    )
     assert counts(tmp_path) == before
 
 
@@ -139,7 +141,7 @@ def test_any_registered_search_runs(
     found = bife_core.create_study(config, **given, folder=tmp_path).run()
     assert found.best is not None
     again = bife_core.create_study(config, **given, folder=tmp_path).run()
-    assert (told(again), again.cost) == (told(found), found.cost)
+    assert (outcome(again), again.cost) == (outcome(found), found.cost)
 
 
 def test_a_folder_belongs_to_one_search(whole: bife_core.Evolution, data: dict[str, Any]) -> None:
@@ -173,7 +175,7 @@ def test_a_generator_of_ones_own_and_an_error_on_the_way(
         bife_core.evolve(small(), **data, generator=Stubborn(5), folder=tmp_path / "run")
     second = Stubborn(None)
     resumed = bife_core.evolve(small(), **data, generator=second, folder=tmp_path / "run")
-    assert told(resumed) == told(undisturbed)
+    assert outcome(resumed) == outcome(undisturbed)
     assert len(second.asked) < 5
 
 

@@ -47,11 +47,11 @@ def test_an_event_of_another_version_is_an_error(tmp_path: Path) -> None:
 def test_time_adds_up_over_starts(tmp_path: Path) -> None:
     first = Journal(tmp_path, OPENED)
     time.sleep(0.05)
-    told = first.add(Stopped(reason="Tea."))
-    assert told.elapsed_s >= 0.05
-    assert told.at_unix_s == pytest.approx(time.time(), abs=5)
+    stopped = first.add(Stopped(reason="Tea."))
+    assert stopped.elapsed_s >= 0.05
+    assert stopped.at_unix_s == pytest.approx(time.time(), abs=5)
     second = Journal(tmp_path, OPENED)
-    assert second.elapsed_s >= told.elapsed_s
+    assert second.elapsed_s >= stopped.elapsed_s
 
 
 def test_only_its_own_end_is_the_end(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a model is told, and what becomes of an answer that is no rule, through a whole search."""
+"""What a prompt says, and what becomes of an answer that is no rule, through a whole search."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def test_of_each_feature_it_is_known_how_well_it_chooses_alone_and_whether_anoth
     # The first of three is right; then either of the first two.
     decisions = decisions_of([3, 3], [1.0, 0.0, 0.0, 1.0, 1.0, 0.0], columns=columns)
     ranges = feature_ranges(decisions, Yardstick(decisions))
-    told = {index: (found.alone, found.first, found.repeats) for index, found in enumerate(ranges)}
-    assert told[0] == (1.0, "farthest from 0", None)
-    assert told[3] == (1.0, "smallest", None)
-    assert told[67] == (1.0, "largest", 0)
+    shown = {index: (found.alone, found.first, found.repeats) for index, found in enumerate(ranges)}
+    assert shown[0] == (1.0, "farthest from 0", None)
+    assert shown[3] == (1.0, "smallest", None)
+    assert shown[67] == (1.0, "largest", 0)
     assert {index for index, found in enumerate(ranges) if found.repeats is not None} == {67}
 
 
@@ -118,7 +118,7 @@ def chosen_by(sample: Sample, decisions: Decisions) -> Rows:
 
 
 class Careless:
-    """Forgets to define a name, unless it is told."""
+    """Forgets to define a name, unless a prompt says so."""
 
     name = "careless"
 

@@ -12,7 +12,7 @@ from bife_core.errors import BifeError, ConfigError
 from bife_core.search import BifeSearch
 from bife_core.store import Store
 
-from tests.bife_core.study.test_evolve import data, home, small, told, workers  # noqa: F401  # isort: skip
+from tests.bife_core.study.test_evolve import data, home, small, outcome, workers  # noqa: F401  # isort: skip
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_a_study_pauses_after_generations_and_samples(data: dict[str, Any], tmp_
     assert study.journal.folder.parent == tmp_path / "runs"
     assert [row.key for row in Store(tmp_path).studies("evolution")] == [study.journal.key]
     whole = bife_core.evolve(small(), **data, folder=tmp_path / "whole")
-    assert told(study.run()) == told(whole)
+    assert outcome(study.run()) == outcome(whole)
 
 
 def test_paths_and_a_search_as_an_object(data: dict[str, Any], tmp_path: Path, capsys: Any) -> None:  # noqa: F811

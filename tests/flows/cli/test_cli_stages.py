@@ -69,9 +69,9 @@ def test_an_evaluation_of_nothing_is_a_usage_error(bife):
 
 def test_the_report_of_an_evaluation_is_written_anew_and_joined_with_others(smoke, bife, tmp_path):
     run_id = smoke.result.evaluation.run.run_id
-    told = bife("report", run_id, "--to", tmp_path / "page", "--figures")
-    assert told.exit_code == 0, told.output
-    assert smoke.result.evaluation.summary.conclusion in told.stdout
+    shown = bife("report", run_id, "--to", tmp_path / "page", "--figures")
+    assert shown.exit_code == 0, shown.output
+    assert smoke.result.evaluation.summary.conclusion in shown.stdout
     page = (tmp_path / "page" / "report.html").read_text()
     assert smoke.result.choice.sentence in page
     kinds = {path.suffix for path in (tmp_path / "page" / "figures").iterdir()}
@@ -92,10 +92,10 @@ def test_a_report_of_nothing_is_one_sentence(bife, tmp_path):
 def test_a_registered_rule_is_listed_shown_and_solved_with(smoke, bife):
     reference = f"models:/{smoke.result.registered.name}@challenger"
     assert smoke.result.registered.reference in bife("rules", "list").stdout
-    told = bife("rules", "show", reference).stdout
-    assert smoke.result.rule.sha in told
-    assert "evolution run" in told
-    assert "challenger" in told
+    shown = bife("rules", "show", reference).stdout
+    assert smoke.result.rule.sha in shown
+    assert "evolution run" in shown
+    assert "challenger" in shown
     solved = bife("solve", FOREIGN / "lseu.mps", "--rule", reference, "-q", "--versus", "relpscost")
     assert solved.exit_code == 0
     assert "1120" in solved.stdout
@@ -123,7 +123,7 @@ def test_a_run_on_unlike_instances_ends_without_a_champion_and_says_why(bife, tm
     result = bife("run", "--preset", "smoke", "--instances", tmp_path)
     assert result.exit_code == 0, result.output
     said = " ".join(result.stdout.split())
-    assert "note: RPB spends " in said, "told before anything is paid"
+    assert "note: RPB spends " in said, "reported before anything is paid"
     assert said.index("note: RPB spends ") < said.index("collection: ")
     assert "(challenger)" in said
     assert "The rule is not champion. 1 held-out instances are too few, 6 are needed." in said
@@ -204,4 +204,4 @@ def test_a_comparison_without_interval_claims_none(smoke, console):
     show_comparison(console, compared.model_copy(update={"summary": summary}))
     text = shown(console)
     assert "time ratio  1.250 (no interval)\n" in text
-    assert "the rule takes" not in text, "what is undecided is not told as a fact"
+    assert "the rule takes" not in text, "what is undecided is not stated as a fact"

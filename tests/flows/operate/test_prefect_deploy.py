@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 @pytest.fixture
 def variables(tmp_path):
-    """The environment of somebody whose Prefect server is not BiFE's: nothing of it lies in BiFE's home."""
+    """The environment of a user whose Prefect server is not BiFE's: nothing of it lies in BiFE's home."""
     with own_prefect(tmp_path) as inherited:
         yield inherited
 

@@ -117,9 +117,9 @@ def test_an_error_made_on_purpose_is_a_sentence_without_a_stack(caplog):
         failing()
     assert flow_states("failing") == [("Failed", "Line 3: names must be defined.")]
     # On a busy machine Prefect may have errors of its own to tell.
-    told = [record for record in caplog.records if "names must be defined" in record.getMessage()]
-    assert told
-    assert all(record.exc_info is None for record in told)
+    records = [record for record in caplog.records if "names must be defined" in record.getMessage()]
+    assert records
+    assert all(record.exc_info is None for record in records)
 
 
 def test_outside_of_a_run_results_are_plain():
