@@ -35,13 +35,13 @@ def evaluation_folder(
     config: EvaluationConfig,
     summary: EvaluationSummary,
 ) -> Path:
-    """Return where the files of an evaluation lie, by its methods, instances, settings, machine and missing solves."""
+    """Return where the files of an evaluation lie, by its methods, instances, settings, machine and solves."""
     facts = [
         list(dict.fromkeys(method.identity for method in methods)),
         instances.content,
         config.model_dump(mode="json"),
         summary.machine.digest if summary.machine is not None else "",
-        len(summary.failures),
+        summary.rows,
         summary.use,
     ]
     return project_home().runs / f"evaluation-{digest_of(facts)[:16]}"
@@ -88,8 +88,7 @@ def evaluate(
         )
     folder = evaluation_folder(methods, instances, config, summary)
     if (folder / evaluation_files.RECORD).is_file():
-        first = evaluation_files.read_summary(folder)
-        return first if first.rows == summary.rows else summary
+        return evaluation_files.read_summary(folder)
     return summary
 
 

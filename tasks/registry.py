@@ -420,7 +420,7 @@ def register(name: str, source: str, evidence: Evidence, by_gate: bool = False) 
         identity = (evidence.evolution_key, evidence.metric)
         same = next((v for v in held if (v.tags.get("evolution_key", ""), v.metric) == identity), None)
         if same is None:
-            number = _create(client, name, method, evidence)
+            number = _create(client, name, method, evidence, tags)
         else:
             number = str(same.version)
             # Tags that the new evidence does not have are out of date.
@@ -555,7 +555,7 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
     return "\n".join([f"## {name}", "", *lines, "", f"```{language}", method.text.rstrip(), "```", ""])
 
 
-def _create(client: MlflowClient, name: str, method: Method, evidence: Evidence) -> str:
+def _create(client: MlflowClient, name: str, method: Method, evidence: Evidence, tags: dict[str, str]) -> str:
     """Make a version that holds a method, and return its number."""
     if not client.search_registered_models(f"name = '{name}'"):
         about = f"Branching rules for {evidence.benchmark}: features in, one score out."
@@ -579,4 +579,6 @@ def _create(client: MlflowClient, name: str, method: Method, evidence: Evidence)
                     f"mlflow=={mlflow.__version__}",
                 ],
             )
-    return str(client.create_model_version(name, info.model_uri, run_id, model_id=info.model_id).version)
+    return str(
+        client.create_model_version(name, info.model_uri, run_id, tags, model_id=info.model_id).version
+    )

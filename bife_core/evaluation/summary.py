@@ -24,6 +24,7 @@ from bife_core.evaluation.comparing import (
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.measuring import Cell, interleaved, labelled, measure
 from bife_core.evaluation.metrics import METRICS, judged_by, solve_frame
+from bife_core.fidelity.solving import MOST_UNDECIDED
 from bife_core.machine import Machine, this_machine
 from bife_core.methods.base import AnyMethod, Method
 from bife_core.methods.loading import load_method
@@ -107,8 +108,20 @@ class EvaluationSummary(Value):
 
     @property
     def conclusion(self) -> str:
-        """Each method against the baseline in a sentence."""
-        return " ".join(map(statement, self.comparisons))
+        """Each method against the baseline in a sentence, and which methods left most branchings to SCIP's default."""
+        return " ".join([*map(statement, self.comparisons), *self._fallbacks])
+
+    @property
+    def _fallbacks(self) -> list[str]:
+        counts = self.frame.reindex(columns=["calls", "undecided", "rule_errors"]).fillna(0)
+        of = counts.groupby(self.frame["method"], sort=False).sum()
+        left = of["undecided"] + of["rule_errors"]
+        return [
+            f"{name} gave no usable score at {int(left[name])} of its {int(of.calls[name])} branchings, which SCIP's "
+            "default decided."
+            for name in of.index
+            if left[name] > MOST_UNDECIDED * of.calls[name]
+        ]
 
     @property
     def frame(self) -> pd.DataFrame:

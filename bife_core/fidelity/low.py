@@ -16,7 +16,7 @@ from bife_core.fidelity.config import LowFidelityConfig, LowMeasure
 from bife_core.fidelity.measures import Yardstick, behaviour_of, chosen_rows, scores_of
 from bife_core.fidelity.tuning import tuned
 from bife_core.methods.loading import as_scoring
-from bife_core.rules import Rejection, compile_rule
+from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.rules.types import RejectionKind
 from bife_core.sandbox import WorkerFailure, Workers
 from bife_core.scip.python_branching import Scoring
@@ -30,6 +30,8 @@ TIME_LIMIT_S: Final = 30.0
 
 _ROOM_PER_NUMBER: Final = 32.0
 """Bytes in memory per number in a file of decisions: as it is read, in columns, and with room for a copy."""
+
+_SOUND_RULE: Final = "pseudocost_product"
 
 _TUNING_ROOM: Final = 3.0
 """How many times as long as scoring it so often would take, the tuning of a rule may take."""
@@ -100,28 +102,37 @@ def score_low(
 
     Without decisions the rule is only checked and compiled, and its score has no F_LF. A rule that ends its worker
     twice, or does not end in time, has no score. Raises `DecisionsError` if there is no such file, and `WorkerFailure`
-    if the call failed for a reason that is not the rule's: the pool is closed, the machine fails.
+    if the call failed for a reason that is not the rule's: the pool is closed, the machine fails a sound rule too.
     """
-    arguments = {"source": source, "decisions": decisions and str(decisions), "measure": config.measure}
+    arguments = {"decisions": decisions and str(decisions), "measure": config.measure}
     numbers = 0 if decisions is None else numbers_in(decisions)
 
-    def ask(tune: int, limit_s: float) -> LowScore:
+    def ask(tune: int, limit_s: float, text: str = source) -> LowScore:
         answer = pool.submit(
             "bife_core.fidelity.low:work",
-            arguments | {"tune": tune},
+            arguments | {"source": text, "tune": tune},
             limit_s=limit_s,
             memory_mb=MEMORY_MB + _ROOM_PER_NUMBER * numbers / 2**20,
             reads=[] if decisions is None else [decisions],
         )
         return LowScore.model_validate(answer.result())
 
+    sound = False
     try:
-        score = ask(0, limit_s)
+        try:
+            score = ask(0, limit_s)
+        except WorkerFailure as failure:
+            if not failure.by_machine:
+                raise
+            # The machine may have failed, or the rule takes its memory: where a sound rule lives, another try counts.
+            ask(0, limit_s, REFERENCE_RULES[_SOUND_RULE].source)
+            sound = True
+            score = ask(0, limit_s)
     except WorkerFailure as failure:
         if failure.kind == "timeout":
             why = f"The rule was stopped at its limit of {limit_s:g} s."
             return LowScore(failure=why, kind="timeout", seconds=limit_s)
-        if failure.kind == "died" and not failure.by_machine:
+        if failure.kind == "died" and (sound or not failure.by_machine):
             return LowScore(failure=f"The rule ended its worker process twice: {failure}", kind="runtime")
         raise
     if not config.tune or score.f_lf is None:

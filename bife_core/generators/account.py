@@ -65,6 +65,10 @@ class Call(Attempt):
         return Attempt(**shown | {"asked": len(self.messages), "recorded": recorded})
 
 
+Price = Callable[[int, int], Decimal | None]
+"""Cost in US dollars of so many tokens of a prompt and of an answer; None without prices."""
+
+
 class Spending(Value):
     """What the calls of a search cost so far, those of interrupted earlier runs included.
 
@@ -93,9 +97,11 @@ class Spending(Value):
         """Tokens of prompts and answers."""
         return self.prompt_tokens + self.completion_tokens
 
-    def plus(self, call: Call) -> Spending:
-        """Return the sum with one more call."""
+    def plus(self, call: Call, price: Price | None = None) -> Spending:
+        """Return the sum with one more call; `price` is asked where the call was made without prices."""
         cost = call.cost_usd
+        if cost is None and price is not None:
+            cost = price(call.prompt_tokens, call.completion_tokens)
         return Spending(
             calls=self.calls + 1,
             answered=self.answered + (call.status == "ok"),
@@ -133,8 +139,8 @@ def out_of_time(budget: BudgetConfig) -> str:
 class Account:
     """The calls of one study, let out while its budget lasts; threads may share it.
 
-    A call is counted before it goes out, so `budget.calls` is never exceeded. What a call costs is known when it is
-    answered: tokens and money exceed their limits by the calls under way at that moment at most.
+    A call is counted once, before it goes out, however often the OpenAI client repeats its request after an error. What
+    it costs is known when it is answered: tokens and money exceed their limits by the calls under way then at most.
 
     Parameters
     ----------
@@ -159,8 +165,10 @@ class Account:
         if self.until_unix_s is not None and time.time() >= self.until_unix_s:
             raise BudgetReachedError(out_of_time(self.budget))
 
-    def begin(self, call: Call) -> Call:
+    def begin(self, call: Call, price: Price | None = None) -> Call:
         """Store `call` as one that goes out now and return it with its number.
+
+        `price` is asked for the cost of calls that were made while no prices were set.
 
         Raises
         ------
@@ -174,7 +182,7 @@ class Account:
         with self._lock:
             # Reading all calls takes a while, so that it is left out where no limit needs it.
             limited = any(limit is not None for name, limit in self.budget if name != "hours")
-            reason = reached(self.budget, self.spending()) if limited else None
+            reason = reached(self.budget, self.spending(price)) if limited else None
             if reason is not None:
                 raise BudgetReachedError(reason)
             number = _stored(self.store.begin_call, self.study, sent.key, sent.model_dump(mode="json"))
@@ -202,11 +210,11 @@ class Account:
                 return call
         return None
 
-    def spending(self) -> Spending:
+    def spending(self, price: Price | None = None) -> Spending:
         """Return what all calls in the store cost."""
         spent = Spending()
         for call in self.calls():
-            spent = spent.plus(call)
+            spent = spent.plus(call, price)
         return spent
 
 

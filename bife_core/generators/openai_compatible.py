@@ -37,6 +37,7 @@ _LASTING: Final = {
 """What HTTP statuses say that no further request would change."""
 _NOT_ACCEPTED: Final = frozenset(range(400, 500)) - {408, 409, 429}
 _SHOWN: Final = 300
+_MOST_BYTES: Final = 8 * 2**20
 _BYTES_PER_TOKEN: Final = 4
 
 
@@ -134,16 +135,17 @@ class OpenAIGenerator:
 
     def _call(self, call: Call) -> Call:
         """Make one call: stored before it goes out, and with its answer before that is read."""
-        call = self.account.begin(call)
+        call = self.account.begin(call, self.settings.cost_usd)
         began_s = time.perf_counter()
         try:
-            reply = self._client.chat.completions.with_raw_response.create(
+            with self._client.chat.completions.with_streaming_response.create(
                 model=self.model,
                 messages=cast("list[ChatCompletionMessageParam]", [m.model_dump() for m in call.messages]),
                 temperature=openai.omit if call.temperature is None else call.temperature,
                 extra_headers={"X-Client-Request-Id": f"bife-{quote(call.key, safe='')}.{call.number}"},
-            )
-            found = _completion(self.settings, reply.status_code, reply.text)
+            ) as reply:
+                text = _whole_text(reply, self.settings.timeout_s)
+                found = _completion(self.settings, reply.status_code, text)
         except openai.OpenAIError as error:
             found, lasting = _failure(self.settings, error)
             self._stopped = self._stopped or (found["error"] if lasting else None)
@@ -179,6 +181,22 @@ def offered(settings: ModelApiSettings, *, limit_s: float = 10.0) -> list[str]:
         found, lasting = _failure(settings, error)
         stops = lasting or isinstance(error, openai.APIConnectionError)
         raise (DraftingStoppedError if stops else NoDraftError)(found["error"]) from error
+
+
+def _whole_text(reply: openai.APIResponse[Any], limit_s: float) -> str:
+    """Return the text of a reply that comes within a limit of time, whatever a server sends to keep a call alive."""
+    until_s, parts, left = time.monotonic() + limit_s, list[bytes](), _MOST_BYTES
+    try:
+        for part in reply.iter_bytes():
+            parts.append(part)
+            left -= len(part)
+            if left < 0 or time.monotonic() > until_s:
+                raise TimeoutError
+    except Exception as error:
+        late = isinstance(error, TimeoutError) or "Timeout" in type(error).__name__
+        failure = openai.APITimeoutError if late else openai.APIConnectionError
+        raise failure(request=reply.http_request) from error
+    return b"".join(parts).decode("utf-8", "replace")
 
 
 def _failure(settings: ModelApiSettings, error: openai.OpenAIError) -> tuple[dict[str, Any], bool]:

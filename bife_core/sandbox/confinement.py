@@ -21,6 +21,8 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -187,7 +189,8 @@ def _limit_resources(confinement: Confinement) -> str:
         soft, _ = _allowed(kind, value)
         resource.setrlimit(kind, (soft, soft))
     if sys.platform == "linux":  # should memory run out after all, this process goes and its parent stays
-        Path("/proc/self/oom_score_adj").write_text("1000")
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("1000")
     return f"CPU and memory of a call, {_OPEN_FILES} open files of {_FILE_MB} MB, no core dump"
 
 
@@ -215,7 +218,16 @@ def _installation() -> list[Path]:
     paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, *imported, *own, *sysconfig.get_paths().values()]
     for variable in ("LD_LIBRARY_PATH", "SCIPOPTDIR", _READABLE_VARIABLE):
         paths += os.environ.get(variable, "").split(os.pathsep)
-    return [*(Path(path).resolve() for path in paths if path), compiled_code()]
+    return [*(Path(path).resolve() for path in paths if path), *_plugins(), compiled_code()]
+
+
+def _plugins() -> list[Path]:
+    """Where packages lie that extend BiFE: an editable installation is on no path of Python's."""
+    groups = [group for group in entry_points().groups if group.startswith("bife.")]
+    modules = [entry.module for group in groups for entry in entry_points(group=group)]
+    specs = map(find_spec, {module.partition(".")[0] for module in modules})
+    places = [spec.submodule_search_locations or [spec.origin or ""] for spec in specs if spec is not None]
+    return [Path(place).resolve() for found in places for place in found if place]
 
 
 def _filter_system_calls(confinement: Confinement) -> str:

@@ -13,6 +13,7 @@ import pyscipopt
 from pydantic import Field
 
 from bife_core.errors import SolverError
+from bife_core.features import N_FEATURES
 from bife_core.scip.compiled import callback, layout
 from bife_core.scip.compiled.needs import mask_of
 from bife_core.scip.libscip import check, library, scip_address
@@ -109,7 +110,12 @@ class BranchingStats:
 
 def attach_scorer(model: pyscipopt.Model, rule: Scoring, guard: bool | Guard | None = None) -> BranchingStats:
     """Let a scorer choose the branching variable; `bife_core.attach` describes it, and takes references too."""
-    address = rule.address
+    address, features = rule.address, rule.features
+    if features is not None and not features <= set(range(N_FEATURES)):
+        raise SolverError(
+            f"The features of a scorer were expected to be numbers from 0 to {N_FEATURES - 1}; those of "
+            f"{rule.name} are {set(features)}."
+        )
     if model.getStage() > pyscipopt.SCIP_STAGE.PROBLEM:
         raise SolverError(
             "This model was solved or is being solved; attach before optimize, or after freeTransform()."
@@ -129,7 +135,7 @@ def attach_scorer(model: pyscipopt.Model, rule: Scoring, guard: bool | Guard | N
         PythonBranchrule(rule, state).include(model, PLUGIN_NAME, rule.name, _PRIORITY)
         return stats
     state[layout.SCORER] = address
-    state[layout.MASK] = mask_of(rule.features)
+    state[layout.MASK] = mask_of(features)
     plugin = ctypes.c_void_p()
     included = handle.SCIPincludeBranchruleBasic(
         scip,

@@ -320,7 +320,9 @@ class _Batch:
             by_rule = error.error_type == RuleError.__name__
             cause: Cause | None = "rule" if by_rule else "machine" if error.by_machine else None
             self.solved[place] = Solved(job, failure=str(error), cause=cause)
-        self.store.claims.release([f"solve {self._key(place)}"])
+        name = f"solve {self._key(place)}"
+        self.claimed.discard(name)  # another thread may claim it again
+        self.store.claims.release([name])
 
     def _named(self, result: SolveResult, place: int) -> SolveResult:
         job = self.jobs[place]

@@ -98,9 +98,10 @@ class Claims:
                 if not self._held:
                     self._renewer = None
                     return
+                held = set(self._held)
             # A store that is away for a moment is asked again.
             with suppress(StoreError), self._database.writing() as connection:
-                own = update(claims).where(claims.c.holder == self._holder)
+                own = update(claims).where(claims.c.name.in_(held) & (claims.c.holder == self._holder))
                 connection.execute(own.values(until_unix_s=time.time() + LEASE_S))
 
 

@@ -220,6 +220,9 @@ class Engine:
         reference = self._known.get((Referred, ""))
         rpb = reference.reference if isinstance(reference, Referred) else None
         self._past, self._heard = Past(self._search.samples, fitted, rpb), False
+        if any(isinstance(one, SolveRequest) and (HighScored, one.id) not in self._known for one in requests):
+            with suppress(OutOfTimeError):  # which the threads find too, and end the search by
+                self._reference()  # now, so that a failure is not met once by each thread
         pending = [self._begin(request) for request in requests]
         results: list[Answer | NoDraftError] = []
         try:

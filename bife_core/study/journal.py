@@ -262,6 +262,7 @@ class Journal:
             if new:
                 self._entries += new
                 self._before_s, self._began_s = new[-1].elapsed_s, time.monotonic()
+                self._started = False
         return bool(new)
 
     def start(self) -> None:

@@ -14,6 +14,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.benchmarks.formulation import formulation
 from bife_core.config import PipelineConfig
 from bife_core.decisions.recorded import Decisions
+from bife_core.errors import BifeError
 from bife_core.features import feature_index
 from bife_core.fidelity.config import LowMeasure
 from bife_core.fidelity.failings import failings
@@ -80,11 +81,18 @@ class ContextBuilder:
         self._low, self._high = config.low, config.high
         self._lock = Lock()
         self._facts: PromptContext | None = None
+        self._failure: BifeError | None = None
 
     def build(self, request: WrittenRequest, past: Past, pool: Workers) -> PromptContext:
         """Return what is known for a request; instances and decisions are read in a worker of the pool."""
         with self._lock:
-            facts = self._facts = self._facts or self._benchmark_facts(pool)
+            if self._failure is not None:
+                raise self._failure
+            try:
+                facts = self._facts = self._facts or self._benchmark_facts(pool)
+            except BifeError as error:
+                self._failure = error
+                raise
         known = any(sample.f_hf is not None for sample in (*request.parents, *past.samples))
         return facts.model_copy(
             update={

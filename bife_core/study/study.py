@@ -115,8 +115,10 @@ class Study:
             If the search cannot be extended, or no further rule can be written until a person changes something.
         """
         for name, number in (("samples", samples), ("generations", generations)):
-            if number is not None and number < 1:
-                raise ConfigError(f"{name} was expected to be at least 1 and is {number}.")
+            if number is not None and not (isinstance(number, int) and number >= 1):
+                raise ConfigError(
+                    f"{name} was expected to be a whole number of at least 1 and is {number!r}."
+                )
         with self.journal.store.claim(f"study {self.journal.key}"), ExitStack() as opened:
             if self.journal.refresh():
                 self._engine = None

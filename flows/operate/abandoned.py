@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 from typing import Any, Final
@@ -36,7 +37,10 @@ def close_abandoned(client: SyncPrefectClient, worker_starts: bool = False) -> N
     for run in _open_runs(client):
         never_begun = worker_starts and run.labels.get("prefect.worker.name") == socket.gethostname()
         pid = None if run.state_type == StateType.PENDING else own_process(run)
-        if never_begun if pid is None else not guard.runs(pid):
+        # A process that is younger than the state it should have reported has only inherited the number.
+        running = run.state if run.state_type == StateType.RUNNING else None
+        by_s = math.inf if running is None else running.timestamp.timestamp() + 1.0
+        if never_begun if pid is None else not guard.runs(pid, by_s):
             _close(client, run)
 
 

@@ -8,6 +8,7 @@ The owner holds the other end of the standard input, which the system closes how
 from __future__ import annotations
 
 import ctypes
+import math
 import select
 import signal
 import subprocess
@@ -52,9 +53,13 @@ def alive(process: psutil.Process) -> bool:
         return False
 
 
-def runs(pid: int) -> bool:
-    """Whether a process id is that of a process which is alive."""
-    return psutil.pid_exists(pid) and alive(psutil.Process(pid))
+def runs(pid: int, by_unix_s: float = math.inf) -> bool:
+    """Whether a process id is that of a process which is alive and had begun by a time."""
+    try:
+        process = psutil.Process(pid)
+        return process.create_time() <= by_unix_s and alive(process)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def main() -> int:

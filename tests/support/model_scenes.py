@@ -7,6 +7,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tests.support.model_answers import USAGE, completion, good_answer, rule_source
@@ -74,6 +75,17 @@ def _bad_key(handler: ModelRequest) -> None:
 def _hang(handler: ModelRequest) -> None:
     handler.api.closing.wait()
     handler.close_connection = True
+
+
+def _keep_alive(handler: ModelRequest) -> None:
+    """Send blank lines for ever, as servers do that keep a connection open."""
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.end_headers()
+    handler.close_connection = True
+    with suppress(OSError):
+        while not handler.api.closing.wait(0.05):
+            handler.wfile.write(b"\n")
 
 
 def _reset(handler: ModelRequest) -> None:
@@ -179,6 +191,7 @@ SCENES: dict[str, Callable[[ModelRequest], None]] = {
         400, "there is something wrong", "invalid_request_error"
     ),
     "hang": _hang,
+    "keep_alive": _keep_alive,
     "reset": _reset,
 }
 """What the server can do with a request."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from bife_core.fidelity.low import score_low
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scorer import Scorer
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
-from bife_core.sandbox import WorkerFailure, WorkerPool
+from bife_core.sandbox import InProcess, WorkerFailure, WorkerPool
 from tests.support.recorded import decisions_of
 
 HEADER = "import math\ndef candidate_variable_score(variable_features):\n    "
@@ -111,6 +113,31 @@ def test_what_is_not_the_rules_fault_is_not_its_failure(tmp_path: Path, pool: Wo
     closed.close()
     with pytest.raises(WorkerFailure, match="pool is closed"):
         score_low(good, None, LowFidelityConfig(), closed)
+
+
+class Losing(InProcess):
+    """Workers that something kills from outside whenever they score a rule with a text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+    def submit_batch(self, call: str, arguments: Any, **allowed: Any) -> list[Future[Any]]:
+        lost: Future[Any] = Future()
+        lost.set_exception(WorkerFailure("died", "The worker was killed.", by_machine=True))
+        return (
+            [lost]
+            if self.text in arguments[0]["source"]
+            else super().submit_batch(call, arguments, **allowed)
+        )
+
+
+def test_a_rule_whose_worker_is_always_killed_fails_where_a_sound_rule_lives() -> None:
+    rule = HEADER + "return variable_features[0]"
+    score = score_low(rule, None, LowFidelityConfig(), Losing(rule))
+    assert "ended its worker process twice" in (score.failure or "")
+    with pytest.raises(WorkerFailure, match="was killed"):
+        score_low(rule, None, LowFidelityConfig(), Losing(""))
 
 
 class FirstFeature(Scorer):

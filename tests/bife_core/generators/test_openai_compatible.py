@@ -36,7 +36,6 @@ REPEATED = {
     "billed_failure",
     "hang",
     "reset",
-    "reset_inside",
     "key_in_error",
 }
 """Scenes that the client sends the same request again after."""
@@ -56,6 +55,8 @@ UNANSWERED = {
     "odd_json": "no chat completion",
     "no_choices": "no chat completion",
     "error_inside": "upstream is down",
+    "reset_inside": "sent no answer",
+    "keep_alive": "no answer within",
 }
 NO_RULE = {
     "empty": "empty",
@@ -148,7 +149,7 @@ def test_what_no_further_request_would_change_stops_the_run(make: Make, scene: s
 @pytest.mark.parametrize(("scene", "part"), UNANSWERED.items())
 def test_a_failed_request_is_told_from_a_bad_rule(make: Make, scene: str, part: str) -> None:
     with ModelApi([scene]) as api:
-        generator = make(api, tries=1)
+        generator = make(api, tries=1, timeout_s=1.0)
         draft = ask(generator)
         assert ask(generator, "another").source is not None
     refused = scene in ("context_overflow", "bad_request")
@@ -179,8 +180,9 @@ def test_a_server_that_is_not_there_costs_nothing(make: Make) -> None:
     assert (spent.calls, spent.unknown, spent.tokens) == (1, 0, 0)
 
 
-def test_what_was_billed_for_a_reply_that_never_came_is_unknown(make: Make) -> None:
-    with ModelApi(then="hang") as api:
+@pytest.mark.parametrize("scene", ["hang", "keep_alive"])
+def test_what_was_billed_for_a_reply_that_never_came_is_unknown(make: Make, scene: str) -> None:
+    with ModelApi(then=scene) as api:
         generator = make(api, tries=1, timeout_s=0.3)
         assert "within 0.3 s" in str(ask(generator).failure)
     spent = generator.account.spending()

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 import bife_core
 from bife_core.benchmarks.base import Instance
-from bife_core.errors import RuleError
+from bife_core.errors import RuleError, SolverError
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.features import FEATURES, N_FEATURES
@@ -69,6 +69,28 @@ def test_what_a_python_scorer_raises_is_counted_and_reported(tiny_auctions: list
     ):
         result = solve(tiny_auctions[0].path, broken, settings=SETTINGS)
     assert result.calls == result.rule_errors > 0
+
+
+@pytest.mark.filterwarnings("ignore:broken raised")
+def test_a_conclusion_says_that_a_method_left_its_branchings_to_scip(
+    tiny_auctions: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(METHODS, KIND, Broken)
+    config = EvaluationConfig(seeds=(0,), time_limit_s=60)
+    broken = Broken(name="broken", weights={})
+    summary = evaluate([broken], tiny_auctions[:1], config, InProcess(), Store(tmp_path))
+    assert "broken gave no usable score at " in summary.conclusion
+    assert "relpscost gave" not in summary.conclusion
+
+
+def test_features_that_do_not_exist_are_refused_before_the_solve(tiny_auctions: list[Instance]) -> None:
+    class Beyond(Weighted):
+        @property
+        def features(self) -> frozenset[int]:
+            return frozenset({N_FEATURES})
+
+    with pytest.raises(SolverError, match=f"numbers from 0 to {N_FEATURES - 1}"):
+        solve(tiny_auctions[0].path, Beyond(name="beyond", weights={}), settings=SETTINGS)
 
 
 def test_a_scorer_is_attached_like_a_rule(tiny_auctions: list[Instance]) -> None:

@@ -51,6 +51,11 @@ def test_every_measure_is_reported(pool):
         assert not found["limits"].startswith("no:")
 
 
+def test_packages_that_extend_bife_can_be_imported_however_they_are_installed(pool):
+    """The rivals are installed editable: their folder is on no path of Python's."""
+    assert run(pool, "import bife_rivals.eoh\nresult = bife_rivals.eoh.__name__") == "bife_rivals.eoh"
+
+
 NETWORK = {
     "tcp": "import socket; socket.create_connection(('127.0.0.1', PORT), timeout=5)",
     "udp": "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', PORT))",

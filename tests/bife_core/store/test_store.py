@@ -168,14 +168,19 @@ def test_a_lease_of_another_machine_runs_out(store):
         assert store.claims.take(["work"]) == free
 
 
-def test_a_claim_is_renewed(store, monkeypatch):
+def test_a_claim_is_renewed_unless_it_was_given_back(store, monkeypatch):
     monkeypatch.setattr("bife_core.store.claims._RENEW_S", 0.2)
     with store.claim("work"):
         with store._database.writing() as connection:
             connection.execute(text("UPDATE claims SET until_unix_s = 0"))
+            # The store was away when this one was given back.
+            left = "INSERT INTO claims SELECT 'done', holder, machine, pid, began_unix_s, 0 FROM claims"
+            connection.execute(text(left))
         time.sleep(1.0)
         with store._database.reading() as connection:
-            assert connection.execute(text("SELECT until_unix_s FROM claims")).scalar() > time.time()
+            until_s = dict(connection.execute(text("SELECT name, until_unix_s FROM claims")).all())
+        assert until_s["work"] > time.time()
+        assert until_s["done"] == 0
 
 
 def test_a_store_of_another_schema_is_refused_in_one_sentence(store, tmp_path):

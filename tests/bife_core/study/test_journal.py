@@ -54,6 +54,16 @@ def test_time_adds_up_over_starts(tmp_path: Path) -> None:
     assert second.elapsed_s >= stopped.elapsed_s
 
 
+def test_a_search_that_another_process_stopped_is_started_again(tmp_path: Path) -> None:
+    first = Journal(tmp_path, OPENED)
+    first.start()
+    first.start()
+    Journal(tmp_path, OPENED).add(Stopped(reason="Gone."))
+    first.refresh()
+    first.start()
+    assert [entry.kind for entry in first.entries] == ["opened", "started", "stopped", "started"]
+
+
 def test_only_its_own_end_is_the_end(tmp_path: Path) -> None:
     made = Journal(tmp_path, OPENED)
     cost = SearchCost(search="bife", f_hf_s=math.pi)

@@ -11,6 +11,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import StateType
 from prefect.states import Cancelling, Pending, Running
 
+from flows.operate import guard
 from flows.operate.abandoned import GONE, close_abandoned
 from flows.operate.running import start_embedded_api
 from tasks.tracking.provenance import WHOLE_RUN
@@ -66,6 +67,11 @@ def test_which_runs_are_closed(api, state, labels, worker_starts, gone):
     found = api.read_flow_run(run_id)
     assert (found.state_type == StateType.CRASHED) == gone
     assert not gone or found.state.message == GONE
+
+
+def test_a_process_id_that_another_process_has_now_is_not_the_runs():
+    began_s = psutil.Process().create_time()
+    assert [guard.runs(os.getpid(), by_s) for by_s in (began_s - 1.0, began_s + 1.0)] == [False, True]
 
 
 @pytest.mark.parametrize(

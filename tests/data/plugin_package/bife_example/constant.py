@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bife_core.generators import Account, Draft, PromptContext
 from bife_core.generators.config import GeneratorConfig
-from bife_core.search import WrittenRequest
+from bife_core.search import ReflectionRequest, WrittenRequest
 
 SOURCE = """
 def candidate_variable_score(variable_features) -> float:
@@ -16,13 +16,10 @@ class ConstantGenerator:
     name = "constant"
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
-        return Draft(
-            key=request.id,
-            generator=self.name,
-            model="none",
-            thought="The pseudocost product.",
-            source=SOURCE,
-        )
+        draft = Draft(key=request.id, generator=self.name, model="none")
+        if isinstance(request, ReflectionRequest):
+            return draft.model_copy(update={"text": "Favour large pseudocosts."})
+        return draft.model_copy(update={"source": SOURCE, "thought": "The pseudocost product."})
 
 
 def make(config: GeneratorConfig, account: Account) -> ConstantGenerator:
