@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import mlflow
 from mlflow.entities import SpanEvent, SpanStatus, SpanStatusCode, SpanType
+from mlflow.tracing.provider import safe_set_span_in_context
 
 from bife_core.generators import Attempt, Draft
 from bife_core.search import WrittenRequest
@@ -76,9 +77,9 @@ def _store(name: str, request: WrittenRequest, draft: Draft, attempt: Attempt, r
     if attempt.cost_usd is not None:
         attributes["mlflow.llm.cost"] = {"total_cost": float(attempt.cost_usd)}
     origin = f" from {', '.join(parents)}" if parents else ""
+    what = f"{name}: {request.operator} in generation {request.generation}{origin}"
     span = mlflow.start_span_no_context(
-        # Prompts begin alike, so that the list of traces shows what the call was for.
-        f"{name}: {request.operator} in generation {request.generation}{origin}",
+        what,
         span_type=SpanType.CHAT_MODEL,
         inputs={
             **purpose,
@@ -91,6 +92,9 @@ def _store(name: str, request: WrittenRequest, draft: Draft, attempt: Attempt, r
         experiment_id=experiment_id(EVOLUTION),
         start_time_ns=began_ns,
     )
+    with safe_set_span_in_context(span):
+        # Prompts begin alike, so that the list of traces shows what the call was for.
+        mlflow.update_current_trace(request_preview=what)
     status = SpanStatus(SpanStatusCode.OK)
     if attempt.status != "ok":
         reason = attempt.error or "the call failed and gave no reason"
