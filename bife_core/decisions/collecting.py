@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from bife_core.benchmarks.base import Benchmark, Instance
 from bife_core.decisions.config import CollectionConfig
@@ -27,6 +27,9 @@ from bife_core.values import Value, digest_of
 
 _GRACE_S = 60.0
 """Wall seconds beyond twice the CPU limit before a collecting worker is killed."""
+
+_SHOWN: Final = 3
+"""Reasons that an error names at most, where no instance gave a decision."""
 
 
 class CollectionSummary(Value):
@@ -147,7 +150,7 @@ def collect_decisions(
     if total == 0:
         raise DecisionsError(
             f"No strong-branching decision came from {len(names)} collection instances. "
-            f"{' '.join([*failures, *notes])} What could help: more time for each (collection.time_limit_s, "
+            f"{' '.join([*failures[:_SHOWN], *notes])} What could help: more time for each (collection.time_limit_s, "
             f"{config.time_limit_s:g} s now), instances that take more branching, or a search that needs no decisions "
             "(--search bife_without_f_lf)."
         )

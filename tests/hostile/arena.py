@@ -127,7 +127,7 @@ class Traps:
     """Notice what a rule may not do: files, connections, secrets, processes, changes in this process."""
 
     def __init__(self) -> None:
-        self._before = _marked_files()
+        self._before, self._known = _marked_files(), _grandchildren()
         self._listener: socket.socket | None = None
         with suppress(OSError):  # another arena of this process listens
             self._listener = socket.create_server(("127.0.0.1", PORT))
@@ -148,7 +148,8 @@ class Traps:
             found.append("a function of the parent was replaced")
         if environment != dict(os.environ):
             found.append("the parent's environment was changed")
-        strays = _grandchildren() & _grandchildren()  # twice, as a worker may end while it is looked at
+        # Twice, as a worker may end meanwhile; what earlier tests started, such as a server, is known.
+        strays = _grandchildren() & _grandchildren() - self._known
         if strays:
             found.append(f"processes were started: {sorted(strays)}")
         return tuple(found)
