@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 import psutil
 
 from flows.cli.outcome import CommandEnd, complain
-from flows.operate.signals import STOP_SIGNALS
+from flows.operate.signals import STOP_SIGNALS, handled_by
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,12 +80,8 @@ def ending_at_once(before: Callable[[], None], report: Callable[[], None]) -> It
         reporting.join(_REPORT_S)
         _leave(number)
 
-    former = {number: signal.signal(number, end) for number in STOP_SIGNALS}
-    try:
+    with handled_by(end):
         yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
 
 
 def _leave(number: int) -> None:
