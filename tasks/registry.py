@@ -426,8 +426,8 @@ def register(name: str, source: str, evidence: Evidence, by_gate: bool = False) 
             # Tags that the new evidence does not have are out of date.
             for key in (same.tags.keys() & Evidence.model_fields.keys()) - tags.keys():
                 client.delete_model_version_tag(name, number, key)
-        for key, value in tags.items():
-            client.set_model_version_tag(name, number, key, value)
+            for key, value in tags.items():
+                client.set_model_version_tag(name, number, key, value)
         client.update_model_version(name, number, model_card(name, method, evidence))
         decision, waiting = gate(evidence, champion), None
         if challenger is not None and challenger.version not in (int(number), _number(champion)):
