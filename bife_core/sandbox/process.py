@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -106,8 +107,9 @@ def cpu_seconds(pid: int) -> float:
     return 0.0
 
 
+@cache
 def _remove_abandoned() -> None:
-    """Remove temporary directories of workers whose parent on this machine was killed."""
+    """Remove temporary directories of workers whose parent on this machine was killed; once a process."""
     for path in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*-*"):
         parent = path.name.removeprefix(_SCRATCH).partition("-")[0]
         if parent.isdigit() and not psutil.pid_exists(int(parent)):
