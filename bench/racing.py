@@ -1,6 +1,6 @@
 """What a race saves and whom it gives up wrongly, replayed on measured costs.
 
-Takes the folder `costs` that `bench.fidelity --store` writes. Each of the best eight rules in turn is the one to beat,
+Takes the folder `costs` that `bench.fidelity --store` writes. Each of the best eight rules is the one to beat once,
 all others run against it in `--orders` orders of the instances, under several settings of `bife_core.fidelity.racing`.
 One JSON object a line: `solves`, the share of the instances that rules solve which are costlier over all instances;
 `wrongly`, the share of the rules that are cheaper over all instances and are given up; `by_much`, the same of those

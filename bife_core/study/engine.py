@@ -201,7 +201,7 @@ class Engine:
             self._search.tell(answers)
             requests = self._search.ask()
             if self._ended_by is not None:
-                # What is paid for is solved with; the generation stays open, to be completed another day.
+                # What is written is evaluated in the solver; the generation stays open, to be completed another day.
                 if not any(isinstance(request, SolveRequest | TrialRequest) for request in requests):
                     return
                 continue

@@ -24,7 +24,7 @@ from prefect.states import Cancelled, Crashed
 from flows.operate import guard
 from flows.reporting.conduct import own_process, report_end
 
-GONE: Final = "The process of this run is gone. Retry goes on where it stopped: what was paid for is kept."
+GONE: Final = "The process of this run is gone. Retry goes on where it stopped: completed work is kept."
 
 _OPEN: Final = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
 
