@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bife_core.presets import preset, with_overrides
     from bife_core.rules import CompiledRule, Rejection, compile_rule
     from bife_core.sandbox import InProcess, WorkerPool
-    from bife_core.scip.branching import BranchingStats, Guard
+    from bife_core.scip.branching import BranchingStats, Budget, Guard
     from bife_core.scip.extractor import FeatureExtractor
     from bife_core.scip.solving import SolveResult, SolveSettings
     from bife_core.store import Store
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BifeError": "bife_core.errors",
     "BranchingStats": "bife_core.scip.branching",
+    "Budget": "bife_core.scip.branching",
     "CompiledRule": "bife_core.rules",
     "Decisions": "bife_core.decisions.recorded",
     "Evolution": "bife_core.study",
@@ -63,6 +64,7 @@ __all__ = [
     "FEATURES",
     "BifeError",
     "BranchingStats",
+    "Budget",
     "CompiledRule",
     "Decisions",
     "Evolution",

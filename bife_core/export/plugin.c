@@ -59,6 +59,8 @@ SCIP_BRANCHRULE* SCIPfindBranchrule(SCIP*, const char*);
 SCIP_RETCODE SCIPsetBranchrulePriority(SCIP*, SCIP_BRANCHRULE*, int);
 SCIP_RETCODE SCIPaddRealParam(SCIP*, const char*, const char*, SCIP_Real*, SCIP_Bool, SCIP_Real, SCIP_Real, SCIP_Real,
    SCIP_RETCODE (*)(SCIP*, SCIP_PARAM*), void*);
+SCIP_RETCODE SCIPaddBoolParam(SCIP*, const char*, const char*, SCIP_Bool*, SCIP_Bool, SCIP_Bool,
+   SCIP_RETCODE (*)(SCIP*, SCIP_PARAM*), void*);
 SCIP_BRANCHRULEDATA* SCIPbranchruleGetData(SCIP_BRANCHRULE*);
 void SCIPbranchruleSetData(SCIP_BRANCHRULE*, SCIP_BRANCHRULEDATA*);
 SCIP_LPSOLSTAT SCIPgetLPSolstat(SCIP*);
@@ -69,6 +71,8 @@ SCIP_RETCODE SCIPbranchVar(SCIP*, SCIP_VAR*, SCIP_NODE**, SCIP_NODE**, SCIP_NODE
 SCIP_RETCODE SCIPgetLPColsData(SCIP*, SCIP_COL***, int*);
 SCIP_RETCODE SCIPgetLPRowsData(SCIP*, SCIP_ROW***, int*);
 SCIP_Longint SCIPgetNLPs(SCIP*);
+SCIP_Longint SCIPgetNLPIterations(SCIP*);
+SCIP_Longint SCIPgetNStrongbranchLPIterations(SCIP*);
 int SCIPgetNRuns(SCIP*);
 SCIP_Real SCIPinfinity(SCIP*);
 SCIP_Real SCIPepsilon(SCIP*);
@@ -244,6 +248,9 @@ struct SCIP_BranchruleData
 {
    SCIP_Real max_share;   /* parameters of the guard */
    SCIP_Real grace_s;
+   SCIP_Real budget;      /* parameters of RPB's budget */
+   SCIP_Bool returns;
+   int over;              /* has RPB used up its budget in the present solve, not to branch again? */
    double spent_s;        /* CPU seconds this plugin has taken in the present solve */
    SCIP_Longint call;     /* number of the present branching */
    int run;               /* run and number of LPs at the last branching: a restart begins anew */
@@ -835,6 +842,18 @@ static int best_candidate(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR** cand
    return only_finite && !finite ? -1 : best;
 }
 
+/* Returns whether RPB is to branch at this node, because strong branching has not used up the budget. */
+static int within_budget(SCIP* scip, SCIP_BRANCHRULEDATA* data)
+{
+   const double strong = (double)SCIPgetNStrongbranchLPIterations(scip);
+   if( data->budget <= 0.0 || data->over )
+      return 0;
+   if( strong <= data->budget * (strong + (double)SCIPgetNLPIterations(scip)) )
+      return 1;
+   data->over = !data->returns;
+   return 0;
+}
+
 /* Branches on the candidate the rule scores highest. Where it cannot decide, SCIP's next branching rule does. */
 static SCIP_RETCODE branch_on_lp(SCIP* scip, SCIP_BRANCHRULE* branchrule, SCIP_Bool allow_constraints,
    SCIP_RESULT* result)
@@ -849,6 +868,8 @@ static SCIP_RETCODE branch_on_lp(SCIP* scip, SCIP_BRANCHRULE* branchrule, SCIP_B
    const SCIP_LPSOLSTAT status = SCIPgetLPSolstat(scip);
    (void)allow_constraints;
    *result = SCIP_DIDNOTRUN;
+   if( within_budget(scip, data) )
+      return SCIP_OKAY;
    if( data->max_share > 0.0 && data->spent_s > data->grace_s )
    {
       const double elapsed = SCIPgetSolvingTime(scip);
@@ -875,7 +896,10 @@ static SCIP_RETCODE begin_solve(SCIP* scip, SCIP_BRANCHRULE* branchrule)
    SCIP_BRANCHRULEDATA* data = SCIPbranchruleGetData(branchrule);
    forget(data);
    if( SCIPgetNRuns(scip) <= 1 )  /* not after a restart, where the solve goes on */
+   {
       data->spent_s = 0.0;
+      data->over = 0;
+   }
    return SCIP_OKAY;
 }
 
@@ -919,6 +943,12 @@ SCIP_RETCODE BIFE_INCLUDE(SCIP* scip)
          0.0, 1.0, NULL, NULL) );
    SCIP_CALL( SCIPaddRealParam(scip, "branching/" BIFE_NAME "/grace",
          "guard: seconds they may take in any case", &data->grace_s, FALSE, @GRACE@, 0.0, 1e20, NULL, NULL) );
+   SCIP_CALL( SCIPaddRealParam(scip, "branching/" BIFE_NAME "/budget",
+         "share of the LP iterations that strong branching of relpscost may take before the rule branches; 0 for none",
+         &data->budget, FALSE, @BUDGET@, 0.0, 1.0, NULL, NULL) );
+   SCIP_CALL( SCIPaddBoolParam(scip, "branching/" BIFE_NAME "/budgetreturns",
+         "does relpscost branch again once its share is back within the budget?", &data->returns, FALSE, @RETURNS@,
+         NULL, NULL) );
    if( fallback != NULL )
       SCIP_CALL( SCIPsetBranchrulePriority(scip, fallback, RULE_PRIORITY - 1) );
    return SCIP_OKAY;

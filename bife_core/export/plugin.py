@@ -26,7 +26,7 @@ from bife_core.features import (
     members_of,
     rows,
 )
-from bife_core.methods.loading import AnyReference, load_rule
+from bife_core.methods.loading import AnyReference, rule_method
 from bife_core.rules import Rejection, check_source
 from bife_core.rules.lowering import Program
 from bife_core.scip.branching import Guard
@@ -57,7 +57,7 @@ def export_c(ref: AnyReference) -> str:
     Parameters
     ----------
     ref : str, Path, Method, CompiledRule or function
-        What `load_rule` takes.
+        What `load_method` takes, if it is a rule; its budget is the default of the parameter branching/bife/budget.
 
     Returns
     -------
@@ -74,8 +74,8 @@ def export_c(ref: AnyReference) -> str:
     >>> "SCIPincludeBranchruleBife" in export_c("paper_ca")
     True
     """
-    loaded = load_rule(ref)
-    name, source, rule = loaded.name, loaded.source, check_source(loaded.source)
+    method = rule_method(ref)
+    name, source, rule = method.name, method.source, check_source(method.source)
     assert not isinstance(rule, Rejection)
     features = rule.features
     groups = groups_of(features)
@@ -101,6 +101,8 @@ def export_c(ref: AnyReference) -> str:
         "DESCRIPTION": _c_string(f"BiFE rule {name}"),
         "SHARE": number(guard.max_share),
         "GRACE": number(guard.grace_s),
+        "BUDGET": number(0.0 if method.budget is None else method.budget.share),
+        "RETURNS": str(int(method.budget is None or method.budget.returns)),
     }
     for root in ("mean", "min", "max"):
         text[f"ROOT_{root.upper()}"] = str(structure.index(f"rows_deg_{root}"))
@@ -211,7 +213,10 @@ on, the first of several. SCIP's next branching rule takes over where no score i
 is no memory for the features. With the guard, which is on unless
 branching/bife/maxshare is 0, that is reliability pseudocost branching (relpscost), and it takes over too where no score
 is finite, and while features and rule have taken more than maxshare of the solving time and more than
-branching/bife/grace seconds; for trees that are the same in every run set maxshare to 0. Copies of SCIP (sub-MIPs,
+branching/bife/grace seconds; for trees that are the same in every run set maxshare to 0. While strong branching has
+taken no more than the share branching/bife/budget of all LP iterations, relpscost branches and the rule is not asked;
+0 is no budget, and with branching/bife/budgetreturns = FALSE it never branches again once it was over. Copies of SCIP
+(sub-MIPs,
 concurrent solvers, decompositions) do not get the rule.
 
 What is not the rule is part of BiFE (SPDX-License-Identifier: Apache-2.0, https://www.apache.org/licenses/LICENSE-2.0),

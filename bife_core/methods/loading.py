@@ -24,6 +24,7 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scorer import Scorer
 from bife_core.places import home
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
+from bife_core.scip.branching import Budget
 from bife_core.scip.python_branching import Scoring
 from bife_core.values import describe
 
@@ -31,6 +32,9 @@ AnyReference: TypeAlias = str | Path | Method | CompiledRule | Callable[..., Any
 
 MODEL_REFERENCE: Final = re.compile(r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@]+)|/(?P<version>\d+))")
 RUN_REFERENCE: Final = re.compile(r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.(?:py|json)))?")
+
+_BUDGET: Final = ",budget="
+"""What stands in a reference between a rule and its budget."""
 
 RUN_FILES: Final = ("best_rule.py", "rule.py", "method.json")
 """Artifacts of a run that hold a method: of an evolution, and of a sample or an evaluation."""
@@ -49,8 +53,9 @@ def load_method(reference: AnyReference) -> Method:
     reference : str, Path, Method, CompiledRule or function
         A Python file of a rule, a JSON file of a method, the name of a reference rule, of a branching rule of SCIP
         or of a plugin's method, ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` of MLflow's registry, or
-        ``runs:/ID`` of one of its runs. A method is returned as it is; a compiled rule and a Python function that
-        scores one candidate become methods.
+        ``runs:/ID`` of one of its runs. After a rule or scorer ``,budget=SHARE`` or ``,budget=SHARE,once`` gives RPB
+        a budget (`bife_core.Budget`). A method is returned as it is; a compiled rule and a Python function that scores
+        one candidate become methods.
 
     Raises
     ------
@@ -80,6 +85,9 @@ def load_method(reference: AnyReference) -> Method:
         return ScipMethod(name=str(reference))
     if reference in METHODS.foreign:
         return _valid({"kind": reference, "name": reference}, f"{reference} needs more than its name")
+    plain, comma, given = str(reference).rpartition(_BUDGET)
+    if comma and isinstance(reference, str):
+        return with_budget(load_method(plain), given)
     method = method_of(*_text_and_name(reference))
     try:
         if isinstance(method, RuleMethod):
@@ -87,6 +95,25 @@ def load_method(reference: AnyReference) -> Method:
     except RuleError as error:
         raise RuleError(f"{reference} is not a usable rule: {error}") from error
     return method
+
+
+def with_budget(method: Method, budget: Budget | float | str) -> Method:
+    """Return a rule or scorer before which RPB branches within a budget: a share, ``"SHARE"`` or ``"SHARE,once"``.
+
+    A `RuleError` says if the method scores no candidates, or the budget is none.
+    """
+    if not isinstance(method, Scorer):
+        raise RuleError(f"{method.name} takes no budget; only a rule or a scorer does.")
+    if not isinstance(budget, Budget):
+        share, _, once = str(budget).partition(",")
+        try:
+            budget = Budget.model_validate({"share": share, "returns": {"": True, "once": False}.get(once)})
+        except ValidationError as error:
+            raise RuleError(
+                f"A budget is a share between 0 and 1, such as 0.7 or 0.7,once; found {budget}."
+            ) from error
+    name = method.name.partition(_BUDGET)[0]
+    return method.model_copy(update={"name": f"{name}{_BUDGET}{budget}", "budget": budget})
 
 
 def load_rule(reference: AnyReference) -> CompiledRule:
@@ -104,12 +131,22 @@ def load_rule(reference: AnyReference) -> CompiledRule:
     """
     if isinstance(reference, CompiledRule):
         return reference
+    method = rule_method(reference)
+    if method.budget is not None:
+        raise RuleError(
+            f"{method.name} is a rule with a budget, which load_rule would lose; load_method keeps it."
+        )
+    return method.compiled
+
+
+def rule_method(reference: AnyReference) -> RuleMethod:
+    """Return the method a reference names if it is a rule with source; a `RuleError` says if it is not."""
     method = load_method(reference)
     if not isinstance(method, RuleMethod):
         raise RuleError(
             f"{method.name} is no rule but a method of the kind {method.kind!r}, without source; load_method loads it."
         )
-    return method.compiled
+    return method
 
 
 def as_scoring(reference: AnyReference | Scoring) -> Scoring:

@@ -12,6 +12,7 @@ from bife_core.errors import RuleError
 from bife_core.methods.scorer import Scorer
 from bife_core.rules import Rejection, compile_rule, rule_sha
 from bife_core.rules.types import CompiledRule
+from bife_core.values import digest_of
 
 
 class RuleMethod(Scorer):
@@ -22,18 +23,19 @@ class RuleMethod(Scorer):
 
     @property
     def identity(self) -> str:
-        """The rule's hash; a `RuleError` says if the source is no Python."""
-        return _sha(self.source)
+        """The rule's hash, or one of it and its budget; a `RuleError` says if the source is no Python."""
+        sha = _sha(self.source)
+        return sha if self.budget is None else digest_of([sha, self.budget.model_dump(mode="json")])
 
     @property
     def text(self) -> str:
-        """The source."""
-        return self.source
+        """The source, or JSON of source and budget."""
+        return self.source if self.budget is None else super().text
 
     @property
     def file_name(self) -> str:
-        """A Python file."""
-        return "rule.py"
+        """A Python file where there is no budget."""
+        return "rule.py" if self.budget is None else super().file_name
 
     @property
     def compiled(self) -> CompiledRule:

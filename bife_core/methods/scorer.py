@@ -7,10 +7,11 @@ from abc import abstractmethod
 import numpy as np
 import numpy.typing as npt
 import pyscipopt
+from pydantic import Field
 
 from bife_core.methods.base import Method
 from bife_core.plugins import code_revision
-from bife_core.scip.branching import BranchingStats, Guard, attach_scorer
+from bife_core.scip.branching import BranchingStats, Budget, Guard, attach_scorer
 from bife_core.values import digest_of
 
 
@@ -20,6 +21,8 @@ class Scorer(Method):
     `score` is called from Python at every branching. A scorer that has machine code gives its `address`, and one that
     reads some features only names them in `features`, so that the others are not computed.
     """
+
+    budget: Budget | None = Field(None, description="What RPB may strong-branch before the scorer branches.")
 
     @property
     def identity(self) -> str:
@@ -58,4 +61,4 @@ class Scorer(Method):
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats:
         """Let the scorer choose whenever an LP solution is branched on; see `bife_core.attach`."""
-        return attach_scorer(model, self, guard)
+        return attach_scorer(model, self, guard, self.budget)

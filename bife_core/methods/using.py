@@ -10,9 +10,9 @@ import pyscipopt
 from pydantic import ValidationError
 
 from bife_core.errors import ConfigError, InstanceError, SolverError
-from bife_core.methods.loading import AnyReference, load_method
+from bife_core.methods.loading import AnyReference, load_method, with_budget
 from bife_core.rules import CompiledRule
-from bife_core.scip.branching import BranchingStats, Guard, attach_scorer
+from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, attach_scorer
 from bife_core.scip.cost import relative_gap
 from bife_core.scip.libscip import branching_seconds, saved_nodes
 from bife_core.scip.reading import read_model
@@ -20,7 +20,12 @@ from bife_core.scip.solving import PROVEN, RootClock, SolveResult, SolveSettings
 from bife_core.values import describe
 
 
-def attach(model: pyscipopt.Model, rule: AnyReference, guard: bool | Guard = False) -> BranchingStats:
+def attach(
+    model: pyscipopt.Model,
+    rule: AnyReference,
+    guard: bool | Guard = False,
+    budget: Budget | float | None = None,
+) -> BranchingStats:
     """Let `rule` choose the branching variable whenever an LP solution is branched on.
 
     Where SCIP branches on something else (nodes without an LP, nonlinear and special ordered set constraints) the
@@ -36,6 +41,9 @@ def attach(model: pyscipopt.Model, rule: AnyReference, guard: bool | Guard = Fal
     guard : bool or Guard
         Whether RPB takes over where the rule gives no finite score or takes more than a share of the solving time;
         `Guard` sets the share. With it, RPB (relpscost) gets the highest priority after the rule.
+    budget : Budget or float, optional
+        Share of all LP iterations that RPB's strong branching may take; the rule branches beyond it. By default what
+        the reference says, which is none for a plain rule.
 
     Returns
     -------
@@ -55,9 +63,12 @@ def attach(model: pyscipopt.Model, rule: AnyReference, guard: bool | Guard = Fal
     """
     if not isinstance(model, pyscipopt.Model):
         raise SolverError(f"attach takes a pyscipopt.Model, not {type(model).__name__}; solve takes a file.")
-    if isinstance(rule, CompiledRule):
+    if isinstance(rule, CompiledRule) and budget is None:
         return attach_scorer(model, rule, guard)
-    return load_method(rule).attach(model, guard) or BranchingStats()
+    method = load_method(rule)
+    if budget is not None:
+        method = with_budget(method, budget)
+    return method.attach(model, guard) or BranchingStats()
 
 
 def solve(
@@ -145,7 +156,7 @@ def solve(
             dual_bound=dual,
             primal_dual_integral=model.getPrimalDualIntegral(),
             fair_nodes=nodes + saved_nodes(model),
-            branching_s=branching_seconds(model) if stats is None else stats.callback_s,
+            branching_s=branching_seconds(model, PLUGIN_NAME) + (0.0 if stats is None else stats.callback_s),
             **({} if stats is None else stats.counts()),
             versions=versions(),
         )

@@ -42,6 +42,26 @@ class Guard(Value):
     )
 
 
+class Budget(Value):
+    """How much RPB may strong-branch before a rule branches instead.
+
+    RPB initialises the pseudocosts and branches for as long as its strong branching has taken no more than a share of
+    all LP iterations. They are counted, not seconds: a solve branches alike on every machine.
+    """
+
+    share: float = Field(
+        gt=0,
+        lt=1,
+        description="Share of all LP iterations that strong branching may take; beyond it the rule branches.",
+    )
+    returns: bool = Field(
+        True, description="Whether RPB branches again once its share is back within the budget."
+    )
+
+    def __str__(self) -> str:
+        return f"{self.share:g}" + ("" if self.returns else ",once")
+
+
 def as_guard(guard: bool | Guard | None) -> Guard | None:
     """Return the settings that ``guard=`` names: True means the defaults, False none."""
     if isinstance(guard, Guard):
@@ -80,6 +100,9 @@ class BranchingStats:
         Those that fell back to RPB, the rule not being asked, because it had used up the guard's share of time.
     featureless : int
         Those that fell back because the system had no memory for the features; the rule was not asked.
+    within_budget : int
+        Nodes at which RPB branched, or tightened bounds instead, because its strong branching was within the budget;
+        these are no fallbacks.
     """
 
     calls = _Counter(layout.CALLS)
@@ -91,6 +114,7 @@ class BranchingStats:
     rule_errors = _Counter(layout.RULE_ERRORS)
     overtime = _Counter(layout.OVERTIME)
     featureless = _Counter(layout.FEATURELESS)
+    within_budget = _Counter(layout.WITHIN_BUDGET)
 
     def __init__(self, _state: npt.NDArray[np.int64] | None = None) -> None:
         self._state = layout.new_state() if _state is None else _state
@@ -108,7 +132,9 @@ class BranchingStats:
         }
 
 
-def attach_scorer(model: pyscipopt.Model, rule: Scoring, guard: bool | Guard | None = None) -> BranchingStats:
+def attach_scorer(
+    model: pyscipopt.Model, rule: Scoring, guard: bool | Guard | None = None, budget: Budget | None = None
+) -> BranchingStats:
     """Let a scorer choose the branching variable; `bife_core.attach` describes it, and takes references too."""
     address, features = rule.address, rule.features
     if features is not None and not features <= set(range(N_FEATURES)):
@@ -130,6 +156,10 @@ def attach_scorer(model: pyscipopt.Model, rule: Scoring, guard: bool | Guard | N
     if limits is not None:
         state[layout.GUARD_SHARE] = np.float64(limits.max_share).view(np.int64)
         state[layout.GUARD_GRACE_NS] = round(limits.grace_s * 1e9)
+    if budget is not None:
+        state[layout.BUDGET_SHARE] = np.float64(budget.share).view(np.int64)
+        state[layout.BUDGET_RETURNS] = budget.returns
+    if limits is not None or budget is not None:
         model.setParam("branching/relpscost/priority", _PRIORITY - 1)
     if not address:
         PythonBranchrule(rule, state).include(model, PLUGIN_NAME, rule.name, _PRIORITY)

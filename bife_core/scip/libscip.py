@@ -82,17 +82,21 @@ def saved_nodes(model: pyscipopt.Model) -> int:
     return int(2 * (cutoffs + total(model, "SCIPbranchruleGetNDomredsFound", ctypes.c_longlong)))
 
 
-def branching_seconds(model: pyscipopt.Model) -> float:
-    """Return the seconds spent in branching rules, on SCIP's clock."""
-    return total(model, "SCIPbranchruleGetTime", ctypes.c_double)
+def branching_seconds(model: pyscipopt.Model, besides: str) -> float:
+    """Return the seconds spent in branching rules but that of a name, on SCIP's clock."""
+    return total(model, "SCIPbranchruleGetTime", ctypes.c_double, besides)
 
 
-def total(model: pyscipopt.Model, name: str, kind: type[object]) -> float:
-    """Return the sum of a counter of SCIP's over all branching rules."""
+def total(model: pyscipopt.Model, name: str, kind: type[object], besides: str = "") -> float:
+    """Return the sum of a counter of SCIP's over all branching rules but that of a name."""
     scip = ctypes.c_void_p(scip_address(model))
     rules = _function("SCIPgetBranchrules", ctypes.POINTER(ctypes.c_void_p))(scip)
     count, counter = int(_function("SCIPgetNBranchrules")(scip)), _function(name, kind)
-    return float(sum(counter(ctypes.c_void_p(rules[k])) for k in range(count)))
+    every, called = (
+        (ctypes.c_void_p(rules[k]) for k in range(count)),
+        _function("SCIPbranchruleGetName", ctypes.c_char_p),
+    )
+    return float(sum(counter(rule) for rule in every if called(rule) != besides.encode()))
 
 
 def lp_solver() -> str:

@@ -14,6 +14,7 @@ import pyscipopt
 from bife_core.errors import SolverError
 from bife_core.scip.compiled import callback, layout
 from bife_core.scip.extractor import FeatureExtractor
+from bife_core.scip.libscip import scip_address
 
 _DID_NOT_RUN: Final = {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
 
@@ -76,10 +77,13 @@ class PythonBranchrule(LpBranchrule):
         if self.solved.getNRuns() <= 1:
             self.began = time.perf_counter()
             self.state[layout.SPENT_BEFORE] = self.state[layout.CALLBACK_NS]
+            self.state[layout.BUDGET_SPENT] = 0
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
         """Branch on the candidate of the highest score: SCIP's BRANCHEXECLP."""
         state = self.state
+        if callback.within_budget(scip_address(self.solved), state):
+            return _DID_NOT_RUN
         # The scorer may be waited for, which a CPU clock would not see, so the guard's share is one of wall time.
         elapsed = time.perf_counter() - self.began
         if self.share > 0 and callback.over_budget(state, self.share, elapsed):

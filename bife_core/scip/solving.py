@@ -80,8 +80,8 @@ class SolveResult(Value):
     fair_nodes : int or None
         Nodes plus those that side effects of branching saved (Gamrath and Schubert).
     branching_s : float or None
-        Seconds spent in branching: the callback's CPU seconds of a rule, SCIP's own clock for a built-in method.
-    calls, candidates, feature_s, rule_s, callback_s, undecided, rule_errors, overtime, featureless
+        Seconds spent in branching: the callback's CPU seconds of a rule, SCIP's own clock for SCIP's branching rules.
+    calls, candidates, feature_s, rule_s, callback_s, undecided, rule_errors, overtime, featureless, within_budget
         As in `BranchingStats`; 0 for a built-in of SCIP.
     machine : str
         Digest of the machine it ran on, see `bife_core.machine`; empty where it was not noted.
@@ -112,6 +112,7 @@ class SolveResult(Value):
     rule_errors: int = 0
     overtime: int = 0
     featureless: int = 0
+    within_budget: int = 0
     versions: dict[str, str]
     machine: str = ""
 

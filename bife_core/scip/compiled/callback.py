@@ -58,6 +58,20 @@ def over_budget(state, share, elapsed_s):
     return spent_ns > state[layout.GUARD_GRACE_NS] and elapsed_s > 0.0 and spent_ns > share * elapsed_s * 1e9
 
 
+@jit
+def within_budget(scip, state):
+    """Whether RPB is to branch at this node, because strong branching has not used up the budget."""
+    share = load_float64(state.ctypes.data, layout.BUDGET_SHARE)
+    if share <= 0.0 or state[layout.BUDGET_SPENT]:
+        return False
+    strong = float(api.n_strong_branching_iterations(scip))
+    if strong <= share * (strong + api.n_lp_iterations(scip)):
+        state[layout.WITHIN_BUDGET] += 1
+        return True
+    state[layout.BUDGET_SPENT] = 1 - state[layout.BUDGET_RETURNS]
+    return False
+
+
 @c_callback(int32(int64, int64, int32, int64))
 def branch_on_lp(scip, branchrule, allow_constraints, result):
     """Branch on the candidate the rule scores highest: SCIP's BRANCHEXECLP.
@@ -66,6 +80,8 @@ def branch_on_lp(scip, branchrule, allow_constraints, result):
     """
     state = int64_view(api.branchrule_data(branchrule), layout.STATE_WORDS)
     store_int32(result, 0, _DIDNOTRUN)
+    if within_budget(scip, state):
+        return _OKAY
     share = load_float64(state.ctypes.data, layout.GUARD_SHARE)
     if share > 0.0 and over_budget(state, share, api.solving_time(scip)):
         state[layout.OVERTIME] += 1
@@ -101,4 +117,5 @@ def begin_solve(scip, branchrule):
     reset(state)
     if api.n_runs(scip) <= 1:  # not after a restart, where the solve goes on
         state[layout.SPENT_BEFORE] = state[layout.CALLBACK_NS]
+        state[layout.BUDGET_SPENT] = 0
     return _OKAY

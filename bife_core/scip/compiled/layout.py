@@ -30,6 +30,9 @@ import numpy.typing as npt
     GUARD_SHARE,  # bits of the double that is the guard's share of solving time; 0 without a guard
     GUARD_GRACE_NS,
     SPENT_BEFORE,  # CALLBACK_NS when the present solve began
+    BUDGET_SHARE,  # bits of the double that is the share of LP iterations RPB may spend; 0 without a budget
+    BUDGET_RETURNS,  # whether RPB branches again once its share is below the budget
+    BUDGET_SPENT,  # whether RPB was over budget before in the present solve
     CALLS,  # the counters of `BranchingStats`
     CANDIDATES,
     FEATURE_NS,
@@ -39,8 +42,9 @@ import numpy.typing as npt
     RULE_ERRORS,
     OVERTIME,
     FEATURELESS,
+    WITHIN_BUDGET,
     SCRATCH,  # seven words the SCIP functions write their results to
-) = range(27)
+) = range(31)
 
 (
     COL_STATIC,  # static features of a column, one record of them at its index

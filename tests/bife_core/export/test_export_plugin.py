@@ -87,7 +87,7 @@ def test_the_tree_is_the_native_one(all_features: str, tiny_auctions: list[Insta
 def test_the_tree_is_the_native_one_with_cuts_everywhere_and_restarts(
     all_features: str, golden_dir: Path, tmp_path: Path
 ) -> None:
-    settings = {"node_limit": 60, "cuts": "default", "restarts": True}
+    settings = {"node_limit": 60, "solver": "default"}
     assert_same_tree(golden_dir / "indset_0.mps.gz", all_features, tmp_path, **settings)
 
 

@@ -1,0 +1,103 @@
+"""RPB's budget: it branches while its strong branching takes no more than a share of the LP iterations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from bench.export import compiler
+from bife_core import Budget, attach, load_method, load_rule, solve
+from bife_core.benchmarks.base import Instance
+from bife_core.errors import RuleError
+from bife_core.export import export_c
+from bife_core.methods.loading import method_of
+from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import Scorer
+from bife_core.scip.solving import SolveResult
+from tests.bife_core.scip.test_branching import paper_model
+from tests.support.exported import branchings, exported
+
+
+class Slow(Scorer):
+    """The product of pseudocosts, by way of Python."""
+
+    kind: str = "slow"
+
+    def score(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return load_rule("pseudocost_product").score(X)
+
+
+def counts(result: SolveResult) -> tuple[int, int, int, int]:
+    return result.nodes, result.lp_iterations, result.calls, result.within_budget
+
+
+def test_rpb_within_a_budget_it_never_uses_up_solves_as_without_a_rule(tiny_auctions: list[Instance]) -> None:
+    path = tiny_auctions[0].path
+    alone, budgeted = solve(path, "relpscost"), solve(path, "paper_ca,budget=0.9999")
+    assert (budgeted.nodes, budgeted.lp_iterations) == (alone.nodes, alone.lp_iterations)
+    assert (budgeted.calls, budgeted.fallbacks) == (0, 0)
+    assert budgeted.within_budget > 0
+    assert budgeted.branching_s == pytest.approx(alone.branching_s, abs=0.2)
+
+
+def test_the_rule_branches_beyond_the_budget_and_rpb_returns_unless_told_not_to(
+    tiny_auctions: list[Instance],
+) -> None:
+    path = tiny_auctions[0].path
+    returning, once = (solve(path, f"paper_ca,budget=0.7{more}") for more in ("", ",once"))
+    assert returning.within_budget > once.within_budget >= 1
+    assert once.calls > 0
+    assert counts(once) == counts(solve(path, "paper_ca,budget=0.7,once"))
+    again = paper_model(path)
+    stats = attach(again, "paper_ca", budget=Budget(share=0.7, returns=False))
+    for _ in range(2):  # the second solve of a model has a budget of its own
+        before = stats.within_budget
+        again.optimize()
+        assert stats.within_budget > before
+        again.freeTransform()
+
+
+def test_a_scorer_in_python_branches_as_the_native_rule_does(tiny_auctions: list[Instance]) -> None:
+    path, budget = tiny_auctions[0].path, Budget(share=0.4)
+    native = solve(path, "pseudocost_product,budget=0.4")
+    assert counts(solve(path, Slow(name="slow", budget=budget))) == counts(native)
+    assert min(native.calls, native.within_budget) > 0
+
+
+@pytest.mark.skipif(not compiler(), reason="there is no C compiler here")
+@pytest.mark.parametrize("budget", ["0.7", "0.7,once"])
+def test_the_exported_rule_branches_alike(budget: str, tiny_auctions: list[Instance], tmp_path: Path) -> None:
+    reference = f"paper_ca,budget={budget}"
+    native = branchings(tiny_auctions[0].path, lambda model: attach(model, reference))
+    assert branchings(tiny_auctions[0].path, exported(reference, tmp_path)) == native
+    assert native != branchings(tiny_auctions[0].path, lambda model: attach(model, "paper_ca"))
+
+
+def test_a_budget_is_part_of_what_a_method_is() -> None:
+    plain, budgeted = load_method("paper_ca"), load_method("paper_ca,budget=0.4,once")
+    assert isinstance(budgeted, RuleMethod)
+    assert budgeted.budget == Budget(share=0.4, returns=False)
+    assert budgeted.name == "paper_ca,budget=0.4,once"
+    assert len({plain.identity, budgeted.identity, load_method("paper_ca,budget=0.4").identity}) == 3
+    back = method_of(budgeted.text)
+    assert back == budgeted
+    assert (budgeted.file_name, json.loads(budgeted.text)["budget"]["share"]) == ("method.json", 0.4)
+
+
+@pytest.mark.parametrize("budget", ["1.5", "0", "much", "0.5,twice", ""])
+def test_a_budget_that_is_none_is_refused_in_a_sentence(budget: str) -> None:
+    with pytest.raises(RuleError, match=r"share between 0 and 1, such as 0\.7 or 0\.7,once; found"):
+        load_method(f"paper_ca,budget={budget}")
+
+
+def test_what_scores_nothing_takes_no_budget_and_none_is_lost() -> None:
+    with pytest.raises(RuleError, match="relpscost takes no budget"):
+        load_method("relpscost,budget=0.5")
+    with pytest.raises(RuleError, match="load_method keeps it"):
+        load_rule("paper_ca,budget=0.5")
+    with pytest.raises(RuleError, match="relpscost is no rule"):
+        export_c("relpscost")
