@@ -15,6 +15,7 @@ from flows.cli.outcome import WITHOUT_OPTIMUM, CommandEnd, ExitCode
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from bife_core.methods.base import Method
     from bife_core.scip.solving import SolveResult
 
 AUTO: Final = "auto"
@@ -28,8 +29,9 @@ def solve(
         typer.Option(
             metavar="REF",
             help="What branches: a Python file, a reference rule (`bife rules list`), a JSON file of a scorer, "
-            "models:/NAME@ALIAS, a built-in of SCIP, or auto: the champion made for instances like this one, if there "
-            "is one.",
+            "models:/NAME@ALIAS, a built-in of SCIP, or auto: the champion made for instances like this one, or else "
+            "the general rule with a budget. RULE,budget=SHARE gives any rule one: RPB branches until its strong "
+            "branching has taken that share of all LP iterations, and after that no more with ,once behind it.",
         ),
     ] = AUTO,
     versus: Annotated[
@@ -94,7 +96,7 @@ def solve(
     finally:  # whatever becomes of the second solve, the first is done
         if results:
             console.print()
-            _show(console, results)
+            _show(console, methods, results)
     conclude(instance.name, results)
 
 
@@ -103,8 +105,11 @@ def _bounds(result: SolveResult) -> str:
     return f"best objective {number(result.primal_bound, 10)}, dual bound {number(result.dual_bound, 10)}"
 
 
-def _show(console: Console, results: list[SolveResult]) -> None:
+def _show(console: Console, methods: list[Method], results: list[SolveResult]) -> None:
     """Print the solves, one a column, and the ratio of the first to the second where there is one."""
+    of_rules = {"branchings": "{0.calls}", "fallbacks": "{0.fallbacks}", "in rule, s": "{0.callback_s:.4f}"}
+    if any(getattr(method, "budget", None) is not None for method in methods):
+        of_rules["within budget"] = "{0.within_budget}"
     rows = {
         "status": [one.status for one in results],
         "objective": [number(one.primal_bound, 10) for one in results],
@@ -112,9 +117,10 @@ def _show(console: Console, results: list[SolveResult]) -> None:
         "nodes": [str(one.nodes) for one in results],
         "LP iterations": [str(one.lp_iterations) for one in results],
         "CPU s": [f"{one.cpu_s:.2f}" for one in results],
-        "branchings": [str(one.calls) if one.rule_sha else "-" for one in results],
-        "fallbacks": [str(one.fallbacks) if one.rule_sha else "-" for one in results],
-        "in rule, s": [f"{one.callback_s:.4f}" if one.rule_sha else "-" for one in results],
+        **{
+            name: [text.format(one) if one.rule_sha else "-" for one in results]
+            for name, text in of_rules.items()
+        },
     }
     names = ["", *(full_name(one.method) for one in results)]
     if len(results) == 2:

@@ -13,6 +13,7 @@ from bife_core.methods.scorer import Scorer
 from bife_core.scip.solving import SolveResult
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.solve import conclude
+from tasks.registry import GENERAL
 from tests.flows.cli.conftest import FOREIGN, PROGRAM, environment, sentence
 from tests.support.weighted import KIND, Weighted
 
@@ -234,7 +235,14 @@ def test_a_second_solve_that_fails_leaves_the_result_of_the_first(bife, monkeypa
 
 
 def test_without_a_rule_the_registry_is_asked_for_one(bife):
-    result = bife("solve", LSEU, "-q")
+    result = bife("solve", LSEU, "-q", "--versus", "relpscost")
     assert result.exit_code == 0
-    assert " ".join(result.stdout.split()).startswith("general branches. ")
-    assert row(result.stdout, "objective") == ["1120"]
+    assert " ".join(result.stdout.split()).startswith(f"{GENERAL} branches. ")
+    assert row(result.stdout, "objective") == ["1120", "1120"]
+    within, other = row(result.stdout, "within budget")
+    assert (int(within) > 0, other) == (True, "-")
+
+
+def test_a_rule_without_a_budget_has_no_row_for_it(bife):
+    result = bife("solve", LSEU, "-q", "--rule", "general", "--set-param", "limits/nodes=5")
+    assert "within budget" not in result.stdout
