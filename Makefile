@@ -82,7 +82,7 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.features
 	$(BIN)/python -m bench.low_fidelity
 	$(BIN)/python -m bench.overhead
-	$(BIN)/python -m bench.rule_vs_rpb
+	$(BIN)/python -m bench.results --searches --instances 20
 
 STORE ?= results
 RESULTS = $(BIN)/python -m bench.results --store $(STORE)

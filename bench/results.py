@@ -146,6 +146,7 @@ def compared(methods: list[Method], config: PipelineConfig, home: Path) -> Itera
             setting=config.instances.benchmark,
         )
     shares = oracle_shares(summary)
+    wrong = {"mismatches": list(summary.mismatches)} if summary.mismatches else {}
     table = method_table(summary.frame, config.evaluation.metric).to_dict("index")
     comparisons = {one.method: one for one in summary.comparisons}
     for label in summary.methods:
@@ -159,6 +160,7 @@ def compared(methods: list[Method], config: PipelineConfig, home: Path) -> Itera
             "solves": int(did["solves"]),
             **(beside_rpb(comparisons[label]) if label in comparisons else {}),
             "share": shares.get(label),
+            **wrong,
         }
 
 

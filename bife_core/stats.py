@@ -54,6 +54,17 @@ def geometric_mean(values: ArrayLike) -> float:
     return float(np.exp(_logs(values).mean()))
 
 
+def shifted_geometric_mean(values: ArrayLike, shift: float) -> float:
+    """Return the geometric mean of values, each plus `shift`, less `shift`: small values differ by less.
+
+    Examples
+    --------
+    >>> round(shifted_geometric_mean([0, 3], 1), 12)
+    1.0
+    """
+    return geometric_mean(np.asarray(values, dtype=np.float64) + shift) - shift
+
+
 def geometric_std(values: ArrayLike) -> float:
     """Return the geometric standard deviation of positive values, a factor (n - 1 degrees of freedom); 1 for one."""
     logs = _logs(values)

@@ -60,6 +60,12 @@ class FolderBenchmark:
     notes: tuple[str, ...]
     left_out: tuple[str, ...]
 
+    @property
+    def usable(self) -> list[Instance]:
+        """All instances, each once, by name."""
+        distinct = {one.digest: one for part in self.parts.values() for one in part}
+        return sorted(distinct.values(), key=lambda one: one.name)
+
     def instances(self, split: Split, count: int) -> list[Instance]:
         """Return the first `count` instances of `split`, or all if there are fewer."""
         if split not in self.parts:

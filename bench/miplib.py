@@ -1,0 +1,117 @@
+"""Branching methods on a folder of unlike instances, such as MIPLIB's, in the numbers that the field reports.
+
+    python -m bench.miplib DIR --seeds 0 1 --store STORE > rows.jsonl && python -m bench.tables rows.jsonl
+
+The conventions are those of the reports on SCIP's releases and of Mittelmann's benchmarks: shifted geometric means of
+CPU time (shift 1 s) and nodes (shift 100) over all instances and several seeds, by which SCIP permutes an instance. A
+solve without a proof counts with the time limit; nodes are compared on instances that every method solved. Instances
+that no method branches on are counted apart. All methods of an instance and seed are solved with one after the other on
+one core; with `--store` the same command goes on where it was stopped.
+
+One JSON object a line: for each instance {instance, cpu_s, nodes, not_proven} by method, geometric means over seeds;
+{instances, not_branched, failures, mismatches}; for each method {method, solves, solved, not_proven, sgm_cpu_s,
+sgm_cpu_s_ratio, sgm_nodes, sgm_nodes_ratio, node_instances, ratio, ci_low, ci_high, worst, worst_instance}. `solved`
+counts instances proven under every seed, ratios are to RPB's, `ratio` is the geometric mean over instances, and `worst`
+the largest of an instance on which either of the two takes more than 1 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from bench import emit, home_of, parser_of
+from bife_core.benchmarks.folder import open_folder
+from bife_core.evaluation.comparing import branched
+from bife_core.evaluation.config import EvaluationConfig
+from bife_core.evaluation.metrics import METRICS
+from bife_core.evaluation.summary import EvaluationSummary, evaluate
+from bife_core.methods.base import RPB
+from bife_core.methods.loading import load_method
+from bife_core.sandbox import WorkerPool
+from bife_core.stats import geometric_mean, ratio_interval, shifted_geometric_mean
+from bife_core.store import Store
+from tasks.registry import GENERAL
+
+SHIFTS: Final = {"cpu_s": 1.0, "nodes": 100.0}
+LONG_S: Final = 1.0
+"""CPU seconds that one of two methods takes at least where the worst ratio is looked for."""
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("folder", type=Path, help="instances, also in sub-folders")
+    methods = [RPB, "pscost", GENERAL.partition(",")[0], GENERAL]
+    parser.add_argument("--methods", nargs="+", default=methods, help="references; RPB is always among them")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
+    parser.add_argument("--time-limit", type=float, default=60.0, help="CPU seconds of a solve")
+    parser.add_argument("--solver", default="default", help="SCIP's settings: default, paper or a .set file")
+    parser.add_argument("--store", help="directory that keeps all solves")
+    parser.add_argument("--workers", type=int, default=1)
+    options = parser.parse_args()
+    config = EvaluationConfig.model_validate(
+        {"seeds": options.seeds, "time_limit_s": options.time_limit, "solver": options.solver}
+    )
+    with home_of(options.store) as home, WorkerPool(options.workers) as pool:
+        instances = open_folder(options.folder, home).usable
+        summary = evaluate(list(map(load_method, options.methods)), instances, config, pool, Store(home))
+    for row in rows(summary):
+        emit(row if "instance" in row else {"folder": options.folder.name} | row)
+
+
+def rows(summary: EvaluationSummary) -> Iterator[dict[str, Any]]:
+    """Yield a line for each instance, one of what was left out or wrong, and one for each method."""
+    every, rpb = summary.frame, summary.baseline
+    seconds = METRICS["time"].of(every).where(every["solved"], summary.protocol.time_limit_s)
+    nodes = METRICS["nodes"].of(every)
+    frame = branched(every.assign(cpu_s=seconds, nodes=nodes, not_proven=~every["solved"]))
+    by_both = frame.groupby(["instance", "method"])
+    means = by_both[["cpu_s", "nodes"]].agg(geometric_mean).unstack()
+    unproven = by_both["not_proven"].sum().unstack()
+    for name in means.index:
+        shown = {"cpu_s": means["cpu_s"], "nodes": means["nodes"], "not_proven": unproven}
+        yield {"instance": name} | {what: one.loc[name].round(3).to_dict() for what, one in shown.items()}
+    facts = {"instances": len(means), "not_branched": every["digest"].nunique() - len(means)}
+    yield facts | {"failures": list(summary.failures), "mismatches": list(summary.mismatches)}
+    by_all = frame[frame["instance"].isin(unproven.index[(unproven == 0).all(axis="columns")])]
+    for method in dict.fromkeys([rpb, *summary.methods]) if len(means) else ():
+        failing = unproven[method]
+        yield {
+            "method": method,
+            "solves": int((frame["method"] == method).sum()),
+            "solved": int((failing == 0).sum()),
+            "not_proven": int(failing.sum()),
+            **shifted(frame, method, rpb, "cpu_s"),
+            **shifted(by_all, method, rpb, "nodes"),
+            "node_instances": by_all["digest"].nunique(),
+            **(beside(means["cpu_s"][method], means["cpu_s"][rpb]) if method != rpb else {}),
+        }
+
+
+def shifted(frame: pd.DataFrame, method: str, baseline: str, what: str) -> dict[str, float]:
+    """Return the shifted geometric mean of a method's solves, and its ratio to the baseline's; nothing of none."""
+    if frame.empty:
+        return {}
+    own, other = (
+        shifted_geometric_mean(frame.loc[frame["method"] == one, what], SHIFTS[what])
+        for one in (method, baseline)
+    )
+    return {f"sgm_{what}": round(own, 2), f"sgm_{what}_ratio": round(own / other, 3)}
+
+
+def beside(own: pd.Series[float], other: pd.Series[float]) -> dict[str, Any]:
+    """Return the ratio of CPU times by instance with its interval, and the worst instance."""
+    found = ratio_interval(own.tolist(), other.tolist())
+    known = {"ratio": found.ratio, "ci_low": found.low, "ci_high": found.high}
+    line: dict[str, Any] = {name: value and round(value, 3) for name, value in known.items()}
+    ratios = (own / other)[(own > LONG_S) | (other > LONG_S)]
+    if len(ratios):
+        line |= {"worst": round(float(ratios.max()), 3), "worst_instance": ratios.idxmax()}
+    return line
+
+
+if __name__ == "__main__":
+    main()
