@@ -92,9 +92,9 @@ REAL := transmission_switching network_verification unit_commitment item_placeme
 results: $(STAMP)
 	mkdir -p $(STORE)
 	{ set -e; $(RESULTS) --instances 20 --seeds 0 1 2 3 4 --searches symbolic bife random; \
-	  $(RESULTS) --instances 20 --seeds 0 1 --searches symbolic bife random --rules general --solvers paper default; \
+	  $(RESULTS) --instances 20 --seeds 0 1 --searches symbolic bife random --rules general --solvers default paper; \
 	  $(RESULTS) --families $(REAL) --instances 20 --seeds 0 1 --searches symbolic bife random --rules general \
-	    --solvers paper default; \
+	    --solvers default paper; \
 	  $(RESULTS) --instances 8 --searches symbolic --oracle; \
 	  $(RESULTS) --size transfer --instances 20 --seeds 0 1 --time-limit 1000 --searches symbolic --rules general; \
 	} > $(STORE)/results.jsonl

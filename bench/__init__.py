@@ -19,6 +19,7 @@ from bife_core.config import CollectionConfig, InstancesConfig
 from bife_core.decisions.collecting import collect_decisions
 from bife_core.decisions.recorded import Decisions
 from bife_core.sandbox import WorkerPool
+from bife_core.scip.solver import SolverConfig
 
 SYNTHETIC = ["set_covering", "combinatorial_auction", "independent_set", "facility_location"]
 """The families every published rule is about."""
@@ -71,11 +72,12 @@ def benchmark_of(family: str, options: argparse.Namespace) -> Benchmark:
     return open_benchmark(config, platformdirs.user_cache_path("bife") / "instances")
 
 
-def decisions_of(benchmark: Benchmark, config: CollectionConfig, home: Path, pool: WorkerPool) -> Decisions:
-    """Return decisions of a benchmark, recorded on first use and kept in `home`."""
-    return Decisions.load(
-        collect_decisions(benchmark, config, home / "decisions" / benchmark.name, pool).path
-    )
+def decisions_of(
+    benchmark: Benchmark, config: CollectionConfig, home: Path, pool: WorkerPool, solver: str
+) -> Decisions:
+    """Return decisions of a benchmark under settings of SCIP, recorded on first use and kept in `home`."""
+    folder, named = home / "decisions" / benchmark.name, SolverConfig.model_validate(solver)
+    return Decisions.load(collect_decisions(benchmark, config, folder, pool, solver=named).path)
 
 
 def cut(decisions: Decisions, least: int) -> tuple[Decisions, Decisions]:

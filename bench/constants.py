@@ -27,7 +27,15 @@ from bife_core.sandbox import WorkerPool
 
 def main() -> None:
     options = parse(
-        __doc__, rules=None, rules_count=60, decisions=900, fit=150, trials=200, store=None, workers=1
+        __doc__,
+        solver="default",
+        rules=None,
+        rules_count=60,
+        decisions=900,
+        fit=150,
+        trials=200,
+        store=None,
+        workers=1,
     )
     with home_of(options.store) as home, WorkerPool(options.workers) as pool:
         for family in options.families:
@@ -37,7 +45,8 @@ def main() -> None:
 def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> dict[str, Any]:
     """Return the line of one family."""
     collection = CollectionConfig(decisions=options.decisions, decisions_per_instance=25)
-    fitted, held_out = cut(decisions_of(benchmark_of(family, options), collection, home, pool), options.fit)
+    recorded = decisions_of(benchmark_of(family, options), collection, home, pool, options.solver)
+    fitted, held_out = cut(recorded, options.fit)
     yardstick = Yardstick(fitted)
     rows, spent = [], []
     rules = list(different_rules(fitted, options.rules_count, options.rules))

@@ -1,11 +1,12 @@
 """Microseconds per feature extraction, in CPU time of the thread, for all features and for those a rule reads.
 
-Two protocols. `us_all` and `us_subset` are medians over repeated calls at the first branchings of each family's
-golden model (`tests/data/golden`), where a call finds in the caches what the one before it read: the cost of the
-computation, and what the bars are stated for. `us_all_at_nodes` and `us_subset_at_nodes` are medians over one call at
-every branching of generated instances, solved to a node limit under a most-fractional rule, with the caches as the
-node's LP leaves them: what a solve pays. The subset is what the family's published rule reads. One
-JSON object a line: {family, candidates, us_all, us_subset, candidates_at_nodes, us_all_at_nodes, us_subset_at_nodes}.
+Two protocols, both under paper settings, which the golden models were recorded under. `us_all` and `us_subset` are
+medians over repeated calls at the first branchings of each family's golden model (`tests/data/golden`), where a call
+finds in the caches what the one before it read: the cost of the computation, and what the bars are stated for.
+`us_all_at_nodes` and `us_subset_at_nodes` are medians over one call at every branching of generated instances, solved
+to a node limit under a most-fractional rule, with the caches as the node's LP leaves them: what a solve pays. The
+subset is what the family's published rule reads. One JSON object a line: {family, candidates, us_all, us_subset,
+candidates_at_nodes, us_all_at_nodes, us_subset_at_nodes}.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class _Timed(pyscipopt.Branchrule):  # type: ignore[misc]
 
 def measure(path: Path, mask: int, seed: int, nodes: int, repeats: int = 1) -> _Timed:
     model = read_model(path)
-    apply(SolveSettings(node_limit=nodes, seed=seed), model)
+    apply(SolveSettings(node_limit=nodes, seed=seed, solver="paper"), model)
     rule = _Timed(mask, repeats)
     model.includeBranchrule(rule, "timed", "", 10_000_000, -1, 1.0)
     model.optimize()

@@ -34,10 +34,11 @@ from bife_core.decisions.recorded import Decisions
 from bife_core.errors import DecisionsError, RuleError
 from bife_core.fidelity.high import score_high
 from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows, scores_of
-from bife_core.fidelity.solving import measure_reference
+from bife_core.fidelity.solving import Solving, measure_reference
 from bife_core.files import write_whole
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.sandbox import WorkerPool
+from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
 
 Values: TypeAlias = npt.NDArray[np.float64]
@@ -50,6 +51,7 @@ def main() -> None:
     options = parse(
         __doc__,
         instances=20,
+        solver="default",
         seeds=[0, 1],
         rules=None,
         rules_count=80,
@@ -68,7 +70,8 @@ def main() -> None:
 def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[dict[str, Any]]:
     """Return the lines of one family."""
     benchmark = benchmark_of(family, options)
-    decisions = decisions_of(benchmark, CollectionConfig(decisions=options.decisions), home, pool)
+    collection = CollectionConfig(decisions=options.decisions)
+    decisions = decisions_of(benchmark, collection, home, pool, options.solver)
     rules = different_rules(decisions, options.rules_count, options.rules)
     instances = benchmark.instances("design", options.instances)
     measurements: list[Values] = []
@@ -79,10 +82,11 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[di
         found: list[float] = []
         costs: list[Sequence[float | None]] = []
         store = Store(home)
-        reference = measure_reference(instances, high, pool, store)
+        solving = Solving(high, SolverConfig.model_validate(options.solver), pool, store)
+        reference = measure_reference(instances, solving)
         for number, source in enumerate(rules):
             print(f"{family}, seed {seed}: rule {number + 1} of {len(rules)}", file=sys.stderr, flush=True)
-            score = score_high(source, f"rule-{number}", instances, high, pool, store, reference=reference)
+            score = score_high(source, f"rule-{number}", instances, solving, reference=reference)
             found.append(np.nan if score.f_hf is None else score.f_hf)
             costs.append(score.costs)
         write_whole(home / "costs" / f"{family}-{seed}.json", json.dumps(costs))

@@ -46,6 +46,7 @@ _LEARNING_RATE: Final = 4.0
 def main() -> None:
     options = parse(
         __doc__,
+        solver="default",
         fit=150,
         held_out=150,
         decisions_per_instance=15,
@@ -87,7 +88,7 @@ def collected(family: str, options: Any, home: Path, pool: WorkerPool) -> tuple[
         decisions=options.fit + options.held_out,
         decisions_per_instance=options.decisions_per_instance,
     )
-    return cut(decisions_of(benchmark_of(family, sized), collection, home, pool), options.fit)
+    return cut(decisions_of(benchmark_of(family, sized), collection, home, pool, options.solver), options.fit)
 
 
 def general(parts: Mapping[str, Decisions], limit: Mapping[str, float], rng: np.random.Generator) -> Node:

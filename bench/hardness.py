@@ -2,7 +2,7 @@
 
     python -m bench.hardness --families network_verification --size test --instances 3 --methods relpscost pscost
 
-Held-out models under the paper's settings, one after the other. One JSON object a line: {instance, rows, columns,
+Held-out models under SCIP's settings `--solver`, one after the other. One JSON object a line: {instance, rows, columns,
 integers, method, status, cpu_s, nodes, gap, integral, share}, where share is the part of the time spent in branching:
 of RPB's it is the most that a rule can save which decides as well.
 """
@@ -15,7 +15,7 @@ from bife_core.scip.reading import read_model
 
 
 def main() -> None:
-    options = parse(__doc__, instances=3, methods=["relpscost"], time_limit=60.0)
+    options = parse(__doc__, instances=3, methods=["relpscost"], time_limit=60.0, solver="default")
     for family in options.families:
         for instance in benchmark_of(family, options).instances("test", options.instances):
             model = read_model(instance.path)
@@ -25,7 +25,12 @@ def main() -> None:
                 "integers": model.getNBinVars() + model.getNIntVars(),
             }
             for method in options.methods:
-                result = solve(instance.path, method, time_limit_s=options.time_limit, seed=options.seeds[0])
+                given = {
+                    "time_limit_s": options.time_limit,
+                    "seed": options.seeds[0],
+                    "solver": options.solver,
+                }
+                result = solve(instance.path, method, **given)
                 integral, spent = result.primal_dual_integral, result.branching_s
                 emit(
                     {"instance": instance.name}

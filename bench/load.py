@@ -14,17 +14,19 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from bench import benchmark_of, emit, parse
 from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import HighScore, score_high
-from bife_core.fidelity.solving import Reference, measure_reference
+from bife_core.fidelity.solving import Reference, Solving, measure_reference
 from bife_core.methods.base import Method
 from bife_core.methods.loading import load_method
 from bife_core.rules import BENCHMARK_RULES
-from bife_core.sandbox import WorkerPool, Workers
+from bife_core.sandbox import WorkerPool
+from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
 
 COUNTING = "while True: pass"
@@ -54,31 +56,32 @@ def busy(loops: int, memory_mb: int) -> Iterator[None]:
 def score(
     rule: Method,
     instances: Sequence[Instance],
-    config: HighFidelityConfig,
-    pool: Workers,
+    solving: Solving,
     reference: Reference | None,
 ) -> HighScore:
     """Measure F_HF anew."""
     with tempfile.TemporaryDirectory() as fresh:
-        store = Store(Path(fresh))
-        return score_high(rule.text, rule.name, instances, config, pool, store, reference=reference)
+        anew = replace(solving, solves=Store(Path(fresh)))
+        return score_high(rule.text, rule.name, instances, anew, reference=reference)
 
 
 def main() -> None:
-    options = parse(__doc__, instances=8, rule=None, loops=4, memory_mb=0, rounds=2, workers=1)
+    options = parse(
+        __doc__, instances=8, solver="default", rule=None, loops=4, memory_mb=0, rounds=2, workers=1
+    )
     config = HighFidelityConfig(instances=options.instances, time_limit_s=300.0)
-    with WorkerPool(options.workers) as pool:
+    with WorkerPool(options.workers) as pool, tempfile.TemporaryDirectory() as kept:
+        solving = Solving(config, SolverConfig.model_validate(options.solver), pool, Store(Path(kept)))
         for family in options.families:
             rule = load_method(options.rule or BENCHMARK_RULES[family])
             instances = list(benchmark_of(family, options).instances("design", options.instances))
 
-            score(rule, instances, config, pool, None)  # warms the worker up
-            with tempfile.TemporaryDirectory() as fresh:
-                reference = measure_reference(instances, config, pool, Store(Path(fresh)))
+            score(rule, instances, solving, None)  # warms the worker up
+            reference = measure_reference(instances, solving)
             for number in range(options.rounds):
-                quiet = score(rule, instances, config, pool, reference)
+                quiet = score(rule, instances, solving, reference)
                 with busy(options.loops, options.memory_mb):
-                    loaded = score(rule, instances, config, pool, reference)
+                    loaded = score(rule, instances, solving, reference)
                 line = {
                     "family": family,
                     "rule": rule.name,

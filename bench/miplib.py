@@ -32,6 +32,7 @@ from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.methods.base import RPB
 from bife_core.methods.loading import load_method
 from bife_core.sandbox import WorkerPool
+from bife_core.scip.solver import SolverConfig
 from bife_core.stats import geometric_mean, ratio_interval, shifted_geometric_mean
 from bife_core.store import Store
 from tasks.registry import GENERAL
@@ -52,12 +53,12 @@ def main() -> None:
     parser.add_argument("--store", help="directory that keeps all solves")
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
-    config = EvaluationConfig.model_validate(
-        {"seeds": options.seeds, "time_limit_s": options.time_limit, "solver": options.solver}
-    )
+    config = EvaluationConfig(seeds=tuple(options.seeds), time_limit_s=options.time_limit)
+    solver = SolverConfig.model_validate(options.solver)
     with home_of(options.store) as home, WorkerPool(options.workers) as pool:
         instances = open_folder(options.folder, home).usable
-        summary = evaluate(list(map(load_method, options.methods)), instances, config, pool, Store(home))
+        measured = list(map(load_method, options.methods))
+        summary = evaluate(measured, instances, config, pool, Store(home), solver=solver)
     for row in rows(summary):
         emit(row if "instance" in row else {"folder": options.folder.name} | row)
 

@@ -13,11 +13,11 @@ from bife_core.rules import BENCHMARK_RULES
 
 
 def main() -> None:
-    options = parse(__doc__, instances=5, time_limit=300.0)
+    options = parse(__doc__, instances=5, time_limit=300.0, solver="default")
     for family in options.families:
         rule = load_rule(BENCHMARK_RULES[family])
         results = [
-            solve(path, rule, seed=seed, time_limit_s=options.time_limit)
+            solve(path, rule, seed=seed, time_limit_s=options.time_limit, solver=options.solver)
             for path in instances_of(family, options)
             for seed in options.seeds
         ]

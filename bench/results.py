@@ -1,14 +1,14 @@
 """Rules found by searches beside reference rules, SCIP's own and the free oracle, family by family.
 
-Each of `--searches` searches from nothing with the budget of the family's preset `quick` and the first of
-`--seeds`; `NAME,SETTING=VALUE,...` is a search with other settings, such as `bife,low.tune=0`. Of the best it found
-validation chooses one, as in `bife run`. What they find is then solved with side by side with RPB, the family's
-reference rule, `--rules` (names or files) and pscost, on `--instances` held-out instances with each of the `--seeds`,
-by the preset's limit and metric, at its size or at `--size`, with SCIP set up in each way of `--solvers`: what helps
-under `paper` may not help a user who changes nothing else. With `--oracle` SCIP's full strong branching solves too: the
-*free oracle* is its CPU time less what it spends in branching, and no rule that imitates it can be expected to do
-better; a method's `share` is the part of the oracle's gain that it wins, in logarithms, over the solves that the oracle
-finished. An oracle needs many times the time of a rule.
+Each of `--searches` searches from nothing with the budget of the family's preset `quick`, the first of `--seeds`, and
+SCIP set up as in the first of `--solvers`; `NAME,SETTING=VALUE,...` is a search with other settings, such as
+`bife,low.tune=0`. Of the best it found validation chooses one, as in `bife run`. What they find is then solved with
+side by side with RPB, the family's reference rule, `--rules` (names or files) and pscost, on `--instances` held-out
+instances with each of the `--seeds`, by the preset's limit and metric, at its size or at `--size`, with SCIP set up in
+each way of `--solvers`: what helps under `paper` may not help under `default`. With `--oracle` SCIP's full strong
+branching solves too: the *free oracle* is its CPU time less what it spends in branching, and no rule that imitates it
+can be expected to do better; a method's `share` is the part of the oracle's gain that it wins, in logarithms, over the
+solves that the oracle finished. An oracle needs many times the time of a rule.
 
 One JSON object a line: the cost of each search, then for each method {family, size, solver, method, cpu_s, nodes,
 branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, instances, proofs, share}: CPU
@@ -52,7 +52,7 @@ def main() -> None:
         instances=12,
         searches=["symbolic", "bife", "random"],
         rules=[],
-        solvers=["paper"],
+        solvers=["default"],
         size="",
         samples=0,
         time_limit=0.0,
@@ -92,6 +92,7 @@ def configured(family: str, options: Any) -> PipelineConfig:
         preset("quick", family),
         {
             "instances.benchmark": family,
+            "solver": options.solvers[0],
             "search.seed": options.seeds[0],
             "evaluation.instances": options.instances,
             "evaluation.seeds": tuple(options.seeds),
@@ -129,7 +130,7 @@ def found_and_chosen(config: PipelineConfig) -> dict[str, Any]:
 def held_out(config: PipelineConfig, solver: str, size: str) -> PipelineConfig:
     """Return the settings of a comparison under a way to set SCIP up, at the search's size if none is given."""
     sized = {"instances.size": size} if size else {}
-    return with_overrides(config, {"evaluation.solver": solver, **sized})
+    return with_overrides(config, {"solver": solver, **sized})
 
 
 def compared(methods: list[Method], config: PipelineConfig, home: Path) -> Iterator[dict[str, Any]]:
@@ -144,6 +145,7 @@ def compared(methods: list[Method], config: PipelineConfig, home: Path) -> Itera
             pool,
             Store(home),
             setting=config.instances.benchmark,
+            solver=config.solver,
         )
     shares = oracle_shares(summary)
     wrong = {"mismatches": list(summary.mismatches)} if summary.mismatches else {}

@@ -17,6 +17,7 @@ from bife_core.decisions.config import CollectionConfig
 from bife_core.evaluation.config import EvaluationConfig, ValidationConfig
 from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.generators.config import BudgetConfig, GeneratorConfig
+from bife_core.scip.solver import SolverConfig, SolverSetting
 from bife_core.search.config import SearchConfig
 from bife_core.values import Value
 
@@ -52,6 +53,7 @@ class PipelineConfig(Value):
     """Everything one run from instances to a registered rule needs."""
 
     instances: InstancesConfig = InstancesConfig()
+    solver: SolverSetting = SolverConfig()
     collection: CollectionConfig = CollectionConfig()
     search: SearchConfig = SearchConfig()
     low: LowFidelityConfig = LowFidelityConfig()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -19,6 +20,7 @@ from bife_core.config import (
     ValidationConfig,
 )
 from bife_core.errors import ConfigError
+from bife_core.scip.solver import SolverConfig
 from bife_core.values import describe
 
 PresetName = Literal["smoke", "quick", "paper"]
@@ -51,6 +53,7 @@ def _budget(name: PresetName) -> PipelineConfig:
         # As published: seconds are those of the clock, every rule that earns solves is solved to the end, and nothing
         # keeps tau down; prompts are the plain ones, and an answer that is no rule is a failed sample.
         return PipelineConfig(
+            solver=SolverConfig(name="paper"),
             generator=GeneratorConfig(prompts="paper"),
             search=SearchConfig(elite_cap=None, threshold_share=None),
             high=HighFidelityConfig(load_correction=False, race=False),
@@ -85,6 +88,9 @@ def with_overrides(config: PipelineConfig, overrides: dict[str, Any]) -> Pipelin
         If a key does not exist or a value does not fit.
     """
     data = config.model_dump()
+    if isinstance(overrides.get("solver"), str | Path):  # by its name; a gap may be given beside it
+        named = SolverConfig.model_validate(overrides["solver"]).model_dump()
+        overrides = {"solver": named} | {name: given for name, given in overrides.items() if name != "solver"}
     for dotted, value in overrides.items():
         *path, last = dotted.split(".")
         node: Any = data

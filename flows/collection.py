@@ -21,12 +21,12 @@ def collection(config: PipelineConfig) -> CollectionResult:
     Parameters
     ----------
     config : PipelineConfig
-        Its `instances`, `collection` and `runner` are read.
+        Its `instances`, `solver`, `collection` and `runner` are read.
     """
     wanted = config.collection.decisions
     observer().stage("collection", f"{wanted} decisions on {config.instances.label}")
-    summary = collect(config.instances, config.collection, config.runner)
-    run_id = track_collection(config.instances, config.collection, summary)
+    summary = collect(config)
+    run_id = track_collection(config, summary)
     count = f"{len(summary.instances)} instances."
     few = f"{summary.decisions} of {wanted} decisions could be recorded on {count}"
     short = (few,) if summary.decisions < wanted else ()

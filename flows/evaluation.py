@@ -23,7 +23,7 @@ from flows.reporting.conduct import HOOKS, conducted
 from flows.reporting.observer import noted, observer
 from flows.results import EvaluationResult, TrackedRun
 from tasks.collection import prepare_instances
-from tasks.evaluation import evaluate, evaluation_folder, setting_name, track_evaluation
+from tasks.evaluation import evaluate, evaluation_folder, track_evaluation
 from tasks.evaluation_files import search_behind
 from tasks.registry import origin_of, sample_name
 from tasks.states import with_message
@@ -58,7 +58,7 @@ def evaluation(
     Parameters
     ----------
     config : PipelineConfig
-        Its `instances`, `evaluation` and `runner` are read.
+        Its `instances`, `solver`, `evaluation` and `runner` are read.
     rule : str
         The leading method: a file, the name of a reference rule, ``models:/<name>@<alias>``, ``runs:/<run id>``,
         a JSON file of a scorer, a method of another package, or a built-in of SCIP.
@@ -86,10 +86,9 @@ def evaluation(
     seeds = counted(len(settings.seeds), "seed")
     observer().stage("evaluation", f"{len(held_out.instances)} held-out instances, {seeds}")
     use = home_store().count_use(held_out.content, identity) if promoting else 0
-    summary = evaluate(methods, held_out, settings, config.runner, setting_name(config.instances), use)
-    stated = (settings.solver.sentence,) if settings.solver.sentence else ()
-    story = Story(searches=tuple(searches), notes=(*stated, *held_out.notes))
-    run_id = track_evaluation(config.instances, settings, methods, held_out, summary, story, choice)
+    summary = evaluate(methods, held_out, config, use)
+    story = Story(searches=tuple(searches), notes=held_out.notes)
+    run_id = track_evaluation(config, methods, held_out, summary, story, choice)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
     further = (summary.lead.note,) if summary.lead.note else ()
     result = EvaluationResult(
@@ -98,7 +97,7 @@ def evaluation(
         sha=methods[0].identity,
         test_digest=held_out.content,
         likeness=likeness_of([one.path for one in held_out.instances]) if promoting else None,
-        directory=evaluation_folder(methods, held_out, settings, summary),
+        directory=evaluation_folder(methods, held_out, summary),
         run=TrackedRun.of(EVALUATION, run_id),
         notes=noted((*story.notes, *summary.failures, *differing, *further)),
     )
@@ -117,8 +116,8 @@ def _method(reference: str) -> Method:
 
 def evaluation_identity(config: PipelineConfig, rule: Method) -> str:
     """Return a hash of a rule and of how it is measured."""
-    facts = [config.instances.model_dump(mode="json"), config.evaluation.model_dump(mode="json")]
-    return digest_of([rule.identity, *facts])
+    facts = config.model_dump(mode="json", include={"instances", "solver", "evaluation"})
+    return digest_of([rule.identity, facts])
 
 
 def own_test_instances(instances: InstancesConfig, identity: str) -> InstancesConfig:

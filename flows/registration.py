@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 from bife_core.config import PipelineConfig
@@ -16,6 +17,7 @@ from tasks.registry import (
     RegisteredRule,
     by_alias,
     by_hash,
+    champion_of,
     gate,
     register,
     registered_name,
@@ -42,7 +44,7 @@ def register_rule(
             raise TrackingError("MLflow does not have the run of its evaluation yet.")
         known = evidence(config, evaluated, origin)
         same = {"evolution_key": known.evolution_key, "evaluation_run": known.evaluation_run}.items()
-        name = registered_name(config.instances)
+        name = registered_name(config.instances, config.solver)
         former = by_hash(name, known.sha)
         news = tried_again() or not any(same <= version.tags.items() for version in former)
         registered = register(name, evaluated.source, known, by_gate=config.approval == "gate")
@@ -81,7 +83,7 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
     """Return what is known of a rule after its evaluation."""
     summary = evaluated.summary
     lead = summary.judged
-    champion = by_alias(registered_name(config.instances), CHAMPION)
+    champion = champion_of(config.instances, config.solver)
     champion_sha = "" if champion is None else champion.sha
     label = summary.label_of(champion_sha)
     measured_beside: dict[str, Any] = {}
@@ -111,6 +113,9 @@ def evidence(config: PipelineConfig, evaluated: EvaluationResult, origin: Origin
         evaluation_run=evaluated.run.run_id,
         test_digest=evaluated.test_digest,
         likeness="" if evaluated.likeness is None else evaluated.likeness.model_dump_json(),
+        solver=summary.solver.known_as,
+        solver_digest=summary.solver.digest,
+        solver_params=json.dumps(summary.solver.effective),
     )
 
 
@@ -121,7 +126,7 @@ def present_champion(config: PipelineConfig) -> tuple[str, ...]:
     without the champion, since the registry cannot be reached, is not promoted later by mistake.
     """
     try:
-        champion = by_alias(registered_name(config.instances), CHAMPION)
+        champion = champion_of(config.instances, config.solver)
     except TrackingError as error:
         observer().note(f"The rule is not measured beside the champion. {error}")
         return ()

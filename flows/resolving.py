@@ -12,14 +12,14 @@ from bife_core.methods.rule import RuleMethod
 from flows.reporting.conduct import present_run
 from flows.reporting.observer import observer
 from tasks.home import project_home
-from tasks.registry import CHAMPION, by_alias, registered_name
+from tasks.registry import CHAMPION, champion_of
 
 
 def resolved(config: PipelineConfig) -> PipelineConfig:
     """Return a configuration that names one search: the same for every try of a run, another for the next run.
 
     Without a seed, the time that the run was scheduled for is the seed. "champion" among `search.first_rules`
-    stands for the registered one, as the first try found it.
+    stands for the one registered under the same settings of SCIP, as the first try found it.
     """
     search, run = config.search, present_run()
     changed: dict[str, object] = {}
@@ -49,7 +49,7 @@ def seed_at(when: datetime) -> int:
 def _champion(config: PipelineConfig) -> str:
     """Return the text of the champion of a benchmark, empty where none can be used."""
     try:
-        champion = by_alias(registered_name(config.instances), CHAMPION)
+        champion = champion_of(config.instances, config.solver)
         text = "" if champion is None else stored_text(champion.reference)
         if not text or isinstance(method_of(text), RuleMethod):
             return text

@@ -32,7 +32,7 @@ def choose_final(
             about = f"{len(few)} rules on {len(instances.instances)} instances of their own"
             observer().stage("validation", about)
             sources = {sample.id: sample.source or "" for sample in few}
-            choice = validate(sources, instances, config.high, config.runner)
+            choice = validate(sources, instances, config)
             final = next(sample for sample in few if sample.id == choice.chosen)
     path = evolved.folder / f"{final.id}.py"  # reports call the rule by the name of its file
     write_whole(path, final.source or "")

@@ -9,11 +9,11 @@ from prefect import task
 
 from bife_core.benchmarks.base import Benchmark, Instance, Split
 from bife_core.benchmarks.generated import open_benchmark
-from bife_core.config import CollectionConfig, InstancesConfig, PipelineConfig, RunnerConfig
+from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
 from bife_core.evaluation.metrics import Precheck
 from bife_core.evaluation.metrics import precheck as _precheck
-from bife_core.fidelity.solving import measure_reference
+from bife_core.fidelity.solving import Solving, measure_reference
 from bife_core.study import content_of
 from bife_core.values import Value, digest_of
 from tasks.home import project_home
@@ -55,26 +55,33 @@ def prepare_instances(config: InstancesConfig, split: Split, count: int) -> Inst
     return InstanceSet(label=opened.name, split=split, instances=chosen, notes=opened.notes)
 
 
-@task(name="collect", task_run_name="collect {config.decisions} decisions", **TRIED_AGAIN)
-def collect(instances: InstancesConfig, config: CollectionConfig, runner: RunnerConfig) -> CollectionSummary:
+@task(name="collect", task_run_name="collect {config.collection.decisions} decisions", **TRIED_AGAIN)
+def collect(config: PipelineConfig) -> CollectionSummary:
     """Record expert samples, on disk before they are used; raise `DecisionsError` if no instance gave one."""
+    instances = config.instances
     name = f"{instances.label}-{instances.fingerprint()}"
     with alone_at(f"collection {name}", f"the collection for {instances.label}"):
-        folder, pool = project_home().decisions / name, worker_pool(runner)
         return collect_decisions(
-            benchmark(instances), config, folder, pool, progress_listener(), note_listener()
+            benchmark(instances),
+            config.collection,
+            project_home().decisions / name,
+            worker_pool(config.runner),
+            progress_listener(),
+            note_listener(),
+            config.solver,
         )
 
 
 @task(name="track collection", task_run_name="write the collection to MLflow", **TRIED_AGAIN)
-def track_collection(instances: InstancesConfig, config: CollectionConfig, summary: CollectionSummary) -> str:
+def track_collection(config: PipelineConfig, summary: CollectionSummary) -> str:
     """Write a collection to MLflow and return the id of its run."""
-    settings = {"instances": instances.model_dump(mode="json"), "collection": config.model_dump(mode="json")}
+    label = config.instances.label
+    settings = config.model_dump(mode="json", include={"instances", "solver", "collection"})
     key = digest_of([*settings.values(), summary.digest])[:16]
     record = Record(
         experiment=store.COLLECTION,
         key=key,
-        name=f"{instances.label} {summary.decisions} decisions",
+        name=f"{label} {summary.decisions} decisions",
         params=flat(settings) | {"decisions_digest": summary.digest},
         metrics={
             "decisions": float(summary.decisions),
@@ -85,17 +92,20 @@ def track_collection(instances: InstancesConfig, config: CollectionConfig, summa
             "instances": float(len(summary.instances)),
             "failures": float(len(summary.failures)),
         },
-        tags={"kind": "collection", "benchmark": instances.label},
+        tags={"kind": "collection", "benchmark": label},
         tables={"instances.json": tuple({"instance": name} for name in summary.instances)},
     )
     return track_record(project_home().runs / f"collection-{key}", record)
+
+
+def solving(config: PipelineConfig) -> Solving:
+    """Return how this home solves instances for F_HF."""
+    return Solving(config.high, config.solver, worker_pool(config.runner), home_store(), note_listener())
 
 
 @task(name="pre-check", task_run_name="measure RPB's share in branching", **TRIED_AGAIN)
 def precheck(config: PipelineConfig) -> Precheck:
     """Return what a rule can save on the first design instances, by the solves that the search measures rules by."""
     instances = benchmark(config.instances).instances("design", min(PRECHECKED, config.high.instances))
-    pool = worker_pool(config.runner)
-    reference = measure_reference(instances, config.high, pool, home_store(), note=note_listener())
-    found = _precheck(reference.results)
+    found = _precheck(measure_reference(instances, solving(config)).results)
     return with_message(found, found.sentence)

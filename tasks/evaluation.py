@@ -9,7 +9,7 @@ from typing import Final
 from prefect import task
 
 from bife_core.benchmarks.config import FAMILIES
-from bife_core.config import EvaluationConfig, InstancesConfig, RunnerConfig
+from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.evaluation.choosing import Choice
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.evaluation.summary import evaluate as _evaluate
@@ -29,17 +29,13 @@ from tasks.workers import worker_pool
 _MEASURED: Final = {"ratio", "node_ratio", "wins", "losses", "missing", "proofs", "baseline_proofs"}
 
 
-def evaluation_folder(
-    methods: Sequence[Method],
-    instances: InstanceSet,
-    config: EvaluationConfig,
-    summary: EvaluationSummary,
-) -> Path:
+def evaluation_folder(methods: Sequence[Method], instances: InstanceSet, summary: EvaluationSummary) -> Path:
     """Return where the files of an evaluation lie, by its methods, instances, settings, machine and solves."""
     facts = [
         list(dict.fromkeys(method.identity for method in methods)),
         instances.content,
-        config.model_dump(mode="json"),
+        summary.protocol.model_dump(mode="json"),
+        summary.solver.model_dump(mode="json"),
         summary.machine.digest if summary.machine is not None else "",
         summary.rows,
         summary.use,
@@ -53,16 +49,18 @@ def setting_name(config: InstancesConfig) -> str:
     return config.label if family is None else f"{family.label} {config.size}"
 
 
-@task(name="evaluate", task_run_name="evaluate {methods[0].name} against {config.baseline}", **TRIED_AGAIN)
+@task(
+    name="evaluate",
+    task_run_name="evaluate {methods[0].name} against {config.evaluation.baseline}",
+    **TRIED_AGAIN,
+)
 def evaluate(
     methods: Sequence[Method],
     instances: InstanceSet,
-    config: EvaluationConfig,
-    runner: RunnerConfig,
-    setting: str,
+    config: PipelineConfig,
     use: int = 0,
 ) -> EvaluationSummary:
-    """Solve instances, which tables call `setting`, with all methods; solves that are stored are reused.
+    """Solve instances with all methods; solves that are stored are reused.
 
     `use` says which use of its test set it is, if it may promote a rule; it is 0 otherwise. Of an evaluation that was
     made before the record of then is returned, with its day and duration.
@@ -78,15 +76,16 @@ def evaluate(
         summary = _evaluate(
             methods,
             instances.instances,
-            config,
-            worker_pool(runner),
+            config.evaluation,
+            worker_pool(config.runner),
             home_store(),
             progress_listener(),
             note_listener(),
-            setting=setting,
+            setting=setting_name(config.instances),
             use=use,
+            solver=config.solver,
         )
-    folder = evaluation_folder(methods, instances, config, summary)
+    folder = evaluation_folder(methods, instances, summary)
     if (folder / evaluation_files.RECORD).is_file():
         return evaluation_files.read_summary(folder)
     return summary
@@ -94,8 +93,7 @@ def evaluate(
 
 @task(name="track evaluation", task_run_name="write the evaluation to MLflow", **TRIED_AGAIN)
 def track_evaluation(
-    instances_config: InstancesConfig,
-    config: EvaluationConfig,
+    config: PipelineConfig,
     methods: Sequence[Method],
     instances: InstanceSet,
     summary: EvaluationSummary,
@@ -107,8 +105,8 @@ def track_evaluation(
     The `story` is what the report holds beside the solves: the command, and the search that led to the rule. `choice`
     says how the rule was chosen on validation instances.
     """
-    lead, compared = methods[0], summary.lead
-    folder = evaluation_folder(methods, instances, config, summary)
+    lead, compared, label = methods[0], summary.lead, config.instances.label
+    folder = evaluation_folder(methods, instances, summary)
     if not (folder / evaluation_files.RECORD).is_file():
         if choice is not None:
             write_whole(folder / "validation.json", choice.model_dump_json(indent=1))
@@ -117,14 +115,11 @@ def track_evaluation(
         "solves_table.json": summary.rows,
         "comparisons_table.json": tuple(comparison.model_dump() for comparison in summary.comparisons),
     }
-    settings = {
-        "instances": instances_config.model_dump(mode="json"),
-        "evaluation": config.model_dump(mode="json"),
-    }
+    settings = config.model_dump(mode="json", include={"instances", "solver", "evaluation"})
     record = Record(
         experiment=store.EVALUATION,
         key=folder.name.removeprefix("evaluation-"),
-        name=f"{instances_config.label} {summary.rule} vs {summary.baseline}",
+        name=f"{label} {summary.rule} vs {summary.baseline}",
         params=flat(settings)
         | {"rule": summary.rule, "rule_sha": lead.identity, "methods": " ".join(summary.methods)}
         | {"test_instances": instances.content},
@@ -137,7 +132,7 @@ def track_evaluation(
         },
         tags={
             "kind": "evaluation",
-            "benchmark": instances_config.label,
+            "benchmark": label,
             "rule_sha": lead.identity,
             "metric": compared.metric,
             "conclusion": compared.finding,

@@ -13,7 +13,7 @@ from prefect.client.orchestration import get_client
 from prefect.exceptions import ObjectNotFound
 from pydantic import SecretStr
 
-from bife_core.config import GeneratorConfig, HighFidelityConfig, PipelineConfig, RunnerConfig
+from bife_core.config import GeneratorConfig, PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary
 from bife_core.errors import GeneratorError
 from bife_core.evaluation.choosing import Choice, choose
@@ -23,11 +23,10 @@ from bife_core.methods.rule import RuleMethod
 from bife_core.search import Sample
 from bife_core.study import Evolution, Opened, evolution_facts, evolution_key, generator_identity
 from bife_core.study.files import ranked
-from tasks.collection import InstanceSet
+from tasks.collection import InstanceSet, solving
 from tasks.states import TRIED_AGAIN, with_message
-from tasks.stores import home_store, note_listener, progress_listener
+from tasks.stores import home_store, progress_listener
 from tasks.tracking.store import flat
-from tasks.workers import worker_pool
 
 KEY_BLOCK: Final = "bife-llm-api-key"
 
@@ -77,13 +76,10 @@ def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
 
 
 @task(name="validate", task_run_name="choose the final rule", **TRIED_AGAIN)
-def validate(
-    samples: dict[str, str], instances: InstanceSet, high: HighFidelityConfig, runner: RunnerConfig
-) -> Choice:
+def validate(samples: dict[str, str], instances: InstanceSet, config: PipelineConfig) -> Choice:
     """Solve validation instances with each sample, given as source by id, best F_HF first, and choose; see `choose`."""
     rules = [RuleMethod(name=name, source=source) for name, source in samples.items()]
-    pool = worker_pool(runner)
-    return choose(rules, instances.instances, high, pool, home_store(), progress_listener(), note_listener())
+    return choose(rules, instances.instances, solving(config), progress_listener())
 
 
 @contextmanager

@@ -37,6 +37,7 @@ from bife_core.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE,
 from bife_core.methods.rule import RuleMethod
 from bife_core.rules import complexity
 from bife_core.scip.cost import Cost
+from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import versions
 from bife_core.stats import fewest_instances
 from bife_core.values import Value
@@ -58,7 +59,11 @@ _REPLACED: Final = "replaced_version"
 _REFUSALS: Final = {"rejected": "refused it", "rolled_back": "took it out of use"}
 """Beginnings of the tags that hold a decision against a version, with what was done."""
 
-_NOT_IN_CARD: Final = {"benchmark", "size", "ratio", "ci_low", "ci_high", "p_value", "seeds", "likeness"}
+_NOT_IN_CARD: Final = {"benchmark", "size", "ratio", "ci_low", "ci_high", "p_value", "seeds", "likeness"} | {
+    "solver_params"
+}
+
+_UNRECORDED: Final = "; to let this one be champion, take that alias from the other in MLflow"
 
 
 class PromotionError(BifeError):
@@ -83,8 +88,9 @@ class Evidence(Origin):
     `ratio` is the rule's cost by `metric` over the baseline's on held-out instances, with its interval at the level
     `confidence` and the adjusted p-value of the exact test; `time_ratio` is that of CPU time. `missing` solves gave no
     result or a wrong one, `unfinished` ones ended at a limit, and `proofs` ended with a proof. `use` counts the uses of
-    the test set. `likeness` is JSON of the instances' `bife_core.benchmarks.formulation.Likeness`. What begins with
-    ``champion`` compares with the champion in the same evaluation.
+    the test set. `likeness` is JSON of the instances' `bife_core.benchmarks.formulation.Likeness`. `solver` names the
+    settings of SCIP it was measured under, and `solver_params` is JSON of what they set beside SCIP's defaults. What
+    begins with ``champion`` compares with the champion in the same evaluation.
     """
 
     sha: str
@@ -110,6 +116,9 @@ class Evidence(Origin):
     evaluation_run: str
     test_digest: str
     likeness: str = ""
+    solver: str = ""
+    solver_digest: str = ""
+    solver_params: str = ""
     champion_sha: str = ""
     champion_ratio: float | None = None
     champion_ci_low: float | None = None
@@ -143,6 +152,16 @@ class RegisteredRule(Value):
     def sha(self) -> str:
         """Hash of the rule; empty for a version that was registered by other means."""
         return self.tags.get("sha", "")
+
+    @property
+    def solver(self) -> str:
+        """The settings of SCIP it was measured under, in words."""
+        return self.tags.get("solver") or "settings that were not recorded"
+
+    @property
+    def solver_digest(self) -> str:
+        """Hash of these settings; empty for a version that does not say."""
+        return self.tags.get("solver_digest", "")
 
     @property
     def metric(self) -> Cost:
@@ -190,8 +209,8 @@ def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> Ga
 
     By its metric it must be better than RPB on held-out instances, and than the present champion on the same ones in
     the same evaluation, in the sense of `bife_core.evaluation.comparing.finding` both times: two ratios to RPB from
-    two evaluations do not show which rule is better. Rules that were judged by different metrics do not compete, and
-    no count of work, such as nodes, makes a champion.
+    two evaluations do not show which rule is better. Rules that were judged by different metrics, or under different
+    settings of SCIP, do not compete, and no count of work, such as nodes, makes a champion.
     """
     one, words = challenger, METRICS[challenger.metric].words
     better, worse = ("faster", "slower") if one.metric == "time" else ("better", "worse")
@@ -215,6 +234,11 @@ def gate(challenger: Evidence, champion: Evidence | RegisteredRule | None) -> Ga
         reason = f"It is not known to be {better} than RPB: {against_rpb}, {within}."
     elif champion is None:
         return GateDecision(True, f"{takes}; there is no champion yet.")
+    elif champion.solver_digest != one.solver_digest:
+        reason = (
+            f"{takes} under {one.solver}, but the champion was measured under {champion.solver}, and only rules "
+            f"measured under the same settings of SCIP compete{_UNRECORDED if not champion.solver_digest else ''}."
+        )
     elif champion.metric != one.metric:
         other = METRICS[champion.metric].words
         reason = (
@@ -250,12 +274,16 @@ def refusal(tags: Mapping[str, str], test_digest: str | None = None) -> str:
     return ""
 
 
-def registered_name(instances: InstancesConfig) -> str:
-    """Return the name rules of a benchmark are registered under; sizes other than the test size have their own."""
+def registered_name(instances: InstancesConfig, solver: SolverConfig) -> str:
+    """Return the name rules of a benchmark are registered under.
+
+    Sizes other than the test size have names of their own, and so have settings of SCIP other than its defaults.
+    """
     label = instances.label
     if instances.folder is None and instances.size != "test":
         label = f"{label}-{instances.size}"
-    return _PREFIX + (re.sub(r"[^A-Za-z0-9_-]+", "_", label).strip("_") or "rules")
+    name = _PREFIX + (re.sub(r"[^A-Za-z0-9_-]+", "_", label).strip("_") or "rules")
+    return name if solver.label == "default" else f"{name}-{solver.label}"
 
 
 @contextmanager
@@ -278,6 +306,12 @@ def by_alias(name: str, alias: str) -> RegisteredRule | None:
         return registered(f"models:/{name}@{alias}")
     except RuleError:
         return None
+
+
+def champion_of(instances: InstancesConfig, solver: SolverConfig) -> RegisteredRule | None:
+    """Return the champion that was measured on such instances under the very same settings of SCIP, or None."""
+    champion = by_alias(registered_name(instances, solver), CHAMPION)
+    return champion if champion is not None and champion.solver_digest == solver.digest else None
 
 
 def by_hash(name: str, sha: str) -> list[RegisteredRule]:
@@ -369,11 +403,18 @@ def run_data(run_id: str) -> RunData:
         ) from error
 
 
-def rule_for(model: Model) -> tuple[str, str]:
-    """Return the reference of a rule for an instance, given as it was read, and why this one.
+def other_settings(rule: RegisteredRule, solver: SolverConfig, name: str = "") -> str:
+    """Return that a rule, called `name`, was measured under other settings than `solver`; empty if it was not."""
+    if rule.solver_digest == solver.digest:
+        return ""
+    return f"{name or rule.reference} was measured under {rule.solver}, not under {solver.known_as}"
 
-    It is the champion that was measured on instances like this one, the best if several were, or the general rule. A
-    registry that cannot be reached holds no champions; the reason says so.
+
+def rule_for(model: Model, solver: SolverConfig) -> tuple[str, str]:
+    """Return the reference of a rule for an instance, given as it was read, under settings of SCIP, and why this one.
+
+    It is the champion that was measured on instances like this one under the very same settings, the best if several
+    were, or the general rule. A registry that cannot be reached holds no champions; the reason says so.
     """
     try:
         champions = [rule for rule in list_rules() if CHAMPION in rule.aliases]
@@ -381,7 +422,7 @@ def rule_for(model: Model) -> tuple[str, str]:
         return GENERAL, f"Champions are not known. {error}"
     if not champions:
         return GENERAL, "There is no champion yet."
-    found, others = shape(model), []
+    found, others, elsewhere = shape(model), [], []
     fitting: list[tuple[bool, float, str, str]] = []
     for champion in champions:
         evidence, difference = champion.evidence, "it does not say what instances it was made for"
@@ -390,23 +431,30 @@ def rule_for(model: Model) -> tuple[str, str]:
         if evidence is None or difference:
             others.append(f"{champion.name}: {difference}")
             continue
+        if differing := other_settings(champion, solver, f"models:/{champion.name}@{CHAMPION}"):
+            elsewhere.append(differing)
+            continue
         measured = f"{evidence.ratio:.3f} of {known_as(evidence.baseline)}'s {METRICS[evidence.metric].words}"
         # Ratios of different metrics do not compare; those of time come first.
         fitting.append((evidence.metric != "time", evidence.ratio, champion.name, measured))
+    if not fitting and elsewhere:
+        return GENERAL, f"{'; '.join(elsewhere)}."
     if not fitting:
         return GENERAL, f"No champion was made for instances like this one ({'; '.join(others)})."
     _, _, name, measured = min(fitting)
-    return f"models:/{name}@{CHAMPION}", f"It was measured on instances like this one: {measured}."
+    return f"models:/{name}@{CHAMPION}", (
+        f"It was measured on instances like this one under {solver.known_as}: {measured}."
+    )
 
 
 @task(name="register", task_run_name="register a rule as {name}", **TRIED_AGAIN)
 def register(name: str, source: str, evidence: Evidence, by_gate: bool = False) -> RegisteredRule:
     """Register the text of a rule or scorer under a name and give it the alias ``challenger``.
 
-    The same rule of the same evolution is registered only once for each metric it is judged by. A rule that a person
-    refused as measured on the same instances is registered without the alias, and so is one that does not pass the
-    gate while the present challenger does: a person may be about to decide on that. With `by_gate` the gate alone
-    decides on ``champion``, now; it does not overrule a person who refused the rule.
+    The same rule of the same evolution is registered only once for each metric and settings of SCIP it is judged by.
+    A rule that a person refused as measured on the same instances is registered without the alias, and so is one that
+    does not pass the gate while the present challenger does: a person may be about to decide on that. With `by_gate`
+    the gate alone decides on ``champion``, now; it does not overrule a person who refused the rule.
     """
     method = method_of(source)
     tags = {key: str(value) for key, value in evidence.model_dump().items() if value is not None}
@@ -417,8 +465,11 @@ def register(name: str, source: str, evidence: Evidence, by_gate: bool = False) 
         refused = [each.tags for each in held if refusal(each.tags, evidence.test_digest)]
         tags |= {key: value for key, value in refused[0].items() if _refuses(key)} if refused else {}
         # By another metric it is another entry: what a champion was judged by never changes under it.
-        identity = (evidence.evolution_key, evidence.metric)
-        same = next((v for v in held if (v.tags.get("evolution_key", ""), v.metric) == identity), None)
+        identity = (evidence.evolution_key, evidence.metric, evidence.solver_digest)
+        same = next(
+            (v for v in held if (v.tags.get("evolution_key", ""), v.metric, v.solver_digest) == identity),
+            None,
+        )
         if same is None:
             number = _create(client, name, method, evidence, tags)
         else:

@@ -22,6 +22,7 @@ from bife_core.features import N_FEATURES
 from bife_core.files import write_whole
 from bife_core.places import compiled_code
 from bife_core.sandbox import Note, WorkerFailure, Workers
+from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveSettings, versions
 from bife_core.values import Value, digest_of
 
@@ -82,6 +83,7 @@ def collect_decisions(
     pool: Workers,
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
+    solver: SolverConfig | None = None,
 ) -> CollectionSummary:
     """Record decisions on the collection instances until there are enough, and merge them into one file.
 
@@ -101,6 +103,8 @@ def collect_decisions(
         Called with (decisions so far, decisions wanted).
     note : callable, optional
         Called with a sentence on each instance that is solved once more, and why.
+    solver : SolverConfig, optional
+        SCIP's settings, its defaults unless given; give those the rule is to run under.
 
     Raises
     ------
@@ -110,6 +114,7 @@ def collect_decisions(
         If the pool is closed meanwhile.
     """
     directory = Path(directory)
+    solver = solver or SolverConfig()
     waiting = _instances(benchmark, config.max_instances, pool.workers)
     running: deque[tuple[Instance, Path, Future[Any] | None]] = deque()
     names: list[str] = []
@@ -121,10 +126,9 @@ def collect_decisions(
         usual = total / len(names) if names else config.decisions_per_instance
         likely = ceil((config.decisions - total) / usual) if usual else pool.workers
         for instance in islice(waiting, max(min(pool.workers, likely) - len(running), 0)):
-            path = _part_path(directory, instance, config)
-            running.append(
-                (instance, path, None if _intact(path, note) else _start(pool, instance, path, config, note))
-            )
+            path = _part_path(directory, instance, config, solver)
+            solve = None if _intact(path, note) else _start(pool, instance, path, config, solver, note)
+            running.append((instance, path, solve))
         if not running:
             break
         instance, path, solve = running.popleft()
@@ -172,12 +176,12 @@ def collect_decisions(
     )
 
 
-def _part_path(directory: Path, instance: Instance, config: CollectionConfig) -> Path:
+def _part_path(directory: Path, instance: Instance, config: CollectionConfig, solver: SolverConfig) -> Path:
     facts = {
         "digest": instance.digest,
         "quota": config.decisions_per_instance,
         "time_limit_s": config.time_limit_s,
-        "solver": config.solver.model_dump(mode="json"),
+        "solver": solver.model_dump(mode="json"),
         "columns": N_FEATURES,
         "schema": SCHEMA_VERSION,
         "scip": versions()["scip"],
@@ -210,7 +214,12 @@ def _intact(part: Path, note: Note | None) -> bool:
 
 
 def _start(
-    pool: Workers, instance: Instance, part: Path, config: CollectionConfig, note: Note | None
+    pool: Workers,
+    instance: Instance,
+    part: Path,
+    config: CollectionConfig,
+    solver: SolverConfig,
+    note: Note | None,
 ) -> Future[Any]:
     written = [part.parent, compiled_code()]
     for directory in written:
@@ -222,6 +231,7 @@ def _start(
             "instance": instance.name,
             "part": str(part),
             "config": config.model_dump(mode="json"),
+            "solver": solver.model_dump(mode="json"),
         },
         limit_s=2.0 * config.time_limit_s + _GRACE_S,
         reads=[instance.path],
@@ -230,11 +240,11 @@ def _start(
     )
 
 
-def work(path: str, instance: str, part: str, config: dict[str, Any]) -> None:
+def work(path: str, instance: str, part: str, config: dict[str, Any], solver: dict[str, Any]) -> None:
     """Collect from one instance in this process; what `collect_decisions` calls in a worker."""
     options = CollectionConfig.model_validate(config)
     began = time.process_time()
-    settings = SolveSettings(solver=options.solver, time_limit_s=options.time_limit_s)
+    settings = SolveSettings(solver=SolverConfig.model_validate(solver), time_limit_s=options.time_limit_s)
     recording = record_decisions(
         Path(path), instance, settings=settings, quota=options.decisions_per_instance
     )

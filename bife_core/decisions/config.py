@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from bife_core.scip.solver import SolverConfig, SolverSetting
 from bife_core.values import Value
 
 
@@ -19,4 +18,3 @@ class CollectionConfig(Value):
     time_limit_s: float = Field(
         600.0, gt=0, allow_inf_nan=False, description="CPU seconds spent on one instance at most."
     )
-    solver: SolverSetting = SolverConfig()

@@ -13,12 +13,9 @@ from bife_core.benchmarks.base import Instance
 from bife_core.errors import SolverError
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.measuring import Cell, interleaved, labelled, measure
-from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.high import high_fidelity
-from bife_core.fidelity.solving import misbehaviour
+from bife_core.fidelity.solving import Solving, misbehaviour
 from bife_core.methods.base import Method
-from bife_core.sandbox import Note, Workers
-from bife_core.store import Store
 from bife_core.values import Value
 
 
@@ -54,16 +51,13 @@ class Choice(Value):
 def choose(
     finalists: Sequence[Method],
     instances: Sequence[Instance],
-    high: HighFidelityConfig,
-    pool: Workers,
-    solves: Store,
+    solving: Solving,
     progress: Callable[[int, int], None] | None = None,
-    note: Note | None = None,
 ) -> Choice:
     """Solve validation instances with all finalists and choose the one with the best F_HF there.
 
     Among equals the first is chosen, so give the best first. An instance on which RPB fails too is set aside, and
-    `note` is called.
+    `solving.note` is called.
 
     Raises
     ------
@@ -73,8 +67,11 @@ def choose(
         If the machine failed RPB as well as a finalist; solves that were done are not done again by another try.
     """
     methods = labelled(finalists)
-    settings = EvaluationConfig(seeds=(0,), time_limit_s=high.time_limit_s, solver=high.solver)
-    measured = measure(interleaved(methods, instances, settings), pool, solves, progress=progress, note=note)
+    high, note = solving.config, solving.note
+    groups = interleaved(
+        methods, instances, EvaluationConfig(seeds=(0,), time_limit_s=high.time_limit_s), solving.solver
+    )
+    measured = measure(groups, solving.pool, solving.solves, progress=progress, note=note)
     aside = {
         one.job.instance: why
         for one in measured

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from bife_core.methods.base import BUILTIN_METHODS, METHODS
 from bife_core.scip.cost import Cost
-from bife_core.scip.solver import Seed, SolverConfig, SolverSetting
+from bife_core.scip.solver import Seed
 from bife_core.values import Value
 
 
@@ -42,7 +42,6 @@ class EvaluationConfig(Value):
     time_limit_s: float = Field(
         1000.0, gt=0, allow_inf_nan=False, description="CPU seconds one solve may take."
     )
-    solver: SolverSetting = SolverConfig()
     baseline: str = Field(
         "relpscost",
         description="Method the others are compared with; relpscost is RPB.",

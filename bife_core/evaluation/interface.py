@@ -21,6 +21,7 @@ from bife_core.rules import CompiledRule
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.cost import Cost
 from bife_core.scip.reading import EXPECTED_FILES, model_format
+from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
 from bife_core.values import describe
 
@@ -94,7 +95,6 @@ def compare(
     chosen, against = [load_method(method) for method in methods], load_method(baseline)
     given = {
         "seeds": tuple(seeds) if isinstance(seeds, Iterable) else seeds,
-        "solver": settings,
         "metric": metric,
         "time_limit_s": time_limit_s,
         "baseline": against.name,
@@ -106,7 +106,8 @@ def compare(
     found = given_instances(instances)
     kept = store if isinstance(store, Store) else Store(store if store is not None else home())
     with WorkerPool(workers) as pool:
-        return evaluate(chosen, found, config, pool, kept, baseline=against)
+        solver = SolverConfig(name=settings)
+        return evaluate(chosen, found, config, pool, kept, baseline=against, solver=solver)
 
 
 def given_instances(given: object) -> tuple[Instance, ...]:

@@ -17,6 +17,7 @@ from bife_core.benchmarks.base import Instance
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.methods.base import Method
 from bife_core.sandbox import Note, Workers
+from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Solved, SolveJob, run_solves
 from bife_core.store import Store
@@ -60,7 +61,10 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
 
 
 def interleaved(
-    methods: dict[str, Method], instances: Sequence[Instance], config: EvaluationConfig
+    methods: dict[str, Method],
+    instances: Sequence[Instance],
+    config: EvaluationConfig,
+    solver: SolverConfig,
 ) -> list[tuple[Cell, ...]]:
     """Return all solves in groups; those of a group run one after the other on one core.
 
@@ -72,7 +76,7 @@ def interleaved(
     scope = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     labels, groups = list(methods), []
     for number, seed in enumerate(config.seeds):
-        settings = SolveSettings(solver=config.solver, time_limit_s=config.time_limit_s, seed=seed)
+        settings = SolveSettings(solver=solver, time_limit_s=config.time_limit_s, seed=seed)
         for position, instance in enumerate(instances):
             first = (position + number) % len(labels)
             order = labels[first:] + labels[:first]

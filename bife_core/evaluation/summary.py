@@ -30,6 +30,7 @@ from bife_core.methods.base import AnyMethod, Method
 from bife_core.methods.loading import load_method
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import Cost
+from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult
 from bife_core.stats import CONFIDENCE, confidence_of
 from bife_core.store import Store
@@ -63,6 +64,8 @@ class EvaluationSummary(Value):
         All methods against the baseline, the leading one first.
     protocol : EvaluationConfig
         How it was measured.
+    solver : SolverConfig
+        SCIP's settings in all solves.
     use : int
         Which use of its test set it was, if it may promote a rule; 0 for one that may not.
     machine : Machine or None
@@ -85,6 +88,7 @@ class EvaluationSummary(Value):
     methods: dict[str, AnyMethod] = Field(default_factory=dict)
     comparisons: tuple[Comparison, ...] = Field(min_length=1)
     protocol: EvaluationConfig = EvaluationConfig()
+    solver: SolverConfig = SolverConfig()
     use: int = 0
     machine: Machine | None = None
     workers: int = 1
@@ -108,8 +112,8 @@ class EvaluationSummary(Value):
 
     @property
     def conclusion(self) -> str:
-        """Each method against the baseline in a sentence, and which methods left most branchings to SCIP's default."""
-        return " ".join([*map(statement, self.comparisons), *self._fallbacks])
+        """Each method against the baseline in a sentence, SCIP's settings, and who left most branchings to RPB."""
+        return " ".join([*map(statement, self.comparisons), self.solver.sentence, *self._fallbacks])
 
     @property
     def _fallbacks(self) -> list[str]:
@@ -171,6 +175,7 @@ def evaluate(
     setting: str = "these instances",
     use: int = 0,
     baseline: Method | None = None,
+    solver: SolverConfig | None = None,
 ) -> EvaluationSummary:
     """Measure all methods and the baseline on all instances, and compare them.
 
@@ -183,6 +188,8 @@ def evaluate(
     use : int
         Which use of the test set this is, 1 for the first, where a rule may be promoted by it; intervals and tests are
         the stricter for it, see `bife_core.stats.alpha_share`. 0 where nothing depends on it.
+    solver : SolverConfig, optional
+        SCIP's settings; its defaults unless given.
 
     Raises
     ------
@@ -190,14 +197,14 @@ def evaluate(
         If the baseline has no solve at all, with the reasons, or is the only method.
     """
     began_s = time.monotonic()
-    baseline = baseline or load_method(config.baseline)
+    baseline, solver = baseline or load_method(config.baseline), solver or SolverConfig()
     every = labelled([*methods, baseline])
     if len(every) < 2:
         raise SolverError(
             f"There is nothing to compare with {baseline.name} but itself; name another method."
         )
     measured = measure(
-        interleaved(every, instances, config),
+        interleaved(every, instances, config, solver),
         pool,
         solves,
         warm_up_s=config.warm_up_s,
@@ -209,6 +216,7 @@ def evaluate(
     summary = summarise(measured, every, label, config, setting, use)
     return summary.model_copy(
         update={
+            "solver": solver,
             "machine": this_machine(),
             "workers": pool.workers,
             "measured_at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

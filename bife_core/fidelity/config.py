@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from bife_core.scip.cost import Cost
-from bife_core.scip.solver import Seed, SolverConfig, SolverSetting
+from bife_core.scip.solver import Seed
 from bife_core.values import Value
 
 LowMeasure = Literal["accuracy", "depth_regret"]
@@ -38,7 +38,6 @@ class HighFidelityConfig(Value):
     time_limit_s: float = Field(
         60.0, gt=0, allow_inf_nan=False, description="CPU seconds one solve may take."
     )
-    solver: SolverSetting = SolverConfig()
     seed: Seed = Field(0, description="SCIP's randomisation seed, and that of the order of a race.")
     load_correction: bool = Field(
         True,

@@ -7,20 +7,17 @@ against it (`bife_core.fidelity.racing`); the published protocol does without bo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError, SolverError
 from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.fidelity.racing import CAP, LEAST_CAP_S, RACING_BLOCK, blocks, lost
-from bife_core.fidelity.solving import Reference, cost_of, load_factors, misbehaviour, solve_each
+from bife_core.fidelity.solving import Reference, Solving, cost_of, load_factors, misbehaviour, solve_each
 from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.methods.rule import RuleMethod
-from bife_core.sandbox import Note, Workers
 from bife_core.scip.solving import SolveResult
-from bife_core.solves import Solved
-from bife_core.store import Store
 from bife_core.values import Value
 
 
@@ -83,15 +80,20 @@ class ToBeat:
 class _Measurement:
     """The solves of one rule so far, by the position of their instance, and how more of them are made."""
 
+    method: Method
     instances: Sequence[Instance]
-    config: HighFidelityConfig
+    solving: Solving
     reference: Reference | None
     rival: ToBeat | None
-    solve_them: Callable[[Sequence[Instance], Sequence[float]], list[Solved]]
     notes: list[str]
     results: dict[int, SolveResult] = field(default_factory=dict)
     censored: set[int] = field(default_factory=set)
     cpu_s: float = 0.0
+
+    @property
+    def config(self) -> HighFidelityConfig:
+        """What a solve costs, and its limits."""
+        return self.solving.config
 
     @property
     def places(self) -> list[int]:
@@ -101,7 +103,8 @@ class _Measurement:
 
     def solve(self, places: Sequence[int], limits_s: Sequence[float]) -> str | None:
         """Add the solves of some instances, and return what the rule did wrong, or None."""
-        found = self.solve_them([self.instances[place] for place in places], limits_s)
+        some = [self.instances[place] for place in places]
+        found = solve_each(self.method, some, self.solving, limits_s)
         for place, limit_s, one in zip(places, limits_s, found, strict=True):
             if one.rpb_failure is not None:
                 self.notes.append(
@@ -177,14 +180,10 @@ def score_high(
     source: str,
     name: str,
     instances: Sequence[Instance],
-    config: HighFidelityConfig,
-    pool: Workers,
-    solves: Store,
-    note: Note | None = None,
+    solving: Solving,
     *,
     reference: Reference | None = None,
     to_beat: ToBeat | None = None,
-    until_unix_s: float | None = None,
 ) -> HighScore:
     """Solve the design instances with a rule and return F_HF; solves done before are reused.
 
@@ -193,18 +192,12 @@ def score_high(
     Without RPB's solves in `reference`, seconds are not corrected for load.
 
     Raises `SolverError` if every instance had to be set aside, `WorkerFailure` if the machine failed, and
-    `OutOfTimeError` if solves are left at `until_unix_s`, seconds since 1970.
+    `OutOfTimeError` if solves are left when the time is up.
     """
-
-    def solve_them(some: Sequence[Instance], limits_s: Sequence[float]) -> list[Solved]:
-        return solve_each(
-            method, some, config, pool, solves, limits_s=limits_s, note=note, until_unix_s=until_unix_s
-        )
-
-    method = RuleMethod(name=name, source=source)
+    config, method = solving.config, RuleMethod(name=name, source=source)
     rival = to_beat if to_beat is not None and config.race and to_beat.costs else None
     notes = [] if reference is None else list(reference.failures)
-    done = _Measurement(instances, config, reference, rival, solve_them, notes)
+    done = _Measurement(method, instances, solving, reference, rival, notes)
     try:
         for block in [done.places] if rival is None else blocks(done.places, RACING_BLOCK, config.seed):
             if fault := done.solve(block, [done.limit_s(place) for place in block]):
@@ -239,16 +232,7 @@ class TrialScore(Value):
     cpu_s: float = 0.0
 
 
-def score_trial(
-    source: str | None,
-    name: str,
-    instances: Sequence[Instance],
-    config: HighFidelityConfig,
-    pool: Workers,
-    solves: Store,
-    note: Note | None = None,
-    until_unix_s: float | None = None,
-) -> TrialScore:
+def score_trial(source: str | None, name: str, instances: Sequence[Instance], solving: Solving) -> TrialScore:
     """Solve instances with a rule, or with RPB where there is no source, and return what each solve cost.
 
     Unlike for F_HF, an instance that cannot be solved is not set aside: a trial has costs on all or none. Raises
@@ -256,14 +240,14 @@ def score_trial(
     """
     method: Method = ScipMethod(name=RPB) if source is None else RuleMethod(name=name, source=source)
     try:
-        solved = solve_each(method, instances, config, pool, solves, note=note, until_unix_s=until_unix_s)
+        solved = solve_each(method, instances, solving)
     except RuleError as error:
         return TrialScore(failure=str(error))
     results = tuple(one.result for one in solved if one.result is not None)
     failures = [one.rules_fault or f"{one.job.instance}: {one.failure}" for one in solved if one.failure]
     fault = failures[0] if failures else misbehaviour(results)
     return TrialScore(
-        costs=None if fault else tuple(cost_of(result, config) for result in results),
+        costs=None if fault else tuple(cost_of(result, solving.config) for result in results),
         failure=fault,
         cpu_s=math.fsum(result.cpu_s for result in results),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from bife_core.benchmarks.base import Instance
@@ -16,6 +17,7 @@ from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.methods.base import RPB, Method, ScipMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import LEAST
+from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Solved, SolveJob, run_solves
 from bife_core.store import Store
@@ -29,6 +31,21 @@ MOST_UNDECIDED: Final = 0.5
 
 _POOLED_S: Final = 0.5
 """Seconds of root as which the load factor over all instances counts beside that of one: short roots are noisy."""
+
+
+@dataclass(frozen=True)
+class Solving:
+    """How, where and until when instances are solved for F_HF: the same for all rules of a search.
+
+    `solves` is where solves are kept and found again, and `until_unix_s` the end in seconds since 1970.
+    """
+
+    config: HighFidelityConfig
+    solver: SolverConfig
+    pool: Workers
+    solves: Store
+    note: Note | None = None
+    until_unix_s: float | None = None
 
 
 def cost_of(result: SolveResult, config: HighFidelityConfig) -> float:
@@ -45,23 +62,20 @@ def cost_of(result: SolveResult, config: HighFidelityConfig) -> float:
 def solve_each(
     method: Method,
     instances: Sequence[Instance],
-    config: HighFidelityConfig,
-    pool: Workers,
-    solves: Store,
-    *,
+    solving: Solving,
     limits_s: Sequence[float] | None = None,
-    note: Note | None = None,
-    until_unix_s: float | None = None,
 ) -> list[Solved]:
     """Solve each instance once with a method under the limits of F_HF, or within `limits_s` CPU seconds each.
 
     Raises what `run_solves` does, and `RuleError` if the method is a rule that is not allowed.
     """
-    groups = []
+    config, groups = solving.config, []
     for instance, limit_s in zip(instances, limits_s or [config.time_limit_s] * len(instances), strict=True):
-        settings = SolveSettings(solver=config.solver, time_limit_s=limit_s, seed=config.seed)
+        settings = SolveSettings(solver=solving.solver, time_limit_s=limit_s, seed=config.seed)
         groups.append([SolveJob.of(instance, method, settings)])
-    return run_solves(groups, solves, pool, note=note, until_unix_s=until_unix_s)
+    return run_solves(
+        groups, solving.solves, solving.pool, note=solving.note, until_unix_s=solving.until_unix_s
+    )
 
 
 def misbehaviour(results: Sequence[SolveResult]) -> str | None:
@@ -88,18 +102,9 @@ class Reference(Value):
         return math.fsum(result.cpu_s for result in self.results if result is not None)
 
 
-def measure_reference(
-    instances: Sequence[Instance],
-    config: HighFidelityConfig,
-    pool: Workers,
-    solves: Store,
-    *,
-    note: Note | None = None,
-    until_unix_s: float | None = None,
-) -> Reference:
+def measure_reference(instances: Sequence[Instance], solving: Solving) -> Reference:
     """Solve the design instances with RPB; solves done before are reused. Raises what `run_solves` does."""
-    rpb = ScipMethod(name=RPB)
-    solved = solve_each(rpb, instances, config, pool, solves, note=note, until_unix_s=until_unix_s)
+    solved = solve_each(ScipMethod(name=RPB), instances, solving)
     return Reference(
         results=tuple(one.result for one in solved),
         failures=tuple(

@@ -11,12 +11,14 @@ import inspect
 import json
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
+from pyscipopt import Model
 
 from bife_core.errors import RuleError
 from bife_core.methods.base import BUILTIN_METHODS, METHODS, AnyMethod, Method, ScipMethod
@@ -26,11 +28,14 @@ from bife_core.places import home
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.scip.branching import Budget
 from bife_core.scip.python_branching import Scoring
+from bife_core.scip.solver import PAPER, of_settings
 from bife_core.values import describe
 
 AnyReference: TypeAlias = str | Path | Method | CompiledRule | Callable[..., Any]
 
-MODEL_REFERENCE: Final = re.compile(r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@]+)|/(?P<version>\d+))")
+MODEL_REFERENCE: Final = re.compile(
+    r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@,]+)|/(?P<version>\d+))(?:,budget=.*)?"
+)
 RUN_REFERENCE: Final = re.compile(r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.(?:py|json)))?")
 
 _BUDGET: Final = ",budget="
@@ -243,12 +248,7 @@ def stored_text(reference: str) -> str:
                 if not wanted:
                     raise RuleError(f"The run of {reference} holds no rule; give an evolution or a sample.")
                 return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{wanted[0]}"))
-            name = model["name"]
-            version = (
-                client.get_model_version_by_alias(name, model["alias"])
-                if model["alias"]
-                else client.get_model_version(name, model["version"])
-            )
+            name, version = model["name"], _version(client, model)
             file = version.tags.get("file", "rule.py")
             text = str(mlflow.artifacts.load_text(f"models:/{name}/{version.version}/artifacts/{file}"))
         except (MlflowException, SQLAlchemyError, OSError) as error:
@@ -264,6 +264,37 @@ def stored_text(reference: str) -> str:
             f"{reference} has the hash {found} but was registered with {expected}: it has been altered."
         )
     return text
+
+
+def _version(client: Any, model: re.Match[str]) -> Any:
+    if model["alias"]:
+        return client.get_model_version_by_alias(model["name"], model["alias"])
+    return client.get_model_version(model["name"], model["version"])
+
+
+def warn_of_other_settings(reference: object, model: Model) -> None:
+    """Warn the caller's caller if a registered rule was measured under other settings of SCIP than the model has."""
+    registered = MODEL_REFERENCE.fullmatch(reference) if isinstance(reference, str) else None
+    if registered is None:
+        return
+    import mlflow  # which has just given the rule
+
+    with _mlflow_settings():
+        tags = _version(mlflow.MlflowClient(), registered).tags
+    if "solver_params" not in tags:
+        return
+    measured = dict.fromkeys(PAPER, -1) | of_settings(json.loads(tags["solver_params"]))
+    present = model.getParams()
+    differing = [
+        f"{name} is {present[name]} and was {value}"
+        for name, value in measured.items()
+        if present.get(name, value) != value
+    ]
+    if differing:
+        warnings.warn(
+            f"{reference} was measured under {tags.get('solver')}; in this model {', '.join(differing[:3])}.",
+            stacklevel=3,
+        )
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pyscipopt
 from pydantic import ValidationError
 
 from bife_core.errors import ConfigError, InstanceError, SolverError
-from bife_core.methods.loading import AnyReference, load_method, with_budget
+from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
 from bife_core.rules import CompiledRule
 from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, attach_scorer
 from bife_core.scip.cost import relative_gap
@@ -37,7 +37,8 @@ def attach(
     model : pyscipopt.Model
         Any model, before `optimize`. One rule may be attached to it.
     rule : str, Path, CompiledRule, Method or function
-        What `load_method` takes: a file, a name, ``models:/NAME@ALIAS``, a compiled rule, a scorer, ...
+        What `load_method` takes: a file, a name, ``models:/NAME@ALIAS``, a compiled rule, a scorer, ... A warning says
+        if a registered rule was measured under other settings of SCIP than the model has.
     guard : bool or Guard
         Whether RPB takes over where the rule gives no finite score or takes more than a share of the solving time;
         `Guard` sets the share. With it, RPB (relpscost) gets the highest priority after the rule.
@@ -68,6 +69,7 @@ def attach(
     method = load_method(rule)
     if budget is not None:
         method = with_budget(method, budget)
+    warn_of_other_settings(rule, model)
     return method.attach(model, guard) or BranchingStats()
 
 
@@ -88,7 +90,7 @@ def solve(
     method : str, Path, CompiledRule, Method or function
         What `load_method` takes, such as ``"relpscost"``, a reference rule or a file.
     settings : SolveSettings, optional
-        The paper's settings without a time limit by default.
+        SCIP default settings without a time limit by default.
     show_log : bool
         Whether SCIP prints its log.
     **overrides
@@ -123,6 +125,7 @@ def solve(
     path, chosen = Path(path), method if isinstance(method, CompiledRule) else load_method(method)
     model = read_model(path)
     apply(settings, model)
+    warn_of_other_settings(method, model)
     model.hideOutput(not show_log)
     stats: BranchingStats | None
     if isinstance(chosen, CompiledRule):

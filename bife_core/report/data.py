@@ -63,8 +63,11 @@ class Report(Value):
 
     @property
     def conclusion(self) -> str:
-        """The sentences the page begins with, one on the leading method of each evaluation."""
-        return " ".join(statement(compared[0]) for compared in self.comparisons)
+        """The sentences the page begins with: on the leading method of each evaluation, and on SCIP's settings."""
+        settings = list(dict.fromkeys(one.solver.sentence for one in self.evaluations))
+        if len(settings) > 1:
+            settings = [f"{one.setting}: {one.solver.sentence}" for one in self.evaluations]
+        return " ".join([*(statement(compared[0]) for compared in self.comparisons), *settings])
 
     @property
     def searches(self) -> tuple[SearchRecord, ...]:
@@ -111,7 +114,7 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
         )
     if unsolved := int((~frame["solved"] & ~frame["missing"]).sum()):
         found.append(
-            f"{unsolved} of {len(frame)} solves ended without {evaluation.protocol.solver.goal} and count with the "
+            f"{unsolved} of {len(frame)} solves ended without {evaluation.solver.goal} and count with the "
             f"limit of {limit:g} s, which flatters the slower method; their nodes and LP iterations count as far as "
             "they got."
         )

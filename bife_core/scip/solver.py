@@ -1,22 +1,35 @@
-"""SCIP's settings in experiments: the paper's, SCIP's defaults, or a settings file."""
+"""SCIP's settings: its defaults, the paper's, or those of a settings file."""
 
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import Field, model_validator
 
 from bife_core.errors import ConfigError
-from bife_core.values import Value
+from bife_core.values import Value, digest_of
 
 Parameter: TypeAlias = bool | int | float | str
 """A value of one of SCIP's parameters."""
 
+PAPER: Final[dict[str, Parameter]] = {"separating/maxrounds": 0, "presolving/maxrestarts": 0}
+"""The paper settings: cuts at the root only, no restarts."""
+
+_EACH_SOLVE: Final = ("randomization/", "timing/clocktype", "limits/time", "display/")
+"""Beginnings of parameters that every solve has of its own, or that change nothing in it."""
+
+
+def of_settings(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """Return the parameters that say how SCIP is set up, without those that belong to a single solve."""
+    return {name: value for name, value in params.items() if not name.startswith(_EACH_SOLVE)}
+
 
 class SolverConfig(Value):
-    """SCIP's settings; may be given as `paper`, as `default`, or as the path of a `.set` file.
+    """SCIP's settings; may be given as `default`, as `paper`, or as the path of a `.set` file.
 
     A file is read when the configuration is made: what it sets is part of the configuration, wherever it goes. A
     `ConfigError` says if it cannot be read, or SCIP does not take it.
@@ -27,7 +40,7 @@ class SolverConfig(Value):
     SolverConfig(name='default', gap=0.0, params={})
     """
 
-    name: str = Field("paper", description="'paper', 'default', or what a file is called.")
+    name: str = Field("default", description="'default', 'paper', or what a file is called.")
     gap: float = Field(
         0.0, ge=0, description="Relative gap at which a solve is done, as SCIP counts it; 0 asks for a proof."
     )
@@ -45,19 +58,46 @@ class SolverConfig(Value):
         return {"name": Path(given).name, "params": read_set_file(Path(given))}
 
     @property
-    def sentence(self) -> str | None:
-        """What a reader of results must know; None of the paper settings."""
-        sentences = []
-        if self.name == "default":
-            sentences.append(
-                "SCIP ran with its default settings: cuts are separated everywhere, and it may restart."
-            )
-        elif self.name != "paper":
-            listed = ", ".join(f"{name} = {value}" for name, value in sorted(self.params.items()))
-            sentences.append(f"SCIP ran with the settings of {self.name}: {listed or 'all defaults'}.")
-        if self.gap:
-            sentences.append(f"A solve is done at {self.goal}, and costs what it took until then.")
-        return " ".join(sentences) or None
+    def effective(self) -> dict[str, Parameter]:
+        """All parameters that are set to other values than SCIP's defaults."""
+        gap: dict[str, Parameter] = {"limits/gap": self.gap} if self.gap else {}
+        return (PAPER if self.name == "paper" else {}) | self.params | gap
+
+    @property
+    def digest(self) -> str:
+        """Hash of what is set, whatever it is called; equal settings have equal ones."""
+        return digest_of(of_settings(self.effective))[:16]
+
+    @property
+    def label(self) -> str:
+        """A short name that no other settings have: `default`, `paper`, or a name with a part of the digest."""
+        known = next((name for name, digest in _KNOWN.items() if digest == self.digest), None)
+        return known or f"{re.sub(r'[^A-Za-z0-9]+', '_', self.name.removesuffix('.set'))}_{self.digest[:6]}"
+
+    @property
+    def known_as(self) -> str:
+        """What the settings are called in a sentence, after "under"."""
+        named = {"default": "SCIP default settings", "paper": "paper settings"}
+        if self.label in named:
+            return named[self.label]
+        words = named.get(self.name, f"the settings of {self.name}")
+        if self.params and self.name in named:
+            words += f" with {self._listed}"
+        return f"{words} to {self.goal}" if self.gap else words
+
+    @property
+    def sentence(self) -> str:
+        """What a reader of results must know."""
+        about = {"default": "", "paper": ", cuts at the root only and no restarts"}
+        details = about.get(
+            self.label, f": {self._listed or 'all defaults'}" if self.name not in about else ""
+        )
+        until = " A solve costs what it took until then." if self.gap else ""
+        return f"Solves ran under {self.known_as}{details}.{until}"
+
+    @property
+    def _listed(self) -> str:
+        return ", ".join(f"{name} = {value}" for name, value in sorted(self.params.items()))
 
     @property
     def goal(self) -> str:
@@ -65,13 +105,16 @@ class SolverConfig(Value):
         return f"a gap of {100 * self.gap:.4g} %" if self.gap else "a proof"
 
 
+_KNOWN: Final = {name: SolverConfig(name=name).digest for name in ("default", "paper")}
+
 Seed: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
 """What SCIP takes as the seed of its randomisation."""
 
 SolverSetting: TypeAlias = Annotated[
-    SolverConfig, Field(description="How SCIP is set up: 'paper', 'default', or a settings file (.set).")
+    SolverConfig,
+    Field(description="SCIP's settings in all stages: 'default', 'paper', or a settings file (.set)."),
 ]
-"""The field `solver` of a section of the configuration."""
+"""The field `solver` of the configuration."""
 
 
 def read_set_file(path: Path) -> dict[str, Parameter]:
@@ -82,7 +125,7 @@ def read_set_file(path: Path) -> dict[str, Parameter]:
     from bife_core.scip.reading import scip_errors
 
     if path.suffix.lower() != ".set" or not path.is_file():
-        raise ConfigError(f"A solver is 'paper', 'default' or a SCIP settings file (.set); found {path}.")
+        raise ConfigError(f"A solver is 'default', 'paper' or a SCIP settings file (.set); found {path}.")
     model = Model()
     model.hideOutput()
     before = model.getParams()

@@ -34,7 +34,7 @@ INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
 
 
 class SolveSettings(Value):
-    """How an instance is solved; the defaults are the paper's (section Experiments, Implementation)."""
+    """How an instance is solved: by default as SCIP comes, to the end."""
 
     time_limit_s: float | None = Field(
         None,
@@ -44,7 +44,7 @@ class SolveSettings(Value):
     node_limit: int | None = Field(None, ge=1, description="Branch-and-bound nodes; None is no limit.")
     seed: Seed = Field(0, description="Seed of SCIP's randomisation.")
     solver: SolverConfig = Field(
-        SolverConfig(), description="'paper', 'default', or a settings file of SCIP (.set)."
+        SolverConfig(), description="'default', 'paper', or a settings file of SCIP (.set)."
     )
     guard: Guard | None = Field(
         None, description="When a rule has to step aside for RPB; None lets it branch throughout."
@@ -52,6 +52,12 @@ class SolveSettings(Value):
     params: dict[str, Parameter] = Field(
         default_factory=dict, description="Further SCIP parameters, applied last."
     )
+
+    @property
+    def under(self) -> SolverConfig:
+        """SCIP's settings with `params` among them, but for limits: those only say when a solve ends."""
+        further = {name: value for name, value in self.params.items() if not name.startswith("limits/")}
+        return self.solver.model_copy(update={"params": self.solver.params | further})
 
     @field_validator("guard", mode="before")
     @classmethod
@@ -152,10 +158,10 @@ def versions() -> dict[str, str]:
 
 def parameters(settings: SolveSettings) -> dict[str, Parameter]:
     """Return the parameters of SCIP that settings set; limits, seed and gap win over those of a settings file."""
-    solver = settings.solver
     own = ["randomization/", "timing/clocktype"]
     own += ["limits/time"] if settings.time_limit_s is not None else []
-    params = {name: value for name, value in solver.params.items() if not name.startswith(tuple(own))}
+    effective = settings.solver.effective
+    params = {name: value for name, value in effective.items() if not name.startswith(tuple(own))}
     params |= {
         "randomization/randomseedshift": settings.seed,
         # Seed 0 leaves the instance as its file has it, for that is how people solve it; others permute it.
@@ -164,10 +170,6 @@ def parameters(settings: SolveSettings) -> dict[str, Parameter]:
         "randomization/lpseed": settings.seed,
         "timing/clocktype": 1,  # of the CPU
     }
-    if solver.name == "paper":
-        params |= {"separating/maxrounds": 0, "presolving/maxrestarts": 0}
-    if solver.gap:
-        params["limits/gap"] = solver.gap
     if settings.time_limit_s is not None:
         params["limits/time"] = settings.time_limit_s
     if settings.node_limit is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from bife_core.config import PipelineConfig
 from bife_core.errors import ConfigError, GeneratorError
 from bife_core.fidelity.high import HighScore, ToBeat, TrialScore, score_high, score_trial
 from bife_core.fidelity.low import LowScore, score_low
-from bife_core.fidelity.solving import Reference, measure_reference
+from bife_core.fidelity.solving import Reference, Solving, measure_reference
 from bife_core.generators import (
     Account,
     Draft,
@@ -81,25 +81,17 @@ class Evaluator:
 
     def refer(self) -> Reference:
         """Solve the design instances with RPB, which others are measured by."""
-        until = self.account.until_unix_s
-        return measure_reference(
-            self.design, self.config.high, self.pool, self.solves, note=self.note, until_unix_s=until
-        )
+        return measure_reference(self.design, self._solving)
 
     def try_out(self, request: TrialRequest) -> TrialScore:
         """Solve training instances as a search asks."""
         if not self.training:
             raise ConfigError("The search makes trials but there are no training instances.")
-        high = self.config.high
+        cost = request.cost or self.config.high.cost
+        high = self.config.high.model_copy(update={"time_limit_s": request.time_limit_s, "cost": cost})
+        instances = [self.training[position] for position in request.instances]
         return score_trial(
-            request.source,
-            request.sample or request.id,
-            [self.training[position] for position in request.instances],
-            high.model_copy(update={"time_limit_s": request.time_limit_s, "cost": request.cost or high.cost}),
-            self.pool,
-            self.solves,
-            note=self.note,
-            until_unix_s=self.account.until_unix_s,
+            request.source, request.sample or request.id, instances, replace(self._solving, config=high)
         )
 
     def solve(self, request: SolveRequest, reference: Reference) -> HighScore:
@@ -108,14 +100,15 @@ class Evaluator:
             request.sample.source or "",
             request.id,
             self.design,
-            self.config.high,
-            self.pool,
-            self.solves,
-            note=self.note,
+            self._solving,
             reference=reference,
             to_beat=ToBeat(request.to_beat, request.best),
-            until_unix_s=self.account.until_unix_s,
         )
+
+    @property
+    def _solving(self) -> Solving:
+        until = self.account.until_unix_s
+        return Solving(self.config.high, self.config.solver, self.pool, self.solves, self.note, until)
 
 
 def write_draft(

@@ -78,7 +78,7 @@ class ContextBuilder:
         self.benchmark = benchmark
         self._instances = [instance.path for instance in design[:_INSTANCES]]
         self._decisions = decisions
-        self._low, self._high = config.low, config.high
+        self._low, self._high, self._solver = config.low, config.high, config.solver
         self._lock = Lock()
         self._facts: PromptContext | None = None
         self._failure: BifeError | None = None
@@ -119,7 +119,7 @@ class ContextBuilder:
             "decisions": None if self._decisions is None else str(self._decisions),
             "measure": self._low.measure,
         }
-        goal = f" to {self._high.solver.goal}" if self._high.solver.gap else ""
+        goal = f" to {self._solver.goal}" if self._solver.gap else ""
         return PromptContext(
             benchmark=self.benchmark,
             fitting=self._low.tune > 0 and self._decisions is not None,

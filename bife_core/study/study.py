@@ -461,6 +461,7 @@ def evolution_facts(
         "benchmark": benchmark,
         # A search may be extended: the number of its samples is no part of what it is.
         "search": config.search.model_dump(mode="json", exclude={"samples", *unused}),
+        "solver": config.solver.model_dump(mode="json"),
         "high": config.high.model_dump(mode="json"),
         "generator": generator,
         "design": content_of(design),

@@ -58,8 +58,9 @@ def resolve(
     solver: Annotated[
         Text,
         Option(
-            metavar="paper|default|FILE.set",
-            help="SCIP's settings: the paper's (cuts at the root, no restarts), SCIP's defaults, or those of a file.",
+            metavar="default|paper|FILE.set",
+            help="SCIP's settings in all stages: its own, the paper's (cuts at the root, no restarts), or a file's.",
+            show_default="the preset's",
         ),
     ] = None,
     workers: Annotated[
@@ -109,9 +110,7 @@ def resolve(
         "search.seed": seed,
         "generator.kind": generator,
         "runner.workers": workers,
-        "collection.solver": solver,
-        "high.solver": solver,
-        "evaluation.solver": solver,
+        "solver": solver,
     }
     overrides |= {name: value for name, value in options.items() if value is not None}
     overrides |= dict(map(assignment, settings or ()))

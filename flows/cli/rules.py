@@ -26,6 +26,7 @@ def list_rules() -> None:
     from tasks import registry
 
     tags = {"metric": "metric", "ratio": "ratio", "ci_low": "from", "ci_high": "to", "baseline": "against"}
+    tags |= {"solver": "under"}
     rows = [
         (version.reference, " ".join(version.aliases), *(_short(version.tags, name) for name in tags))
         for version in registry.list_rules()

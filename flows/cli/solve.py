@@ -29,9 +29,10 @@ def solve(
         typer.Option(
             metavar="REF",
             help="What branches: a Python file, a reference rule (`bife rules list`), a JSON file of a scorer, "
-            "models:/NAME@ALIAS, a built-in of SCIP, or auto: the champion made for instances like this one, or else "
-            "the general rule with a budget. RULE,budget=SHARE gives any rule one: RPB branches until its strong "
-            "branching has taken that share of all LP iterations, and after that no more with ,once behind it.",
+            "models:/NAME@ALIAS, a built-in of SCIP, or auto: the champion made for instances like this one under the "
+            "same settings of SCIP, or else the general rule with a budget. RULE,budget=SHARE gives any rule one: RPB "
+            "branches until its strong branching has taken that share of all LP iterations, and after that no more "
+            "with ,once behind it.",
         ),
     ] = AUTO,
     versus: Annotated[
@@ -49,10 +50,10 @@ def solve(
     solver: Annotated[
         str,
         typer.Option(
-            metavar="paper|default|FILE.set",
-            help="SCIP's settings: the paper's (cuts at the root, no restarts), SCIP's defaults, or those of a file.",
+            metavar="default|paper|FILE.set",
+            help="SCIP's settings: its defaults, the paper's (cuts at the root, no restarts), or those of a file.",
         ),
-    ] = "paper",
+    ] = "default",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print SCIP's log.")] = False,
     set_param: Annotated[
         list[str] | None,
@@ -82,10 +83,16 @@ def solve(
     if rule == AUTO:
         from tasks.registry import rule_for
 
-        rule, reason = rule_for(model)
+        rule, reason = rule_for(model, settings.under)
         say(console, f"{rule} branches. {reason}")
     del model  # solves read the file themselves, and a large one takes memory
     methods = [load_method(reference) for reference in (rule, versus) if reference is not None]
+    for reference in (rule, versus):
+        if reference is not None and reference.startswith("models:"):
+            from tasks.registry import other_settings, registered
+
+            if differing := other_settings(registered(reference), settings.under, reference):
+                say(console, f"note: {differing}.")
     results: list[SolveResult] = []
     try:
         for method in methods:

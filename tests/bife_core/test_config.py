@@ -22,6 +22,7 @@ from bife_core.config import (
 )
 from bife_core.errors import BifeError, ConfigError
 from bife_core.presets import PresetName, preset, with_overrides
+from bife_core.scip.solver import SolverConfig
 
 MODELS = [
     InstancesConfig,
@@ -75,6 +76,7 @@ def test_the_defaults_of_what_the_paper_leaves_open() -> None:
 def test_the_preset_paper_keeps_what_was_published() -> None:
     """Where a default is better by our evidence, the preset still is the paper's."""
     published = {
+        "solver": "paper",
         "search.threshold_share": None,
         "search.elite_cap": None,
         "generator.prompts": "paper",
@@ -82,6 +84,13 @@ def test_the_preset_paper_keeps_what_was_published() -> None:
         "high.race": False,
     }
     assert preset("paper") == with_overrides(PipelineConfig(), published)
+
+
+def test_a_gap_may_be_given_beside_the_name_of_the_settings() -> None:
+    for overrides in ({"solver": "paper", "solver.gap": 0.01}, {"solver.gap": 0.01, "solver": "paper"}):
+        assert with_overrides(PipelineConfig(), overrides).solver == SolverConfig(name="paper", gap=0.01)
+    with pytest.raises(ConfigError, match=r"no setting 'high\.solver'"):
+        with_overrides(PipelineConfig(), {"high.solver": "paper"})
 
 
 def test_presets_are_valid_and_grow() -> None:

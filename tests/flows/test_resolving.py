@@ -9,6 +9,7 @@ from prefect.client.orchestration import get_client
 from prefect.states import Scheduled
 
 from bife_core.config import InstancesConfig, PipelineConfig, SearchConfig
+from bife_core.scip.solver import SolverConfig
 from flows.reporting.observer import observing
 from flows.resolving import resolved, seed_at
 from tasks.registry import registered_name
@@ -54,8 +55,10 @@ def test_the_present_champion_is_among_the_first_rules():
     diary = Diary()
     with observing(diary):
         assert resolved(wish(first_rules=("champion",))).search.first_rules == ()
-        made_champion(registered_name(TOYS), 1)
+        made_champion(registered_name(TOYS, SolverConfig()), 1)
         found = resolved(wish(first_rules=("champion",))).search
+        other = wish(first_rules=("champion",)).model_copy(update={"solver": SolverConfig(name="paper")})
+        assert resolved(other).search.first_rules == (), "a champion of other settings is none"
     assert found == SearchConfig(first_rules=(source(1),))
     assert diary.notes == []
 
@@ -63,10 +66,11 @@ def test_the_present_champion_is_among_the_first_rules():
 def test_every_try_of_a_run_begins_with_the_champion_of_its_first(monkeypatch):
     rules = InstancesConfig(benchmark="facility_location", size="tiny")
     config = wish(first_rules=("champion",)).model_copy(update={"instances": rules})
-    made_champion(registered_name(rules), 1)
+    name = registered_name(rules, SolverConfig())
+    made_champion(name, 1)
     monkeypatch.setattr("flows.resolving.present_run", lambda: SimpleNamespace(id="a-run"))
     first = resolved(config)
-    made_champion(registered_name(rules), 2, **beside(1))
+    made_champion(name, 2, **beside(1))
     assert resolved(config) == first
     assert first.search.first_rules == (source(1),)
     monkeypatch.setattr("flows.resolving.present_run", lambda: SimpleNamespace(id="the-next"))
@@ -79,7 +83,7 @@ def test_a_registry_that_is_away_is_a_note(monkeypatch):
     def away(*_):
         raise TrackingError("MLflow is away.")
 
-    monkeypatch.setattr("flows.resolving.by_alias", away)
+    monkeypatch.setattr("flows.resolving.champion_of", away)
     diary = Diary()
     with observing(diary):
         assert resolved(wish(first_rules=("champion",))).search.first_rules == ()

@@ -8,6 +8,7 @@ import uuid
 from typing import Any
 
 from bife_core.rules import rule_sha
+from bife_core.scip.solver import SolverConfig
 from tasks.registry import Evidence, RegisteredRule, register
 from tasks.tracking import store
 
@@ -26,6 +27,12 @@ def beside(champion: int) -> dict[str, Any]:
         "champion_ci_high": 0.8,
         "champion_p_value": 0.001,
     }
+
+
+def under(solver: SolverConfig) -> dict[str, Any]:
+    """Return the evidence of a rule that was measured under these settings of SCIP."""
+    params = json.dumps(solver.effective)
+    return {"solver": solver.known_as, "solver_digest": solver.digest, "solver_params": params}
 
 
 def evidence(number: int, **known: Any) -> Evidence:
@@ -48,6 +55,7 @@ def evidence(number: int, **known: Any) -> Evidence:
         "baseline_proofs": 20,
         "evaluation_run": run.info.run_id,
         "test_digest": "digest",
+        **under(SolverConfig()),
     }
     return Evidence(**facts | known)
 

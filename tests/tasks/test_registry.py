@@ -22,12 +22,15 @@ from bife_core.methods.base import METHODS
 from bife_core.methods.loading import load_method, stored_text
 from bife_core.rules import rule_sha
 from bife_core.scip.reading import read_model
+from bife_core.scip.solver import SolverConfig
+from bife_core.scip.solving import SolveSettings
 from tasks import registry
 from tasks.registry import (
     CHALLENGER,
     CHAMPION,
     GENERAL,
     by_alias,
+    champion_of,
     list_rules,
     open_case,
     origin_of,
@@ -40,8 +43,10 @@ from tasks.registry import (
 )
 from tasks.tracking import store
 from tasks.tracking.store import TrackingError
-from tests.support.challenging import beside, challenge, evidence, made_champion, source
+from tests.support.challenging import beside, challenge, evidence, made_champion, source, under
 from tests.support.weighted import KIND, Weighted
+
+DEFAULT, PAPER = SolverConfig(), SolverConfig(name="paper")
 
 
 @pytest.fixture
@@ -50,11 +55,20 @@ def name():
 
 
 def test_names_are_clean_and_sizes_kept_apart():
-    assert registered_name(InstancesConfig(benchmark="folder", folder=Path("/a/My models: 2/"))) == (
-        "bife-My_models_2"
-    )
-    assert registered_name(InstancesConfig(benchmark="folder", folder=Path("/"))) == "bife-rules"
-    assert registered_name(InstancesConfig(size="transfer")) == "bife-combinatorial_auction-transfer"
+    for given, expected in (
+        ({"benchmark": "folder", "folder": Path("/a/My models: 2/")}, "bife-My_models_2"),
+        ({"benchmark": "folder", "folder": Path("/")}, "bife-rules"),
+        ({"size": "transfer"}, "bife-combinatorial_auction-transfer"),
+    ):
+        assert registered_name(InstancesConfig(**given), DEFAULT) == expected
+        assert registered_name(InstancesConfig(**given), PAPER) == f"{expected}-paper"
+
+
+def test_each_settings_of_scip_have_a_name_of_their_own():
+    auctions, own = InstancesConfig(), SolverConfig(name="fast one.set", params={"heuristics/rens/freq": -1})
+    assert registered_name(auctions, own) == f"bife-combinatorial_auction-fast_one_{own.digest[:6]}"
+    asked = SolverConfig(gap=0.01)
+    assert registered_name(auctions, asked) == f"bife-combinatorial_auction-default_{asked.digest[:6]}"
 
 
 def test_the_source_comes_back_by_alias_and_by_version(name):
@@ -119,6 +133,7 @@ def test_the_evidence_stands_in_tags_and_card(name):
     assert registered.tags["ratio"] == "0.8"
     assert registered.tags["evolution_key"] == "key"
     version = store.client().get_model_version(name, str(registered.version))
+    assert "**solver**: SCIP default settings" in version.description
     assert "0.800 (95 % interval 0.700 to 0.900, p = 0.001;" in version.description
     assert source(0).rstrip() in version.description
 
@@ -192,6 +207,31 @@ def test_only_rules_judged_by_the_same_metric_compete(name):
     better = made_champion(name, 1, metric="primal_dual_integral", **beside(0))
     assert better.aliases == ("challenger", "champion")
     assert better.version == 3, "by another metric it is another entry"
+
+
+@pytest.mark.parametrize("before", [PAPER, None])
+def test_only_rules_measured_under_the_same_settings_compete(name, before):
+    earlier = {"solver": "", "solver_digest": "", "solver_params": ""} if before is None else under(before)
+    first = made_champion(name, 0, **earlier)
+    assert "champion" in first.aliases
+    rival = made_champion(name, 1, ratio=0.1, ci_low=0.05, ci_high=0.2, **beside(0))
+    same = made_champion(name, 0, ratio=0.1, ci_low=0.05, ci_high=0.2)
+    assert (rival.aliases, by_alias(name, CHAMPION).version) == (("challenger",), first.version)
+    assert same.version == 3, "under other settings it is another entry, and no proof of the champion"
+    assert open_case.fn(name).decision.reason.startswith(
+        "It takes 0.100 of RPB's CPU time under SCIP default settings, but the champion was measured under "
+        + ("paper settings, and only" if before else "settings that were not recorded, and only")
+    )
+
+
+def test_a_champion_is_that_of_the_very_same_settings():
+    instances = InstancesConfig(benchmark="independent_set", size="tiny")
+    assert champion_of(instances, PAPER) is None
+    made_champion(registered_name(instances, PAPER), 0, **under(PAPER))
+    assert champion_of(instances, PAPER).solver == "paper settings"
+    assert champion_of(instances, DEFAULT) is None
+    made_champion(registered_name(instances, DEFAULT), 0, **under(PAPER))
+    assert champion_of(instances, DEFAULT) is None, "the name alone is no proof"
 
 
 def test_nodes_never_make_a_champion(name):
@@ -342,15 +382,70 @@ def test_the_best_champion_for_such_models_is_chosen(model):
     register(made_champion, [model], ratio=0.8)
     best = register(made_champion, [model], ratio=0.6, ci_low=0.5, ci_high=0.7)
     register(challenge, [model], ratio=0.1)
-    reason = "It was measured on instances like this one: 0.600 of RPB's CPU time."
-    assert rule_for(read_model(model)) == (f"models:/{best.name}@champion", reason)
+    register(made_champion, [model], ratio=0.1, ci_low=0.05, ci_high=0.2, **under(PAPER))
+    reason = (
+        "It was measured on instances like this one under SCIP default settings: 0.600 of RPB's CPU time."
+    )
+    assert rule_for(read_model(model), DEFAULT) == (f"models:/{best.name}@champion", reason)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (DEFAULT, "SCIP default settings"),
+        (SolverConfig(name="paper", gap=0.01), "paper settings to a gap of 1 %"),
+        (
+            SolveSettings(params={"separating/maxrounds": 0, "limits/nodes": 5}).under,
+            "SCIP default settings with ",
+        ),
+    ],
+)
+def test_a_champion_of_other_settings_is_not_taken(tmp_path, asked, words):
+    model = tmp_path / "packing.lp"
+    rows = "".join(f" c{i}: x{i} + x{i + 1} + x{i + 2} <= 1\n" for i in range(60))
+    names = " ".join(f"x{i}" for i in range(62))
+    model.write_text(f"Maximize\n obj: x0 + x1\nSubject To\n{rows}Binaries\n {names}\nEnd\n")
+    paper = register(made_champion, [model], **under(PAPER))
+    reference, reason = rule_for(read_model(model), asked)
+    assert reference == GENERAL
+    known = f"models:/{paper.name}@champion was measured under paper settings, not under {words}"
+    assert known in reason
+    alike = SolveSettings(params={"separating/maxrounds": 0, "presolving/maxrestarts": 0}).under
+    assert rule_for(read_model(model), alike)[0].startswith("models:/"), "settings count by what they set"
+
+
+def test_whoever_attaches_a_rule_of_other_settings_is_warned(name, model):
+    made_champion(name, 0, **under(PAPER))
+    reference = f"models:/{name}@champion"
+    with pytest.warns(
+        UserWarning, match=r"measured under paper settings; in this model separating/maxrounds is -1"
+    ):
+        bife_core.attach(read_model(model), f"{reference},budget=0.5")
+    with pytest.warns(UserWarning, match="was measured under paper settings"):
+        bife_core.solve(model, reference)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        bife_core.solve(model, reference, solver="paper", time_limit_s=5, seed=3)
+        bife_core.solve(model, bife_core.load_rule(reference))
+    made_champion(
+        f"{name}-own", 0, **under(SolverConfig(name="a.set", params={"lp/scaling": 0, "limits/time": 9.0}))
+    )
+    with pytest.warns(
+        UserWarning, match=r"the settings of a\.set; in this model lp/scaling is 1 and was 0\."
+    ):
+        bife_core.solve(model, f"models:/{name}-own@champion")
+    unknown = made_champion(f"{name}-old", 0)
+    store.client().delete_model_version_tag(unknown.name, str(unknown.version), "solver_params")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        bife_core.solve(model, unknown.reference, solver="paper")
 
 
 def test_a_model_unlike_all_is_left_to_the_general_rule(model, tmp_path):
     champion = register(made_champion, [model])
     other = tmp_path / "other.lp"
     other.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinaries\n x y\nEnd\n")
-    reference, reason = rule_for(read_model(other))
+    reference, reason = rule_for(read_model(other), DEFAULT)
     assert reference == GENERAL
     assert reason.startswith("No champion was made for instances like this one")
     assert f"{champion.name}: variables: 2 here, 9 there" in reason
@@ -365,4 +460,4 @@ def test_a_model_unlike_all_is_left_to_the_general_rule(model, tmp_path):
 )
 def test_without_champions_the_instance_is_not_looked_at(registered, reason, monkeypatch):
     monkeypatch.setattr(registry, "list_rules", Mock(side_effect=[registered]))
-    assert rule_for(object()) == (GENERAL, reason)
+    assert rule_for(object(), DEFAULT) == (GENERAL, reason)

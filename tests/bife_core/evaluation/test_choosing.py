@@ -10,9 +10,11 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import HighFidelityConfig
 from bife_core.errors import SolverError
 from bife_core.evaluation.choosing import choose
+from bife_core.fidelity.solving import Solving
 from bife_core.methods.loading import load_rule
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import WorkerPool
+from bife_core.scip.solver import SolverConfig
 from bife_core.search import Sample
 from bife_core.store import Store
 from tasks.evolution import finalists
@@ -36,7 +38,7 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
         named("first", load_rule("most_fractional").source),
         named("second", load_rule("pseudocost_product").source),
     )
-    choice = choose([worse, better], two, NODES, pool, Store(tmp_path))
+    choice = choose([worse, better], two, Solving(NODES, SolverConfig(), pool, Store(tmp_path)))
     assert choice.chosen == max(choice.scores, key=lambda name: choice.scores[name] or -1e9)
     assert choice.sentence == (
         "second was chosen on 2 validation instances among 2 rules, instead of first, which had the best F_HF."
@@ -45,7 +47,7 @@ def test_the_rule_with_fewest_nodes_there_is_chosen(
     assert rows == {("first", "optimal", None), ("second", "optimal", None)}
     nodes = [row["nodes"] for row in choice.solves if row["rule"] == "second"]
     assert -sum(nodes) / 2 == choice.scores["second"]
-    alone = choose([better], two, NODES, pool, Store(tmp_path))
+    alone = choose([better], two, Solving(NODES, SolverConfig(), pool, Store(tmp_path)))
     assert alone.scores["second"] == choice.scores["second"]
 
 
@@ -55,9 +57,7 @@ def test_without_a_rule_that_solves_them_all_there_is_an_error(pool: WorkerPool,
         choose(
             [named("a", load_rule("paper_ca").source)],
             [gone],
-            NODES,
-            pool,
-            Store(tmp_path),
+            Solving(NODES, SolverConfig(), pool, Store(tmp_path)),
         )
 
 
@@ -70,10 +70,7 @@ def test_an_instance_rpb_fails_on_is_set_aside_and_a_rule_that_leaves_all_to_sci
     choice = choose(
         [idle, named("sound", load_rule("pseudocost_product").source)],
         [gone, *two],
-        NODES,
-        pool,
-        Store(tmp_path),
-        note=notes.append,
+        Solving(NODES, SolverConfig(), pool, Store(tmp_path), notes.append),
     )
     assert (choice.chosen, choice.scores["idle"], choice.instances) == ("sound", None, 2)
     assert [note for note in notes if note.startswith("gone is set aside in validation")]

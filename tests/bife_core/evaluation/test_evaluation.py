@@ -19,6 +19,7 @@ from bife_core.methods.base import ScipMethod
 from bife_core.methods.loading import load_method
 from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import WorkerPool
+from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import SolveJob, jobs
 from bife_core.store import Store
@@ -74,7 +75,7 @@ def test_methods_are_compared_and_an_evaluation_goes_on_where_it_stopped(
 
 def test_the_order_is_fair_to_all_methods(tiny_auctions: list[Instance]) -> None:
     methods = labelled([ScipMethod(name=name) for name in ("pscost", "mostinf", "relpscost")])
-    groups = interleaved(methods, tiny_auctions[:3], CONFIG)
+    groups = interleaved(methods, tiny_auctions[:3], CONFIG, SolverConfig())
     assert [len(group) for group in groups] == [3] * 6
     for group in groups:
         assert len({(solve.job.instance, solve.job.settings.seed) for solve in group}) == 1

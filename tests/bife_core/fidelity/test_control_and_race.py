@@ -10,9 +10,10 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import HighFidelityConfig
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
 from bife_core.fidelity.racing import lost
-from bife_core.fidelity.solving import Reference, load_factors, measure_reference
+from bife_core.fidelity.solving import Reference, Solving, load_factors, measure_reference
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerPool
+from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult
 from bife_core.store import Store
 
@@ -31,7 +32,7 @@ def rooted(root_s: float | None, cpu_s: float = 1.0) -> SolveResult:
 def scored(
     instances: list[Instance], config: HighFidelityConfig, pool: WorkerPool, store: Path, **more: object
 ) -> HighScore:
-    return score_high(SOURCE, "rule", instances, config, pool, Store(store), **more)  # type: ignore[arg-type]
+    return score_high(SOURCE, "rule", instances, Solving(config, SolverConfig(), pool, Store(store)), **more)  # type: ignore[arg-type]
 
 
 def test_a_slow_machine_is_told_by_the_roots() -> None:
@@ -47,7 +48,7 @@ def test_a_slow_machine_is_told_by_the_roots() -> None:
 def test_seconds_are_counted_as_on_the_machine_of_the_reference(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    reference = measure_reference(tiny_auctions, TIME, pool, Store(tmp_path))
+    reference = measure_reference(tiny_auctions, Solving(TIME, SolverConfig(), pool, Store(tmp_path)))
     usual = scored(tiny_auctions, TIME, pool, tmp_path, reference=reference)
     assert usual.raw_f_hf == scored(tiny_auctions, TIME, pool, tmp_path).f_hf
     assert usual.load_factor is not None
@@ -85,7 +86,7 @@ def test_what_rpb_fails_on_is_set_aside_for_every_rule(
     broken = tmp_path / "broken.mps"
     broken.write_text("NAME broken\nROWS\n N obj\n")
     instances = [Instance("broken", broken, "f" * 16), *tiny_auctions[:2]]
-    reference = measure_reference(instances, NODES, pool, Store(tmp_path / "solves"))
+    reference = measure_reference(instances, Solving(NODES, SolverConfig(), pool, Store(tmp_path / "solves")))
     assert [result is None for result in reference.results] == [True, False, False]
     score = scored(instances, NODES, pool, tmp_path / "solves", reference=reference)
     assert score.f_hf == scored(tiny_auctions[:2], NODES, pool, tmp_path / "solves").f_hf

@@ -10,9 +10,11 @@ from bife_core.benchmarks.base import Instance
 from bife_core.config import HighFidelityConfig
 from bife_core.errors import SolverError
 from bife_core.fidelity.high import cost_of, high_fidelity, score_high
+from bife_core.fidelity.solving import Solving
 from bife_core.methods.using import solve
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerPool
+from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult
 from bife_core.store import Store
 
@@ -47,12 +49,17 @@ def test_a_slow_rule_does_not_look_lean_by_being_cut_off() -> None:
 def test_solves_in_workers_equal_solves_here_and_are_reused(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    first = score_high(SOURCE, "rule", tiny_auctions, NODES, pool, Store(tmp_path))
+    first = score_high(SOURCE, "rule", tiny_auctions, Solving(NODES, SolverConfig(), pool, Store(tmp_path)))
     here = [solve(instance.path, "pseudocost_product", time_limit_s=30).nodes for instance in tiny_auctions]
     assert [one.nodes for one in first.results] == here
     assert first.f_hf == -sum(here) / 3
     assert first.cpu_s > 0
-    again = score_high(SOURCE + "\n# a comment", "another name", tiny_auctions, NODES, pool, Store(tmp_path))
+    again = score_high(
+        SOURCE + "\n# a comment",
+        "another name",
+        tiny_auctions,
+        Solving(NODES, SolverConfig(), pool, Store(tmp_path)),
+    )
     renamed = tuple(one.model_copy(update={"method": "another name"}) for one in first.results)
     assert again.results == renamed, "seconds included: nothing was solved again"
 
@@ -60,7 +67,9 @@ def test_solves_in_workers_equal_solves_here_and_are_reused(
 def test_a_rejected_rule_has_no_score_but_a_reason(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    refused = score_high("import os", "bad", tiny_auctions, NODES, pool, Store(tmp_path))
+    refused = score_high(
+        "import os", "bad", tiny_auctions, Solving(NODES, SolverConfig(), pool, Store(tmp_path))
+    )
     assert refused.f_hf is None
     assert refused.failure
 
@@ -69,7 +78,7 @@ def test_a_rule_that_leaves_its_branchings_to_scip_is_not_scored_for_scips_work(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     silent = "import math\ndef candidate_variable_score(f):\n    return math.nan\n"
-    score = score_high(silent, "silent", tiny_auctions, NODES, pool, Store(tmp_path))
+    score = score_high(silent, "silent", tiny_auctions, Solving(NODES, SolverConfig(), pool, Store(tmp_path)))
     assert score.f_hf is None
     assert "no usable score at" in (score.failure or "")
     assert len(score.results) == 3
@@ -81,15 +90,22 @@ def test_an_instance_that_fails_under_rpb_too_is_set_aside_and_no_rules_fault(
     broken = tmp_path / "broken.mps"
     broken.write_text("NAME broken\nROWS\n N obj\n")
     lost = Instance("broken", broken, "f" * 16)
-    score = score_high(SOURCE, "rule", [lost, tiny_auctions[0]], NODES, pool, Store(tmp_path / "solves"))
-    alone = score_high(SOURCE, "rule", tiny_auctions[:1], NODES, pool, Store(tmp_path / "solves"))
+    score = score_high(
+        SOURCE,
+        "rule",
+        [lost, tiny_auctions[0]],
+        Solving(NODES, SolverConfig(), pool, Store(tmp_path / "solves")),
+    )
+    alone = score_high(
+        SOURCE, "rule", tiny_auctions[:1], Solving(NODES, SolverConfig(), pool, Store(tmp_path / "solves"))
+    )
     assert (score.failure, score.f_hf) == (None, alone.f_hf)
     assert len(score.results) == 1
     assert score.notes[0].startswith(
         "broken is set aside, because RPB fails on it too: broken.mps is cut off"
     )
     with pytest.raises(SolverError, match="None of the 1 design instances can be solved"):
-        score_high(SOURCE, "rule", [lost], NODES, pool, Store(tmp_path / "solves"))
+        score_high(SOURCE, "rule", [lost], Solving(NODES, SolverConfig(), pool, Store(tmp_path / "solves")))
 
 
 def test_instances_without_branching_are_noted(
@@ -98,6 +114,11 @@ def test_instances_without_branching_are_noted(
     path = tmp_path / "trivial.lp"
     path.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinary\n x y\nEnd\n")
     trivial = Instance("trivial", path, "e" * 16)
-    score = score_high(SOURCE, "rule", [trivial, tiny_auctions[0]], NODES, pool, Store(tmp_path / "solves"))
+    score = score_high(
+        SOURCE,
+        "rule",
+        [trivial, tiny_auctions[0]],
+        Solving(NODES, SolverConfig(), pool, Store(tmp_path / "solves")),
+    )
     assert score.f_hf is not None
     assert "1 of 2 design instances needed no branching" in score.notes[0]

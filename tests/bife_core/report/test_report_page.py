@@ -112,7 +112,7 @@ def test_it_leads_with_the_conclusion_and_says_how_it_was_measured(
         "pseudocost_product",
         "By lot.",
         "Where the rules of bife came from: fitted.",
-        "<td>cuts at the root only, no restarts, all else default</td>",
+        "<td>Solves ran under SCIP default settings.</td>",
     ):
         assert text in page
 

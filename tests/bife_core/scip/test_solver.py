@@ -9,14 +9,15 @@ import pytest
 
 from bife_core.agreement import disagree
 from bife_core.benchmarks.base import Instance
+from bife_core.config import PipelineConfig
 from bife_core.errors import ConfigError
 from bife_core.evaluation.metrics import solve_frame
-from bife_core.fidelity.config import HighFidelityConfig
 from bife_core.methods.using import attach, solve
+from bife_core.presets import preset
 from bife_core.rules import compile_rule
 from bife_core.scip.libscip import library, scip_address
 from bife_core.scip.reading import read_model
-from bife_core.scip.solver import SolverConfig
+from bife_core.scip.solver import PAPER, SolverConfig
 from bife_core.scip.solving import SolveSettings, apply, parameters
 from tests.support.weighted import Weighted
 
@@ -40,7 +41,7 @@ def test_a_file_counts_by_what_it_changes(set_file: Path) -> None:
         "heuristics/rens/freq": -1,
         "randomization/randomseedshift": 5,
     }
-    assert "ours.set: heuristics/rens/freq = -1, limits/gap = 0.01" in (solver.sentence or "")
+    assert "the settings of ours.set: heuristics/rens/freq = -1, limits/gap = 0.01" in solver.sentence
     set_file.unlink()
     assert SolverConfig.model_validate(solver.model_dump(mode="json")) == solver, (
         "the file is not needed again"
@@ -58,13 +59,14 @@ def test_limits_and_seeds_of_an_experiment_win_over_those_of_a_file(set_file: Pa
 
 def test_a_gap_that_is_enough_is_named_and_wins_over_a_files(set_file: Path) -> None:
     asked = SolverConfig(gap=0.005)
-    assert asked.sentence == "A solve is done at a gap of 0.5 %, and costs what it took until then."
+    assert asked.sentence == (
+        "Solves ran under SCIP default settings to a gap of 0.5 %. A solve costs what it took until then."
+    )
     assert (SolverConfig().goal, asked.goal) == ("a proof", "a gap of 0.5 %")
     assert parameters(SolveSettings(solver=asked))["limits/gap"] == 0.005
     files = SolverConfig.model_validate(set_file).model_copy(update={"gap": 0.005})
     assert parameters(SolveSettings(solver=files, time_limit_s=3))["limits/gap"] == 0.005
-    assert "ours.set" in (files.sentence or "")
-    assert "0.5 %" in (files.sentence or "")
+    assert "the settings of ours.set to a gap of 0.5 %: heuristics" in files.sentence
 
 
 def test_a_solve_to_a_gap_is_done_there_and_proves_nothing(tiny_auctions: list[Instance]) -> None:
@@ -82,16 +84,46 @@ def test_a_solve_to_a_gap_is_done_there_and_proves_nothing(tiny_auctions: list[I
     assert frame["cpu_s"].tolist() == [proof.cpu_s, enough.cpu_s]
 
 
-def test_the_paper_is_the_default_and_says_nothing() -> None:
-    assert SolverConfig.model_validate("paper") == SolverConfig() == HighFidelityConfig().solver
-    assert SolverConfig().sentence is None
-    paper = parameters(SolveSettings())
-    assert (paper["separating/maxrounds"], paper["presolving/maxrestarts"]) == (0, 0)
+def test_scips_defaults_are_the_default_everywhere() -> None:
+    default, paper = SolverConfig.model_validate("default"), SolverConfig.model_validate("paper")
+    assert default == SolverConfig() == PipelineConfig().solver == SolveSettings().solver
+    assert [preset(name).solver for name in ("smoke", "quick", "paper")] == [default, default, paper]
+    assert not parameters(SolveSettings()).keys() & PAPER.keys()
+    assert PAPER.items() <= parameters(SolveSettings(solver=paper)).items()
+    assert paper.sentence == "Solves ran under paper settings, cuts at the root only and no restarts."
+
+
+def test_settings_are_told_apart_by_what_they_set_and_not_by_their_name(
+    set_file: Path, tmp_path: Path
+) -> None:
+    renamed = set_file.rename(tmp_path / "my nightly.set")
+    ours = SolverConfig.model_validate(renamed)
+    same = ours.model_copy(update={"name": "other.set", "params": ours.params | {"limits/time": 9.0}})
+    assert same.digest == ours.digest, "a time limit and seeds are each solve's own"
+    assert ours.label == f"my_nightly_{ours.digest[:6]}"
+    assert ours.known_as == "the settings of my nightly.set"
+    gap = SolverConfig(gap=0.01)
+    assert (gap.label, gap.known_as) == (
+        f"default_{gap.digest[:6]}",
+        "SCIP default settings to a gap of 1 %",
+    )
+    switched = SolverConfig(params={"separating/maxrounds": 5})
+    assert switched.known_as == "SCIP default settings with separating/maxrounds = 5"
+    assert len({one.digest for one in (SolverConfig(), SolverConfig(name="paper"), ours, gap, switched)}) == 5
+
+
+def test_a_file_that_sets_what_the_paper_does_is_the_paper(tmp_path: Path) -> None:
+    file = tmp_path / "own.set"
+    file.write_text("separating/maxrounds = 0\npresolving/maxrestarts = 0\n")
+    own = SolverConfig.model_validate(file)
+    assert (own.label, own.known_as) == ("paper", "paper settings")
+    file.write_text("separating/maxrounds = -1\n")
+    assert SolverConfig.model_validate(file).label == "default"
 
 
 @pytest.mark.parametrize("given", ["fast", "absent.set"])
 def test_what_is_no_solver_is_one_sentence(given: str) -> None:
-    with pytest.raises(ConfigError, match=r"'paper', 'default' or a SCIP settings file"):
+    with pytest.raises(ConfigError, match=r"'default', 'paper' or a SCIP settings file"):
         SolverConfig.model_validate(given)
 
 

@@ -14,6 +14,7 @@ def test_reference_rules_and_registered_ones_are_listed(bife):
     assert all(rule in shown for rule in REFERENCE_RULES)
     (line,) = (line for line in shown.splitlines() if name in line)
     assert "gap 0.8 0.7 0.9" in " ".join(line.split())
+    assert line.rstrip().endswith("relpscost  SCIP default settings")
 
 
 def test_listing_makes_no_store_where_there_is_none(program, tmp_path):

@@ -4,17 +4,20 @@ import re
 import signal
 import subprocess
 import time
+import uuid
 
 import pytest
 
 from bife_core.errors import RuleError
 from bife_core.methods.base import METHODS
 from bife_core.methods.scorer import Scorer
+from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.solve import conclude
 from tasks.registry import GENERAL
 from tests.flows.cli.conftest import FOREIGN, PROGRAM, environment, sentence
+from tests.support.challenging import made_champion, under
 from tests.support.weighted import KIND, Weighted
 
 LSEU = FOREIGN / "lseu.mps"
@@ -45,6 +48,17 @@ def test_quiet_prints_the_result_alone(program):
     assert "SCIP Status" not in done.stdout
     assert row(done.stdout, "objective") == ["1120"]
     assert int(row(done.stdout, "branchings")[0]) > 0
+
+
+def test_a_rule_measured_under_other_settings_is_said_to_be(bife):
+    name = f"bife-test-{uuid.uuid4().hex[:8]}"
+    made_champion(name, 0, **under(SolverConfig(name="paper")))
+    given = ("solve", LSEU, "--rule", f"models:/{name}@champion", "-q", "--set-param", "limits/nodes=1")
+    note = (
+        f"note: models:/{name}@champion was measured under paper settings, not under SCIP default settings."
+    )
+    assert note in " ".join(bife(*given).stdout.split())
+    assert "note:" not in bife(*given, "--solver", "paper").stdout
 
 
 def test_a_scorer_is_read_from_a_file_of_weights(bife, tmp_path, monkeypatch):
@@ -138,7 +152,7 @@ def test_models_that_cannot_be_solved_are_one_sentence(bife, tmp_path):
             "holds no models:/bife-nothing@champion",
         ),
         (("--rule", "paper_ca", "--time-limit", "0"), 1, "time_limit_s"),
-        (("--rule", "paper_ca", "--solver", "some"), 1, "A solver is 'paper', 'default'"),
+        (("--rule", "paper_ca", "--solver", "some"), 1, "A solver is 'default', 'paper'"),
         (("--rule", "paper_ca", "--set-param", "limits/bodes=5"), 1, "limits/bodes"),
         (("--rule", "paper_ca", "--set-param", "limits/nodes=few"), 1, "limits/nodes"),
     ],
