@@ -51,7 +51,7 @@ CHALLENGER: Final = "challenger"
 CHAMPION: Final = "champion"
 GATE: Final = "the statistical gate"
 """Who decides where no person does."""
-GENERAL: Final = "general,budget=0.7,once"
+GENERAL: Final = "general,budget=0.6,once"
 """The rule for instances that no champion was made for, with the budget RPB has before it."""
 
 _PREFIX: Final = "bife-"

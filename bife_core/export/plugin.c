@@ -73,6 +73,9 @@ SCIP_RETCODE SCIPgetLPRowsData(SCIP*, SCIP_ROW***, int*);
 SCIP_Longint SCIPgetNLPs(SCIP*);
 SCIP_Longint SCIPgetNLPIterations(SCIP*);
 SCIP_Longint SCIPgetNStrongbranchLPIterations(SCIP*);
+SCIP_Longint SCIPgetNDualResolveLPIterations(SCIP*);
+SCIP_Longint SCIPgetNDualResolveLPs(SCIP*);
+int SCIPgetNLPBranchCands(SCIP*);
 int SCIPgetNRuns(SCIP*);
 SCIP_Real SCIPinfinity(SCIP*);
 SCIP_Real SCIPepsilon(SCIP*);
@@ -845,12 +848,23 @@ static int best_candidate(SCIP* scip, SCIP_BRANCHRULEDATA* data, SCIP_VAR** cand
 /* Returns whether RPB is to branch at this node, because strong branching has not used up the budget. */
 static int within_budget(SCIP* scip, SCIP_BRANCHRULEDATA* data)
 {
-   const double strong = (double)SCIPgetNStrongbranchLPIterations(scip);
+   double strong;
+   int begun;
    if( data->budget <= 0.0 || data->over )
       return 0;
+   strong = (double)SCIPgetNStrongbranchLPIterations(scip);
+   begun = strong > 0.0;
+   if( !begun )
+   {
+      /* RPB begins with up to 100 candidates at once, two LPs each, as long as those that were solved again so far. */
+      const int n_candidates = SCIPgetNLPBranchCands(scip);
+      const SCIP_Longint n_resolves = SCIPgetNDualResolveLPs(scip);
+      strong = 2.0 * (n_candidates < 100 ? n_candidates : 100);
+      strong = strong * (double)SCIPgetNDualResolveLPIterations(scip) / (double)(n_resolves > 0 ? n_resolves : 1);
+   }
    if( strong <= data->budget * (strong + (double)SCIPgetNLPIterations(scip)) )
       return 1;
-   data->over = !data->returns;
+   data->over = begun && !data->returns;
    return 0;
 }
 

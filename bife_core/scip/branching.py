@@ -45,8 +45,9 @@ class Guard(Value):
 class Budget(Value):
     """How much RPB may strong-branch before a rule branches instead.
 
-    RPB initialises the pseudocosts and branches for as long as its strong branching has taken no more than a share of
-    all LP iterations. They are counted, not seconds: a solve branches alike on every machine.
+    RPB branches for as long as its strong branching has taken no more than a share of all LP iterations, and so
+    initialises the pseudocosts. It begins only once what it is expected to take at its first node is within the share
+    too. LP iterations are counted, not seconds: a solve branches alike on every machine.
     """
 
     share: float = Field(

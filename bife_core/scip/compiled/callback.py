@@ -25,6 +25,8 @@ from bife_core.scip.compiled.memory import (
 _BRANCHED: Final = int(SCIP_RESULT.BRANCHED)
 _DIDNOTRUN: Final = int(SCIP_RESULT.DIDNOTRUN)
 _OKAY: Final = 1
+_FIRST_CANDIDATES: Final = 100
+"""Candidates that RPB strong-branches at one node at most, by SCIP's defaults."""
 
 
 @jit
@@ -65,10 +67,17 @@ def within_budget(scip, state):
     if share <= 0.0 or state[layout.BUDGET_SPENT]:
         return False
     strong = float(api.n_strong_branching_iterations(scip))
+    begun = strong > 0.0
+    if not begun:
+        # RPB begins with most candidates at once, which alone may be more than its share: two LPs each, as long as the
+        # LPs were that have been solved again so far.
+        n_lps = 2 * min(_FIRST_CANDIDATES, api.n_branch_cands(scip))
+        strong = n_lps * api.n_dual_resolve_iterations(scip) / max(1, api.n_dual_resolves(scip))
     if strong <= share * (strong + api.n_lp_iterations(scip)):
         state[layout.WITHIN_BUDGET] += 1
         return True
-    state[layout.BUDGET_SPENT] = 1 - state[layout.BUDGET_RETURNS]
+    if begun and not state[layout.BUDGET_RETURNS]:
+        state[layout.BUDGET_SPENT] = 1
     return False
 
 

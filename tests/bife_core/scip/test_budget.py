@@ -48,12 +48,12 @@ def test_the_rule_branches_beyond_the_budget_and_rpb_returns_unless_told_not_to(
     tiny_auctions: list[Instance],
 ) -> None:
     path = tiny_auctions[0].path
-    returning, once = (solve(path, f"paper_ca,budget=0.7{more}") for more in ("", ",once"))
+    returning, once = (solve(path, f"paper_ca,budget=0.6{more}") for more in ("", ",once"))
     assert returning.within_budget > once.within_budget >= 1
     assert once.calls > 0
-    assert counts(once) == counts(solve(path, "paper_ca,budget=0.7,once"))
+    assert counts(once) == counts(solve(path, "paper_ca,budget=0.6,once"))
     again = paper_model(path)
-    stats = attach(again, "paper_ca", budget=Budget(share=0.7, returns=False))
+    stats = attach(again, "paper_ca", budget=Budget(share=0.6, returns=False))
     for _ in range(2):  # the second solve of a model has a budget of its own
         before = stats.within_budget
         again.optimize()
@@ -61,15 +61,22 @@ def test_the_rule_branches_beyond_the_budget_and_rpb_returns_unless_told_not_to(
         again.freeTransform()
 
 
+def test_rpb_does_not_begin_before_its_first_node_fits_into_the_budget(tiny_auctions: list[Instance]) -> None:
+    path = tiny_auctions[1].path
+    alone, budgeted = solve(path, "paper_ca"), solve(path, "paper_ca,budget=0.3")
+    assert counts(budgeted) == counts(alone)
+    assert solve(path, "paper_ca,budget=0.5").within_budget > 0
+
+
 def test_a_scorer_in_python_branches_as_the_native_rule_does(tiny_auctions: list[Instance]) -> None:
-    path, budget = tiny_auctions[0].path, Budget(share=0.4)
-    native = solve(path, "pseudocost_product,budget=0.4")
+    path, budget = tiny_auctions[0].path, Budget(share=0.5)
+    native = solve(path, "pseudocost_product,budget=0.5")
     assert counts(solve(path, Slow(name="slow", budget=budget))) == counts(native)
     assert min(native.calls, native.within_budget) > 0
 
 
 @pytest.mark.skipif(not compiler(), reason="there is no C compiler here")
-@pytest.mark.parametrize("budget", ["0.7", "0.7,once"])
+@pytest.mark.parametrize("budget", ["0.6", "0.6,once"])
 def test_the_exported_rule_branches_alike(budget: str, tiny_auctions: list[Instance], tmp_path: Path) -> None:
     reference = f"paper_ca,budget={budget}"
     native = branchings(tiny_auctions[0].path, lambda model: attach(model, reference))
