@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -11,12 +12,17 @@ from bife_core.benchmarks.base import Benchmark, Instance, Split
 from bife_core.benchmarks.generated import open_benchmark
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.decisions.collecting import CollectionSummary, collect_decisions
-from bife_core.evaluation.metrics import Precheck
-from bife_core.evaluation.metrics import precheck as _precheck
+from bife_core.evaluation.config import EvaluationConfig
+from bife_core.evaluation.measuring import interleaved, labelled, measure
+from bife_core.evaluation.precheck import Precheck, gain
 from bife_core.fidelity.solving import Solving, measure_reference
+from bife_core.methods.base import RPB
+from bife_core.methods.loading import load_method
+from bife_core.scip.solver import SolverConfig
 from bife_core.study import content_of
 from bife_core.values import Value, digest_of
 from tasks.home import project_home
+from tasks.registry import GENERAL
 from tasks.states import TRIED_AGAIN, with_message
 from tasks.stores import alone_at, home_store, note_listener, progress_listener
 from tasks.tracking import Record, store, track_record
@@ -25,6 +31,8 @@ from tasks.workers import worker_pool
 
 PRECHECKED: Final = 3
 """Instances that the pre-check solves."""
+_LOOK_S: Final = 15.0
+"""CPU seconds of a solve of the first look, which is to end within two minutes."""
 
 
 class InstanceSet(Value):
@@ -107,5 +115,25 @@ def solving(config: PipelineConfig) -> Solving:
 def precheck(config: PipelineConfig) -> Precheck:
     """Return what a rule can save on the first design instances, by the solves that the search measures rules by."""
     instances = benchmark(config.instances).instances("design", min(PRECHECKED, config.high.instances))
-    found = _precheck(measure_reference(instances, solving(config)).results)
+    found = Precheck.of(measure_reference(instances, solving(config)).results)
     return with_message(found, found.sentence)
+
+
+def first_look(instances: Sequence[Instance]) -> tuple[Precheck, str]:
+    """Return what a rule can save on some instances, and in a sentence what the general rule saves there already.
+
+    RPB and the general rule are interleaved, under SCIP's default settings and a limit shorter than a search has:
+    another first look reuses these solves, a run does not.
+    """
+    protocol = EvaluationConfig(seeds=(0,), time_limit_s=_LOOK_S)
+    cells = measure(
+        interleaved(labelled([load_method(RPB), load_method(GENERAL)]), instances, protocol, SolverConfig()),
+        worker_pool(),
+        home_store(),
+        warm_up_s=protocol.warm_up_s,
+        note=note_listener(),
+        machine_may_fail=True,
+    )
+    found = {(cell.method, cell.job.instance): cell.result for cell in cells}
+    pairs = {one.name: (found[GENERAL, one.name], found[RPB, one.name]) for one in instances}
+    return Precheck.of([rpb for _, rpb in pairs.values()]), gain(GENERAL, pairs, _LOOK_S)

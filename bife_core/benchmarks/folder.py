@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -114,6 +115,17 @@ def open_folder(
     )
 
 
+def fewest_usable(tests: int) -> int:
+    """Return how many usable instances a folder must have for so many test instances.
+
+    Examples
+    --------
+    >>> fewest_usable(4), fewest_usable(6)
+    (11, 17)
+    """
+    return next(n for n in itertools.count(1) if _shares(n)[1][-1] >= tests)
+
+
 def _instance_files(folder: Path) -> list[Path]:
     """Return the files below a folder that are instances by their names, sorted."""
     if not folder.is_dir():
@@ -137,16 +149,21 @@ def _instance_files(folder: Path) -> list[Path]:
 
 def _split(instances: Sequence[Instance]) -> tuple[dict[Split, tuple[Instance, ...]], str]:
     """Split at least one instance; return the splits and the sentence about those that share files."""
-    n = len(instances)
+    groups, counts, sharing = _shares(len(instances))
+    parts: dict[Split, tuple[Instance, ...]] = {}
+    begin = 0
+    for group, count in zip(groups, counts, strict=True):
+        parts |= dict.fromkeys(group, tuple(instances[begin : begin + count]))
+        begin += count
+    return parts, sharing
+
+
+def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[int], str]:
+    """Return which splits share files among n, how many each of these groups gets, and the sentence about it."""
     groups, sharing = next((groups, note) for least, groups, note in _PLANS if n >= least)
     shares = [n * sum(_WEIGHTS[split] for split in group) / sum(_WEIGHTS.values()) for group in groups]
     counts = [max(1, int(share)) for share in shares]
     for _ in range(n - sum(counts)):
         neediest = max(range(len(groups)), key=lambda g: shares[g] - counts[g])
         counts[neediest] += 1
-    parts: dict[Split, tuple[Instance, ...]] = {}
-    begin = 0
-    for group, count in zip(groups, counts, strict=True):
-        parts |= dict.fromkeys(group, tuple(instances[begin : begin + count]))
-        begin += count
-    return parts, sharing.format(n=n)
+    return groups, counts, sharing.format(n=n)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any, Final
 
 import pandas as pd
 
 from bife_core.scip.cost import LARGEST_GAP, LEAST, Cost
-from bife_core.scip.solving import DONE, SolveResult
+from bife_core.scip.solving import DONE
 from bife_core.stats import geometric_mean, geometric_std
-from bife_core.values import Value
-from bife_core.wording import counted
 
 _CHARGE_FACTOR: Final = 10.0
 """A solve without a count costs this often the most that any method took on the same instance and seed."""
@@ -153,69 +150,3 @@ def inference_share(solves: pd.DataFrame) -> float:
     known = solves.dropna(subset=["branching_s"])
     total = float(known["cpu_s"].sum())
     return float(known["branching_s"].sum()) / total if total > 0 else float("nan")
-
-
-_LITTLE: Final = 0.05
-"""Share of branching below which a rule will hardly help."""
-
-
-class Precheck(Value):
-    """How much of its CPU time RPB spends in branching: in all, and on the instances where it is least and most.
-
-    Attributes
-    ----------
-    asked, solved : int
-        Instances RPB was to solve, and those it has a result on.
-    share, least, most : float or None
-        None where RPB has no result.
-    nodes : float
-        Median of RPB's nodes.
-    """
-
-    asked: int
-    solved: int
-    share: float | None = None
-    least: float = 0.0
-    most: float = 0.0
-    nodes: float = 0.0
-
-    @property
-    def little(self) -> bool:
-        """Whether so little is spent in branching that a rule will hardly help."""
-        return self.share is not None and self.share < _LITTLE
-
-    @property
-    def sentence(self) -> str:
-        """What a rule can save, and what might help more where that is little."""
-        instances = counted(self.asked, "instance")
-        if self.share is None:
-            return f"What a rule can save is not known: RPB has a result on {self.solved} of {instances}."
-        share, least, most = (f"{100 * part:.3g} %" for part in (self.share, self.least, self.most))
-        found = (
-            f"RPB spends {share} of its CPU time in branching ({self.solved} of {instances}, {least} to {most} per "
-            "instance): a rule that chooses as well can save that at most, and what it saves in nodes."
-        )
-        if not self.little:
-            return found
-        return (
-            f"{found} That is little, so a rule will hardly help: it would have to save many of RPB's nodes "
-            f"({self.nodes:,.0f} in the median). A tighter formulation, or other cuts, heuristics and LP settings, may "
-            "do more."
-        )
-
-
-def precheck(results: Sequence[SolveResult | None]) -> Precheck:
-    """Return RPB's branching-time share on some instances; None stands for one without a result."""
-    known = [one for one in results if one is not None and one.branching_s is not None and one.cpu_s > 0]
-    if not known:
-        return Precheck(asked=len(results), solved=0)
-    seconds = [one.branching_s or 0.0 for one in known]
-    shares = [part / one.cpu_s for part, one in zip(seconds, known, strict=True)]
-    return Precheck(
-        asked=len(results),
-        solved=len(known),
-        share=sum(seconds) / sum(one.cpu_s for one in known),
-        least=min(shares),
-        most=max(shares),
-        nodes=median(one.nodes for one in known),
-    )

@@ -41,8 +41,9 @@ def doctor(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Folder of your own instances, to be checked too: what can be used, and the share of RPB's CPU time "
-            "spent in branching, which bounds what a rule can save. Solves up to 3 instances, 60 CPU seconds each.",
+            help="Folder of your own instances, to be checked too: what can be used, whether there are enough for a "
+            "champion, the share of RPB's CPU time spent in branching, which bounds what a rule can save, and what the "
+            "general rule saves without a search. Solves up to 3 instances twice, 15 CPU seconds each.",
         ),
     ] = None,
 ) -> None:
@@ -172,18 +173,29 @@ CHECKS: dict[str, Check] = {
 
 
 def _instances(folder: Path) -> Finding:
-    from bife_core.benchmarks.base import SPLITS
-    from bife_core.presets import preset, with_overrides
-    from tasks.collection import benchmark, precheck
+    from bife_core.benchmarks.folder import fewest_usable, open_folder
+    from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
+    from tasks.collection import PRECHECKED, first_look
+    from tasks.home import project_home
 
-    # What `bife run --instances DIR` would solve: it finds these solves done.
-    config = with_overrides(preset("quick"), {"instances.benchmark": "folder", "instances.folder": folder})
-    opened = benchmark(config.instances)
-    usable = {one.digest for split in SPLITS for one in opened.instances(split, sys.maxsize)}
-    found = precheck.fn(config)
-    poor = bool(getattr(opened, "left_out", ())) or found.little or found.share is None
-    text = " ".join([f"{len(usable)} can be used.", *opened.notes, found.sentence])
-    return Finding("warn" if poor else "ok", text)
+    opened = open_folder(folder, project_home().instances)
+    usable, tested = len(opened.usable), fewest_instances(confidence_of(1, CONFIDENCE))
+    needed = fewest_usable(tested)
+    enough = f"A champion needs {needed} instances or more, for {tested} of them to be held out"
+    if usable < needed:
+        enough += (
+            ": with fewer, no difference is significant. Add instances of this kind, or solve them by `bife solve`, "
+            "which branches by the general rule where there is no champion"
+        )
+    found, gained = first_look(opened.instances("design", PRECHECKED))
+    poor = opened.left_out or found.little or found.share is None or usable < needed
+    sentences = [
+        " ".join([f"{usable} can be used.", *opened.notes]),
+        f"{enough}.",
+        found.sentence,
+        gained,
+    ]
+    return Finding("warn" if poor else "ok", "\n".join(sentences))
 
 
 def _without_password(address: str) -> str:

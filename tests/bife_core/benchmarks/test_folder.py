@@ -3,12 +3,14 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
 from bife_core.benchmarks.base import SPLITS
-from bife_core.benchmarks.folder import FolderBenchmark, open_folder
+from bife_core.benchmarks.folder import FolderBenchmark, fewest_usable, open_folder
 from bife_core.errors import InstanceError
+from bife_core.stats import CONFIDENCE, confidence_of, fewest_instances
 
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"
 LINEAR = "Minimize\n obj: x\nSubject To\n c: x >= 1\nEnd\n"
@@ -56,6 +58,17 @@ def test_instances_are_split_and_small_folders_share_some(folder, count, sizes, 
     assert len(set(digests)) == len(digests) == count
     assert len(benchmark.notes) == bool(shared)
     assert (benchmark.name, benchmark.left_out) == ("models", ())
+
+
+def test_so_many_instances_give_enough_to_test_on_and_documents_say_how_many_a_champion_needs(folder):
+    tests = fewest_instances(confidence_of(1, CONFIDENCE))
+    fewest = fewest_usable(tests)
+    fill(folder, fewest)
+    assert len(opened(folder).instances("test", 99)) == tests
+    (folder / "m00.lp").unlink()
+    assert len(opened(folder).instances("test", 99)) < tests
+    for page in ("README.md", "docs/getting-started.md", "docs/faq.md"):
+        assert f"fewer than {fewest}" in (Path(__file__).parents[3] / page).read_text(encoding="utf-8")
 
 
 def test_the_split_does_not_depend_on_place_name_time_or_compression(folder, tmp_path):

@@ -4,8 +4,10 @@ from contextlib import ExitStack
 import pytest
 
 from bife_core.errors import ConfigError
+from bife_core.evaluation.precheck import Precheck
 from flows.cli import doctor
 from flows.cli.doctor import CHECKS, examine
+from tasks.registry import GENERAL
 from tests.flows.cli.conftest import FOREIGN, sentence
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi, Said
@@ -60,7 +62,10 @@ def test_a_folder_of_instances_is_checked_where_it_is_given(bife, monkeypatch, t
     assert result.exit_code == 0, result.output
     found = " ".join(result.stdout.split())
     assert "1 can be used. Left out: cut.mps is cut off" in found
+    assert "A champion needs 17 instances or more, for 6 of them to be held out: with fewer," in found
     assert "of its CPU time in branching (1 of 1 instance" in found
+    assert f"Without a search, {GENERAL} takes " in found
+    assert "of RPB's CPU time (lseu.mps: " in found
     assert bife("doctor", "--instances", tmp_path / "nowhere").exit_code == 1
 
 
@@ -123,3 +128,16 @@ def test_a_home_that_is_a_file_fails(monkeypatch, tmp_path):
     finding = examine(CHECKS["home"])
     assert finding.state == "fail"
     assert "BIFE_HOME" in finding.text
+
+
+def test_a_folder_with_enough_instances_is_no_reason_to_warn(monkeypatch, tmp_path):
+    monkeypatch.setattr(
+        "tasks.collection.first_look", lambda some: (Precheck(asked=3, solved=3, share=0.5), "G.")
+    )
+    for number in range(17):
+        text = f"Maximize\n obj: x + y\nSubject To\n c: x + y <= {number}\nBinary\n x y\nEnd\n"
+        (tmp_path / f"m{number}.lp").write_text(text)
+    finding = doctor._instances(tmp_path)
+    lines = finding.text.split("\n")
+    assert (finding.state, len(lines), lines[3]) == ("ok", 4, "G.")
+    assert lines[1] == "A champion needs 17 instances or more, for 6 of them to be held out."
