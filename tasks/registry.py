@@ -35,6 +35,7 @@ from bife_core.features import N_FEATURES
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, method_of
 from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import Scorer
 from bife_core.rules import complexity
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import SolverConfig
@@ -449,7 +450,7 @@ def rule_for(model: Model, solver: SolverConfig) -> tuple[str, str]:
 
 @task(name="register", task_run_name="register a rule as {name}", **TRIED_AGAIN)
 def register(name: str, source: str, evidence: Evidence, by_gate: bool = False) -> RegisteredRule:
-    """Register the text of a rule or scorer under a name and give it the alias ``challenger``.
+    """Register the text of a method under a name and give it the alias ``challenger``.
 
     The same rule of the same evolution is registered only once for each metric and settings of SCIP it is judged by.
     A rule that a person refused as measured on the same instances is registered without the alias, and so is one that
@@ -602,7 +603,7 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
     if isinstance(method, RuleMethod):
         facts |= {key.replace("_", " "): value for key, value in complexity(method.source).to_dict().items()}
     lines = [f"- **{key}**: {value}" for key, value in facts.items() if value not in (None, "")]
-    language = "python" if isinstance(method, RuleMethod) else "json"
+    language = "python" if isinstance(method, RuleMethod) else method.file_name.rpartition(".")[2]
     return "\n".join([f"## {name}", "", *lines, "", f"```{language}", method.text.rstrip(), "```", ""])
 
 
@@ -612,6 +613,7 @@ def _create(client: MlflowClient, name: str, method: Method, evidence: Evidence,
         about = f"Branching rules for {evidence.benchmark}: features in, one score out."
         client.create_registered_model(name, description=about)
     own, run_id = versions()["bife"], evidence.evaluation_run
+    candidates = np.random.default_rng(0).uniform(0.0, 1.0, size=(3, N_FEATURES))
     with TemporaryDirectory() as directory, warnings.catch_warnings():
         # MLflow's advice on models in general is not for a person who runs an evolution.
         warnings.simplefilter("ignore", category=UserWarning)
@@ -624,7 +626,7 @@ def _create(client: MlflowClient, name: str, method: Method, evidence: Evidence,
                 python_model=str(Path(__file__).with_name("rule_model.py")),
                 artifacts={"rule": str(path)},
                 model_config={"sha": evidence.sha},
-                input_example=np.random.default_rng(0).uniform(0.0, 1.0, size=(3, N_FEATURES)),
+                input_example=candidates if isinstance(method, Scorer) else None,
                 pip_requirements=[
                     "bife-branching" if own == "source" else f"bife-branching=={own}",
                     f"mlflow=={mlflow.__version__}",

@@ -1,4 +1,4 @@
-"""The registered form of a rule or scorer: MLflow copies this file beside its text and runs it on loading.
+"""The registered form of a method: MLflow copies this file beside its text and runs it on loading.
 
 Nothing is unpickled. A rule's text passes the same checks as any other rule before it is compiled, and the hash
 must be the one that was registered.
@@ -15,17 +15,19 @@ import numpy.typing as npt
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
 from bife_core.errors import RuleError
-from bife_core.methods.loading import method_of
+from bife_core.methods.base import Method
+from bife_core.methods.loading import as_scoring, method_of
 from bife_core.methods.scorer import Scorer
 
 
 class BranchingRule(PythonModel):
     """Scores candidates: (n, N_FEATURES) float64 in, (n,) float64 out, higher is better.
 
-    For use without MLflow in between there is ``mlflow.pyfunc.load_model(uri).unwrap_python_model().rule``.
+    For use without MLflow in between there is ``mlflow.pyfunc.load_model(uri).unwrap_python_model().rule``, which for
+    RPB with other parameters is all there is: it scores no candidates.
     """
 
-    rule: Scorer
+    rule: Method
 
     def load_context(self, context: PythonModelContext) -> None:
         """Read, check and compile the method, or raise `RuleError` if it is not the one that was registered."""
@@ -35,9 +37,8 @@ class BranchingRule(PythonModel):
             raise RuleError(
                 f"The rule's hash is {method.identity}, registered was {expected}: it has been altered."
             )
-        if not isinstance(method, Scorer):
-            raise RuleError(f"A method of kind {method.kind!r} scores no candidates.")
-        method.address  # noqa: B018 - a rule that does not compile is refused at once
+        if isinstance(method, Scorer):
+            method.address  # noqa: B018 - a rule that does not compile is refused at once
         self.rule = method
 
     # MLflow reads the hint of `model_input`, and knows the plain class only.
@@ -45,7 +46,7 @@ class BranchingRule(PythonModel):
         self, context: PythonModelContext, model_input: np.ndarray, params: dict[str, Any] | None = None
     ) -> npt.NDArray[np.float64]:
         """Return one score per row."""
-        return self.rule.score(np.ascontiguousarray(model_input, dtype=np.float64))
+        return as_scoring(self.rule).score(np.ascontiguousarray(model_input, dtype=np.float64))
 
 
 mlflow.models.set_model(BranchingRule())

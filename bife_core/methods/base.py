@@ -83,7 +83,11 @@ class ScipMethod(Method):
 METHODS: Final[Plugins[type[Method]]] = Plugins(
     "method",
     "bife.methods",
-    {"scip": "bife_core.methods.base:ScipMethod", "rule": "bife_core.methods.rule:RuleMethod"},
+    {
+        "scip": "bife_core.methods.base:ScipMethod",
+        "rule": "bife_core.methods.rule:RuleMethod",
+        "tuned_rpb": "bife_core.methods.tuned_rpb:TunedRpb",
+    },
     lambda found: isinstance(found, type) and issubclass(found, Method),
     "a class derived from `Method`",
 )

@@ -24,6 +24,7 @@ from bife_core.errors import RuleError
 from bife_core.methods.base import BUILTIN_METHODS, METHODS, AnyMethod, Method, ScipMethod
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scorer import Scorer
+from bife_core.methods.tuned_rpb import FILE_NAME, TunedRpb
 from bife_core.places import home
 from bife_core.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
 from bife_core.scip.branching import Budget
@@ -36,17 +37,20 @@ AnyReference: TypeAlias = str | Path | Method | CompiledRule | Callable[..., Any
 MODEL_REFERENCE: Final = re.compile(
     r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@,]+)|/(?P<version>\d+))(?:,budget=.*)?"
 )
-RUN_REFERENCE: Final = re.compile(r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.(?:py|json)))?")
+RUN_REFERENCE: Final = re.compile(r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.(?:py|json|set)))?")
 
 _BUDGET: Final = ",budget="
 """What stands in a reference between a rule and its budget."""
 
-RUN_FILES: Final = ("best_rule.py", "rule.py", "method.json")
+_SETTINGS: Final = re.compile(r"(?:\s|#.*\n)*\w+/[\w/]+ *=[^=]")
+"""How a settings file of SCIP begins, and no Python."""
+
+RUN_FILES: Final = ("best_rule.py", "rule.py", "method.json", FILE_NAME)
 """Artifacts of a run that hold a method: of an evolution, and of a sample or an evaluation."""
 
 _FORMS: Final = (
-    "a Python file, a JSON file of a method, a reference rule, a branching rule of SCIP, the method of a plugin, "
-    "models:/NAME@ALIAS, models:/NAME/VERSION, runs:/ID or runs:/ID/FILE"
+    "a Python file, a JSON file of a method, settings of RPB (.set), a reference rule, a branching rule of SCIP, the "
+    "method of a plugin, models:/NAME@ALIAS, models:/NAME/VERSION, runs:/ID or runs:/ID/FILE"
 )
 
 
@@ -56,11 +60,11 @@ def load_method(reference: AnyReference) -> Method:
     Parameters
     ----------
     reference : str, Path, Method, CompiledRule or function
-        A Python file of a rule, a JSON file of a method, the name of a reference rule, of a branching rule of SCIP
-        or of a plugin's method, ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` of MLflow's registry, or
-        ``runs:/ID`` of one of its runs. After a rule or scorer ``,budget=SHARE`` or ``,budget=SHARE,once`` gives RPB
-        a budget (`bife_core.Budget`). A method is returned as it is; a compiled rule and a Python function that scores
-        one candidate become methods.
+        A Python file of a rule, a JSON file of a method, a settings file of SCIP (.set) with which RPB branches, the
+        name of a reference rule, of a branching rule of SCIP or of a plugin's method, ``models:/NAME@ALIAS`` or
+        ``models:/NAME/VERSION`` of MLflow's registry, or ``runs:/ID`` of one of its runs. After a rule or scorer
+        ``,budget=SHARE`` or ``,budget=SHARE,once`` gives RPB a budget (`bife_core.Budget`). A method is returned as it
+        is; a compiled rule and a Python function that scores one candidate become methods.
 
     Raises
     ------
@@ -173,7 +177,7 @@ def _text_and_name(reference: str | Path) -> tuple[str, str]:
     if reference.startswith(("models:", "runs:")):
         return stored_text(reference), reference
     path = Path(reference)
-    if path.suffix == ".py" or len(path.parts) > 1 or (reference and path.exists()):
+    if path.suffix in (".py", ".set") or len(path.parts) > 1 or (reference and path.exists()):
         return _read(path), path.stem
     names = [*REFERENCE_RULES, *BUILTIN_METHODS, *METHODS.foreign]
     near = difflib.get_close_matches(reference, names, n=3)
@@ -182,10 +186,12 @@ def _text_and_name(reference: str | Path) -> tuple[str, str]:
 
 
 def method_of(text: str, name: str = "rule") -> Method:
-    """Return the method a text holds: one of `Method.text`, so JSON or the source of a rule.
+    """Return the method a text holds: one of `Method.text`, so JSON, settings of RPB or the source of a rule.
 
     `name` is what it is called if it does not say that itself; a `RuleError` says if JSON holds no method.
     """
+    if _SETTINGS.match(text):
+        return TunedRpb.of_text(text, name)
     if not text.lstrip().startswith("{"):  # as no rule does
         return RuleMethod(name=name, source=text)
     try:

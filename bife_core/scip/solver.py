@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import Field, model_validator
@@ -119,31 +120,38 @@ SolverSetting: TypeAlias = Annotated[
 
 def read_set_file(path: Path) -> dict[str, Parameter]:
     """Return the parameters a SCIP settings file sets to other values than SCIP's defaults."""
+    if path.suffix.lower() != ".set" or not path.is_file():
+        raise ConfigError(f"A solver is 'default', 'paper' or a SCIP settings file (.set); found {path}.")
+    return settings_in(path.read_text(encoding="utf-8", errors="replace"), str(path))
+
+
+def settings_in(text: str, name: str) -> dict[str, Parameter]:
+    """Return what the text of a settings file called `name` sets to other values than SCIP's defaults."""
     # A configuration that names no file does without SCIP.
     from pyscipopt import Model
 
     from bife_core.scip.reading import scip_errors
 
-    if path.suffix.lower() != ".set" or not path.is_file():
-        raise ConfigError(f"A solver is 'default', 'paper' or a SCIP settings file (.set); found {path}.")
     model = Model()
     model.hideOutput()
     before = model.getParams()
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
-        name, equals, _ = line.partition("#")[0].partition("=")
-        name = name.strip()
-        if equals and name not in before:  # of which SCIP would only warn
-            near = difflib.get_close_matches(name, before, n=1)
+    for number, line in enumerate(text.splitlines(), start=1):
+        parameter, equals, _ = line.partition("#")[0].partition("=")
+        parameter = parameter.strip()
+        if equals and parameter not in before:  # of which SCIP would only warn
+            near = difflib.get_close_matches(parameter, before, n=1)
             meant = f"; did you mean {near[0]}?" if near else "."
-            raise ConfigError(f"{path}, line {number}: SCIP has no parameter {name}{meant}")
+            raise ConfigError(f"{name}, line {number}: SCIP has no parameter {parameter}{meant}")
     messages: list[str] = []
     try:
-        with scip_errors(messages):
+        with NamedTemporaryFile("w", suffix=".set", encoding="utf-8") as file, scip_errors(messages):
+            file.write(text)
+            file.flush()
             model.readParams(
-                str(path)
-            )  # which raises for a value out of range, and only prints an error otherwise
+                file.name
+            )  # which raises for a value out of range, and only prints an error else
     except Exception as error:  # noqa: BLE001 - PySCIPOpt raises plain exceptions; the cause is what SCIP printed
         messages.append(str(error))
     if messages:
-        raise ConfigError(f"SCIP does not take the settings in {path}: {messages[0].strip(' .')}.")
-    return {name: value for name, value in model.getParams().items() if value != before[name]}
+        raise ConfigError(f"SCIP does not take the settings in {name}: {messages[0].strip(' .')}.")
+    return {each: value for each, value in model.getParams().items() if value != before[each]}

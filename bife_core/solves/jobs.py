@@ -22,6 +22,7 @@ from bife_core.errors import BifeError, RuleError, SolverError
 from bife_core.jit import code_digest
 from bife_core.machine import here
 from bife_core.methods.base import RPB, AnyMethod, Method, ScipMethod
+from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.methods.using import solve
 from bife_core.sandbox import Note, WorkerFailure, Workers
 from bife_core.scip.solving import INTERRUPTED, SolveResult, SolveSettings, versions
@@ -71,7 +72,7 @@ class SolveJob(Value):
             "settings": self.settings.model_dump(mode="json"),
             "scope": self.scope,
             "scip": versions()["scip"],
-            "code": "" if isinstance(self.method, ScipMethod) else code_digest(),
+            "code": "" if isinstance(self.method, ScipMethod | TunedRpb) else code_digest(),
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 

@@ -39,13 +39,16 @@ def list_rules() -> None:
 
 @app.command("show")
 def show(reference: Annotated[str, _RULE]) -> None:
-    """Show a rule: source, features it reads, size, origin and hash."""
+    """Show a rule: source, features it reads, size, origin and hash; of RPB with other parameters these."""
     from bife_core.features import FEATURES
-    from bife_core.methods.loading import load_rule
+    from bife_core.methods.loading import load_method, load_rule
     from bife_core.rules import REFERENCE_RULES, complexity
 
-    rule = load_rule(reference)
     console = standard_output()
+    if (method := load_method(reference)).kind == "tuned_rpb":
+        show_code(console, method.text)
+        return
+    rule = load_rule(method)
     show_code(console, rule.source)
     console.print()
     size = complexity(rule.source).to_dict()

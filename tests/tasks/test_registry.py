@@ -20,6 +20,7 @@ from bife_core.errors import RuleError
 from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.base import METHODS
 from bife_core.methods.loading import load_method, stored_text
+from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.rules import rule_sha
 from bife_core.scip.reading import read_model
 from bife_core.scip.solver import SolverConfig
@@ -126,6 +127,17 @@ def test_a_scorer_is_registered_and_loaded_like_a_rule(name, monkeypatch):
     (folder / "artifacts" / "method.json").write_text(scorer.text.replace("2.5", "2.6"))
     with pytest.raises(RuleError, match="has been altered"):
         stored_text(registered.reference)
+
+
+def test_tuned_rpb_is_registered_and_loaded_but_scores_nothing(name):
+    tuned = TunedRpb(params={"branching/scorefunc": "q"})
+    registered = registry.register.fn(name, tuned.text, evidence(0, sha=tuned.identity))
+    loaded = load_method(registered.reference)
+    assert (loaded.identity, registered.tags["file"]) == (tuned.identity, "tuned_rpb.set")
+    model = mlflow.pyfunc.load_model(registered.reference)
+    assert model.unwrap_python_model().rule.params == tuned.params
+    with pytest.raises(RuleError, match="scores no candidates"):
+        model.predict(np.zeros((4, 72)))
 
 
 def test_the_evidence_stands_in_tags_and_card(name):

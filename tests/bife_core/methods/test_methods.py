@@ -21,6 +21,8 @@ from bife_core.features import FEATURES, N_FEATURES
 from bife_core.methods.base import METHODS, Method, ScipMethod
 from bife_core.methods.loading import load_method, method_of
 from bife_core.methods.rule import RuleMethod
+from bife_core.methods.scorer import Scorer
+from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.methods.using import solve
 from bife_core.report import Report, render_page
 from bife_core.sandbox import InProcess
@@ -112,7 +114,12 @@ def test_identities_distinguish_methods_by_what_they_do() -> None:
 
 @pytest.mark.parametrize(
     "method",
-    [ScipMethod(name="pscost"), RuleMethod(name="r", source=SOURCE), linear()],
+    [
+        ScipMethod(name="pscost"),
+        RuleMethod(name="r", source=SOURCE),
+        linear(),
+        TunedRpb(params={"branching/scorefac": 0.3}),
+    ],
     ids=lambda m: m.kind,
 )
 def test_methods_and_jobs_travel_as_json_and_pickles(method: Method, tiny_auctions: list[Instance]) -> None:
@@ -124,7 +131,8 @@ def test_methods_and_jobs_travel_as_json_and_pickles(method: Method, tiny_auctio
     X = np.random.default_rng(0).normal(size=(9, N_FEATURES))
     for same in (copy.deepcopy(method), pickle.loads(pickle.dumps(method))):
         assert same == method
-        if not isinstance(method, ScipMethod):
+        if isinstance(method, Scorer):
+            assert isinstance(same, Scorer)
             np.testing.assert_array_equal(same.score(X), method.score(X))
 
 
@@ -132,7 +140,7 @@ def test_a_job_of_a_kind_that_is_not_installed_is_refused(tiny_auctions: list[In
     data = SolveJob.of(tiny_auctions[0], linear(), SETTINGS).model_dump(mode="json")
     data["method"]["kind"] = "elsewhere"
     with pytest.raises(
-        bife_core.BifeError, match="no method 'elsewhere'; choose one of scip, rule, weighted"
+        bife_core.BifeError, match="no method 'elsewhere'; choose one of scip, rule, tuned_rpb, weighted"
     ):
         SolveJob.model_validate(data)
 
@@ -170,7 +178,10 @@ def test_methods_are_loaded_by_whatever_names_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"kind": "oracle"}', r"weights is no method: 'kind' must be one of scip, rule, weighted"),
+        (
+            '{"kind": "oracle"}',
+            r"weights is no method: 'kind' must be one of scip, rule, tuned_rpb, weighted",
+        ),
         ('{"kind": "weighted", "wieghts": {}}', "weights is no method: "),
         ('{"kind": "weighted", ', "weights is no JSON file of a method"),
         ("import os", "is not a usable rule"),
@@ -186,4 +197,4 @@ def test_a_file_that_is_no_method_is_refused_with_a_sentence(text: str, said: st
 def test_scip_methods_are_those_bife_knows() -> None:
     with pytest.raises(ValidationError):
         ScipMethod(name="branching")
-    assert list(METHODS) == ["scip", "rule", KIND]
+    assert list(METHODS) == ["scip", "rule", "tuned_rpb", KIND]

@@ -1,0 +1,88 @@
+"""RPB with other parameters: a settings file of SCIP that is a method, and only for what branching reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyscipopt
+import pytest
+from pydantic import ValidationError
+
+from bife_core.benchmarks.base import Instance
+from bife_core.errors import RuleError
+from bife_core.methods.base import RPB, ScipMethod
+from bife_core.methods.loading import load_method, method_of
+from bife_core.methods.tuned_rpb import TunedRpb
+from bife_core.methods.using import attach, solve
+from bife_core.scip.solving import SolveSettings
+from bife_core.solves import SolveJob
+
+TUNED = TunedRpb(
+    params={
+        "branching/scorefunc": "q",
+        "branching/relpscost/inferenceweight": 1e-5,
+        "branching/relpscost/maxlookahead": 3,
+        "branching/relpscost/probingbounds": False,
+    }
+)
+
+
+@pytest.mark.parametrize("method", [TUNED, TunedRpb()], ids=["tuned", "rpb"])
+def test_its_text_is_a_settings_file_that_is_read_back(method: TunedRpb, tmp_path: Path) -> None:
+    assert method_of(method.text, "tuned_rpb") == method
+    (file := tmp_path / method.file_name).write_text(f"# ours\n\n{method.text}")
+    assert load_method(str(file)) == load_method(file) == method
+
+
+def test_scip_reads_the_file_too(tmp_path: Path) -> None:
+    (file := tmp_path / TUNED.file_name).write_text(TUNED.text)
+    read, attached = pyscipopt.Model(), pyscipopt.Model()
+    read.readParams(str(file))
+    assert attach(attached, file).calls == 0
+    assert read.getParams() == attached.getParams()
+    assert attached.getParam("branching/relpscost/probingbounds") is False
+
+
+def test_it_is_told_by_what_it_changes() -> None:
+    assert TunedRpb(params={"branching/scorefunc": "p"}).identity == TunedRpb().identity == RPB
+    whole = TunedRpb(params={"branching/relpscost/maxreliable": 3})
+    assert whole.identity == TunedRpb(name="x", params={"branching/relpscost/maxreliable": 3.0}).identity
+    assert len({RPB, whole.identity, TUNED.identity}) == 3
+
+
+def test_without_parameters_its_solves_are_those_of_rpb(tiny_auctions: list[Instance]) -> None:
+    keys = {
+        SolveJob.of(tiny_auctions[0], one, SolveSettings()).key for one in (ScipMethod(name=RPB), TunedRpb())
+    }
+    assert len(keys) == 1
+
+
+def test_it_walks_another_tree_than_rpb(tiny_auctions: list[Instance]) -> None:
+    found = [solve(tiny_auctions[0].path, method) for method in (RPB, TUNED)]
+    assert found[0].primal_bound == pytest.approx(found[1].primal_bound)
+    assert (found[0].nodes, found[0].lp_iterations) != (found[1].nodes, found[1].lp_iterations)
+    assert (found[1].method, found[1].rule_sha) == ("tuned_rpb", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("limits/gap = 0.1\n", r"ours is no method: .* branching/\* .*limits/gap is none"),
+        ("branching/pscost/priority = 5\n", "other than priorities"),
+        (
+            "branching/relpscost/maxlookahed = 3\n",
+            r"ours, line 1: .* did you mean branching/relpscost/maxlookahead",
+        ),
+        ("branching/scorefunc = z\n", "SCIP does not take the settings in ours"),
+        ("# nothing\n", "is not a usable rule"),
+    ],
+)
+def test_a_settings_file_of_anything_else_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    (file := tmp_path / "ours.set").write_text(text)
+    with pytest.raises(RuleError, match=said):
+        load_method(file)
+
+
+def test_parameters_scip_does_not_take_are_refused_at_once() -> None:
+    with pytest.raises(ValidationError, match=r"no parameter branching/foo"):
+        TunedRpb(params={"branching/foo": 1})
