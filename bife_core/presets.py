@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.config import (
     CollectionConfig,
@@ -21,7 +19,6 @@ from bife_core.config import (
 )
 from bife_core.errors import ConfigError
 from bife_core.scip.solver import SolverConfig
-from bife_core.values import describe
 
 PresetName = Literal["smoke", "quick", "paper"]
 
@@ -99,7 +96,4 @@ def with_overrides(config: PipelineConfig, overrides: dict[str, Any]) -> Pipelin
         if not isinstance(node, dict) or (last not in node and path != ["search", "options"]):
             raise ConfigError(f"There is no setting {dotted!r}; `bife config` lists them all.")
         node[last] = value
-    try:
-        return PipelineConfig.model_validate(data)
-    except ValidationError as error:
-        raise ConfigError(describe(error)) from error
+    return PipelineConfig.checked(data)

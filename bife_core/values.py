@@ -6,9 +6,12 @@ import copy
 import hashlib
 import json
 import reprlib
+from collections.abc import Mapping
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+
+from bife_core.errors import ConfigError
 
 
 def _title(name: str, _: Any) -> str:
@@ -25,6 +28,14 @@ class Value(BaseModel):
     def fingerprint(self) -> str:
         """Return a hash of the resolved values, equal for equal values."""
         return digest_of(self.model_dump(mode="json"))[:16]
+
+    @classmethod
+    def checked(cls, fields: Mapping[str, Any]) -> Self:
+        """Return the value with these fields; a `ConfigError` says which do not fit."""
+        try:
+            return cls.model_validate(fields)
+        except ValidationError as error:
+            raise ConfigError(describe(error)) from error
 
     # A copy may be given other fields, and what was worked out from them may be of this process alone: copies and
     # pickles leave out what cached properties keep.

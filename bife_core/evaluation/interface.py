@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
 from bife_core.benchmarks.base import Instance, digest_of_file
 from bife_core.benchmarks.config import FAMILIES, InstancesConfig
 from bife_core.benchmarks.generated import open_benchmark
@@ -23,7 +21,6 @@ from bife_core.scip.cost import Cost
 from bife_core.scip.reading import EXPECTED_FILES, model_format
 from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
-from bife_core.values import describe
 
 
 def compare(
@@ -93,16 +90,13 @@ def compare(
     if not isinstance(methods, Iterable):
         raise RuleError(f"methods was expected to be a list of methods and is {methods!r}.")
     chosen, against = [load_method(method) for method in methods], load_method(baseline)
-    given = {
+    fields = {
         "seeds": tuple(seeds) if isinstance(seeds, Iterable) else seeds,
         "metric": metric,
         "time_limit_s": time_limit_s,
         "baseline": against.name,
     }
-    try:
-        config = EvaluationConfig.model_validate(given)
-    except ValidationError as error:
-        raise ConfigError(describe(error)) from error
+    config = EvaluationConfig.checked(fields)
     found = given_instances(instances)
     kept = store if isinstance(store, Store) else Store(store if store is not None else home())
     with WorkerPool(workers) as pool:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pyscipopt
-from pydantic import ValidationError
 
-from bife_core.errors import ConfigError, InstanceError, SolverError
+from bife_core.errors import InstanceError, SolverError
 from bife_core.methods.loading import AnyReference, load_method, warn_of_other_settings, with_budget
 from bife_core.rules import CompiledRule
 from bife_core.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, attach_scorer
@@ -17,7 +16,6 @@ from bife_core.scip.cost import relative_gap
 from bife_core.scip.libscip import branching_seconds, saved_nodes
 from bife_core.scip.reading import read_model
 from bife_core.scip.solving import PROVEN, RootClock, SolveResult, SolveSettings, apply, optimize, versions
-from bife_core.values import describe
 
 
 def attach(
@@ -118,10 +116,7 @@ def solve(
             f"solve takes the path of an instance file (.mps, .lp, .cip, .opb), not {type(path).__name__}; "
             "attach puts a rule into a model."
         )
-    try:
-        settings = SolveSettings(**{**dict(settings or SolveSettings()), **overrides})
-    except ValidationError as error:
-        raise ConfigError(describe(error)) from error
+    settings = SolveSettings.checked(dict(settings or SolveSettings()) | overrides)
     path, chosen = Path(path), method if isinstance(method, CompiledRule) else load_method(method)
     model = read_model(path)
     apply(settings, model)

@@ -63,21 +63,14 @@ def solve(
     ] = None,
 ) -> None:
     """Solve an instance with a rule for branching; prints SCIP's log, then a summary."""
-    from pydantic import ValidationError
-
-    from bife_core.errors import ConfigError
     from bife_core.methods.loading import load_method
     from bife_core.methods.using import solve as solve_with
     from bife_core.scip.reading import read_model
     from bife_core.scip.solving import SolveSettings
-    from bife_core.values import describe
 
     params = dict(map(assignment, set_param or ()))
     given = {"time_limit_s": time_limit, "seed": seed, "solver": solver, "guard": True, "params": params}
-    try:
-        settings = SolveSettings.model_validate(given)
-    except ValidationError as error:
-        raise ConfigError(describe(error)) from error
+    settings = SolveSettings.checked(given)
     model = read_model(instance)
     console = standard_output()
     if rule == AUTO:
