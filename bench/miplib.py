@@ -46,7 +46,9 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("folder", type=Path, help="instances, also in sub-folders")
     methods = [RPB, "pscost", GENERAL.partition(",")[0], GENERAL]
-    parser.add_argument("--methods", nargs="+", default=methods, help="references; RPB is always among them")
+    parser.add_argument(
+        "--methods", nargs="+", default=methods, help="references, also .set files; RPB is always there"
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--time-limit", type=float, default=60.0, help="CPU seconds of a solve")
     parser.add_argument("--solver", default="default", help="SCIP's settings: default, paper or a .set file")

@@ -125,9 +125,9 @@ def first_look(instances: Sequence[Instance]) -> tuple[Precheck, str]:
     RPB and the general rule are interleaved, under SCIP's default settings and a limit shorter than a search has:
     another first look reuses these solves, a run does not.
     """
-    protocol = EvaluationConfig(seeds=(0,), time_limit_s=_LOOK_S)
+    general, protocol = load_method(GENERAL), EvaluationConfig(seeds=(0,), time_limit_s=_LOOK_S)
     cells = measure(
-        interleaved(labelled([load_method(RPB), load_method(GENERAL)]), instances, protocol, SolverConfig()),
+        interleaved(labelled([load_method(RPB), general]), instances, protocol, SolverConfig()),
         worker_pool(),
         home_store(),
         warm_up_s=protocol.warm_up_s,
@@ -135,5 +135,5 @@ def first_look(instances: Sequence[Instance]) -> tuple[Precheck, str]:
         machine_may_fail=True,
     )
     found = {(cell.method, cell.job.instance): cell.result for cell in cells}
-    pairs = {one.name: (found[GENERAL, one.name], found[RPB, one.name]) for one in instances}
-    return Precheck.of([rpb for _, rpb in pairs.values()]), gain(GENERAL, pairs, _LOOK_S)
+    pairs = {one.name: (found[general.name, one.name], found[RPB, one.name]) for one in instances}
+    return Precheck.of([rpb for _, rpb in pairs.values()]), gain(general.name, pairs, _LOOK_S)
