@@ -41,9 +41,9 @@ def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
     parser.add_argument(
         "--families",
         nargs="+",
-        choices=sorted(FAMILIES),
+        type=_family,
         default=SYNTHETIC,
-        help="instance families; by default the four synthetic ones",
+        help="instance families, or folders of instances; by default the four synthetic families",
     )
     parser.add_argument("--instances", type=int, default=defaults.pop("instances", 5), help="per family")
     parser.add_argument("--seeds", type=int, nargs="+", default=defaults.pop("seeds", [0]), help="SCIP seeds")
@@ -61,14 +61,23 @@ def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
     return parser.parse_args()
 
 
+def _family(name: str) -> str:
+    if name not in FAMILIES and not Path(name).is_dir():
+        raise argparse.ArgumentTypeError(f"{name!r} is no folder and none of {', '.join(sorted(FAMILIES))}")
+    return name
+
+
 def instances_of(family: str, options: argparse.Namespace) -> list[Path]:
     """Return the test models of a family, generated on first use."""
     return [instance.path for instance in benchmark_of(family, options).instances("test", options.instances)]
 
 
 def benchmark_of(family: str, options: argparse.Namespace) -> Benchmark:
-    """Open a family at the chosen size, cached in the user's cache directory."""
-    config = InstancesConfig(benchmark=family, size=options.size)
+    """Open a family at the chosen size, or a folder, cached in the user's cache directory."""
+    of_family = {"benchmark": family, "size": options.size}
+    config = InstancesConfig.model_validate(
+        of_family if family in FAMILIES else {"benchmark": "folder", "folder": family}
+    )
     return open_benchmark(config, platformdirs.user_cache_path("bife") / "instances")
 
 

@@ -8,7 +8,7 @@ for each family left out {without, formula, source, held_out}, held_out being th
 formula never saw; then {formula, source, shares} of the one fitted to all.
 
 Decisions are kept in `--store`, and the same command goes on where it was stopped. `--families` names families, which
-are taken at the sizes of `SIZES`.
+are taken at the sizes of `SIZES`, and folders of instances, of which the design instances are taken.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
         fit=150,
         held_out=150,
         decisions_per_instance=15,
-        expert_probability=0.3,
+        time_limit=600.0,
         store=None,
         workers=1,
     )
@@ -87,6 +87,7 @@ def collected(family: str, options: Any, home: Path, pool: WorkerPool) -> tuple[
     collection = CollectionConfig(
         decisions=options.fit + options.held_out,
         decisions_per_instance=options.decisions_per_instance,
+        time_limit_s=options.time_limit,
     )
     return cut(decisions_of(benchmark_of(family, sized), collection, home, pool, options.solver), options.fit)
 
