@@ -36,6 +36,7 @@ from bife_core.fidelity.high import score_high
 from bife_core.fidelity.measures import MEASURES, Yardstick, behaviour_of, chosen_rows, scores_of
 from bife_core.fidelity.solving import Solving, measure_reference
 from bife_core.files import write_whole
+from bife_core.methods.rule import RuleMethod
 from bife_core.rules import REFERENCE_RULES, Rejection, compile_rule
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
@@ -86,7 +87,9 @@ def measured(family: str, options: Any, home: Path, pool: WorkerPool) -> list[di
         reference = measure_reference(instances, solving)
         for number, source in enumerate(rules):
             print(f"{family}, seed {seed}: rule {number + 1} of {len(rules)}", file=sys.stderr, flush=True)
-            score = score_high(source, f"rule-{number}", instances, solving, reference=reference)
+            score = score_high(
+                RuleMethod(name=f"rule-{number}", source=source), instances, solving, reference=reference
+            )
             found.append(np.nan if score.f_hf is None else score.f_hf)
             costs.append(score.costs)
         write_whole(home / "costs" / f"{family}-{seed}.json", json.dumps(costs))

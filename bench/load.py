@@ -62,7 +62,7 @@ def score(
     """Measure F_HF anew."""
     with tempfile.TemporaryDirectory() as fresh:
         anew = replace(solving, solves=Store(Path(fresh)))
-        return score_high(rule.text, rule.name, instances, anew, reference=reference)
+        return score_high(rule, instances, anew, reference=reference)
 
 
 def main() -> None:

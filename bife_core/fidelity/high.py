@@ -177,15 +177,14 @@ class _Measurement:
 
 
 def score_high(
-    source: str,
-    name: str,
+    method: Method,
     instances: Sequence[Instance],
     solving: Solving,
     *,
     reference: Reference | None = None,
     to_beat: ToBeat | None = None,
 ) -> HighScore:
-    """Solve the design instances with a rule and return F_HF; solves done before are reused.
+    """Solve the design instances with a rule, or another method, and return F_HF; solves done before are reused.
 
     A rule that leaves most branchings without a usable score, or ends a worker that RPB does not end, has no F_HF. Nor
     has one that is eliminated by racing against `to_beat`. An instance on which RPB fails is set aside with a note.
@@ -194,7 +193,7 @@ def score_high(
     Raises `SolverError` if every instance had to be set aside, `WorkerFailure` if the machine failed, and
     `OutOfTimeError` if solves are left when the time is up.
     """
-    config, method = solving.config, RuleMethod(name=name, source=source)
+    config = solving.config
     rival = to_beat if to_beat is not None and config.race and to_beat.costs else None
     notes = [] if reference is None else list(reference.failures)
     done = _Measurement(method, instances, solving, reference, rival, notes)

@@ -23,6 +23,7 @@ from bife_core.generators import (
     PromptContext,
     Repairing,
 )
+from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import Note, Workers
 from bife_core.search import SampleRequest, SolveRequest, TrialRequest, WrittenRequest
 from bife_core.store import Store
@@ -96,14 +97,9 @@ class Evaluator:
 
     def solve(self, request: SolveRequest, reference: Reference) -> HighScore:
         """Solve the design instances with a rule."""
-        return score_high(
-            request.sample.source or "",
-            request.id,
-            self.design,
-            self._solving,
-            reference=reference,
-            to_beat=ToBeat(request.to_beat, request.best),
-        )
+        rule = RuleMethod(name=request.id, source=request.sample.source or "")
+        to_beat = ToBeat(request.to_beat, request.best)
+        return score_high(rule, self.design, self._solving, reference=reference, to_beat=to_beat)
 
     @property
     def _solving(self) -> Solving:

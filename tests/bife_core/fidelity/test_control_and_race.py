@@ -11,13 +11,13 @@ from bife_core.config import HighFidelityConfig
 from bife_core.fidelity.high import HighScore, ToBeat, score_high
 from bife_core.fidelity.racing import lost
 from bife_core.fidelity.solving import Reference, Solving, load_factors, measure_reference
-from bife_core.rules import REFERENCE_RULES
+from bife_core.methods.loading import load_method
 from bife_core.sandbox import WorkerPool
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult
 from bife_core.store import Store
 
-SOURCE = REFERENCE_RULES["pseudocost_product"].source
+RULE = load_method("pseudocost_product")
 NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30)
 TIME = HighFidelityConfig(instances=3, cost="time", time_limit_s=30)
 
@@ -32,7 +32,7 @@ def rooted(root_s: float | None, cpu_s: float = 1.0) -> SolveResult:
 def scored(
     instances: list[Instance], config: HighFidelityConfig, pool: WorkerPool, store: Path, **more: object
 ) -> HighScore:
-    return score_high(SOURCE, "rule", instances, Solving(config, SolverConfig(), pool, Store(store)), **more)  # type: ignore[arg-type]
+    return score_high(RULE, instances, Solving(config, SolverConfig(), pool, Store(store)), **more)  # type: ignore[arg-type]
 
 
 def test_a_slow_machine_is_told_by_the_roots() -> None:

@@ -11,6 +11,7 @@ from bife_core.config import HighFidelityConfig
 from bife_core.errors import SolverError
 from bife_core.fidelity.high import cost_of, high_fidelity, score_high
 from bife_core.fidelity.solving import Solving
+from bife_core.methods.rule import RuleMethod
 from bife_core.methods.using import solve
 from bife_core.rules import REFERENCE_RULES
 from bife_core.sandbox import WorkerPool
@@ -20,6 +21,14 @@ from bife_core.store import Store
 
 SOURCE = REFERENCE_RULES["pseudocost_product"].source
 NODES = HighFidelityConfig(instances=3, cost="nodes", time_limit_s=30)
+
+
+def rule(source: str = SOURCE, name: str = "rule") -> RuleMethod:
+    return RuleMethod(name=name, source=source)
+
+
+def solving(pool: WorkerPool, folder: Path) -> Solving:
+    return Solving(NODES, SolverConfig(), pool, Store(folder))
 
 
 def result(nodes: int, cpu_s: float, status: str = "optimal") -> SolveResult:
@@ -49,17 +58,12 @@ def test_a_slow_rule_does_not_look_lean_by_being_cut_off() -> None:
 def test_solves_in_workers_equal_solves_here_and_are_reused(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    first = score_high(SOURCE, "rule", tiny_auctions, Solving(NODES, SolverConfig(), pool, Store(tmp_path)))
+    first = score_high(rule(), tiny_auctions, solving(pool, tmp_path))
     here = [solve(instance.path, "pseudocost_product", time_limit_s=30).nodes for instance in tiny_auctions]
     assert [one.nodes for one in first.results] == here
     assert first.f_hf == -sum(here) / 3
     assert first.cpu_s > 0
-    again = score_high(
-        SOURCE + "\n# a comment",
-        "another name",
-        tiny_auctions,
-        Solving(NODES, SolverConfig(), pool, Store(tmp_path)),
-    )
+    again = score_high(rule(SOURCE + "\n# a comment", "another name"), tiny_auctions, solving(pool, tmp_path))
     renamed = tuple(one.model_copy(update={"method": "another name"}) for one in first.results)
     assert again.results == renamed, "seconds included: nothing was solved again"
 
@@ -67,9 +71,7 @@ def test_solves_in_workers_equal_solves_here_and_are_reused(
 def test_a_rejected_rule_has_no_score_but_a_reason(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    refused = score_high(
-        "import os", "bad", tiny_auctions, Solving(NODES, SolverConfig(), pool, Store(tmp_path))
-    )
+    refused = score_high(rule("import os"), tiny_auctions, solving(pool, tmp_path))
     assert refused.f_hf is None
     assert refused.failure
 
@@ -78,7 +80,7 @@ def test_a_rule_that_leaves_its_branchings_to_scip_is_not_scored_for_scips_work(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     silent = "import math\ndef candidate_variable_score(f):\n    return math.nan\n"
-    score = score_high(silent, "silent", tiny_auctions, Solving(NODES, SolverConfig(), pool, Store(tmp_path)))
+    score = score_high(rule(silent), tiny_auctions, solving(pool, tmp_path))
     assert score.f_hf is None
     assert "no usable score at" in (score.failure or "")
     assert len(score.results) == 3
@@ -90,22 +92,15 @@ def test_an_instance_that_fails_under_rpb_too_is_set_aside_and_no_rules_fault(
     broken = tmp_path / "broken.mps"
     broken.write_text("NAME broken\nROWS\n N obj\n")
     lost = Instance("broken", broken, "f" * 16)
-    score = score_high(
-        SOURCE,
-        "rule",
-        [lost, tiny_auctions[0]],
-        Solving(NODES, SolverConfig(), pool, Store(tmp_path / "solves")),
-    )
-    alone = score_high(
-        SOURCE, "rule", tiny_auctions[:1], Solving(NODES, SolverConfig(), pool, Store(tmp_path / "solves"))
-    )
+    score = score_high(rule(), [lost, tiny_auctions[0]], solving(pool, tmp_path))
+    alone = score_high(rule(), tiny_auctions[:1], solving(pool, tmp_path))
     assert (score.failure, score.f_hf) == (None, alone.f_hf)
     assert len(score.results) == 1
     assert score.notes[0].startswith(
         "broken is set aside, because RPB fails on it too: broken.mps is cut off"
     )
     with pytest.raises(SolverError, match="None of the 1 design instances can be solved"):
-        score_high(SOURCE, "rule", [lost], Solving(NODES, SolverConfig(), pool, Store(tmp_path / "solves")))
+        score_high(rule(), [lost], solving(pool, tmp_path))
 
 
 def test_instances_without_branching_are_noted(
@@ -114,11 +109,6 @@ def test_instances_without_branching_are_noted(
     path = tmp_path / "trivial.lp"
     path.write_text("Maximize\n obj: x + y\nSubject To\n c: x + y <= 1\nBinary\n x y\nEnd\n")
     trivial = Instance("trivial", path, "e" * 16)
-    score = score_high(
-        SOURCE,
-        "rule",
-        [trivial, tiny_auctions[0]],
-        Solving(NODES, SolverConfig(), pool, Store(tmp_path / "solves")),
-    )
+    score = score_high(rule(), [trivial, tiny_auctions[0]], solving(pool, tmp_path))
     assert score.f_hf is not None
     assert "1 of 2 design instances needed no branching" in score.notes[0]

@@ -14,6 +14,7 @@ from bife_core.config import HighFidelityConfig, LowFidelityConfig
 from bife_core.fidelity.high import score_high, score_trial
 from bife_core.fidelity.low import score_low
 from bife_core.fidelity.solving import Solving
+from bife_core.methods.rule import RuleMethod
 from bife_core.sandbox import WorkerFailure, WorkerPool, Workers
 from bife_core.scip.solver import SolverConfig
 from bife_core.store import Store
@@ -21,6 +22,9 @@ from tests.support.misbehaving import RUN, die, text_of
 
 RULE = "def candidate_variable_score(variable_features):\n    return variable_features[20]\n"
 NODES = HighFidelityConfig(instances=1, cost="nodes", time_limit_s=30)
+
+
+rule = RuleMethod(name="rule", source=RULE)
 
 
 class Struck(Workers):
@@ -56,10 +60,8 @@ def test_a_rule_whose_worker_was_killed_twice_gets_its_score_once_rpb_has_shown_
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     one = tiny_auctions[:1]
-    undisturbed = score_high(RULE, "rule", one, Solving(NODES, SolverConfig(), pool, Store(tmp_path / "a")))
-    score = score_high(
-        RULE, "rule", one, Solving(NODES, SolverConfig(), Struck(pool, 2), Store(tmp_path / "b"))
-    )
+    undisturbed = score_high(rule, one, Solving(NODES, SolverConfig(), pool, Store(tmp_path / "a")))
+    score = score_high(rule, one, Solving(NODES, SolverConfig(), Struck(pool, 2), Store(tmp_path / "b")))
     assert (score.f_hf, score.failure, score.notes) == (undisturbed.f_hf, None, ())
     trial = score_trial(
         RULE, "rule", one, Solving(NODES, SolverConfig(), Struck(pool, 2), Store(tmp_path / "c"))
@@ -71,7 +73,7 @@ def test_a_rule_whose_worker_is_killed_whenever_rpbs_is_not_is_out(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     score = score_high(
-        RULE, "rule", tiny_auctions[:1], Solving(NODES, SolverConfig(), Struck(pool, 4), Store(tmp_path))
+        rule, tiny_auctions[:1], Solving(NODES, SolverConfig(), Struck(pool, 4), Store(tmp_path))
     )
     assert score.f_hf is None
     assert "SIGKILL" in (score.failure or "")
@@ -83,7 +85,7 @@ def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(
 ) -> None:
     one, hopeless = tiny_auctions[:1], Struck(pool, 1000, source=None)
     for score in (
-        lambda: score_high(RULE, "rule", one, Solving(NODES, SolverConfig(), hopeless, Store(tmp_path))),
+        lambda: score_high(rule, one, Solving(NODES, SolverConfig(), hopeless, Store(tmp_path))),
         lambda: score_trial(None, "rpb", one, Solving(NODES, SolverConfig(), hopeless, Store(tmp_path))),
         lambda: score_low(RULE, None, LowFidelityConfig(), hopeless),
     ):
