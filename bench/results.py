@@ -32,8 +32,7 @@ from bife_core.evaluation.comparing import Comparison
 from bife_core.evaluation.metrics import method_table
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.methods.base import RPB, Method
-from bife_core.methods.loading import load_method
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.loading import load_method, method_of
 from bife_core.presets import preset, with_overrides
 from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool
@@ -70,7 +69,7 @@ def main() -> None:
                 row = searched_once(home, searched_by(search, config), found_and_chosen)
                 emit({"family": family, "search": search} | row)
                 if row["rule"] is not None:
-                    found.append(RuleMethod(name=f"by {search}", source=row["rule"]))
+                    found.append(method_of(row["rule"]).model_copy(update={"name": f"by {search}"}))
             names = [*options.rules, *filter(None, [BENCHMARK_RULES.get(family)]), "pscost"]
             names += [ORACLE] if options.oracle else []
             known = {method.identity: method for method in [*found, *map(load_method, names)]}
@@ -112,7 +111,7 @@ def searched_by(search: str, config: PipelineConfig) -> PipelineConfig:
 
 
 def found_and_chosen(config: PipelineConfig) -> dict[str, Any]:
-    """Run a search and let validation choose; the source of what it chose is the line's `rule`."""
+    """Run a search and let validation choose; the text of what it chose is the line's `rule`."""
     from prefect import flow
 
     from flows.evolution import evolution
@@ -122,7 +121,8 @@ def found_and_chosen(config: PipelineConfig) -> dict[str, Any]:
     @flow(name="search and validation")
     def search(config: PipelineConfig) -> dict[str, Any]:
         found = evolution(config)
-        return row_of(found) | {"rule": found.best and choose_final(config, found, found.best)[0].source}
+        path = found.best and choose_final(config, found, found.best)[1]
+        return row_of(found) | {"rule": path and path.read_text(encoding="utf-8")}
 
     return run(cast("Observer", Progress(config)), search, config)
 

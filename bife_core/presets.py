@@ -48,12 +48,14 @@ def preset(name: PresetName, benchmark: str | None = None) -> PipelineConfig:
 def _budget(name: PresetName) -> PipelineConfig:
     if name == "paper":
         # As published: seconds are those of the clock, every rule that earns solves is solved to the end, and nothing
-        # keeps tau down; prompts are the plain ones, and an answer that is no rule is a failed sample.
+        # keeps tau down; prompts are the plain ones, an answer that is no rule is a failed sample, and RPB has no
+        # budget.
         return PipelineConfig(
             solver=SolverConfig(name="paper"),
             generator=GeneratorConfig(prompts="paper"),
             search=SearchConfig(elite_cap=None, threshold_share=None),
             high=HighFidelityConfig(load_correction=False, race=False),
+            validation=ValidationConfig(budgets=()),
         )
     if name == "quick":
         return PipelineConfig(
@@ -70,7 +72,8 @@ def _budget(name: PresetName) -> PipelineConfig:
             collection=CollectionConfig(decisions=20, time_limit_s=20),
             search=SearchConfig(samples=8, initial=4, population=3),
             high=HighFidelityConfig(instances=2, cost="nodes", time_limit_s=10),
-            validation=ValidationConfig(finalists=2, instances=1),
+            # On tiny instances RPB begins within no smaller budget.
+            validation=ValidationConfig(finalists=2, instances=1, budgets=(0.9,)),
             evaluation=EvaluationConfig(instances=2, seeds=(0,), time_limit_s=10),
         )
     raise ConfigError(f"There is no preset {name!r}; choose one of smoke, quick, paper.")

@@ -12,7 +12,7 @@ from bife_core.benchmarks.formulation import likeness_of
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.evaluation.choosing import Choice
 from bife_core.methods.base import Method
-from bife_core.methods.loading import load_method
+from bife_core.methods.loading import BUDGET, load_method, with_budget
 from bife_core.report import Story
 from bife_core.values import digest_of
 from bife_core.wording import counted
@@ -110,6 +110,9 @@ def evaluation(
 
 def _method(reference: str) -> Method:
     """Return the method a reference names; one of a search is called by its sample."""
+    plain, comma, budget = reference.rpartition(BUDGET)
+    if comma:
+        return with_budget(_method(plain), budget)
     method = load_method(reference)
     return method.model_copy(update={"name": sample_name(reference) or method.name})
 

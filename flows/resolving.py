@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from bife_core.config import PipelineConfig
 from bife_core.errors import BifeError
 from bife_core.files import write_whole
-from bife_core.methods.loading import method_of, stored_text
+from bife_core.methods.loading import load_method
 from bife_core.methods.rule import RuleMethod
 from flows.reporting.conduct import present_run
 from flows.reporting.observer import observer
@@ -47,12 +47,14 @@ def seed_at(when: datetime) -> int:
 
 
 def _champion(config: PipelineConfig) -> str:
-    """Return the text of the champion of a benchmark, empty where none can be used."""
+    """Return the rule that is the champion of a benchmark, without its budget; empty where none can be used."""
     try:
         champion = champion_of(config.instances, config.solver)
-        text = "" if champion is None else stored_text(champion.reference)
-        if not text or isinstance(method_of(text), RuleMethod):
-            return text
+        if champion is None:
+            return ""
+        method = load_method(champion.reference)
+        if isinstance(method, RuleMethod):
+            return method.source
         observer().note("The search does not begin with the champion, which is no rule.")
     except BifeError as error:
         observer().note(f"The search does not begin with the champion. {error}")

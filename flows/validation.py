@@ -7,6 +7,9 @@ from pathlib import Path
 from bife_core.config import PipelineConfig
 from bife_core.evaluation.choosing import Choice
 from bife_core.files import write_whole
+from bife_core.methods.base import Method
+from bife_core.methods.loading import with_budget
+from bife_core.methods.rule import RuleMethod
 from bife_core.search import Sample
 from flows.reporting.observer import observer
 from flows.results import EvolutionResult
@@ -17,23 +20,29 @@ from tasks.evolution import finalists, validate
 def choose_final(
     config: PipelineConfig, evolved: EvolutionResult, best: Sample
 ) -> tuple[Sample, Path, Choice | None]:
-    """Return the final rule of a search, its file, and how it was chosen.
+    """Return the final rule of a search, the file of its method, and how it was chosen.
 
-    A search that measured no F_HF, or of only one rule, has nothing to choose among: its best rule is the final one
-    and there is no `Choice`. The same holds where the validation instances are those of the design.
+    The best rule is also tried with budgets, so that the file may hold a rule with one. A search that measured no F_HF
+    has nothing to choose among, nor has one of a single rule without budgets: its best rule is the final one and there
+    is no `Choice`. The same holds where the validation instances are those of the design.
     """
-    choice, final = None, best
-    few = finalists(evolved.samples, config.validation.finalists) if best.f_hf is not None else []
-    if len(few) > 1:
+    few = finalists(evolved.samples, config.validation.finalists) if best.f_hf is not None else (best,)
+    methods: list[tuple[Sample, Method]] = [
+        (sample, RuleMethod(name=sample.id, source=sample.source or "")) for sample in few
+    ]
+    (sample, method), choice = methods[0], None
+    if best.f_hf is not None:
+        methods += [(sample, with_budget(method, share)) for share in config.validation.budgets]
+    if len(methods) > 1:
         instances = prepare_instances(config.instances, "validation", config.validation.instances)
         design = prepare_instances(config.instances, "design", config.high.instances)
         others = {one.digest for one in instances.instances} - {one.digest for one in design.instances}
         if others:
-            about = f"{len(few)} rules on {len(instances.instances)} instances of their own"
+            about = f"{len(methods)} rules on {len(instances.instances)} instances of their own"
             observer().stage("validation", about)
-            sources = {sample.id: sample.source or "" for sample in few}
-            choice = validate(sources, instances, config)
-            final = next(sample for sample in few if sample.id == choice.chosen)
-    path = evolved.folder / f"{final.id}.py"  # reports call the rule by the name of its file
-    write_whole(path, final.source or "")
-    return final, path, choice
+            choice = validate([one for _, one in methods], instances, config)
+            sample, method = next(both for both in methods if both[1].name == choice.chosen)
+    # Reports call a plain rule by the name of its file, which others say themselves.
+    path = evolved.folder / f"{sample.id}{Path(method.file_name).suffix}"
+    write_whole(path, method.text)
+    return sample, path, choice

@@ -12,6 +12,7 @@ from bife_core.errors import BifeError
 from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
+from bife_core.methods.loading import BUDGET, RUN_REFERENCE
 from bife_core.report import (
     Report,
     ReportFigure,
@@ -77,12 +78,12 @@ def search_behind(reference: str) -> SearchRecord | None:
     TrackingError
         If MLflow cannot be asked about a reference it holds.
     """
-    path, key = Path(reference), ""
-    if reference.startswith("runs:/"):
-        key = run_data(reference.split("/")[1]).tags.get("evolution_key", "")
+    path, key = Path(reference.partition(BUDGET)[0]), ""
+    if run := RUN_REFERENCE.fullmatch(reference):
+        key = run_data(run["run"]).tags.get("evolution_key", "")
     elif reference.startswith("models:/"):
         key = registered(reference).tags.get("evolution_key", "")
-    elif path.suffix != ".py":
+    elif path.suffix not in (".py", ".json"):
         return None
     folder = project_home().runs / key if key else path.parent
     samples, cost = search_files.read_samples(folder), search_files.read_cost(folder)

@@ -19,7 +19,7 @@ from bife_core.errors import GeneratorError
 from bife_core.evaluation.choosing import Choice, choose
 from bife_core.generators import Account, open_generator
 from bife_core.generators.model_settings import KEY_VARIABLE, holding_key
-from bife_core.methods.rule import RuleMethod
+from bife_core.methods.base import Method
 from bife_core.search import Sample
 from bife_core.study import Evolution, Opened, evolution_facts, evolution_key, generator_identity
 from bife_core.study.files import ranked
@@ -76,10 +76,9 @@ def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
 
 
 @task(name="validate", task_run_name="choose the final rule", **TRIED_AGAIN)
-def validate(samples: dict[str, str], instances: InstanceSet, config: PipelineConfig) -> Choice:
-    """Solve validation instances with each sample, given as source by id, best F_HF first, and choose; see `choose`."""
-    rules = [RuleMethod(name=name, source=source) for name, source in samples.items()]
-    return choose(rules, instances.instances, solving(config), progress_listener())
+def validate(methods: Sequence[Method], instances: InstanceSet, config: PipelineConfig) -> Choice:
+    """Solve validation instances with each method, best F_HF first, and choose; see `choose`."""
+    return choose(methods, instances.instances, solving(config), progress_listener())
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from bife_core.evaluation.comparing import finding, known_as, obstacle, p_text
 from bife_core.evaluation.metrics import METRICS, judged_by
 from bife_core.features import N_FEATURES
 from bife_core.methods.base import RPB, Method
-from bife_core.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, method_of
+from bife_core.methods.loading import MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, method_of, version_of
 from bife_core.methods.rule import RuleMethod
 from bife_core.methods.scorer import Scorer
 from bife_core.rules import complexity
@@ -146,7 +146,7 @@ class RegisteredRule(Value):
 
     @property
     def reference(self) -> str:
-        """What `load_rule` takes."""
+        """What `load_method` takes."""
         return f"models:/{self.name}/{self.version}"
 
     @property
@@ -331,12 +331,9 @@ def registered(reference: str) -> RegisteredRule:
             f"{reference!r} names no registered rule; expected models:/<name>@<alias> or "
             "models:/<name>/<version>."
         )
-    name, alias = match["name"], match["alias"]
     with registry() as client:
         try:
-            if alias:
-                return _rule(client.get_model_version_by_alias(name, alias))
-            return _rule(client.get_model_version(name, match["version"]))
+            return _rule(version_of(client, match))
         except MlflowException as error:
             if error.error_code not in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
                 raise
@@ -564,13 +561,8 @@ def _set_champion(
             client.delete_model_version_tag(name, str(same.version), tag)
     # First the reason, then the alias: a champion without a reason is the worse state to be found in.
     replaced = "" if before is None else str(before.version)
-    _note(
-        client,
-        name,
-        number,
-        {"approved_by": by, "approved_reason": reason, _REPLACED: replaced},
-        "approved_at",
-    )
+    decision = {"approved_by": by, "approved_reason": reason, _REPLACED: replaced}
+    _note(client, name, number, decision, "approved_at")
     client.set_registered_model_alias(name, CHAMPION, str(number))
 
 

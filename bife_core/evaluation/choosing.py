@@ -1,4 +1,4 @@
-"""The choice among the best few rules of a search, on instances apart from design and test.
+"""The choice among the best few rules of a search and their budgets, on instances apart from design and test.
 
 A search ends with the greatest of many noisy F_HF, and the greatest of noisy numbers is too great: its rule was
 good or lucky. Measuring the best few again, on other instances, distinguishes the two without touching the test.
@@ -17,6 +17,7 @@ from bife_core.fidelity.high import high_fidelity
 from bife_core.fidelity.solving import Solving, misbehaviour
 from bife_core.methods.base import Method
 from bife_core.values import Value
+from bife_core.wording import counted
 
 
 class Choice(Value):
@@ -41,10 +42,10 @@ class Choice(Value):
     def sentence(self) -> str:
         """How the choice was made."""
         first = next(iter(self.scores))
+        instances = counted(self.instances, "validation instance")
         kept = "which had also" if self.chosen == first else f"instead of {first}, which had"
         return (
-            f"{self.chosen} was chosen on {self.instances} validation instances among {len(self.scores)} rules, "
-            f"{kept} the best F_HF."
+            f"{self.chosen} was chosen on {instances} among {len(self.scores)} methods, {kept} the best F_HF."
         )
 
 
@@ -87,12 +88,10 @@ def choose(
     for label in methods:
         solved = [one for one in measured if one.method == label and one.job.instance not in aside]
         results = [one.result for one in solved if one.result is not None]
-        failed = [
-            f"{label} on {one.job.instance}: {one.failure}" for one in solved if one.failure is not None
-        ]
-        fault = failed[0] if failed else misbehaviour(results)
+        failed = (f"{label} on {one.job.instance}: {one.failure}" for one in solved if one.failure)
+        fault = next(failed, None) or misbehaviour(map(dict, results), label)
         scores[label] = None if fault else high_fidelity(results, high)
-        faults += [fault] if fault else []
+        faults += filter(None, [fault])
     known = {label: score for label, score in scores.items() if score is not None}
     if not known:
         raise SolverError(f"No finalist solved all validation instances. {' '.join(dict.fromkeys(faults))}")

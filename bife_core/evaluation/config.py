@@ -16,20 +16,29 @@ def _offer_methods(schema: dict[str, Any]) -> None:
     schema["enum"] = [*BUILTIN_METHODS, *METHODS.foreign]
 
 
-def _all_different(seeds: tuple[int, ...]) -> tuple[int, ...]:
-    if len(set(seeds)) < len(seeds):
-        raise ValueError("name each seed once; the same solve twice adds no information")
-    return seeds
+def _all_different(values: tuple[float, ...]) -> tuple[float, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError("name each value once; the same solve twice adds no information")
+    return values
+
+
+_Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class ValidationConfig(Value):
     """How the final rule is chosen: the best few by F_HF are evaluated again, on instances of their own.
 
-    The greatest of many noisy F_HF flatters its rule; a second measurement on other instances does not.
+    The greatest of many noisy F_HF flatters its rule; a second measurement on other instances does not. There the best
+    is also tried with budgets (`bife_core.Budget`), under which RPB branches before the rule does.
     """
 
     finalists: int = Field(5, ge=1, description="Rules with the best F_HF to choose among; 1 takes the best.")
     instances: int = Field(20, ge=1, description="Validation instances, apart from design and test.")
+    budgets: Annotated[tuple[_Share, ...], AfterValidator(_all_different)] = Field(
+        (0.5,),
+        description="Shares of all LP iterations that RPB's strong branching may take before the best finalist "
+        "branches; each is measured beside the finalists. Empty: rules branch alone.",
+    )
 
 
 class EvaluationConfig(Value):

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bife_core.benchmarks.base import Instance
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.methods.base import Method
-from bife_core.sandbox import Note, Workers
+from bife_core.sandbox import Workers
 from bife_core.scip.solver import SolverConfig
 from bife_core.scip.solving import SolveResult, SolveSettings
 from bife_core.solves import Solved, SolveJob, run_solves
@@ -85,25 +86,8 @@ def interleaved(
     return groups
 
 
-def measure(
-    groups: Sequence[tuple[Cell, ...]],
-    pool: Workers,
-    store: Store,
-    *,
-    warm_up_s: float = 0.0,
-    progress: Callable[[int, int], None] | None = None,
-    note: Note | None = None,
-    machine_may_fail: bool = False,
-) -> list[Cell]:
-    """Do the solves that are not stored yet, and return all in the order given; raises as `run_solves`."""
-    solved = run_solves(
-        [[cell.job for cell in group] for group in groups],
-        store,
-        pool,
-        warm_up_s=warm_up_s,
-        progress=progress,
-        note=note,
-        machine_may_fail=machine_may_fail,
-    )
+def measure(groups: Sequence[tuple[Cell, ...]], pool: Workers, store: Store, **options: Any) -> list[Cell]:
+    """Do the solves that are not stored yet, and return all in the order given; see `run_solves` for the options."""
+    solved = run_solves([[cell.job for cell in group] for group in groups], store, pool, **options)
     cells = (cell for group in groups for cell in group)
     return [replace(cell, solved=one) for cell, one in zip(cells, solved, strict=True)]

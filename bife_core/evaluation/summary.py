@@ -24,7 +24,7 @@ from bife_core.evaluation.comparing import (
 from bife_core.evaluation.config import EvaluationConfig
 from bife_core.evaluation.measuring import Cell, interleaved, labelled, measure
 from bife_core.evaluation.metrics import METRICS, judged_by, solve_frame
-from bife_core.fidelity.solving import MOST_UNDECIDED
+from bife_core.fidelity.solving import misbehaviour, totals
 from bife_core.machine import Machine, this_machine
 from bife_core.methods.base import AnyMethod, Method
 from bife_core.methods.loading import load_method
@@ -112,20 +112,23 @@ class EvaluationSummary(Value):
 
     @property
     def conclusion(self) -> str:
-        """Each method against the baseline in a sentence, SCIP's settings, and who left most branchings to RPB."""
-        return " ".join([*map(statement, self.comparisons), self.solver.sentence, *self._fallbacks])
+        """Each method against the baseline in a sentence, SCIP's settings, and which nodes SCIP branched on."""
+        return " ".join([*map(statement, self.comparisons), self.solver.sentence, *self.branched_by_scip])
 
     @property
-    def _fallbacks(self) -> list[str]:
-        counts = self.frame.reindex(columns=["calls", "undecided", "rule_errors"]).fillna(0)
-        of = counts.groupby(self.frame["method"], sort=False).sum()
-        left = of["undecided"] + of["rule_errors"]
-        return [
-            f"{name} gave no usable score at {int(left[name])} of its {int(of.calls[name])} branchings, which SCIP's "
-            "default decided."
-            for name in of.index
-            if left[name] > MOST_UNDECIDED * of.calls[name]
-        ]
+    def branched_by_scip(self) -> list[str]:
+        """Sentences on methods that left most branchings to SCIP, and on RPB's part under those with a budget."""
+        found = []
+        for label in self.methods:
+            own = [row for row in self.rows if row["method"] == label]
+            calls, by_rpb = totals(own, "calls", "within_budget")
+            if by_rpb:
+                share = f"{100 * by_rpb / (by_rpb + calls):.0f} %"
+                found.append(
+                    f"Under {label}, RPB branched at {share} of the branched nodes, within its budget."
+                )
+            found += filter(None, [misbehaviour(own, label)])
+        return found
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -213,16 +216,14 @@ def evaluate(
         machine_may_fail=True,
     )
     label = next(label for label, method in every.items() if method.identity == baseline.identity)
-    summary = summarise(measured, every, label, config, setting, use)
-    return summary.model_copy(
-        update={
-            "solver": solver,
-            "machine": this_machine(),
-            "workers": pool.workers,
-            "measured_at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            "seconds": time.monotonic() - began_s,
-        }
-    )
+    return summarise(
+        measured, every, label, config, setting, use,
+        solver=solver,
+        machine=this_machine(),
+        workers=pool.workers,
+        measured_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        seconds=time.monotonic() - began_s,
+    )  # fmt: skip
 
 
 def summarise(
@@ -232,8 +233,9 @@ def summarise(
     config: EvaluationConfig,
     setting: str,
     use: int = 0,
+    **known: Any,
 ) -> EvaluationSummary:
-    """Return the record of measured solves.
+    """Return the record of measured solves, with what else is `known` of them, by field.
 
     Raises
     ------
@@ -264,6 +266,7 @@ def summarise(
         protocol=config,
         use=use,
         reused=sum(one.solved is not None and one.solved.reused for one in measured),
+        **known,
     )
 
 

@@ -207,7 +207,7 @@ def score_high(
         fault = done.solve(cut_short, [config.time_limit_s] * len(cut_short))
     except RuleError as error:
         return HighScore(failure=str(error))
-    if fault := fault or misbehaviour(list(done.results.values())):
+    if fault := fault or misbehaviour(map(dict, done.results.values())):
         return done.score(failure=fault)
     if not done.results:
         reasons = " ".join(done.notes)
@@ -244,7 +244,7 @@ def score_trial(source: str | None, name: str, instances: Sequence[Instance], so
         return TrialScore(failure=str(error))
     results = tuple(one.result for one in solved if one.result is not None)
     failures = [one.rules_fault or f"{one.job.instance}: {one.failure}" for one in solved if one.failure]
-    fault = failures[0] if failures else misbehaviour(results)
+    fault = failures[0] if failures else misbehaviour(map(dict, results))
     return TrialScore(
         costs=None if fault else tuple(cost_of(result, solving.config) for result in results),
         failure=fault,

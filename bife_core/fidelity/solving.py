@@ -8,9 +8,9 @@ not been. It costs nothing: the root is part of the solve, in the same process, 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from bife_core.benchmarks.base import Instance
 from bife_core.fidelity.config import HighFidelityConfig
@@ -26,7 +26,7 @@ from bife_core.values import Value
 UNFINISHED_FACTOR: Final = 10.0
 """Nodes and LP iterations of a solve cut off at its time limit count this often, or a slow rule would look lean."""
 
-MOST_UNDECIDED: Final = 0.5
+_MOST_UNDECIDED: Final = 0.5
 """A rule that leaves more than this share of its branchings to SCIP would be scored for SCIP's work."""
 
 _POOLED_S: Final = 0.5
@@ -78,13 +78,21 @@ def solve_each(
     )
 
 
-def misbehaviour(results: Sequence[SolveResult]) -> str | None:
-    """Return what a rule did wrong in all its solves, as a sentence."""
-    calls = sum(result.calls for result in results)
-    undecided = sum(result.undecided for result in results)
-    if undecided <= MOST_UNDECIDED * calls:
+def misbehaviour(solves: Iterable[Mapping[str, Any]], who: str = "The rule") -> str | None:
+    """Return what a rule did wrong in all its solves, given by field, as a sentence.
+
+    Branchings of RPB within a budget are none of the rule's.
+    """
+    calls, undecided, errors = totals(solves, "calls", "undecided", "rule_errors")
+    if (left := undecided + errors) <= _MOST_UNDECIDED * calls:
         return None
-    return f"The rule gave no usable score at {undecided} of {calls} branchings, which SCIP decided instead."
+    return f"{who} gave no usable score at {left} of {calls} branchings, which SCIP decided instead."
+
+
+def totals(solves: Iterable[Mapping[str, Any]], *counters: str) -> list[int]:
+    """Return the sums of counters over solves, given by field; what is missing counts 0."""
+    rows = list(solves)
+    return [sum(row.get(counter) or 0 for row in rows) for counter in counters]
 
 
 class Reference(Value):

@@ -37,9 +37,11 @@ AnyReference: TypeAlias = str | Path | Method | CompiledRule | Callable[..., Any
 MODEL_REFERENCE: Final = re.compile(
     r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[^/@,]+)|/(?P<version>\d+))(?:,budget=.*)?"
 )
-RUN_REFERENCE: Final = re.compile(r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.(?:py|json|set)))?")
+RUN_REFERENCE: Final = re.compile(
+    r"runs:/(?P<run>[0-9a-f]{32})(?:/(?P<file>[\w.-]+\.(?:py|json|set)))?(?:,budget=.*)?"
+)
 
-_BUDGET: Final = ",budget="
+BUDGET: Final = ",budget="
 """What stands in a reference between a rule and its budget."""
 
 _SETTINGS: Final = re.compile(r"(?:\s|#.*\n)*\w+/[\w/]+ *=[^=]")
@@ -94,7 +96,7 @@ def load_method(reference: AnyReference) -> Method:
         return ScipMethod(name=str(reference))
     if reference in METHODS.foreign:
         return _valid({"kind": reference, "name": reference}, f"{reference} needs more than its name")
-    plain, comma, given = str(reference).rpartition(_BUDGET)
+    plain, comma, given = str(reference).rpartition(BUDGET)
     if comma and isinstance(reference, str):
         return with_budget(load_method(plain), given)
     method = method_of(*_text_and_name(reference))
@@ -121,8 +123,8 @@ def with_budget(method: Method, budget: Budget | float | str) -> Method:
             raise RuleError(
                 f"A budget is a share between 0 and 1, such as 0.7 or 0.7,once; found {budget}."
             ) from error
-    name = method.name.partition(_BUDGET)[0]
-    return method.model_copy(update={"name": f"{name}{_BUDGET}{budget}", "budget": budget})
+    name = method.name.partition(BUDGET)[0]
+    return method.model_copy(update={"name": f"{name}{BUDGET}{budget}", "budget": budget})
 
 
 def load_rule(reference: AnyReference) -> CompiledRule:
@@ -254,7 +256,7 @@ def stored_text(reference: str) -> str:
                 if not wanted:
                     raise RuleError(f"The run of {reference} holds no rule; give an evolution or a sample.")
                 return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{wanted[0]}"))
-            name, version = model["name"], _version(client, model)
+            name, version = model["name"], version_of(client, model)
             file = version.tags.get("file", "rule.py")
             text = str(mlflow.artifacts.load_text(f"models:/{name}/{version.version}/artifacts/{file}"))
         except (MlflowException, SQLAlchemyError, OSError) as error:
@@ -272,7 +274,8 @@ def stored_text(reference: str) -> str:
     return text
 
 
-def _version(client: Any, model: re.Match[str]) -> Any:
+def version_of(client: Any, model: re.Match[str]) -> Any:
+    """Return the version that a match of `MODEL_REFERENCE` names, as MLflow's client has it."""
     if model["alias"]:
         return client.get_model_version_by_alias(model["name"], model["alias"])
     return client.get_model_version(model["name"], model["version"])
@@ -286,7 +289,7 @@ def warn_of_other_settings(reference: object, model: Model) -> None:
     import mlflow  # which has just given the rule
 
     with _mlflow_settings():
-        tags = _version(mlflow.MlflowClient(), registered).tags
+        tags = version_of(mlflow.MlflowClient(), registered).tags
     if "solver_params" not in tags:
         return
     measured = dict.fromkeys(PAPER, -1) | of_settings(json.loads(tags["solver_params"]))

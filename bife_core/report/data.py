@@ -9,6 +9,7 @@ from pydantic import Field
 
 from bife_core.evaluation.comparing import Comparison, adjusted, statement
 from bife_core.evaluation.summary import EvaluationSummary
+from bife_core.scip.branching import FALLBACKS
 from bife_core.search import Sample
 from bife_core.search.cost import SearchCost
 from bife_core.stats import CONFIDENCE
@@ -58,8 +59,9 @@ class Report(Value):
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """A sentence on each comparison."""
-        return tuple(statement(one) for compared in self.comparisons for one in compared)
+        """A sentence on each comparison, and on methods that did not branch themselves."""
+        compared = [statement(one) for compared in self.comparisons for one in compared]
+        return (*compared, *(aside for one in self.evaluations for aside in one.branched_by_scip))
 
     @property
     def conclusion(self) -> str:
@@ -118,7 +120,7 @@ def _conditions(evaluation: EvaluationSummary) -> list[str]:
             f"limit of {limit:g} s, which flatters the slower method; their nodes and LP iterations count as far as "
             "they got."
         )
-    left = frame.reindex(columns=["undecided", "rule_errors", "overtime", "featureless"]).fillna(0)
+    left = frame.reindex(columns=FALLBACKS).fillna(0)
     if fell_back := int(left.sum(axis="columns").gt(0).sum()):
         found.append(f"In {counted(fell_back, 'solve')} a rule fell back to SCIP's default at some nodes.")
     return found

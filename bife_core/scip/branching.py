@@ -63,10 +63,16 @@ class Budget(Value):
         return f"{self.share:g}" + ("" if self.returns else ",once")
 
 
+FALLBACKS: Final = ("undecided", "rule_errors", "overtime", "featureless")
+"""Counters of the branchings on LP solutions that were a rule's to decide and that it did not."""
+
+
 def as_guard(guard: bool | Guard | None) -> Guard | None:
     """Return the settings that ``guard=`` names: True means the defaults, False none."""
     if isinstance(guard, Guard):
         return guard
+    if guard not in (None, True, False):
+        raise SolverError(f"guard was expected to be True, False or a Guard and is {guard!r}.")
     return Guard() if guard else None
 
 
@@ -123,7 +129,7 @@ class BranchingStats:
     @property
     def fallbacks(self) -> int:
         """All branchings on LP solutions that the rule did not decide."""
-        return self.undecided + self.rule_errors + self.overtime + self.featureless
+        return sum(getattr(self, counter) for counter in FALLBACKS)
 
     def counts(self) -> dict[str, Any]:
         """Return all counters by name."""

@@ -14,7 +14,7 @@ import pyscipopt
 from pydantic import Field, field_validator
 
 from bife_core.errors import SolverError
-from bife_core.scip.branching import Guard, as_guard
+from bife_core.scip.branching import FALLBACKS, Guard, as_guard
 from bife_core.scip.cost import Cost
 from bife_core.scip.libscip import library, total
 from bife_core.scip.reading import scip_errors
@@ -135,7 +135,7 @@ class SolveResult(Value):
     @property
     def fallbacks(self) -> int:
         """Branchings on LP solutions that the rule did not decide."""
-        return self.undecided + self.rule_errors + self.overtime + self.featureless
+        return sum(getattr(self, counter) for counter in FALLBACKS)
 
     def cost(self, kind: Cost) -> float:
         """Return the cost of this solve, not negative and lower is better."""

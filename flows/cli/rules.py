@@ -41,21 +41,23 @@ def list_rules() -> None:
 def show(reference: Annotated[str, _RULE]) -> None:
     """Show a rule: source, features it reads, size, origin and hash; of RPB with other parameters these."""
     from bife_core.features import FEATURES
-    from bife_core.methods.loading import load_method, load_rule
+    from bife_core.methods.loading import load_method, rule_method
     from bife_core.rules import REFERENCE_RULES, complexity
 
     console = standard_output()
     if (method := load_method(reference)).kind == "tuned_rpb":
         show_code(console, method.text)
         return
-    rule = load_rule(method)
+    rule = rule_method(method)
     show_code(console, rule.source)
     console.print()
     size = complexity(rule.source).to_dict()
     facts = [
         ("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())),
-        ("hash", rule.sha),
+        ("hash", rule.identity),
     ]
+    if rule.budget is not None:
+        facts.append(("budget", f"{rule.budget} of all LP iterations for RPB's strong branching"))
     if reference in REFERENCE_RULES:
         facts.append(("origin", REFERENCE_RULES[reference].origin))
     if reference.startswith("models:"):

@@ -99,7 +99,7 @@ def demo(*, config: PipelineConfig) -> None:
     show_heading(console, "What next")
     next_steps = [
         ("on your own instances", "bife run --instances DIR"),
-        ("in PySCIPOpt", f'import bife_core; bife_core.attach(model, bife_core.load_rule("{rule}"))'),
+        ("in PySCIPOpt", f'import bife_core; bife_core.attach(model, "{rule}")'),
         ("with a model API", f"{api} bife run --generator openai"),
     ]
     show_facts(console, next_steps)

@@ -82,6 +82,7 @@ def test_the_preset_paper_keeps_what_was_published() -> None:
         "generator.prompts": "paper",
         "high.load_correction": False,
         "high.race": False,
+        "validation.budgets": (),
     }
     assert preset("paper") == with_overrides(PipelineConfig(), published)
 

@@ -6,7 +6,8 @@ from mlflow import MlflowClient
 from prefect.client.orchestration import get_client
 
 from bife_core.errors import RuleError
-from bife_core.methods.loading import load_rule
+from bife_core.export import export_c
+from bife_core.methods.loading import load_method
 from bife_core.search import SearchCost
 from bife_core.study.journal import Referred, read_journal
 from flows.evaluation import evaluation
@@ -53,15 +54,32 @@ def test_a_rule_is_found_compared_and_registered(smoke):
         if "f_hf" in sample.data.metrics
     )
     assert 0 <= result.rule.f_lf <= 1
-    assert result.choice.scores[result.rule.id] == max(result.choice.scores.values())
+    assert result.choice.scores[result.choice.chosen] == max(result.choice.scores.values())
     assert result.rule.id in result.choice.sentence
     assert {row["rule"] for row in result.choice.solves} == set(result.choice.scores)
     assert {"validation.json", "validation_table.json"} <= artifacts(result.evaluation.run.run_id)
     assert result.evaluation.summary.lead.ratio > 0
-    assert result.evaluation.source == result.rule.source
     assert result.registered.name == "bife-combinatorial_auction-tiny"
     assert "challenger" in result.registered.aliases
-    assert load_rule(result.registered.reference).sha == result.rule.sha
+
+
+def test_the_budget_of_the_final_rule_travels_with_it(smoke):
+    """On the validation instance RPB with a budget needs fewer nodes than any rule alone."""
+    result, method = smoke.result, load_method(smoke.result.registered.reference)
+    assert method.name == result.choice.chosen == result.evaluation.summary.rule
+    assert (method.name, method.source) == (f"{result.rule.id},budget=0.9", result.rule.source)
+    assert method.identity == result.evaluation.sha == result.registered.sha
+    assert load_method(result.evolution.folder / f"{result.rule.id}.json") == method
+    assert "method.json" in artifacts(result.evaluation.run.run_id)
+    assert f"Under {method.name}, RPB branched at " in result.evaluation.summary.conclusion
+    assert "data->budget, FALSE, 0.9," in export_c(method)
+    again = f"runs:/{result.evolution.run.run_id},budget=0.9"
+    found = run(None, evaluation, smoke.config, again)
+    assert found.summary.methods[method.name] == method
+    for directory in (result.evaluation.directory, found.directory):
+        report, _ = load_report([str(directory)])
+        assert [search.best for search in report.searches] == [result.rule.id]
+        assert report.statements[1].startswith(f"Under {method.name}")
 
 
 def test_every_optimum_is_the_same_whoever_branches(smoke):

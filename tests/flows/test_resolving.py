@@ -9,6 +9,8 @@ from prefect.client.orchestration import get_client
 from prefect.states import Scheduled
 
 from bife_core.config import InstancesConfig, PipelineConfig, SearchConfig
+from bife_core.methods.loading import load_method, with_budget
+from bife_core.methods.rule import RuleMethod
 from bife_core.scip.solver import SolverConfig
 from flows.reporting.observer import observing
 from flows.resolving import resolved, seed_at
@@ -61,6 +63,15 @@ def test_the_present_champion_is_among_the_first_rules():
         assert resolved(other).search.first_rules == (), "a champion of other settings is none"
     assert found == SearchConfig(first_rules=(source(1),))
     assert diary.notes == []
+
+
+def test_a_champion_with_a_budget_is_a_first_rule_without_it():
+    small = InstancesConfig(benchmark="facility_location", size="small")
+    budgeted = with_budget(RuleMethod(name="a", source=source(1)), 0.5)
+    made_champion(registered_name(small, SolverConfig()), 1, budgeted)
+    assert load_method(f"models:/{registered_name(small, SolverConfig())}@champion") == budgeted
+    config = wish(first_rules=("champion",)).model_copy(update={"instances": small})
+    assert resolved(config).search.first_rules == (source(1),)
 
 
 def test_every_try_of_a_run_begins_with_the_champion_of_its_first(monkeypatch):

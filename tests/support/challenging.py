@@ -7,6 +7,7 @@ import sys
 import uuid
 from typing import Any
 
+from bife_core.methods.base import Method
 from bife_core.rules import rule_sha
 from bife_core.scip.solver import SolverConfig
 from tasks.registry import Evidence, RegisteredRule, register
@@ -65,9 +66,11 @@ def challenge(name: str, number: int, **known: Any) -> RegisteredRule:
     return register.fn(name, source(number), evidence(number, **known))
 
 
-def made_champion(name: str, number: int, **known: Any) -> RegisteredRule:
-    """Register a rule and let the gate decide, as a pipeline does."""
-    return register.fn(name, source(number), evidence(number, **known), by_gate=True)
+def made_champion(name: str, number: int, method: Method | None = None, **known: Any) -> RegisteredRule:
+    """Register a rule, or a method in its place, and let the gate decide, as a pipeline does."""
+    text = source(number) if method is None else method.text
+    known |= {} if method is None else {"sha": method.identity}
+    return register.fn(name, text, evidence(number, **known), by_gate=True)
 
 
 if __name__ == "__main__":

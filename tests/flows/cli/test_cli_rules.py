@@ -33,6 +33,12 @@ def test_a_rule_is_shown_with_all_that_is_known_of_it(bife):
         assert f"  {name}" in shown
 
 
+def test_a_rule_with_a_budget_is_shown_with_it(bife):
+    shown = bife("rules", "show", "paper_ca,budget=0.25").stdout
+    assert "def candidate_variable_score" in shown
+    assert "0.25 of all LP iterations" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

@@ -5,6 +5,7 @@ import pytest
 from rich.console import Console
 
 from bife_core.config import InstancesConfig
+from bife_core.evaluation.comparing import statement
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.stages import finish, required
 from flows.cli.summary import show_comparison
@@ -36,7 +37,7 @@ def test_a_newcomer_sees_the_rule_its_speed_and_what_to_do_next(smoke):
         "run `bife up`, then append",
         "#/experiments/",
         "bife run --instances DIR",
-        'bife_core.load_rule("models:/bife-combinatorial_auction-tiny/1")',
+        'bife_core.attach(model, "models:/bife-combinatorial_auction-tiny/1")',
         "bife run --generator openai",
     ):
         assert text in done.stdout
@@ -54,7 +55,7 @@ def test_the_stages_can_be_run_one_by_one(smoke, bife):
     assert smoke.result.evolution.run.run_id in evolved.stdout
     best = smoke.result.evolution.best
     assert f"The rule ({best.id} by {best.operator}" in evolved.stdout
-    final = smoke.result.evolution.folder / f"{smoke.result.rule.id}.py"
+    final = smoke.result.evolution.folder / f"{smoke.result.rule.id}.json"
     # MLflow holds the seed of the instances that an evaluation drew for itself.
     run = store.client().get_run(smoke.result.evaluation.run.run_id)
     seed = f"instances.seed={run.data.params['instances.seed']}"
@@ -71,7 +72,7 @@ def test_the_report_of_an_evaluation_is_written_anew_and_joined_with_others(smok
     run_id = smoke.result.evaluation.run.run_id
     shown = bife("report", run_id, "--to", tmp_path / "page", "--figures")
     assert shown.exit_code == 0, shown.output
-    assert smoke.result.evaluation.summary.conclusion in shown.stdout
+    assert statement(smoke.result.evaluation.summary.lead) in shown.stdout
     page = (tmp_path / "page" / "report.html").read_text()
     assert smoke.result.choice.sentence in page
     kinds = {path.suffix for path in (tmp_path / "page" / "figures").iterdir()}
@@ -93,7 +94,7 @@ def test_a_registered_rule_is_listed_shown_and_solved_with(smoke, bife):
     reference = f"models:/{smoke.result.registered.name}@challenger"
     assert smoke.result.registered.reference in bife("rules", "list").stdout
     shown = bife("rules", "show", reference).stdout
-    assert smoke.result.rule.sha in shown
+    assert smoke.result.registered.sha in shown
     assert "evolution run" in shown
     assert "challenger" in shown
     solved = bife("solve", FOREIGN / "lseu.mps", "--rule", reference, "-q", "--versus", "relpscost")
