@@ -64,8 +64,8 @@ class WorkerPool(Workers):
         measures: tuple[str, ...] = MEASURES,
     ) -> None:
         cores = usable_cores()
-        if workers is not None and workers < 1:
-            raise ConfigError(f"A worker pool needs at least 1 worker, not {workers}.")
+        if workers is not None and not (isinstance(workers, int) and workers >= 1):
+            raise ConfigError(f"A worker pool needs at least 1 worker, not {workers!r}.")
         self._workers = len(cores) if workers is None else workers
         self._shared = _Shared(measures, memory_share_mb(self._workers))
         self._cores = [cores[i % len(cores)] if pin else None for i in range(self._workers)]

@@ -208,7 +208,7 @@ class Study:
 
     def _evaluator(self, opened: ExitStack) -> Evaluator:
         config, journal, workers = self.config, self.journal, self.workers
-        if workers is None or isinstance(workers, int):
+        if not isinstance(workers, Workers):
             workers = WorkerPool(workers)
             opened.callback(workers.close)
         hours = config.budget.hours
@@ -399,7 +399,7 @@ class _Bar(Watcher):
 
 
 def _instances(given: Given | Iterable[Given]) -> tuple[Instance, ...]:
-    listed = (given,) if isinstance(given, str | Path | Instance) else tuple(given)
+    listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
     instances = tuple(one for one in listed if isinstance(one, Instance))
     return instances if len(instances) == len(listed) else given_instances(listed)
 

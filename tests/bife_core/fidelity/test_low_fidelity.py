@@ -71,9 +71,11 @@ def test_a_large_set_is_scored_like_a_loop_in_python() -> None:
         assert low_fidelity(rule, decisions) == right / len(decisions), name
 
 
-def test_no_decision_is_an_error() -> None:
+def test_no_decision_and_no_measure_are_errors(four_decisions: Decisions) -> None:
     with pytest.raises(DecisionsError, match="at least one"):
         low_fidelity(rule_of("return 1.0"), concatenate([]))
+    with pytest.raises(DecisionsError, match="expected to be accuracy or depth_regret and is 'nope'"):
+        low_fidelity(rule_of("return 1.0"), four_decisions, "nope")  # type: ignore[arg-type]
 
 
 def test_in_a_worker_a_rule_gives_its_score_or_a_reason(

@@ -21,6 +21,7 @@ from bife_core.methods.base import METHODS
 from bife_core.methods.loading import load_method, load_rule
 from bife_core.methods.using import attach, solve
 from bife_core.rules import REFERENCE_RULES
+from bife_core.sandbox import WorkerPool
 from tests.support.weighted import KIND, Weighted
 
 SOURCE = "def candidate_variable_score(f):\n    return f[20] * 2.0\n"
@@ -124,6 +125,11 @@ def test_attach_and_solve_take_what_load_method_takes(reference, tiny_auctions):
         (lambda: solve(17, "paper_ca"), "solve takes the path of an instance file"),
         (lambda: solve("x.mps", 17), "17 is no method to branch by"),
         (lambda: attach("x.mps", "paper_ca"), "attach takes a pyscipopt.Model, not str"),
+        (
+            lambda: attach(pyscipopt.Model(), "paper_ca", guard="x"),
+            "guard was expected to be True, False or a Guard",
+        ),
+        (lambda: WorkerPool("x"), "at least 1 worker, not 'x'"),
         (lambda: load_rule("relpscost"), "is no rule but a method of the kind 'scip'"),
         (lambda: load_rule(len), "is no method to branch by"),
         (

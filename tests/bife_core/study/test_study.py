@@ -78,6 +78,8 @@ def test_paths_and_a_search_as_an_object(data: dict[str, Any], tmp_path: Path, c
     [
         ({"instances": ["missing.mps"]}, "missing.mps cannot be read"),
         ({"instances": [3]}, "expected to be a path"),
+        ({"instances": 3}, "expected to be a path"),
+        ({"store": 3}, "A store was expected to be a folder"),
         ({"decisions": "missing.npz"}, "missing.npz was expected to be a file of recorded decisions"),
         ({"decisions": 3}, "decisions was expected to be"),
         ({"config": "quickly"}, "no preset 'quickly'"),
