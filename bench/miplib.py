@@ -2,11 +2,11 @@
 
     python -m bench.miplib DIR --seeds 0 1 --store STORE > rows.jsonl && python -m bench.tables rows.jsonl
 
-The conventions are those of the reports on SCIP's releases and of Mittelmann's benchmarks: shifted geometric means of
-CPU time (shift 1 s) and nodes (shift 100) over all instances and several seeds, by which SCIP permutes an instance. A
-solve without a proof counts with the time limit; nodes are compared on instances that every method solved. Instances
-that no method branches on are counted apart. All methods of an instance and seed are solved with one after the other on
-one core; with `--store` the same command goes on where it was stopped.
+The conventions are those of the reports on SCIP's releases: shifted geometric means of CPU time (shift 1 s) and nodes
+(shift 100) over all instances and several seeds, by which SCIP permutes an instance. A solve without a proof counts
+with the time limit; nodes are compared on instances that every method solved. Instances that no method branches on are
+counted apart. All methods of an instance and seed are solved with one after the other on one core; with `--store` the
+same command goes on where it was stopped.
 
 One JSON object a line: for each instance {instance, cpu_s, nodes, not_proven} by method, geometric means over seeds;
 {instances, not_branched, failures, mismatches}; for each method {method, solves, solved, not_proven, sgm_cpu_s,

@@ -4,11 +4,11 @@ Each of `--searches` searches from nothing with the budget of the family's prese
 SCIP set up as in the first of `--solvers`; `NAME,SETTING=VALUE,...` is a search with other settings, such as
 `bife,low.tune=0`. Of the best it found validation chooses one, as in `bife run`. What they find is then solved with
 side by side with RPB, the family's reference rule, `--rules` (names or files) and pscost, on `--instances` held-out
-instances with each of the `--seeds`, by the preset's limit and metric, at its size or at `--size`, with SCIP set up in
-each way of `--solvers`: what helps under `paper` may not help under `default`. With `--oracle` SCIP's full strong
-branching solves too: the *free oracle* is its CPU time less what it spends in branching, and no rule that imitates it
-can be expected to do better; a method's `share` is the part of the oracle's gain that it wins, in logarithms, over the
-solves that the oracle finished. An oracle needs many times the time of a rule.
+instances, drawn by `--instances-seed`, with each of the `--seeds`, by the preset's limit and metric, at its size or at
+`--size`, with SCIP set up in each way of `--solvers`: what helps under `paper` may not help under `default`. With
+`--oracle` SCIP's full strong branching solves too: the *free oracle* is its CPU time less what it spends in branching,
+and no rule that imitates it can be expected to do better; a method's `share` is the part of the oracle's gain that it
+wins, in logarithms, over the solves that the oracle finished. An oracle needs many times the time of a rule.
 
 One JSON object a line: the cost of each search, then for each method {family, size, solver, method, cpu_s, nodes,
 branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, instances, proofs, share}: CPU
@@ -54,6 +54,7 @@ def main() -> None:
         solvers=["default"],
         size="",
         samples=0,
+        instances_seed=0,
         time_limit=0.0,
         oracle=False,
         store=None,
@@ -69,7 +70,9 @@ def main() -> None:
                 row = searched_once(home, searched_by(search, config), found_and_chosen)
                 emit({"family": family, "search": search} | row)
                 if row["rule"] is not None:
-                    found.append(method_of(row["rule"]).model_copy(update={"name": f"by {search}"}))
+                    method = method_of(row["rule"])
+                    _, comma, budget = method.name.partition(",")
+                    found.append(method.model_copy(update={"name": f"by {search}{comma}{budget}"}))
             names = [*options.rules, *filter(None, [BENCHMARK_RULES.get(family)]), "pscost"]
             names += [ORACLE] if options.oracle else []
             known = {method.identity: method for method in [*found, *map(load_method, names)]}
@@ -91,6 +94,7 @@ def configured(family: str, options: Any) -> PipelineConfig:
         preset("quick", family),
         {
             "instances.benchmark": family,
+            "instances.seed": options.instances_seed,
             "solver": options.solvers[0],
             "search.seed": options.seeds[0],
             "evaluation.instances": options.instances,
