@@ -6,25 +6,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bife_core.benchmarks.generated import open_benchmark
-    from bife_core.config import PipelineConfig
-    from bife_core.decisions.collecting import collect_decisions
-    from bife_core.decisions.recorded import Decisions
-    from bife_core.errors import BifeError
-    from bife_core.evaluation.interface import compare
-    from bife_core.features import FEATURES
-    from bife_core.fidelity.low import low_fidelity
-    from bife_core.methods.base import Method
-    from bife_core.methods.loading import load_method, load_rule
-    from bife_core.methods.using import attach, solve
-    from bife_core.presets import preset, with_overrides
-    from bife_core.rules import CompiledRule, Rejection, compile_rule
-    from bife_core.sandbox import InProcess, WorkerPool
-    from bife_core.scip.branching import BranchingStats, Budget, Guard
-    from bife_core.scip.extractor import FeatureExtractor
-    from bife_core.scip.solving import SolveResult, SolveSettings
-    from bife_core.store import Store
-    from bife_core.study import Evolution, Study, create_study, evolve
+    from bife_core.benchmarks.generated import open_benchmark as open_benchmark
+    from bife_core.config import PipelineConfig as PipelineConfig
+    from bife_core.decisions.collecting import collect_decisions as collect_decisions
+    from bife_core.decisions.recorded import Decisions as Decisions
+    from bife_core.errors import BifeError as BifeError
+    from bife_core.evaluation.interface import compare as compare
+    from bife_core.features import FEATURES as FEATURES
+    from bife_core.fidelity.low import low_fidelity as low_fidelity
+    from bife_core.methods.base import Method as Method
+    from bife_core.methods.loading import load_method as load_method, load_rule as load_rule
+    from bife_core.methods.using import attach as attach, solve as solve
+    from bife_core.presets import preset as preset, with_overrides as with_overrides
+    from bife_core.rules import (
+        CompiledRule as CompiledRule,
+        Rejection as Rejection,
+        compile_rule as compile_rule,
+    )
+    from bife_core.sandbox import InProcess as InProcess, WorkerPool as WorkerPool
+    from bife_core.scip.branching import BranchingStats as BranchingStats, Budget as Budget, Guard as Guard
+    from bife_core.scip.extractor import FeatureExtractor as FeatureExtractor
+    from bife_core.scip.solving import SolveResult as SolveResult, SolveSettings as SolveSettings
+    from bife_core.store import Store as Store
+    from bife_core.study import (
+        Evolution as Evolution,
+        Study as Study,
+        create_study as create_study,
+        evolve as evolve,
+    )
 
 _HOMES = {
     "BifeError": "bife_core.errors",
@@ -60,39 +69,7 @@ _HOMES = {
     "with_overrides": "bife_core.presets",
 }
 
-__all__ = [
-    "FEATURES",
-    "BifeError",
-    "BranchingStats",
-    "Budget",
-    "CompiledRule",
-    "Decisions",
-    "Evolution",
-    "FeatureExtractor",
-    "Guard",
-    "InProcess",
-    "Method",
-    "PipelineConfig",
-    "Rejection",
-    "SolveResult",
-    "SolveSettings",
-    "Store",
-    "Study",
-    "WorkerPool",
-    "attach",
-    "collect_decisions",
-    "compare",
-    "compile_rule",
-    "create_study",
-    "evolve",
-    "load_method",
-    "load_rule",
-    "low_fidelity",
-    "open_benchmark",
-    "preset",
-    "solve",
-    "with_overrides",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

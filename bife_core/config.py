@@ -12,28 +12,20 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from bife_core.benchmarks.config import InstancesConfig
-from bife_core.decisions.config import CollectionConfig
-from bife_core.evaluation.config import EvaluationConfig, ValidationConfig
-from bife_core.fidelity.config import HighFidelityConfig, LowFidelityConfig
-from bife_core.generators.config import BudgetConfig, GeneratorConfig
+from bife_core.benchmarks.config import InstancesConfig as InstancesConfig
+from bife_core.decisions.config import CollectionConfig as CollectionConfig
+from bife_core.evaluation.config import (
+    EvaluationConfig as EvaluationConfig,
+    ValidationConfig as ValidationConfig,
+)
+from bife_core.fidelity.config import (
+    HighFidelityConfig as HighFidelityConfig,
+    LowFidelityConfig as LowFidelityConfig,
+)
+from bife_core.generators.config import BudgetConfig as BudgetConfig, GeneratorConfig as GeneratorConfig
 from bife_core.scip.solver import SolverConfig, SolverSetting
-from bife_core.search.config import SearchConfig
+from bife_core.search.config import SearchConfig as SearchConfig
 from bife_core.values import Value
-
-__all__ = [
-    "BudgetConfig",
-    "CollectionConfig",
-    "EvaluationConfig",
-    "GeneratorConfig",
-    "HighFidelityConfig",
-    "InstancesConfig",
-    "LowFidelityConfig",
-    "PipelineConfig",
-    "RunnerConfig",
-    "SearchConfig",
-    "ValidationConfig",
-]
 
 
 class RunnerConfig(Value):

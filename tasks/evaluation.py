@@ -11,8 +11,7 @@ from prefect import task
 from bife_core.benchmarks.config import FAMILIES
 from bife_core.config import InstancesConfig, PipelineConfig
 from bife_core.evaluation.choosing import Choice
-from bife_core.evaluation.summary import EvaluationSummary
-from bife_core.evaluation.summary import evaluate as _evaluate
+from bife_core.evaluation.summary import EvaluationSummary, evaluate as _evaluate
 from bife_core.files import write_whole
 from bife_core.methods.base import Method
 from bife_core.report import Report, Story, report_markdown

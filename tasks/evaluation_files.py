@@ -23,8 +23,7 @@ from bife_core.report import (
     report_latex,
     report_markdown,
 )
-from bife_core.study import Opened
-from bife_core.study import files as search_files
+from bife_core.study import Opened, files as search_files
 from bife_core.study.journal import read_journal
 from tasks.home import project_home
 from tasks.registry import registered, run_data

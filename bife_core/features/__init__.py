@@ -11,21 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from bife_core.features import columns, rows
-from bife_core.features.feature import SIGNED, Feature, Group, Role
-
-__all__ = [
-    "FEATURES",
-    "GROUPS",
-    "N_FEATURES",
-    "SIGNED",
-    "Feature",
-    "Group",
-    "Role",
-    "feature_index",
-    "groups_of",
-    "members_of",
-]
-
+from bife_core.features.feature import SIGNED as SIGNED, Feature as Feature, Group as Group, Role as Role
 
 _PARTS: Final = (columns, rows)
 

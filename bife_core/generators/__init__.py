@@ -5,34 +5,22 @@
 
 from __future__ import annotations
 
-from bife_core.generators.account import Account, BudgetReachedError, Spending
-from bife_core.generators.base import (
-    Attempt,
-    Draft,
-    DraftingStoppedError,
-    Generator,
-    Message,
-    NoDraftError,
-    Repairing,
+from bife_core.generators.account import (
+    Account as Account,
+    BudgetReachedError as BudgetReachedError,
+    Spending as Spending,
 )
-from bife_core.generators.config import GENERATORS, GeneratorConfig
-from bife_core.generators.prompt_context import PromptContext
-
-__all__ = [
-    "GENERATORS",
-    "Account",
-    "Attempt",
-    "BudgetReachedError",
-    "Draft",
-    "DraftingStoppedError",
-    "Generator",
-    "Message",
-    "NoDraftError",
-    "PromptContext",
-    "Repairing",
-    "Spending",
-    "open_generator",
-]
+from bife_core.generators.base import (
+    Attempt as Attempt,
+    Draft as Draft,
+    DraftingStoppedError as DraftingStoppedError,
+    Generator as Generator,
+    Message as Message,
+    NoDraftError as NoDraftError,
+    Repairing as Repairing,
+)
+from bife_core.generators.config import GENERATORS as GENERATORS, GeneratorConfig
+from bife_core.generators.prompt_context import PromptContext as PromptContext
 
 
 def open_generator(config: GeneratorConfig, account: Account) -> Generator:

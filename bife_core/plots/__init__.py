@@ -4,18 +4,12 @@ Nothing is shown, saved or kept in global state. `save` writes a figure as PNG, 
 into a page.
 """
 
-from bife_core.plots.evaluation import instance_costs, ratios
-from bife_core.plots.search import anytime_curves, fidelity_drop, fidelity_scatter, lineage, progress
-from bife_core.plots.style import inline_svg, save
-
-__all__ = [
-    "anytime_curves",
-    "fidelity_drop",
-    "fidelity_scatter",
-    "inline_svg",
-    "instance_costs",
-    "lineage",
-    "progress",
-    "ratios",
-    "save",
-]
+from bife_core.plots.evaluation import instance_costs as instance_costs, ratios as ratios
+from bife_core.plots.search import (
+    anytime_curves as anytime_curves,
+    fidelity_drop as fidelity_drop,
+    fidelity_scatter as fidelity_scatter,
+    lineage as lineage,
+    progress as progress,
+)
+from bife_core.plots.style import inline_svg as inline_svg, save as save

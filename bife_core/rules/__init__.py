@@ -4,19 +4,18 @@
 compiles that to machine code. Importing this package does not import numba.
 """
 
-from bife_core.rules.compiling import check_source, compile_rule, rule_sha
-from bife_core.rules.complexity import complexity
-from bife_core.rules.reference_rules import BENCHMARK_RULES, REFERENCE_RULES
-from bife_core.rules.types import CompiledRule, Complexity, Rejection
-
-__all__ = [
-    "BENCHMARK_RULES",
-    "REFERENCE_RULES",
-    "CompiledRule",
-    "Complexity",
-    "Rejection",
-    "check_source",
-    "compile_rule",
-    "complexity",
-    "rule_sha",
-]
+from bife_core.rules.compiling import (
+    check_source as check_source,
+    compile_rule as compile_rule,
+    rule_sha as rule_sha,
+)
+from bife_core.rules.complexity import complexity as complexity
+from bife_core.rules.reference_rules import (
+    BENCHMARK_RULES as BENCHMARK_RULES,
+    REFERENCE_RULES as REFERENCE_RULES,
+)
+from bife_core.rules.types import (
+    CompiledRule as CompiledRule,
+    Complexity as Complexity,
+    Rejection as Rejection,
+)

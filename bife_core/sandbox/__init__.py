@@ -4,18 +4,13 @@
 A call that overruns its limit is killed together with every process it started; the worker is replaced.
 """
 
-from bife_core.sandbox.cores import CoreSlots, usable_cores
-from bife_core.sandbox.pool import WorkerPool
-from bife_core.sandbox.workers import Allowed, FailureKind, InProcess, Note, WorkerFailure, Workers
-
-__all__ = [
-    "Allowed",
-    "CoreSlots",
-    "FailureKind",
-    "InProcess",
-    "Note",
-    "WorkerFailure",
-    "WorkerPool",
-    "Workers",
-    "usable_cores",
-]
+from bife_core.sandbox.cores import CoreSlots as CoreSlots, usable_cores as usable_cores
+from bife_core.sandbox.pool import WorkerPool as WorkerPool
+from bife_core.sandbox.workers import (
+    Allowed as Allowed,
+    FailureKind as FailureKind,
+    InProcess as InProcess,
+    Note as Note,
+    WorkerFailure as WorkerFailure,
+    Workers as Workers,
+)

@@ -1,43 +1,23 @@
 """Searches over branching rules: values that ask for samples and solves, and take the answers."""
 
-from bife_core.search.base import Answered, BaseSearch, solved_sample
-from bife_core.search.bife import BifeSearch
-from bife_core.search.config import SEARCHES, open_search
-from bife_core.search.cost import PARTS, CostPoint, SearchCost
-from bife_core.search.population import sample_id, sample_seed
-from bife_core.search.types import (
-    Answer,
-    GenerationSummary,
-    ReflectionRequest,
-    Request,
-    Sample,
-    SampleRequest,
-    Search,
-    SolveRequest,
-    TrialRequest,
-    WrittenRequest,
+from bife_core.search.base import (
+    Answered as Answered,
+    BaseSearch as BaseSearch,
+    solved_sample as solved_sample,
 )
-
-__all__ = [
-    "PARTS",
-    "SEARCHES",
-    "Answer",
-    "Answered",
-    "BaseSearch",
-    "BifeSearch",
-    "CostPoint",
-    "GenerationSummary",
-    "ReflectionRequest",
-    "Request",
-    "Sample",
-    "SampleRequest",
-    "Search",
-    "SearchCost",
-    "SolveRequest",
-    "TrialRequest",
-    "WrittenRequest",
-    "open_search",
-    "sample_id",
-    "sample_seed",
-    "solved_sample",
-]
+from bife_core.search.bife import BifeSearch as BifeSearch
+from bife_core.search.config import SEARCHES as SEARCHES, open_search as open_search
+from bife_core.search.cost import PARTS as PARTS, CostPoint as CostPoint, SearchCost as SearchCost
+from bife_core.search.population import sample_id as sample_id, sample_seed as sample_seed
+from bife_core.search.types import (
+    Answer as Answer,
+    GenerationSummary as GenerationSummary,
+    ReflectionRequest as ReflectionRequest,
+    Request as Request,
+    Sample as Sample,
+    SampleRequest as SampleRequest,
+    Search as Search,
+    SolveRequest as SolveRequest,
+    TrialRequest as TrialRequest,
+    WrittenRequest as WrittenRequest,
+)

@@ -4,8 +4,6 @@ SQLite in a file by default, PostgreSQL by URL for several machines. It holds ev
 files that never change (instances, expert samples, reports) lie beside it.
 """
 
-from bife_core.store.claims import ClaimTimeoutError
-from bife_core.store.database import DATABASE, StoreError
-from bife_core.store.store import Store, StoredEvent, StudyRow
-
-__all__ = ["DATABASE", "ClaimTimeoutError", "Store", "StoreError", "StoredEvent", "StudyRow"]
+from bife_core.store.claims import ClaimTimeoutError as ClaimTimeoutError
+from bife_core.store.database import DATABASE as DATABASE, StoreError as StoreError
+from bife_core.store.store import Store as Store, StoredEvent as StoredEvent, StudyRow as StudyRow

@@ -1,29 +1,17 @@
 """Studies: `create_study` and `evolve` run a search from where its events end, in a notebook as in a Prefect flow."""
 
-from bife_core.study.engine import Evolution, EvolutionState, Watcher
-from bife_core.study.journal import Journal, JournalError, Opened
-from bife_core.study.study import (
-    Study,
-    content_of,
-    create_study,
-    evolution_facts,
-    evolution_key,
-    evolve,
-    generator_identity,
+from bife_core.study.engine import (
+    Evolution as Evolution,
+    EvolutionState as EvolutionState,
+    Watcher as Watcher,
 )
-
-__all__ = [
-    "Evolution",
-    "EvolutionState",
-    "Journal",
-    "JournalError",
-    "Opened",
-    "Study",
-    "Watcher",
-    "content_of",
-    "create_study",
-    "evolution_facts",
-    "evolution_key",
-    "evolve",
-    "generator_identity",
-]
+from bife_core.study.journal import Journal as Journal, JournalError as JournalError, Opened as Opened
+from bife_core.study.study import (
+    Study as Study,
+    content_of as content_of,
+    create_study as create_study,
+    evolution_facts as evolution_facts,
+    evolution_key as evolution_key,
+    evolve as evolve,
+    generator_identity as generator_identity,
+)

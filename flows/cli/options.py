@@ -93,8 +93,7 @@ def resolve(
     ConfigError
         If a setting does not exist or a value does not fit.
     """
-    from bife_core.presets import preset as named
-    from bife_core.presets import with_overrides
+    from bife_core.presets import preset as named, with_overrides
     from bife_core.settings_file import read_settings
 
     overrides = read_settings(config) if config is not None else {}

@@ -26,9 +26,7 @@ from tasks.home import project_home
 from tasks.stores import home_store, note
 from tasks.tracking import provenance
 from tasks.tracking.store import TRACKING_TROUBLE, TrackingError, first_line, tracking_uri
-from tasks.tracking.writer import EvolutionWriter, Record, write_record
-
-__all__ = ["GONE", "EvolutionRun", "Record", "synchronise", "synchronise_open", "track", "track_record"]
+from tasks.tracking.writer import EvolutionWriter, Record as Record, write_record
 
 GONE: Final = "The process ended; the same command goes on where it stopped."
 """Why a search stopped whose process could not report a reason."""

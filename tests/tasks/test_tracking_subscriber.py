@@ -14,8 +14,7 @@ from sqlalchemy.engine import Engine
 from bife_core.generators.account import Account
 from bife_core.study.journal import Finalised
 from tasks.stores import home_store, listening
-from tasks.tracking import GONE, EvolutionRun, store, synchronise, track
-from tasks.tracking import traces as tracing
+from tasks.tracking import GONE, EvolutionRun, store, synchronise, traces as tracing, track
 from tasks.tracking.provenance import WHOLE_RUN
 from tests.support import journals
 from tests.support.journals import add_draft, add_end, add_generation, add_sample, attempt, opened

@@ -4,8 +4,7 @@ import ast
 import warnings
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bife_core.generators.parsing import parse_answer
 from bife_core.rules.language import FUNCTION_NAME

@@ -8,8 +8,7 @@ import types
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from bife_core.features import N_FEATURES
 from bife_core.rules import CompiledRule, compile_rule
