@@ -47,16 +47,9 @@ def digest_of_file(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One instance file.
+    """One instance file; its `name` is unique within its benchmark.
 
-    Attributes
-    ----------
-    name : str
-        Unique within its benchmark.
-    path : Path
-        Where the file lies.
-    digest : str
-        First 16 hexadecimal digits of the SHA-256 of the uncompressed file: equal content, equal digest.
+    `digest` is the first 16 hexadecimal digits of the SHA-256 of the uncompressed file: equal content, equal digest.
     """
 
     name: str
@@ -65,21 +58,15 @@ class Instance:
 
 
 class Benchmark(Protocol):
-    """Where instances come from.
-
-    Attributes
-    ----------
-    name : str
-        Short name for tables and run names.
-    notes : tuple of str
-        Sentences a reader of the results must know, such as that test instances were also used for design.
-    """
+    """Where instances come from."""
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str:
+        """Short name for tables and run names."""
 
     @property
-    def notes(self) -> tuple[str, ...]: ...  # noqa: D102
+    def notes(self) -> tuple[str, ...]:
+        """Sentences a reader of the results must know, such as that test instances were also used for design."""
 
     def instances(self, split: Split, count: int) -> list[Instance]:
         """Return the first `count` instances of `split`; a folder may have fewer, and at least one."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bife_core.benchmarks.base import SPLITS, Instance, Split
-from bife_core.benchmarks.screening import InstanceFacts, screen_all
+from bife_core.benchmarks.screening import screen_all
 from bife_core.errors import ConfigError, InstanceError
 from bife_core.scip.reading import EXPECTED_FILES, model_format
 
@@ -46,14 +46,8 @@ _MOST_NAMED = 20
 class FolderBenchmark:
     """Instances found in a directory and its sub-directories.
 
-    Attributes
-    ----------
-    parts : dict of tuple of Instance
-        Instances of each split; none is empty.
-    notes : tuple of str
-        Sentences on files that are left out, and on instances that splits share.
-    left_out : tuple of str
-        For each file that cannot be used the sentence why.
+    `parts` are the instances of each split, none of them empty; `notes` are sentences on files that are left out and on
+    instances that splits share, and `left_out` says of each file that cannot be used why.
     """
 
     name: str
@@ -83,23 +77,19 @@ def open_folder(
     passed over, and files of equal content count once. The order in which instances are split comes from a hash of
     `seed` and their content: neither renaming nor moving nor touching the files changes the split. Of every 12
     instances, 3 go to collection, 3 to design, 2 to validation and 4 to test; with fewer some splits share files.
-
-    Raises
-    ------
-    InstanceError
-        If `folder` is not a directory or holds no usable instance.
+    An `InstanceError` says that `folder` is not a directory or holds no usable instance.
     """
     folder = folder.absolute()
     files = _instance_files(folder)
     kept = cache_dir / "screened" / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}.json"
     usable: dict[str, Instance] = {}
     left_out: list[str] = []
-    for path, facts in zip(files, screen_all(files, kept, progress), strict=True):
-        if isinstance(facts, InstanceFacts):
+    for path, found in zip(files, screen_all(files, kept, progress), strict=True):
+        if "digest" in found:
             name = path.relative_to(folder).as_posix()
-            usable.setdefault(facts.digest, Instance(name, path, facts.digest))
+            usable.setdefault(found["digest"], Instance(name, path, found["digest"]))
         else:
-            left_out.append(facts)
+            left_out.append(found["failure"])
     named = left_out[:_MOST_NAMED]
     more = [f"{len(left_out) - len(named)} more files are left out."] if len(left_out) > len(named) else []
     if not usable:

@@ -60,13 +60,13 @@ def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, s
     return path, digest
 
 
-def instance_stream(benchmark: str, size: str, split: Split, index: int, seed: int) -> RandomState:
+def instance_stream(place: Place) -> RandomState:
     """Return the random stream of one instance.
 
     It is a legacy `RandomState`, whose sequence numpy has frozen, seeded through a `SeedSequence` from a
-    hash of the arguments: different arguments give independent streams, on every platform the same ones.
+    hash of the place: different places give independent streams, on every platform the same ones.
     """
-    words = json.dumps([benchmark, size, split, index, seed]).encode()
+    words = json.dumps([place.family, place.size, place.split, place.index, place.seed]).encode()
     return RandomState(MT19937(SeedSequence(int.from_bytes(hashlib.sha256(words).digest(), "big"))))
 
 
@@ -107,7 +107,7 @@ class GeneratedBenchmark:
     def model(self, split: Split, index: int) -> MilpData:
         """Make instance `index` of `split`, without looking at the kept files."""
         place = Place(self.family.name, self.size, split, index, self.seed)
-        source = self.family.source or _stream
+        source = self.family.source or instance_stream
         return self.family.generate(source(place), **self.family.sizes[self.size])
 
     def _recipe(self) -> str:
@@ -116,10 +116,6 @@ class GeneratedBenchmark:
         facts += [content_digest(path.read_bytes()) for path in self.family.data]
         facts += [revision] if (revision := code_revision(self.family.generate)) else []
         return digest_of(facts)[:8]
-
-
-def _stream(place: Place) -> RandomState:
-    return instance_stream(place.family, place.size, place.split, place.index, place.seed)
 
 
 def open_benchmark(

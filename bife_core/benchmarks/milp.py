@@ -15,29 +15,10 @@ from scipy.sparse import csr_array
 class MilpData:
     """Optimise `objective @ x` over `row_lower <= rows @ x <= row_upper` and `lower <= x <= upper`.
 
-    Attributes
-    ----------
-    name : str
-        Name of the instance, free of white space.
-    maximise : bool
-        Sense of the objective.
-    objective : (n,) float64
-        Objective coefficients.
-    lower, upper : (n,) float64
-        Bounds of the columns; infinite where there is none.
-    integer : (n,) bool
-        Which columns must be integral; an integral column with bounds 0 and 1 is binary.
-    rows : (m, n) csr_array of float64
-        Coefficients of the rows.
-    row_lower, row_upper : (m,) float64
-        Sides of the rows; at least one of the two is finite.
-    column_names, row_names : sequence of str
-        Unique names, free of white space.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not agree.
+    Of n columns and m rows, `objective`, `lower`, `upper`, `integer` and `column_names` are (n,), `rows` is (m, n), and
+    `row_lower`, `row_upper` and `row_names` are (m,); a ValueError says that shapes do not agree. All names are free of
+    white space, those of columns and of rows unique. Bounds and sides are infinite where there is none; of the two
+    sides of a row at least one is finite. An integral column with bounds 0 and 1 is binary.
     """
 
     name: str

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from bife_core.benchmarks.base import digest_of_file
 from bife_core.errors import InstanceError
@@ -22,43 +21,33 @@ _LIMIT_S: Final = 600.0
 """Wall seconds one instance may take to be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceFacts:
-    """Digest and size of a usable instance file."""
-
-    digest: str
-    n_vars: int
-    n_integer: int
-
-
-def screen(path: Path) -> InstanceFacts:
-    """Read an instance file; raises InstanceError with a sentence if it cannot be used."""
+def screen(path: Path) -> str:
+    """Read an instance file and return its digest; raises InstanceError with a sentence if it cannot be used."""
     model = read_model(path)
-    n_integer = model.getNBinVars() + model.getNIntVars()
     if model.getNVars() == 0:
         raise InstanceError(f"{path.name} describes no variables.")
-    if n_integer == 0:
+    if model.getNBinVars() + model.getNIntVars() == 0:
         raise InstanceError(f"{path.name} has no integer variables, so there is nothing to branch on.")
-    return InstanceFacts(digest_of_file(path), model.getNVars(), n_integer)
+    return digest_of_file(path)
 
 
-def work(path: str) -> dict[str, Any] | str:
-    """Return the facts of an instance, or why it cannot be used, as JSON."""
+def work(path: str) -> dict[str, str]:
+    """Return the `digest` of an instance, or in `failure` why it cannot be used."""
     try:
-        return asdict(screen(Path(path)))
+        return {"digest": screen(Path(path))}
     except InstanceError as error:
-        return str(error)
+        return {"failure": str(error)}
 
 
 def screen_all(
     paths: Sequence[Path], kept: Path, progress: Callable[[int, int], None] | None = None
-) -> Iterator[InstanceFacts | str]:
-    """Yield for each file what it holds, or why it cannot be used.
+) -> Iterator[dict[str, str]]:
+    """Yield for each file its `digest`, or in `failure` why it cannot be used.
 
-    Facts are kept in the file `kept` until an instance file changes. Many files are read in worker processes, so that
+    Digests are kept in the file `kept` until an instance file changes. Many files are read in worker processes, so that
     one on which SCIP crashes ends its process only.
     """
-    before: dict[str, Any] = {}
+    before: dict[str, dict[str, str]] = {}
     with suppress(OSError, ValueError):
         before = json.loads(kept.read_text(encoding="utf-8"))
     found = {path: entry for path in paths if (entry := before.get(_key(path))) is not None}
@@ -68,11 +57,9 @@ def screen_all(
         if progress is not None:
             progress(len(found), len(paths))
     if new:
-        facts = {_key(path): entry for path, entry in found.items() if not isinstance(entry, str)}
-        write_whole(kept, json.dumps(facts))
-    for path in paths:
-        entry = found[path]
-        yield entry if isinstance(entry, str) else InstanceFacts(**entry)
+        usable = {_key(path): entry for path, entry in found.items() if "digest" in entry}
+        write_whole(kept, json.dumps(usable))
+    yield from (found[path] for path in paths)
 
 
 def _key(path: Path) -> str:
@@ -84,7 +71,7 @@ def _key(path: Path) -> str:
     return f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ino} {library().version}"
 
 
-def _answers(paths: Sequence[Path]) -> Iterator[dict[str, Any] | str]:
+def _answers(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
     if len(paths) < _MANY:
         yield from (work(str(path)) for path in paths)
         return
@@ -95,4 +82,4 @@ def _answers(paths: Sequence[Path]) -> Iterator[dict[str, Any] | str]:
             try:
                 yield answer.result()
             except WorkerFailure as failure:
-                yield f"{path.name} cannot be read: {failure}"
+                yield {"failure": f"{path.name} cannot be read: {failure}"}

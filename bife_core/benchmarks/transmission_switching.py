@@ -117,7 +117,7 @@ def transmission_switching(place: Place, *, network: str, days: int, budget: flo
     undergrounding. Minimise the load that is shed, per unit. Columns are ``y_l`` (line underground), and for each day
     ``shed``, ``angle``, ``gen``, ``flow`` and ``z_l`` (line energised).
     """
-    rng = instance_stream(place.family, place.size, place.split, place.index, place.seed)
+    rng = instance_stream(place)
     known = grid(network)
     begin, end = (round(share * len(known.risk)) for share in _SHARES[place.split])
     first_day = int(rng.randint(begin, end - days + 1))

@@ -82,7 +82,7 @@ def unit_commitment(place: Place, *, hours: int, areas: str | None = None, first
     stopped), ``p`` (megawatts above its least), ``r`` (reserve), ``l`` (place between cost points), ``d`` (start-up
     category); and ``q`` (sun, wind and water).
     """
-    rng = instance_stream(place.family, place.size, place.split, place.index, place.seed)
+    rng = instance_stream(place)
     names = list(_days())
     date = names[int(rng.choice(_DAYS[place.split]))]
     chosen = areas or AREAS[int(rng.randint(len(AREAS)))]
