@@ -23,10 +23,7 @@ _READERS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
 def read_settings(path: Path) -> dict[str, Any]:
     """Return the settings of a file by their dotted keys; whether they exist is not looked at.
 
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read, is not what its suffix says, or holds anything but settings by name.
+    A `ConfigError` says that it cannot be read, is not what its suffix says, or holds more than settings by name.
     """
     kind, parse = _READERS.get(path.suffix.lower(), ("JSON", json.loads))
     try:

@@ -20,12 +20,7 @@ def syntax_tree(source: str) -> ast.Module:
     CPython 3.11 and 3.12 keep the depth of the tree under construction per interpreter, not per thread, so that two
     threads that parse at once can make one of them fail with a SystemError that has nothing to do with its text
     (python/cpython#106905). Our threads take turns; against those of libraries the text is parsed again. No warning is
-    printed, such as one on a stray backslash in a docstring.
-
-    Raises
-    ------
-    SyntaxError, ValueError, RecursionError, MemoryError
-        As `ast.parse` does; `NOT_PYTHON` has them all.
+    printed, such as one on a stray backslash in a docstring. It raises what `ast.parse` does, see `NOT_PYTHON`.
     """
     for attempt in range(_TRIES):
         try:

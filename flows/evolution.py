@@ -45,11 +45,6 @@ def evolution(
         All but its `evaluation` is read.
     decisions : CollectionSummary, optional
         What F_LF is measured on; collected first if it is not given and the search goes by F_LF.
-
-    Raises
-    ------
-    BifeError
-        If instances cannot be used, no decision could be recorded, or the model API refuses all requests.
     """
     config = resolved(config)
     require_generator(config)

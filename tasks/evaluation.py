@@ -62,12 +62,8 @@ def evaluate(
     """Solve instances with all methods; solves that are stored are reused.
 
     `use` says which use of its test set it is, if it may promote a rule; it is 0 otherwise. Of an evaluation that was
-    made before the record of then is returned, with its day and duration.
-
-    Raises
-    ------
-    SolverError
-        If the baseline has no solve at all.
+    made before the record of then is returned, with its day and duration. A `SolverError` says that the baseline has
+    no solve at all.
     """
     with alone_at(
         f"evaluation {methods[0].identity} {instances.content}", f"the evaluation of {methods[0].name}"

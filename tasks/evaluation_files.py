@@ -72,10 +72,7 @@ def read_summary(folder: Path) -> EvaluationSummary:
 def search_behind(reference: str) -> SearchRecord | None:
     """Return the search a rule came from: by its file's folder, its MLflow run, or its registered version.
 
-    Raises
-    ------
-    TrackingError
-        If MLflow cannot be asked about a reference it holds.
+    A `TrackingError` says that MLflow cannot be asked about a reference it holds.
     """
     path, key = Path(reference.partition(BUDGET)[0]), ""
     if run := RUN_REFERENCE.fullmatch(reference):
@@ -98,15 +95,8 @@ def search_behind(reference: str) -> SearchRecord | None:
 def load_report(references: Sequence[str]) -> tuple[Report, Path]:
     """Return the report on evaluations, and the folder of the last; without references on the newest one.
 
-    Parameters
-    ----------
-    references : sequence of str
-        Ids of MLflow runs, folders, or ``evaluation.json`` files.
-
-    Raises
-    ------
-    BifeError
-        If there is no such evaluation, or it cannot be read.
+    References are ids of MLflow runs, folders, or ``evaluation.json`` files; a `BifeError` says that one is no
+    evaluation that can be read.
     """
     folders = [_folder(reference) for reference in references]
     if not references:

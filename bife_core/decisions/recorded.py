@@ -158,10 +158,7 @@ class Decisions:
     def load(cls, path: str | Path) -> Decisions:
         """Read a file that `save` wrote.
 
-        Raises
-        ------
-        DecisionsError
-            If the file is missing, is no such file, has another schema version, or its content has changed.
+        A `DecisionsError` says that it is missing, no such file, of another schema version, or has changed.
         """
         path = Path(path)
         if not path.is_file():

@@ -26,11 +26,7 @@ from bife_core.generators.prompt_context import PromptContext as PromptContext
 def open_generator(config: GeneratorConfig, account: Account) -> Generator:
     """Return the generator that `config` names; calls to a model API are recorded in `account`.
 
-    Raises
-    ------
-    GeneratorError
-        If a setting or the recorded answers are missing.
-    ConfigError
-        If money is limited and the model's prices are not known.
+    A `GeneratorError` says that a setting or the recorded answers are missing, a `ConfigError` that money is limited
+    and the model's prices are not known.
     """
     return GENERATORS.find(config.kind)(config, account)

@@ -72,16 +72,9 @@ Price = Callable[[int, int], Decimal | None]
 class Spending(Value):
     """What the calls of a search cost so far, those of interrupted earlier runs included.
 
-    Attributes
-    ----------
-    calls, answered : int
-        Calls that went out, and those of them that a model answered.
-    unknown : int
-        Those of which it is not known what was billed: no whole reply came.
-    estimated : int
-        Those whose tokens the server did not report.
-    cost_usd : Decimal or None
-        Exact sum of the calls' prices; None where no prices were set.
+    Of the `calls` that went out a model `answered` some; of the `unknown` no whole reply came, so that it is not known
+    what was billed, and of the `estimated` the server did not report the tokens. `cost_usd` is the exact sum of the
+    calls' prices, None where no prices were set.
     """
 
     calls: int = 0
@@ -141,15 +134,8 @@ class Account:
 
     A call is counted once, before it goes out, however often the OpenAI client repeats its request after an error. What
     it costs is known when it is answered: tokens and money exceed their limits by the calls under way then at most.
-
-    Parameters
-    ----------
-    store, study : Store, str
-        Where calls are stored, and under which key.
-    budget : BudgetConfig
-        Its limit on hours is the caller's to keep, by `until_unix_s`.
-    until_unix_s : float or None
-        No call goes out after that time.
+    Calls are stored in `store` under the key `study`. No call goes out after `until_unix_s`, by which the caller keeps
+    the budget's limit on hours.
     """
 
     store: Store
@@ -168,14 +154,8 @@ class Account:
     def begin(self, call: Call, price: Price | None = None) -> Call:
         """Store `call` as one that goes out now and return it with its number.
 
-        `price` is asked for the cost of calls that were made while no prices were set.
-
-        Raises
-        ------
-        BudgetReachedError
-            If a limit is reached; then nothing is stored.
-        GeneratorError
-            If the call cannot be stored.
+        `price` is asked for the cost of calls that were made while no prices were set. A `BudgetReachedError` says that
+        a limit is reached, and nothing is stored; a `GeneratorError` that the call cannot be stored.
         """
         self.check_time()
         sent = call.model_copy(update={"status": "sent", "started_unix_s": time.time()})
@@ -189,13 +169,7 @@ class Account:
         return sent.model_copy(update={"number": number})
 
     def finish(self, call: Call) -> None:
-        """Store what came of a call that `begin` returned.
-
-        Raises
-        ------
-        GeneratorError
-            If it cannot be stored.
-        """
+        """Store what came of a call that `begin` returned, or raise a `GeneratorError`."""
         _stored(self.store.finish_call, self.study, call.key, call.number, call.model_dump(mode="json"))
 
     def calls(self, key: str | None = None) -> list[Call]:
@@ -221,10 +195,7 @@ class Account:
 def recorded_calls(directory: Path) -> list[Call]:
     """Return the calls in the store of a folder, or in its JSON files, one each, ordered by key and number.
 
-    Raises
-    ------
-    GeneratorError
-        If a file is not a recorded call.
+    A `GeneratorError` says that a file is not a recorded call.
     """
     if (directory / DATABASE).is_file():
         return [_call(number, body) for _, number, body in Store(directory).calls()]

@@ -21,18 +21,10 @@ class Message(Value):
 class Attempt(Value):
     """What one call for a draft took and brought.
 
-    Attributes
-    ----------
-    status : str
-        "sent" until something came back.
-    answer : str or None
-        Text of the model's message; None where the call failed.
-    cost_usd, prompt_cost_usd : Decimal or None
-        What the call cost, and its prompt alone; exact, or None where no prices were set.
-    asked : int or None
-        How many of the draft's messages it sent; None for all. A second answer is asked for in a longer conversation.
-    recorded : bool
-        Whether it was read from the store: neither sent nor billed again.
+    `status` is "sent" until something came back; `answer` is the text of the model's message, None where the call
+    failed. `cost_usd` is what the call cost and `prompt_cost_usd` its prompt alone, exactly, or None where no prices
+    were set. `asked` says how many of the draft's messages it sent, None for all: a second answer is asked for in a
+    longer conversation. A `recorded` one was read from the store, and neither sent nor billed again.
     """
 
     started_unix_s: float
@@ -79,10 +71,7 @@ class Draft(Value):
 class NoDraftError(BifeError):
     """A request has no answer now; what it means for the search the kinds of this error say.
 
-    Attributes
-    ----------
-    draft : Draft or None
-        What was tried, with its calls, so that they can still be traced.
+    `draft` is what was tried, with its calls, so that they can still be traced.
     """
 
     def __init__(self, reason: str, draft: Draft | None = None) -> None:

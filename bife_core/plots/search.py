@@ -105,10 +105,7 @@ def fidelity_drop(samples: Sequence[Sample]) -> float | None:
 def lineage(samples: Sequence[Sample], rule: str) -> Figure:
     """Draw the ancestors among some samples of one rule, named by its id, the oldest generation on top.
 
-    Raises
-    ------
-    ValueError
-        If no sample has that id.
+    A ValueError says that no sample has that id.
     """
     known = {sample.id: sample for sample in samples}
     if rule not in known:

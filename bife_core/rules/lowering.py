@@ -93,13 +93,7 @@ class Program:
 
 
 def lower(module: Module) -> Program:
-    """Check a rule and write it out as a scalar program.
-
-    Raises
-    ------
-    RejectionError
-        At the first thing outside the language (`docs/rules.md`).
-    """
+    """Write a rule out as a scalar program; a `RejectionError` names the first thing outside `docs/rules.md`."""
     rule = _Rule(module)
     rule.add(FUNCTION_NAME, module.functions[FUNCTION_NAME])
     program = Program("".join(rule.texts), frozenset(rule.features))

@@ -45,10 +45,8 @@ OPERATORS: Final[Mapping[type[ast.operator], tuple[str, Callable[[Any, Any], Any
 def parse(source: str | bytes) -> ast.Module:
     """Parse a source of reasonable size.
 
-    Raises
-    ------
-    RejectionError
-        If it is empty, not UTF-8, not Python, or too large or too deeply nested for the recursive steps that follow.
+    A `RejectionError` says that it is empty, not UTF-8, not Python, or too large or too deeply nested for the recursive
+    steps that follow.
     """
     try:
         text = source.decode("utf-8-sig") if isinstance(source, bytes) else source.removeprefix("\ufeff")
@@ -98,13 +96,7 @@ class Module:
 
     @classmethod
     def of(cls, tree: ast.Module) -> Module:
-        """Read a module.
-
-        Raises
-        ------
-        RejectionError
-            At the first thing that may not stand outside a function.
-        """
+        """Read a module; a `RejectionError` names the first thing that may not stand outside a function."""
         module = cls()
         for statement in tree.body:
             if isinstance(statement, ast.FunctionDef):

@@ -147,9 +147,8 @@ def settings_in(text: str, name: str) -> dict[str, Parameter]:
         with NamedTemporaryFile("w", suffix=".set", encoding="utf-8") as file, scip_errors(messages):
             file.write(text)
             file.flush()
-            model.readParams(
-                file.name
-            )  # which raises for a value out of range, and only prints an error else
+            # It raises for a value out of range, and only prints an error else.
+            model.readParams(file.name)
     except Exception as error:  # noqa: BLE001 - PySCIPOpt raises plain exceptions; the cause is what SCIP printed
         messages.append(str(error))
     if messages:

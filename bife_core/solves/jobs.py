@@ -38,10 +38,7 @@ _GRACE_S = 30.0
 class SolveJob(Value):
     """One instance, one method, one set of settings.
 
-    Attributes
-    ----------
-    scope : str
-        Hash of the solves that it is interleaved with; a stored solve of another scope is not used.
+    `scope` is a hash of the solves that it is interleaved with; a stored solve of another scope is not used.
     """
 
     instance: str
@@ -90,14 +87,9 @@ class SolveJob(Value):
 class Solved:
     """What became of a solve: its result, or why there is none.
 
-    Attributes
-    ----------
-    cause : str or None
-        What the failure is known to be: an error of the rule, or possibly one of the machine.
-    reused : bool
-        Whether it was found in the store.
-    rpb_failure : str or None
-        Why RPB has no result on the instance either; None where it has one, or was not asked.
+    `cause` is what the failure is known to be, an error of the rule or possibly one of the machine; `reused` says that
+    it was found in the store. `rpb_failure` is why RPB has no result on the instance either, None where it has one or
+    was not asked.
     """
 
     job: SolveJob
@@ -164,14 +156,9 @@ def run_solves(
     another machine's seconds are not this one's. A failure is an outcome, but is not stored: the next run tries again.
     A solve whose worker is lost is repeated once, and `note` is called. `progress` is called with (done, of how many).
 
-    Raises
-    ------
-    WorkerFailure
-        If the pool is closed meanwhile, or the machine fails RPB as well, unless `machine_may_fail`.
-    OutOfTimeError
-        If solves are left at `until_unix_s`, in seconds since 1970; those under way then are dropped.
-    StoreError
-        If a result cannot be stored.
+    A `WorkerFailure` says that the pool is closed meanwhile, or that the machine fails RPB as well, unless
+    `machine_may_fail`; an `OutOfTimeError` that solves are left at `until_unix_s`, in seconds since 1970 (those under
+    way then are dropped); a `StoreError` that a result cannot be stored.
     """
     machine = _machine_of(pool)
 

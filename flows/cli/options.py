@@ -84,14 +84,8 @@ def resolve(
 ) -> PipelineConfig:
     """Return the configuration that options name: preset, then file, options, --set.
 
-    The preset is that of the family that file, options or --set name.
-
-    Raises
-    ------
-    typer.BadParameter
-        If options contradict each other.
-    ConfigError
-        If a setting does not exist or a value does not fit.
+    The preset is that of the family that file, options or --set name. Options that contradict each other are a
+    `typer.BadParameter`, a setting that does not exist and a value that does not fit a `ConfigError`.
     """
     from bife_core.presets import preset as named, with_overrides
     from bife_core.settings_file import read_settings
@@ -142,17 +136,12 @@ def with_configuration(command: Command) -> Command:
 
 
 def assignment(text: str) -> tuple[str, Any]:
-    """Split ``name=value``; a value that is no JSON is taken as text.
+    """Split ``name=value``, or raise `typer.BadParameter`; a value that is no JSON is taken as text.
 
     Examples
     --------
     >>> assignment("search.samples=20"), assignment("instances.size=tiny"), assignment("evaluation.seeds=[0,1]")
     (('search.samples', 20), ('instances.size', 'tiny'), ('evaluation.seeds', [0, 1]))
-
-    Raises
-    ------
-    typer.BadParameter
-        If there is no name or no equals sign.
     """
     name, equals, value = text.partition("=")
     if not equals or not name.strip():

@@ -34,10 +34,7 @@ def run_flow(
 ) -> R:
     """Run a flow; what there is to say of its instances, such as which are left out, comes first.
 
-    Raises
-    ------
-    BifeError
-        Whatever the flow raises, or that Prefect could not run it.
+    What the flow raises is passed on; a `CommandEnd` says that Prefect could not run it.
     """
     from httpx import HTTPError
     from prefect.exceptions import PrefectException

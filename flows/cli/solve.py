@@ -135,10 +135,7 @@ def _show(console: Console, methods: list[Method], results: list[SolveResult]) -
 def conclude(name: str, results: list[SolveResult]) -> None:
     """End the command as the solves ended.
 
-    Raises
-    ------
-    CommandEnd
-        If methods proved different things, or the first solve neither proved an optimum nor reached the gap asked for.
+    It is a `CommandEnd` if methods proved different things, or the first neither proved an optimum nor reached the gap.
     """
     from bife_core.agreement import disagree
 

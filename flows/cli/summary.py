@@ -72,8 +72,7 @@ def show_evolution(console: Console, result: EvolutionResult) -> None:
     ]
     if spent.calls:
         price = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
-        tokens = spent.prompt_tokens + spent.completion_tokens
-        rows.append(("model API", f"{spent.calls} calls, {tokens:,} tokens{price}"))
+        rows.append(("model API", f"{spent.calls} calls, {spent.tokens:,} tokens{price}"))
     show_heading(console, "The search")
     show_facts(console, rows)
     show_tracked(console, result.run, [("all rules", result.ranking_url)])

@@ -83,7 +83,6 @@ class Display(Observer):
 def generation_text(state: EvolutionState) -> str:
     """Return where a search stands after a generation, without what is unknown."""
     spent = state.spending
-    tokens = spent.prompt_tokens + spent.completion_tokens
     facts = {
         "samples": f"{state.samples_total}/{state.budget}",
         "best F_LF": None if state.best_f_lf is None else number(state.best_f_lf, 3),
@@ -92,7 +91,7 @@ def generation_text(state: EvolutionState) -> str:
         "tau": None if state.tau is None else number(state.tau, 3),
         "eliminated": str(state.eliminated) if state.eliminated else None,
         "failures": str(state.failures_total),
-        "tokens": f"{tokens:,}" if tokens else None,
+        "tokens": f"{spent.tokens:,}" if spent.tokens else None,
         "cost": None if spent.cost_usd is None else f"${spent.cost_usd:.2f}",
         "time": duration(state.elapsed_s),
         "left": duration(state.remaining_s) if state.remaining_s > 0 else None,

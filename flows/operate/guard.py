@@ -65,9 +65,8 @@ def runs(pid: int, by_unix_s: float = math.inf) -> bool:
 def main() -> int:
     """Guard the program that the arguments name and return its exit code."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(
-            number, lambda *_: None
-        )  # the owner decides; ignored, they would be ignored by the program too
+        # The owner decides; ignored, they would be ignored by the program too.
+        signal.signal(number, lambda *_: None)
     adopt_orphans()
     program = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
     while program.poll() is None and not select.select([sys.stdin], [], [], _LOOK_EVERY_S)[0]:

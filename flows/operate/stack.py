@@ -117,9 +117,8 @@ def keep_up(
             for server in servers:
                 server.wait_ready()
             servers.append(worker(home, access, addresses))
-            at_end.callback(
-                servers[-1].stop
-            )  # the first to be stopped, so that its runs can report how they end
+            # The first to be stopped, so that its runs can report how they end.
+            at_end.callback(servers[-1].stop)
             servers[-1].wait_ready()
             ready(addresses)
             write({server.name: server.health for server in servers})

@@ -110,9 +110,8 @@ def conducted(stage: Callable[P, R]) -> Callable[P, R]:
         except BifeError as error:
             if FlowRunContext.get() is None:
                 raise
-            return cast(
-                R, Failed(message=str(error), data=error)
-            )  # the caller of the flow still gets the error
+            # The caller of the flow still gets the error.
+            return cast(R, Failed(message=str(error), data=error))
 
     # Prefect reads annotations as text and would look their names up here, where they mean nothing.
     run.__signature__ = signature = inspect.signature(stage, eval_str=True)  # type: ignore[attr-defined]

@@ -208,10 +208,8 @@ def read_record(study: str) -> Record | None:
 
 
 def _write_record(study: str, record: Record) -> None:
-    run_id, last = (
-        write_record(project_home().runs / study, record),
-        deque(home_store().events(study), maxlen=1),
-    )
+    run_id = write_record(project_home().runs / study, record)
+    last = deque(home_store().events(study), maxlen=1)
     home_store().set_cursor(_subscriber(), study, last[0].seq, run_id)
 
 

@@ -104,12 +104,8 @@ class EvolutionWriter:
     def write(self, events: Sequence[tuple[AnyEntry, int]], after: int) -> str:
         """Write events in order; those up to number `after` are only read, as MLflow has them.
 
-        Returns a sentence on traces that MLflow does not take, empty where it took all.
-
-        Raises
-        ------
-        MlflowException, SQLAlchemyError, OSError
-            If MLflow does not answer, or refuses something.
+        Returns a sentence on traces that MLflow does not take, empty where it took all. `TRACKING_TROUBLE` is raised if
+        MLflow does not answer, or refuses something.
         """
         for entry, seq in events:
             self._read(entry, seq)

@@ -78,10 +78,7 @@ def tidy(number: float) -> float:
 def joined(kind: Join, *parts: Component) -> Node:
     """Return a product of powers or a weighted sum: nested ones are opened, equal parts joined, zeros dropped.
 
-    Raises
-    ------
-    CancelledError
-        If nothing is left.
+    A `CancelledError` says that nothing is left.
     """
     together: dict[Node, float] = {}
     for node, number in parts:
