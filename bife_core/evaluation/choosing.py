@@ -23,14 +23,9 @@ from bife_core.wording import counted
 class Choice(Value):
     """Which rule was chosen, and by what.
 
-    Attributes
-    ----------
-    scores : dict of (float or None)
-        F_HF on the validation instances by name, in the order of the finalists; None for a rule that failed there.
-    instances : int
-        Validation instances that count.
-    solves : tuple of dict
-        One row per solve: rule, instance, seed, status, cpu_s, nodes, gap and failure; what is not known is None.
+    `scores` are F_HF on the validation `instances` that count, by name, in the order of the finalists; None for a rule
+    that failed there. `solves` are one row per solve: rule, instance, seed, status, cpu_s, nodes, gap and failure; what
+    is not known is None.
     """
 
     chosen: str
@@ -58,14 +53,8 @@ def choose(
     """Solve validation instances with all finalists and choose the one with the best F_HF there.
 
     Among equals the first is chosen, so give the best first. An instance on which RPB fails too is set aside, and
-    `solving.note` is called.
-
-    Raises
-    ------
-    SolverError
-        If every finalist failed on some instance, or RPB on all, with the reasons.
-    WorkerFailure
-        If the machine failed RPB as well as a finalist; solves that were done are not done again by another try.
+    `solving.note` is called. A `SolverError` says that every finalist failed on some instance, or RPB on all; a
+    `WorkerFailure` that the machine failed RPB as well as a finalist (another try does no solve again that was done).
     """
     methods = labelled(finalists)
     high, note = solving.config, solving.note

@@ -49,27 +49,14 @@ def obstacle(missing: int, proofs: int, baseline_proofs: int, solves: int) -> st
 class Comparison(Value):
     """One method against the baseline on the same instances, by the metric of the evaluation.
 
-    Attributes
-    ----------
-    ratio, ci_low, ci_high : float
-        Geometric mean over instances of the method's cost over the baseline's, with its bootstrap interval
-        (None where the data give none); below 1 the method is better.
-    node_ratio, per_node_ratio : float
-        The same for nodes, and for CPU seconds a node; their product is the ratio of CPU times.
-    instances, solves : int
-        Instances, and pairs of solves; one that is missing on either side counts with what it is charged.
-    missing, baseline_missing : int
-        Solves of each that gave no result, or a wrong one.
-    proofs, baseline_proofs : int
-        Solves of each that ended with a proof.
-    p_value, p_adjusted : float
-        Exact two-sided Wilcoxon signed-rank test on instances, and its Holm adjustment over `family` tests.
-    wins, ties, losses : int
-        Instances on which the method is cheaper, as cheap, costlier, seeds collapsed.
-    unbranched : int
-        Instances left out because no method branches on them.
-    note : str
-        What limits the statement; empty if nothing does.
+    `ratio` is the geometric mean over instances of the method's cost over the baseline's, with the ends of its
+    bootstrap interval (None where the data give none); below 1 the method is better. `node_ratio` is the same for nodes
+    and `per_node_ratio` for CPU seconds a node; their product is the ratio of CPU times. Of the pairs of `solves` one
+    that is `missing` on either side, without a result or with a wrong one, counts with what it is charged; `proofs`
+    ended with a proof. `p_value` is that of the exact two-sided Wilcoxon signed-rank test on instances, `p_adjusted`
+    its Holm adjustment over `family` tests. On `wins`, `ties` and `losses` the method is cheaper, as cheap, costlier,
+    seeds collapsed; `unbranched` instances are left out because no method branches on them. `note` is what limits the
+    statement; empty if nothing does.
     """
 
     setting: str

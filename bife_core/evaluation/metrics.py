@@ -18,21 +18,13 @@ _CHARGE_FACTOR: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number of a solve.
+    """One number of a solve, read from the field `column` of `SolveResult`.
 
-    Attributes
-    ----------
-    name, label, words, unit : str
-        Name in files, in tables, in sentences, and words after a number (empty for counts).
-    column : str
-        Field of `SolveResult` it is read from.
-    least : float
-        What smaller values count as, since geometric means need positive ones.
-    worst, worst_per_s : float
-        What a missing solve costs at least: a number, and so much for each second of the time limit. Where both are 0
-        there is no worst value, and it costs a multiple of what others took.
-    work : bool
-        Whether it counts work rather than what a user waits for: half the nodes may take twice the time.
+    `name` stands in files, `label` in tables, `words` in sentences, and `unit` after a number (empty for counts).
+    Smaller values count as `least`, since geometric means need positive ones. A missing solve costs at least `worst`
+    and `worst_per_s` for each second of the time limit; where both are 0 there is no worst value, and it costs a
+    multiple of what others took. One of `work` does not count what a user waits for: half the nodes may take twice the
+    time.
     """
 
     name: str
@@ -111,14 +103,11 @@ def solve_frame(rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0) ->
 
 
 def method_table(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
-    """Return what each method of a `solve_frame` did, in the order they first appear.
+    """Return what each method of a `solve_frame` did, indexed by method in the order they first appear.
 
-    Returns
-    -------
-    pd.DataFrame
-        Indexed by method. Columns: `solves`, `solved`, `missing`, `wins` (instances on which no other method has a
-        smaller geometric mean of `cost` over seeds), `inference_share` (of all CPU time), and for each metric `<name>`
-        (geometric mean) and `<name>_spread` (geometric standard deviation, a factor), NaN where it is unknown.
+    Columns: `solves`, `solved`, `missing`, `wins` (instances on which no other method has a smaller geometric mean of
+    `cost` over seeds), `inference_share` (of all CPU time), and for each metric `<name>` (geometric mean) and
+    `<name>_spread` (geometric standard deviation, a factor), NaN where it is unknown.
     """
     valued = frame.assign(cost=METRICS[cost].of(frame)).dropna(subset=["cost"])
     means = (

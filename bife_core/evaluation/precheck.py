@@ -19,14 +19,8 @@ _LITTLE: Final = 0.05
 class Precheck(Value):
     """How much of its CPU time RPB spends in branching: in all, and on the instances where it is least and most.
 
-    Attributes
-    ----------
-    asked, solved : int
-        Instances RPB was to solve, and those it has a result on.
-    share, least, most : float or None
-        None where RPB has no result.
-    nodes : float
-        Median of RPB's nodes.
+    Of the instances `asked` RPB has a result on those `solved`, `share` is None where it has none; `nodes` is the
+    median of RPB's nodes.
     """
 
     asked: int

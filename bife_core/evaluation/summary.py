@@ -47,37 +47,16 @@ MISSING: Final = "missing"
 class EvaluationSummary(Value):
     """How methods compare with a baseline on some instances, solve by solve.
 
-    Attributes
-    ----------
-    setting : str
-        What tables call the instances, such as ``CA test``.
-    rule, baseline : str
-        Labels of the leading method and of the baseline.
-    rows : tuple of dict
-        One per instance, seed and method: instance, digest, seed, method (the method's label), the fields of the solve,
-        and `failure`: why the solve is missing or wrong, None if it is neither.
-    mismatches : tuple of str
-        One sentence per instance whose proven optima differ; anything but none is a defect.
-    methods : dict of Method
-        All methods by label, the leading one first.
-    comparisons : tuple of Comparison
-        All methods against the baseline, the leading one first.
-    protocol : EvaluationConfig
-        How it was measured.
-    solver : SolverConfig
-        SCIP's settings in all solves.
-    use : int
-        Which use of its test set it was, if it may promote a rule; 0 for one that may not.
-    machine : Machine or None
-        Where it was measured.
-    workers : int
-        Solver processes at once, one pinned per core.
-    reused : int
-        Solves that an earlier run of this evaluation had stored.
-    measured_at : str
-        Day and minute (UTC) the evaluation ended.
-    seconds : float
-        Wall seconds of the run that ended it.
+    `setting` is what tables call the instances, such as ``CA test``; `rule` and `baseline` are labels of methods.
+    `rows` are one per instance, seed and method: instance, digest, seed, method (the method's label), the fields of the
+    solve, and `failure`: why the solve is missing or wrong, None if it is neither. `mismatches` has a sentence for each
+    instance whose proven optima differ; anything but none is a defect. `methods`, by label, and `comparisons`, all
+    against the baseline, begin with the leading method.
+
+    `protocol` and `solver` say how it was measured and under which settings of SCIP, `machine` where, and `workers` how
+    many solver processes ran at once, one pinned per core. `use` is which use of its test set it was, if it may promote
+    a rule; 0 for one that may not. `reused` solves had been stored by an earlier run of it; `measured_at` is the day
+    and minute (UTC) it ended, and `seconds` are wall seconds of the run that ended it.
     """
 
     setting: str
@@ -180,24 +159,12 @@ def evaluate(
     baseline: Method | None = None,
     solver: SolverConfig | None = None,
 ) -> EvaluationSummary:
-    """Measure all methods and the baseline on all instances, and compare them.
+    """Measure all methods, the leading one first, and the baseline on all instances, and compare them.
 
     Solves of an earlier run of the same evaluation are reused; see `bife_core.evaluation.measuring` for the order.
-
-    Parameters
-    ----------
-    methods : sequence of Method
-        The leading one first; the baseline is added if it is not among them.
-    use : int
-        Which use of the test set this is, 1 for the first, where a rule may be promoted by it; intervals and tests are
-        the stricter for it, see `bife_core.stats.alpha_share`. 0 where nothing depends on it.
-    solver : SolverConfig, optional
-        SCIP's settings; its defaults unless given.
-
-    Raises
-    ------
-    SolverError
-        If the baseline has no solve at all, with the reasons, or is the only method.
+    `use` is which use of the test set this is, 1 for the first, where a rule may be promoted by it; intervals and tests
+    are the stricter for it, see `bife_core.stats.alpha_share`. It is 0 where nothing depends on it. A `SolverError`
+    says that the baseline has no solve at all, with the reasons, or is the only method.
     """
     began_s = time.monotonic()
     baseline, solver = baseline or load_method(config.baseline), solver or SolverConfig()
@@ -237,10 +204,7 @@ def summarise(
 ) -> EvaluationSummary:
     """Return the record of measured solves, with what else is `known` of them, by field.
 
-    Raises
-    ------
-    SolverError
-        If the baseline has no solve at all, with the reasons, or nothing is known of the metric.
+    A `SolverError` says that the baseline has no solve at all, with the reasons, or nothing is known of the metric.
     """
     if not any(one.result is not None for one in measured if one.method == baseline):
         reasons = dict.fromkeys(one.failure for one in measured if one.method == baseline)

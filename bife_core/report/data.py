@@ -20,14 +20,8 @@ from bife_core.wording import counted, level_text
 class SearchRecord(Value):
     """A search as a reader wants to see it; what is not known stays empty.
 
-    Attributes
-    ----------
-    best : str
-        Id of the rule it ended with.
-    chosen : str
-        Why that rule, where more than F_HF decided; empty otherwise.
-    origin : str
-        Where its rules came from, see `PipelineConfig.origin_of_rules`.
+    `best` is the id of the rule it ended with, and `chosen` why that rule, where more than F_HF decided. `origin` is
+    where its rules came from, see `PipelineConfig.origin_of_rules`.
     """
 
     name: str
