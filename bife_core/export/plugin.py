@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any, Final
 
@@ -30,6 +29,7 @@ from bife_core.methods.loading import AnyReference, rule_method
 from bife_core.rules import Rejection, check_source
 from bife_core.rules.lowering import Program
 from bife_core.scip.branching import Guard
+from bife_core.scip.solving import versions
 
 INCLUDE_FUNCTION: Final = "SCIPincludeBranchruleBife"
 """What the C file defines for others to call."""
@@ -181,12 +181,8 @@ def _c_string(text: str) -> str:
 
 
 def _header(name: str, source: str, rule: Program) -> str:
-    try:
-        made_by = f"BiFE {version('bife-branching')}"
-    except PackageNotFoundError:
-        made_by = "BiFE"
     lines = f"""\
-A branching rule for SCIP 8 to 10, written by {made_by}.
+A branching rule for SCIP 8 to 10, written by BiFE {versions()["bife"]}.
 
 Rule:  {name}
 Hash:  {rule.sha}

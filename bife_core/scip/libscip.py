@@ -92,10 +92,8 @@ def total(model: pyscipopt.Model, name: str, kind: type[object], besides: str = 
     scip = ctypes.c_void_p(scip_address(model))
     rules = _function("SCIPgetBranchrules", ctypes.POINTER(ctypes.c_void_p))(scip)
     count, counter = int(_function("SCIPgetNBranchrules")(scip)), _function(name, kind)
-    every, called = (
-        (ctypes.c_void_p(rules[k]) for k in range(count)),
-        _function("SCIPbranchruleGetName", ctypes.c_char_p),
-    )
+    called = _function("SCIPbranchruleGetName", ctypes.c_char_p)
+    every = (ctypes.c_void_p(rules[k]) for k in range(count))
     return float(sum(counter(rule) for rule in every if called(rule) != besides.encode()))
 
 
