@@ -3,12 +3,13 @@
 Each of `--searches` searches from nothing with the budget of the family's preset `quick`, the first of `--seeds`, and
 SCIP set up as in the first of `--solvers`; `NAME,SETTING=VALUE,...` is a search with other settings, such as
 `bife,low.tune=0`. Of the best it found validation chooses one, as in `bife run`. What they find is then solved with
-side by side with RPB, the family's reference rule, `--rules` (names or files) and pscost, on `--instances` held-out
-instances, drawn by `--instances-seed`, with each of the `--seeds`, by the preset's limit and metric, at its size or at
-`--size`, with SCIP set up in each way of `--solvers`: what helps under `paper` may not help under `default`. With
-`--oracle` SCIP's full strong branching solves too: the *free oracle* is its CPU time less what it spends in branching,
-and no rule that imitates it can be expected to do better; a method's `share` is the part of the oracle's gain that it
-wins, in logarithms, over the solves that the oracle finished. An oracle needs many times the time of a rule.
+side by side with RPB, RPB tuned for as many CPU seconds of solves as the longest search took (`tuned_rpb`), the
+family's reference rule, `--rules` (names or files) and pscost, on `--instances` held-out instances, drawn by
+`--instances-seed`, with each of the `--seeds`, by the preset's limit and metric, at its size or at `--size`, with SCIP
+set up in each way of `--solvers`: what helps under `paper` may not help under `default`. With `--oracle` SCIP's full
+strong branching solves too: the *free oracle* is its CPU time less what it spends in branching, and no rule that
+imitates it can be expected to do better; a method's `share` is the part of the oracle's gain that it wins, in
+logarithms, over the solves that the oracle finished. An oracle needs many times the time of a rule.
 
 One JSON object a line: the cost of each search, then for each method {family, size, solver, method, cpu_s, nodes,
 branching, solved, solves, metric, ratio, ci_low, ci_high, p_adjusted, finding, wins, instances, proofs, share}: CPU
@@ -31,6 +32,7 @@ from bife_core.config import PipelineConfig
 from bife_core.evaluation.comparing import Comparison
 from bife_core.evaluation.metrics import method_table
 from bife_core.evaluation.summary import EvaluationSummary, evaluate
+from bife_core.fidelity.solving import Solving
 from bife_core.methods.base import RPB, Method
 from bife_core.methods.loading import load_method, method_of
 from bife_core.presets import preset, with_overrides
@@ -38,6 +40,7 @@ from bife_core.rules import BENCHMARK_RULES
 from bife_core.sandbox import WorkerPool
 from bife_core.stats import ratio_interval
 from bife_core.store import Store
+from bife_core.tuning import tune_rpb
 
 if TYPE_CHECKING:
     from flows.reporting.observer import Observer
@@ -65,14 +68,17 @@ def main() -> None:
         os.environ.pop("MLFLOW_TRACKING_URI", None)
         for family in options.families:
             config = configured(family, options)
-            found: list[Method] = []
+            found, budget_s = list[Method](), 0.0
             for search in options.searches:
                 row = searched_once(home, searched_by(search, config), found_and_chosen)
                 emit({"family": family, "search": search} | row)
+                budget_s = max(budget_s, row["solver_s"])
                 if row["rule"] is not None:
                     method = method_of(row["rule"])
                     _, comma, budget = method.name.partition(",")
                     found.append(method.model_copy(update={"name": f"by {search}{comma}{budget}"}))
+            if budget_s:
+                found.append(tuned(config, budget_s, home))
             names = [*options.rules, *filter(None, [BENCHMARK_RULES.get(family)]), "pscost"]
             names += [ORACLE] if options.oracle else []
             known = {method.identity: method for method in [*found, *map(load_method, names)]}
@@ -129,6 +135,15 @@ def found_and_chosen(config: PipelineConfig) -> dict[str, Any]:
         return row_of(found) | {"rule": path and path.read_text(encoding="utf-8")}
 
     return run(cast("Observer", Progress(config)), search, config)
+
+
+def tuned(config: PipelineConfig, budget_s: float, home: Path) -> Method:
+    """Return RPB as tuned on the searches' design instances for as long as the longest of them solved."""
+    design = open_benchmark(config.instances, home / "instances").instances("design", config.high.instances)
+    with WorkerPool(config.runner.workers) as pool:
+        found = tune_rpb(design, Solving(config.high, config.solver, pool, Store(home)), budget_s)
+    emit({"family": config.instances.benchmark, "tuned_rpb": found.method.params, "found": found.sentence})
+    return found.method
 
 
 def held_out(config: PipelineConfig, solver: str, size: str) -> PipelineConfig:

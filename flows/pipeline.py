@@ -1,4 +1,4 @@
-"""All stages in order: expert samples, a search, the choice of its final rule, its evaluation, its registration."""
+"""All stages in order: expert samples, a search, its final rule, RPB tuned as long, their evaluation, registration."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from flows.reporting.conduct import HOOKS, conducted
 from flows.reporting.observer import noted, observer
 from flows.resolving import resolved
 from flows.results import PipelineResult
+from flows.tuning import tuning
 from flows.validation import choose_final
 from tasks.collection import precheck
 from tasks.evolution import require_generator
@@ -47,7 +48,11 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
     if evolved.best is None:
         return with_message(result, evolved.sentence)
     final, path, choice = choose_final(config, evolved, evolved.best)
-    evaluated = evaluation(config, str(path), others=present_champion(config), choice=choice, promoting=True)
+    others, tuned = present_champion(config), None
+    if share := config.evaluation.tuned_rpb:
+        tuned = tuning(config, share * evolved.cost.solver_s)
+        others, notes = (str(tuned.path), *others), (*notes, *tuned.notes)
+    evaluated = evaluation(config, str(path), others=others, choice=choice, promoting=True)
     origin = Origin(
         evolution_key=evolved.key,
         evolution_run=evolved.run.run_id,
@@ -63,6 +68,7 @@ def pipeline(config: PipelineConfig) -> PipelineResult:
         update={
             "final": final,
             "choice": choice,
+            "tuned": tuned,
             "evaluation": evaluated,
             "registered": registered,
             "no_champion": standing,

@@ -12,6 +12,7 @@ from bife_core.evaluation.summary import EvaluationSummary
 from bife_core.search import Sample
 from bife_core.study import Evolution
 from bife_core.study.files import BEST_RULE
+from bife_core.tuning import Tuning
 from bife_core.values import Value
 from tasks.registry import RegisteredRule
 from tasks.tracking.store import run_url
@@ -33,6 +34,15 @@ class CollectionResult(Value):
     """Expert samples on disk, and their run."""
 
     summary: CollectionSummary
+    run: TrackedRun
+    notes: tuple[str, ...] = ()
+
+
+class TuningResult(Value):
+    """RPB with tuned parameters, its settings file, and their run."""
+
+    tuning: Tuning
+    path: Path
     run: TrackedRun
     notes: tuple[str, ...] = ()
 
@@ -103,6 +113,7 @@ class PipelineResult(Value):
     evolution: EvolutionResult
     final: Sample | None = None
     choice: Choice | None = None
+    tuned: TuningResult | None = None
     evaluation: EvaluationResult | None = None
     registered: RegisteredRule | None = None
     no_champion: str = ""

@@ -190,7 +190,7 @@ def compare_pair(
     )
 
 
-_NAMES: Final = {"relpscost": "RPB"}
+_NAMES: Final = {"relpscost": "RPB", "tuned_rpb": "tuned RPB"}
 
 
 def known_as(method: str) -> str:

@@ -28,6 +28,7 @@ from bife_core.fidelity.solving import misbehaviour, totals
 from bife_core.machine import Machine, this_machine
 from bife_core.methods.base import AnyMethod, Method
 from bife_core.methods.loading import load_method
+from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.sandbox import Note, Workers
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import SolverConfig
@@ -92,7 +93,19 @@ class EvaluationSummary(Value):
     @property
     def conclusion(self) -> str:
         """Each method against the baseline in a sentence, SCIP's settings, and which nodes SCIP branched on."""
-        return " ".join([*map(statement, self.comparisons), self.solver.sentence, *self.branched_by_scip])
+        of_scip = [*self.better_parameters, self.solver.sentence, *self.branched_by_scip]
+        return " ".join([*map(statement, self.comparisons), *of_scip])
+
+    @property
+    def better_parameters(self) -> list[str]:
+        """Sentences on tuned RPB where it did better than the leading rule: its settings file needs no plugin."""
+        lead, words = self.lead, METRICS[self.lead.metric].words
+        return [
+            f"RPB with the parameters of {one.method}.set took less {words} than {self.rule}: {one.ratio:.3f} of "
+            f"{known_as(self.baseline)}'s, not {lead.ratio:.3f}."
+            for one in self.comparisons
+            if isinstance(self.methods.get(one.method), TunedRpb) and one.ratio < lead.ratio
+        ]
 
     @property
     def branched_by_scip(self) -> list[str]:
@@ -168,7 +181,7 @@ def evaluate(
     """
     began_s = time.monotonic()
     baseline, solver = baseline or load_method(config.baseline), solver or SolverConfig()
-    every = labelled([*methods, baseline])
+    every = labelled([baseline if one.identity == baseline.identity else one for one in [*methods, baseline]])
     if len(every) < 2:
         raise SolverError(
             f"There is nothing to compare with {baseline.name} but itself; name another method."

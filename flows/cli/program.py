@@ -24,7 +24,15 @@ app = typer.Typer(
 )
 
 for panel, commands in {
-    "Discover": (stages.demo, stages.run, stages.collect, stages.evolve, stages.evaluate, look.report),
+    "Discover": (
+        stages.demo,
+        stages.run,
+        stages.collect,
+        stages.evolve,
+        stages.evaluate,
+        stages.tune,
+        look.report,
+    ),
     "Use": (solve.solve, rules.export),
     "Operate": (up.up, up.down, up.status, look.track),
     "Look around": (look.config, look.plugins, doctor.doctor),

@@ -29,10 +29,10 @@ def solve(
         typer.Option(
             metavar="REF",
             help="What branches: a Python file, a reference rule (`bife rules list`), a JSON file of a scorer, "
-            "models:/NAME@ALIAS, a built-in of SCIP, or auto: the champion made for instances like this one under the "
-            "same settings of SCIP, or else the general rule with a budget. RULE,budget=SHARE gives any rule one: RPB "
-            "branches until its strong branching has taken that share of all LP iterations, and after that no more "
-            "with ,once behind it.",
+            "settings of RPB (.set), models:/NAME@ALIAS, a built-in of SCIP, or auto: the champion made for instances "
+            "like this one under the same settings of SCIP, or else the general rule with a budget. RULE,budget=SHARE "
+            "gives any rule one: RPB branches until its strong branching has taken that share of all LP iterations, "
+            "and after that no more with ,once behind it.",
         ),
     ] = AUTO,
     versus: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,8 +59,8 @@ def evaluate(
         typer.Option(
             metavar="REF",
             help="A Python file, a reference rule (`bife rules list`), models:/NAME@ALIAS, runs:/ID for the best rule "
-            "of an evolution, a built-in of SCIP such as pscost, a JSON file of a scorer, or a plugin's method; may "
-            "be repeated, the first leads.",
+            "of an evolution, a built-in of SCIP such as pscost, a settings file of RPB (.set), a JSON file of a "
+            "scorer, or a plugin's method; may be repeated, the first leads.",
         ),
     ],
 ) -> None:
@@ -77,6 +78,30 @@ def evaluate(
     summary.show_comparison(console, result)
     summary.show_tracked(console, result.run, [("report", str(result.directory / "report.html"))])
     finish(console, config, result)
+
+
+@with_configuration
+def tune(
+    *,
+    config: PipelineConfig,
+    seconds: Annotated[
+        float, typer.Option(min=0, metavar="S", help="CPU seconds of solves after which no trial begins.")
+    ] = 600.0,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="Settings file of SCIP to write.")] = Path(
+        "tuned_rpb.set"
+    ),
+) -> None:
+    """Tune RPB's parameters on the design instances: the baseline a rule has to beat, and a file for SCIP."""
+    if output.suffix != ".set":
+        raise typer.BadParameter(f"{output.name} is not what a settings file of SCIP is called.")
+    console = standard_output()
+    with console.status(STARTING):
+        from flows.cli import summary
+        from flows.tuning import tuning
+
+    result = run_flow(console, config, tuning, config, seconds)
+    output.write_text(result.tuning.method.text, encoding="utf-8")
+    summary.show_tracked(console, result.run, [("settings", str(output))])
 
 
 @with_configuration

@@ -147,6 +147,8 @@ def show_discovery(console: Console, config: PipelineConfig, result: PipelineRes
         ("report", str(result.evaluation.directory / "report.html")),
         ("files", str(result.evolution.folder)),
     ]
+    if result.tuned is not None:
+        facts.append(("tuned RPB", str(result.tuned.path)))
     if (registered := result.registered) is not None:
         aliases = ", ".join(registered.aliases) or "no alias"
         facts.insert(2, ("registered", f"{registered.name} version {registered.version} ({aliases})"))

@@ -26,6 +26,7 @@ from tasks.stores import home_store
 COLLECTION: Final = "bife-collection"
 EVOLUTION: Final = "bife-evolution"
 EVALUATION: Final = "bife-evaluation"
+TUNING: Final = "bife-tuning"
 TRACKING_TROUBLE: Final = (MlflowException, SQLAlchemyError, OSError)
 """What a tracking server or its disk may raise."""
 
@@ -57,7 +58,7 @@ def client() -> MlflowClient:
             made = MlflowClient()
             local = tracking_uri().startswith("sqlite:")  # a server knows its own place for artifacts
             place = (project_home().mlflow / "artifacts").as_uri() if local else None
-            for name in (COLLECTION, EVOLUTION, EVALUATION):
+            for name in (COLLECTION, EVOLUTION, EVALUATION, TUNING):
                 if made.get_experiment_by_name(name) is None:
                     made.create_experiment(name, artifact_location=place)
     except TRACKING_TROUBLE as error:

@@ -10,12 +10,16 @@ from pydantic import ValidationError
 
 from bife_core.benchmarks.base import Instance
 from bife_core.errors import RuleError
+from bife_core.evaluation.config import EvaluationConfig
+from bife_core.evaluation.summary import evaluate
 from bife_core.methods.base import RPB, ScipMethod
 from bife_core.methods.loading import load_method, method_of
 from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.methods.using import attach, solve
+from bife_core.sandbox import InProcess
 from bife_core.scip.solving import SolveSettings
 from bife_core.solves import SolveJob
+from bife_core.store import Store
 
 TUNED = TunedRpb(
     params={
@@ -62,6 +66,23 @@ def test_it_walks_another_tree_than_rpb(tiny_auctions: list[Instance]) -> None:
     assert found[0].primal_bound == pytest.approx(found[1].primal_bound)
     assert (found[0].nodes, found[0].lp_iterations) != (found[1].nodes, found[1].lp_iterations)
     assert (found[1].method, found[1].rule_sha) == ("tuned_rpb", None)
+
+
+def test_a_comparison_says_where_its_file_does_better_than_the_rule(
+    tiny_auctions: list[Instance], tmp_path: Path
+) -> None:
+    config = EvaluationConfig(seeds=(0,), time_limit_s=60, metric="nodes")
+    slow = load_method("most_fractional")
+    found = evaluate(
+        [slow, TUNED, TunedRpb(name="same")], tiny_auctions[:1], config, InProcess(), Store(tmp_path)
+    )
+    assert list(found.methods) == [slow.name, "tuned_rpb", RPB], "without parameters it is the baseline"
+    ratios = {one.method: one.ratio for one in found.comparisons}
+    said = f"RPB with the parameters of tuned_rpb.set took less nodes than {slow.name}: {ratios['tuned_rpb']:.3f} of"
+    assert (said in found.conclusion) == (ratios["tuned_rpb"] < ratios[slow.name])
+    assert ratios["tuned_rpb"] < ratios[slow.name]
+    led = found.model_copy(update={"comparisons": found.comparisons[::-1]})
+    assert "tuned_rpb.set" not in led.conclusion
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ COMMANDS = [
     *(name for name in typer.main.get_command(app).commands if name != "rules"),
     *(f"rules {name}" for name in ("list", "show", "rollback")),
 ]
-WITH_CONFIGURATION = {"demo", "run", "collect", "evolve", "evaluate", "config"}
+WITH_CONFIGURATION = {"demo", "run", "collect", "evolve", "evaluate", "tune", "config"}
 
 
 def options(text):

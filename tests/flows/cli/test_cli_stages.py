@@ -6,6 +6,7 @@ from rich.console import Console
 
 from bife_core.config import InstancesConfig
 from bife_core.evaluation.comparing import statement
+from bife_core.methods.loading import load_method
 from flows.cli.outcome import CommandEnd, ExitCode
 from flows.cli.stages import finish, required
 from flows.cli.summary import show_comparison
@@ -62,6 +63,19 @@ def test_the_stages_can_be_run_one_by_one(smoke, bife):
     evaluated = bife("evaluate", "--preset", "smoke", "--rule", final, "--set", seed)
     assert evaluated.exit_code == 0
     assert f"time ratio  {smoke.result.evaluation.summary.lead.ratio:.3f}" in evaluated.stdout
+
+
+def test_rpb_is_tuned_alone_and_its_file_solves(bife, tmp_path, golden_dir):
+    output = tmp_path / "ours.set"
+    options = ("--preset", "smoke", "--seconds", "3", "--set", "high.instances=1")
+    done = bife("tune", *options, "--output", output)
+    assert done.exit_code == 0, done.output
+    assert "design instance" in " ".join(done.stdout.split())
+    assert load_method(output).kind == "tuned_rpb"
+    solved = bife("solve", golden_dir / "cauctions_0.mps.gz", "--rule", output, "--quiet")
+    assert solved.exit_code == 0, solved.output
+    assert "ours" in solved.stdout
+    assert bife("tune", *options, "--output", tmp_path / "ours.txt").exit_code == 2
 
 
 def test_an_evaluation_of_nothing_is_a_usage_error(bife):
