@@ -19,6 +19,7 @@ from bife_core.fidelity.solving import Solving, cost_of, measure_reference
 from bife_core.methods.tuned_rpb import TunedRpb
 from bife_core.scip.cost import Cost
 from bife_core.scip.solver import Parameter
+from bife_core.stats import geometric_mean
 from bife_core.values import Value
 from bife_core.wording import counted
 
@@ -123,19 +124,14 @@ def tune_rpb(
         params = sampler.ask()
         to_beat = ToBeat(best, best)
         score = score_high(TunedRpb(params=params), instances, solving, reference=reference, to_beat=to_beat)
-        ratio = None if score.f_hf is None else _ratio(score.costs, rpb)
+        pairs = zip(score.costs, rpb, strict=True)
+        ratios = [one / other for one, other in pairs if one is not None and other is not None]
+        ratio = None if score.f_hf is None else geometric_mean(ratios)
         if ratio is not None and ratio < min(one.ratio for one in done if one.ratio is not None):
             best = list(score.costs)
         sampler.tell(ratio)
         done.append(Trial(params=TunedRpb(params=params).params, ratio=ratio, cpu_s=score.cpu_s))
     return Tuning(trials=tuple(done), instances=sum(cost is not None for cost in rpb), cost=config.cost)
-
-
-def _ratio(costs: Sequence[float | None], others: Sequence[float | None]) -> float:
-    """Return the geometric mean of the ratios of costs that are both known."""
-    both = zip(costs, others, strict=True)
-    logarithms = [math.log(one / other) for one, other in both if one is not None and other is not None]
-    return math.exp(math.fsum(logarithms) / len(logarithms))
 
 
 class _Sampler:

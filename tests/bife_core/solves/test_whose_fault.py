@@ -27,6 +27,10 @@ NODES = HighFidelityConfig(instances=1, cost="nodes", time_limit_s=30)
 rule = RuleMethod(name="rule", source=RULE)
 
 
+def solving(pool: Workers, folder: Path) -> Solving:
+    return Solving(NODES, SolverConfig(), pool, Store(folder))
+
+
 class Struck(Workers):
     """A pool on whose machine workers that run one rule, or any, are killed from outside so many times."""
 
@@ -60,21 +64,17 @@ def test_a_rule_whose_worker_was_killed_twice_gets_its_score_once_rpb_has_shown_
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
     one = tiny_auctions[:1]
-    undisturbed = score_high(rule, one, Solving(NODES, SolverConfig(), pool, Store(tmp_path / "a")))
-    score = score_high(rule, one, Solving(NODES, SolverConfig(), Struck(pool, 2), Store(tmp_path / "b")))
+    undisturbed = score_high(rule, one, solving(pool, tmp_path / "a"))
+    score = score_high(rule, one, solving(Struck(pool, 2), tmp_path / "b"))
     assert (score.f_hf, score.failure, score.notes) == (undisturbed.f_hf, None, ())
-    trial = score_trial(
-        RULE, "rule", one, Solving(NODES, SolverConfig(), Struck(pool, 2), Store(tmp_path / "c"))
-    )
+    trial = score_trial(RULE, "rule", one, solving(Struck(pool, 2), tmp_path / "c"))
     assert trial.costs == (-(undisturbed.f_hf or 0.0),)
 
 
 def test_a_rule_whose_worker_is_killed_whenever_rpbs_is_not_is_out(
     tiny_auctions: list[Instance], pool: WorkerPool, tmp_path: Path
 ) -> None:
-    score = score_high(
-        rule, tiny_auctions[:1], Solving(NODES, SolverConfig(), Struck(pool, 4), Store(tmp_path))
-    )
+    score = score_high(rule, tiny_auctions[:1], solving(Struck(pool, 4), tmp_path))
     assert score.f_hf is None
     assert "SIGKILL" in (score.failure or "")
     assert (score.failure or "").endswith("RPB does not fail there.")
@@ -85,8 +85,8 @@ def test_a_machine_that_fails_everybody_is_an_error_and_nobodys_score(
 ) -> None:
     one, hopeless = tiny_auctions[:1], Struck(pool, 1000, source=None)
     for score in (
-        lambda: score_high(rule, one, Solving(NODES, SolverConfig(), hopeless, Store(tmp_path))),
-        lambda: score_trial(None, "rpb", one, Solving(NODES, SolverConfig(), hopeless, Store(tmp_path))),
+        lambda: score_high(rule, one, solving(hopeless, tmp_path)),
+        lambda: score_trial(None, "rpb", one, solving(hopeless, tmp_path)),
         lambda: score_low(RULE, None, LowFidelityConfig(), hopeless),
     ):
         with pytest.raises(WorkerFailure, match="SIGKILL") as failure:
